@@ -1,0 +1,70 @@
+"""Checks of arguments: each names the function, the argument, what came and what was expected."""
+
+from collections.abc import Collection
+
+
+def check_type(
+    value: object, types: type | tuple[type, ...], name: str, owner: str, *, none: bool = False
+) -> None:
+    """Raise TypeError unless `value` is an instance of `types`; a bool is not taken for an int."""
+    accepted = types if isinstance(types, tuple) else (types,)
+    if none and value is None:
+        return
+    if isinstance(value, bool) and bool not in accepted and object not in accepted:
+        ok = False
+    else:
+        ok = isinstance(value, accepted)
+    if not ok:
+        wanted = ", ".join(t.__name__ for t in accepted) + (", None" if none else "")
+        raise TypeError(
+            f"For '{owner}', the type of '{name}' must be one of {wanted}, "
+            f"but got {value!r} of type {type(value).__name__}."
+        )
+
+
+def check_int(
+    value: object, name: str, owner: str, *, low: int | None = None, high: int | None = None
+) -> int:
+    """Return `value` if it is an int in [low, high]; TypeError or ValueError otherwise."""
+    check_type(value, int, name, owner)
+    assert isinstance(value, int)
+    if (low is not None and value < low) or (high is not None and value > high):
+        bounds = _range(low, high)
+        raise ValueError(f"For '{owner}', the argument '{name}' must be {bounds}, but got {value}.")
+    return value
+
+
+def check_number(
+    value: object,
+    name: str,
+    owner: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+) -> float:
+    """Return `value` as float if it is an int or float in [low, high] and no NaN."""
+    check_type(value, (int, float), name, owner)
+    assert isinstance(value, int | float)
+    if value != value or (low is not None and value < low) or (high is not None and value > high):  # noqa: PLR0124
+        bounds = _range(low, high)
+        raise ValueError(f"For '{owner}', the argument '{name}' must be {bounds}, but got {value}.")
+    return float(value)
+
+
+def check_one_of(value: object, choices: Collection[object], name: str, owner: str) -> None:
+    """Raise ValueError unless `value` is one of `choices`."""
+    if value not in choices:
+        listed = ", ".join(repr(c) for c in choices)
+        raise ValueError(
+            f"For '{owner}', the argument '{name}' must be one of {listed}, but got {value!r}."
+        )
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if low is not None and high is not None:
+        return f"in [{low}, {high}]"
+    if low is not None:
+        return f"at least {low}"
+    if high is not None:
+        return f"at most {high}"
+    return "a number"
