@@ -1,0 +1,52 @@
+"""What a developer runs by name, `nox -s tests`, and what runs at night; CI itself is `.ci/run`."""
+
+import nox
+
+nox.options.sessions = ["lint", "types", "tests", "docs"]
+nox.options.reuse_existing_virtualenvs = True
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check the style and the formatting."""
+    session.install("-e", ".[test]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the types with mypy and pyright, and that a user sees all of them."""
+    session.install("-e", ".[test]")
+    session.run("mypy")
+    session.run("pyright")
+    session.run("pyright", "--verifytypes", "minispore", "--ignoreexternal")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests; what follows `--` goes to pytest."""
+    session.install("-e", ".[test]")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the pages into site/; every warning is an error."""
+    session.install("-e", ".[docs]")
+    session.run("mkdocs", "build", "--strict", env={"NO_MKDOCS_2_WARNING": "1"})
+
+
+@nox.session
+def nightly(session: nox.Session) -> None:
+    """Run every test, the slow ones too, with many more random examples."""
+    session.install("-e", ".[test]")
+    session.run("pytest", "-m", "", *session.posargs, env={"HYPOTHESIS_PROFILE": "nightly"})
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure: `nox -s bench -- benchmarks/NAME.py`; the table is in docs/benchmarks.md."""
+    session.install("-e", ".[bench]")
+    for script in session.posargs:
+        session.run("python", script)

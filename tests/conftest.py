@@ -1,0 +1,49 @@
+"""What all tests share: how hard hypothesis tries, and where the real MNIST may lie."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parents[1]
+MNIST_FILES = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
+
+# No deadlines: the machines are shared, and a slow example is no wrong one.
+_calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("dev", _calm, max_examples=25)
+settings.register_profile("ci", _calm, max_examples=50, derandomize=True, database=None)
+settings.register_profile("nightly", _calm, max_examples=1000, print_blob=True)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") == "true" else "dev")
+)
+
+
+def mnist_folder() -> Path | None:
+    """The folder with the four real MNIST files, plain or gzipped, or None where there is none."""
+    folder = Path(os.environ.get("MINISPORE_MNIST", ROOT.parent / "shared" / "mnist"))
+    found = all((folder / f).is_file() or (folder / f"{f}.gz").is_file() for f in MNIST_FILES)
+    return folder if found else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what wants the real MNIST where it isn't."""
+    if mnist_folder() is None:
+        absent = pytest.mark.skip(reason="no MNIST in ../shared/mnist or MINISPORE_MNIST")
+        for item in items:
+            if item.get_closest_marker("mnist"):
+                item.add_marker(absent)
+
+
+@pytest.fixture(scope="session")
+def mnist() -> Path:
+    """The folder with the real MNIST; a test that asks for it carries the mark `mnist`."""
+    folder = mnist_folder()
+    if folder is None:
+        pytest.skip("no MNIST in ../shared/mnist or MINISPORE_MNIST")
+    return folder
