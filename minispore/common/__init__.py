@@ -1,0 +1,1 @@
+"""Floor 2: tensors, parameters, data types, initialisers, seed and context."""
