@@ -1,0 +1,147 @@
+"""The house's floors, kept true by the import statements: each imports only what lies below it."""
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "minispore"
+
+# A part imports only parts on lower floors. A name that is missing here fails the test: put it in.
+FLOORS = {
+    "_typing": 0,
+    "_checks": 0,
+    "_atomic": 0,
+    "_array": 1,
+    "_rules": 2,
+    "_autograd": 2,
+    "common": 3,
+    "ops": 4,
+    "nn": 5,
+    "dataset": 5,
+    "train": 6,
+    "tensorpack": 7,
+    "testing": 7,
+    "learn": 8,
+    "_cli": 8,
+    "__main__": 9,
+}
+# The side building: data knows tensors and dtypes, and nothing of operations or networks.
+NARROWER = {"dataset": {"_typing", "_checks", "_atomic", "common"}}
+# Where code may run on a device, only `_array` may name an array library.
+DEVICE_PARTS = {"_rules", "_autograd"}
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def part_of(module: str) -> str:
+    """The part of the house a module belongs to; the package's own `__init__` is ''."""
+    return module.split(".")[1] if "." in module else ""
+
+
+def imports(module: str) -> Iterator[tuple[str, int]]:
+    """Each module that `module` names in an import statement, wherever it stands, with its line."""
+    path = MODULES[module]
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, *([base] if base else [])])
+            for alias in node.names:
+                inner = f"{base}.{alias.name}"
+                yield (inner if inner in MODULES else base), node.lineno
+
+
+def own_imports(module: str) -> Iterator[tuple[str, int]]:
+    """Only the imports of minispore itself."""
+    for name, line in imports(module):
+        if name.split(".")[0] == "minispore":
+            yield name, line
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_floor_imports_only_the_floors_below(module: str) -> None:
+    part = part_of(module)
+    if not part:
+        return  # minispore/__init__.py gathers the public names of every floor
+    for name, line in own_imports(module):
+        other = part_of(name)
+        if other == part:
+            continue
+        where = f"{MODULES[module].relative_to(ROOT)}:{line} imports {name}"
+        assert other or part == "_cli", f"{where}, the roof, from inside the house"
+        if other:
+            assert FLOORS[other] < FLOORS[part], f"{where}, which is not below it"
+            assert other in NARROWER.get(part, FLOORS), f"{where}, which is not for this part"
+
+
+def test_there_are_no_cycles() -> None:
+    graph = {
+        module: {name for name, _ in own_imports(module) if name != module} for module in MODULES
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"modules import one another in a circle: {' -> '.join(error.args[1])}")
+
+
+def test_the_loop_and_the_callbacks_do_not_know_one_another() -> None:
+    """They are siblings: what they share is the protocol that both import."""
+    concrete = set(concrete_callbacks())
+    loop = {m for m in MODULES if m.startswith("minispore.train.") and "model" in m.split(".")[-1]}
+    for module in loop:
+        for name, line in own_imports(module):
+            assert name not in concrete | {"minispore.train.callback"}, f"{module}:{line}: {name}"
+    for module in concrete:
+        for name, line in own_imports(module):
+            assert name not in loop | {"minispore.train"}, f"{module}:{line}: {name}"
+
+
+def concrete_callbacks() -> Iterator[str]:
+    """The modules of `train/callback` that define a subclass of `Callback`."""
+    for module, path in MODULES.items():
+        if module.startswith("minispore.train.callback.") and path.name != "__init__.py":
+            classes = [
+                n for n in ast.parse(path.read_text("utf-8")).body if isinstance(n, ast.ClassDef)
+            ]
+            if any(
+                isinstance(b, ast.Name) and b.id == "Callback" for c in classes for b in c.bases
+            ):
+                yield module
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_the_array_layer_names_a_device_library(module: str) -> None:
+    part = part_of(module)
+    for name, line in imports(module):
+        library = name.split(".")[0]
+        assert library != "cupy" or part == "_array", f"{module}:{line} imports cupy"
+        assert library != "numpy" or part not in DEVICE_PARTS, f"{module}:{line} imports numpy"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_says_what_it_holds_and_hides_no_import(module: str) -> None:
+    text = MODULES[module].read_text("utf-8")
+    assert ast.get_docstring(ast.parse(text)), f"{module} has no docstring"
+    assert "TYPE_CHECKING" not in text, f"{module}: an import for the type checker hides a cycle"
+
+
+def test_no_file_is_longer_than_400_lines() -> None:
+    folders = ("minispore", "tests", "examples", "benchmarks")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    long = {p.name: n for p in files if (n := len(p.read_text("utf-8").splitlines())) > 400}
+    assert not long
