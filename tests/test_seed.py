@@ -1,8 +1,8 @@
 """MindSpore's callback tutorial runs as printed: only the word `mindspore` is another.
 
-The tutorial's text lies beside the checkout, in `../shared/seeds`, or the test skips. Its blocks run
-in their order, in one namespace, on the real MNIST. What a block prints must have the form of what
-the tutorial says it prints.
+The tutorial's text lies beside the checkout, in `../shared/seeds`, or the test skips. Its blocks
+run in their order, in one namespace, on the real MNIST. What a block prints must have the form of
+what the tutorial says it prints.
 """
 
 import gzip
@@ -34,7 +34,7 @@ def form(line: str) -> str:
 
 
 def lay_out(mnist: Path, folder: Path) -> None:
-    """Unpack the four files as the tutorial's archive does, MNIST_Data/train and MNIST_Data/test."""
+    """Unpack the four files as the archive does: MNIST_Data/train and MNIST_Data/test."""
     for usage, prefix in (("train", "train"), ("test", "t10k")):
         target = folder / "MNIST_Data" / usage
         target.mkdir(parents=True)
