@@ -1,18 +1,20 @@
 """The graph of a computation, and the walk back through it.
 
-A node remembers what made a value: the nodes of its operands and one pullback for each, a function
-from the gradient of the value to the gradient of that operand. Nodes are numbered as they are
-made, so an operand's number is always smaller than its result's, and visiting nodes by descending
-number is a reverse topological order: no sorting, no recursion, each node once. This file knows no
-operation and no array; it multiplies nothing itself.
+A node remembers how a value came about: the nodes of its operands and, for each, a pullback: the
+map from the gradient of the value to the gradient of that operand. Nodes are numbered as they are
+made, so an operand's number is always below its result's, and visiting nodes by descending number
+is a reverse topological order: no sorting, no recursion, every node once. This file knows no
+operation; the only thing it does with gradients is to add them.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Protocol, Self, TypeVar
+
+from minispore._array import Array
 
 
 class Addable(Protocol):
@@ -23,32 +25,31 @@ class Addable(Protocol):
 
 V = TypeVar("V", bound=Addable)
 
-# Counts across threads; next() on it is atomic.
+# One sequence for all threads: next() on it is atomic.
 _numbers = count(1)
 
-# Whether operations leave nodes. Outside a differentiation nothing is recorded.
+# Whether operations leave nodes behind. Outside of a differentiation none is recorded.
 recording: ContextVar[bool] = ContextVar("recording", default=False)
 
 
 class Node:
-    """One recorded operation, or, without parents, an input of the graph.
+    """One recorded operation or, without parents, an input of the graph.
 
     Attributes:
         number: Greater than that of every node made before.
-        parents: The operands' nodes; None for an operand that nothing is differentiated by.
-        pullbacks: For each operand the map from the value's gradient to the operand's.
-        origin: What the layer above needs to make the pullbacks anew on recorded values.
+        parents: The operands' nodes; None for an operand that is a constant.
+        pullbacks: One for each operand; None where no gradient flows.
+        origin: What the layer above needs to make the pullbacks anew from recorded operands.
     """
 
     __slots__ = ("number", "origin", "parents", "pullbacks")
 
     def __init__(
         self,
-        parents: tuple["Node | None", ...] = (),
-        pullbacks: Sequence[object] = (),
+        parents: Sequence["Node | None"] = (),
+        pullbacks: Sequence[Callable[[Array], Array] | None] = (),
         origin: object = None,
     ) -> None:
-        """Take the next number."""
         self.number = next(_numbers)
         self.parents = parents
         self.pullbacks = pullbacks
@@ -56,10 +57,63 @@ class Node:
 
 
 @contextmanager
-def record(*, on: bool = True):  # -> Iterator[None]
+def record(*, on: bool = True) -> Generator[None]:
     """Record the operations of the `with` block, or do not."""
     token = recording.set(on)
     try:
         yield
     finally:
         recording.reset(token)
+
+
+def walk(
+    seeds: Iterable[tuple[Node, V]],
+    wanted: Collection[int],
+    since: int,
+    pullbacks_of: Callable[[Node], Sequence[Callable[[V], V] | None]],
+) -> dict[int, V]:
+    """Carry gradients from the outputs back to the wanted nodes.
+
+    Gradients live in this function's dictionary and nowhere else: nothing has to be zeroed
+    before, and nothing accumulates from one walk to the next.
+
+    Args:
+        seeds: The outputs' nodes with the gradients that they start from.
+        wanted: The numbers of the nodes whose gradients are asked for; the walk ends at them.
+        since: Nodes numbered below are constants of this differentiation, unless wanted.
+        pullbacks_of: Gives a node's pullbacks on values of type V.
+
+    Returns:
+        The gradient for the number of each wanted node that was reached.
+    """
+    gradients: dict[int, V] = {}
+    nodes: dict[int, Node] = {}
+    for node, gradient in seeds:
+        number = node.number
+        gradients[number] = gradients[number] + gradient if number in gradients else gradient
+        nodes[number] = node
+    # Negative numbers, since heapq gives the smallest first.
+    heap = [-number for number in nodes]
+    heapify(heap)
+    found: dict[int, V] = {}
+    while heap:
+        number = -heappop(heap)
+        gradient = gradients.pop(number)
+        node = nodes.pop(number)
+        if number in wanted:
+            found[number] = gradient
+            continue
+        for parent, pullback in zip(node.parents, pullbacks_of(node), strict=True):
+            if parent is None or pullback is None:
+                continue
+            number = parent.number
+            if number < since and number not in wanted:
+                continue
+            share = pullback(gradient)
+            if number in gradients:
+                gradients[number] = gradients[number] + share
+            else:
+                gradients[number] = share
+                nodes[number] = parent
+                heappush(heap, -number)
+    return found

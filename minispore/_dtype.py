@@ -1,0 +1,146 @@
+"""Data types under MindSpore's names, and their numpy counterparts."""
+
+from typing import Final
+
+import numpy as np
+
+DTypeLike = object
+
+
+class DType:
+    """The type of a tensor's elements; there is one object for each, so compare with `is` or `==`.
+
+    Printing gives MindSpore's two spellings:
+
+    >>> float32, str(float32)
+    (minispore.float32, 'Float32')
+    """
+
+    __slots__ = ("category", "name", "numpy_dtype")
+
+    name: Final[str]
+    numpy_dtype: Final["np.dtype[np.generic]"]
+    category: Final[int]
+
+    def __init__(self, scalar: type[np.generic], category: int) -> None:
+        """Describe `scalar`; `category` orders bool < integer < float for promotion."""
+        self.numpy_dtype = np.dtype(scalar)
+        self.name = self.numpy_dtype.name
+        self.category = category
+
+    def __repr__(self) -> str:
+        return f"minispore.{self.name}"
+
+    def __str__(self) -> str:
+        return "UInt" + self.name[4:] if self.name[0] == "u" else self.name.capitalize()
+
+    def __reduce__(self) -> str:
+        # Pickled and copied by name, so that there stays one object for each type.
+        return f"{self.name}_" if self.name == "bool" else self.name
+
+
+BOOL, INTEGER, FLOAT = range(3)
+
+bool_ = DType(np.bool_, BOOL)
+int8 = DType(np.int8, INTEGER)
+int16 = DType(np.int16, INTEGER)
+int32 = DType(np.int32, INTEGER)
+int64 = DType(np.int64, INTEGER)
+uint8 = DType(np.uint8, INTEGER)
+uint16 = DType(np.uint16, INTEGER)
+uint32 = DType(np.uint32, INTEGER)
+uint64 = DType(np.uint64, INTEGER)
+float16 = DType(np.float16, FLOAT)
+float32 = DType(np.float32, FLOAT)
+float64 = DType(np.float64, FLOAT)
+
+# MindSpore's other names for the same types.
+byte, short, int_, long = int8, int16, int32, int64
+ubyte, ushort, uint, ulong = uint8, uint16, uint32, uint64
+half, float_, single, double = float16, float32, float32, float64
+
+ALL: Final = (
+    bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64
+)  # fmt: skip
+_BY_NUMPY: Final[dict[object, DType]] = {dtype.numpy_dtype: dtype for dtype in ALL}
+_BY_NAME: Final = {dtype.name: dtype for dtype in ALL} | {"bool_": bool_}
+_BY_PYTHON: Final[dict[object, DType]] = {bool: bool_, int: int64, float: float32}
+
+
+def of(array_dtype: object) -> DType:
+    """The DType of an array library's dtype object; TypeError if MindSpore has no such type."""
+    try:
+        return _BY_NUMPY[array_dtype]
+    except (KeyError, TypeError):
+        raise TypeError(
+            f"Elements of type {array_dtype} cannot be held in a Tensor; expected one of "
+            f"{', '.join(dtype.name for dtype in ALL)}."
+        ) from None
+
+
+def as_dtype(value: DTypeLike, owner: str, name: str = "dtype") -> DType:
+    """A DType from itself, its name, a numpy type or a Python type; TypeError otherwise.
+
+    >>> as_dtype("int32", "astype"), as_dtype(np.float16, "astype"), as_dtype(float, "astype")
+    (minispore.int32, minispore.float16, minispore.float32)
+    """
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str) and value in _BY_NAME:
+        return _BY_NAME[value]
+    if isinstance(value, type) and value in _BY_PYTHON:
+        return _BY_PYTHON[value]
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        found: DType | None = _BY_NUMPY.get(np.dtype(value))
+        if found is not None:
+            return found
+    raise TypeError(
+        f"For '{owner}', the argument '{name}' must be a data type such as minispore.float32, "
+        f"but got {value!r}."
+    )
+
+
+def promote(x: DType, y: DType) -> DType:
+    """The type of a result of operands of types `x` and `y`.
+
+    A float beats an integer whatever their widths, as an integer beats a bool: unlike in numpy,
+    int32 with float32 gives float32.
+
+    >>> promote(int32, float32), promote(uint8, int8), promote(float16, float32)
+    (minispore.float32, minispore.int16, minispore.float32)
+    """
+    if x.category != y.category:
+        return x if x.category > y.category else y
+    wide = np.promote_types(x.numpy_dtype, y.numpy_dtype)
+    found = _BY_NUMPY[wide]
+    # numpy knows no integer that holds both int64 and uint64 and answers float64.
+    if found.category != x.category:
+        raise TypeError(f"Types {x!r} and {y!r} have no common integer type.")
+    return found
+
+
+def dtype_to_nptype(type_: DType) -> type[np.generic]:
+    """The numpy scalar type of `type_`.
+
+    >>> dtype_to_nptype(int8)
+    <class 'numpy.int8'>
+    """
+    return as_dtype(type_, "dtype_to_nptype", "type_").numpy_dtype.type
+
+
+def dtype_to_pytype(type_: DType) -> type[bool | int | float]:
+    """The Python type that holds one element of `type_`.
+
+    >>> dtype_to_pytype(float16)
+    <class 'float'>
+    """
+    return (bool, int, float)[as_dtype(type_, "dtype_to_pytype", "type_").category]
+
+
+def pytype_to_dtype(obj: object) -> DType:
+    """The DType for a Python or numpy type.
+
+    >>> pytype_to_dtype(bool)
+    minispore.bool
+    """
+    return as_dtype(obj, "pytype_to_dtype", "obj")

@@ -1,0 +1,91 @@
+"""From what a user writes beside a tensor to two operands of one type."""
+
+from typing import TypeAlias, TypeVar, cast
+
+import numpy as np
+
+from minispore import _dtype
+from minispore._array import Array, device_namespace, namespace
+from minispore._dtype import DType
+from minispore._functional.apply import apply1
+from minispore._functional.variable import T, Variable, wrap
+from minispore._rules import elementwise as rules
+
+Number: TypeAlias = int | float | bool
+N = TypeVar("N")
+
+
+def dtype_of(x: Variable) -> DType:
+    """The data type of a variable's elements."""
+    return _dtype.of(x._data.dtype)
+
+
+def cast_to(x: T, dtype: DType) -> T:
+    """`x` in another type; differentiable between float types, a constant otherwise."""
+    own = x._data.dtype
+    if own == dtype.numpy_dtype:
+        return x
+    if dtype.category == _dtype.FLOAT == _dtype.of(own).category:
+        return apply1(rules.cast, x, dtype.numpy_dtype)
+    return wrap(namespace(x._data).astype(x._data, dtype.numpy_dtype), x)
+
+
+def pair(x: T | Number, y: T | Number, owner: str) -> tuple[T, T]:
+    """Both operands as variables of their common type.
+
+    A Python number takes the tensor's type, unless that cannot hold its kind: a float beside
+    integers makes float32, an integer beside bools int64.
+
+    Raises:
+        TypeError: Neither is a tensor, or one is neither a tensor nor a number.
+    """
+    if isinstance(x, Variable):
+        if isinstance(y, Variable):
+            if x._data.dtype == y._data.dtype:
+                return x, y
+            common = _dtype.promote(dtype_of(x), dtype_of(y))
+            return cast_to(x, common), cast_to(y, common)
+        return _beside(x, y, owner)
+    if isinstance(y, Variable):
+        right, left = _beside(y, x, owner)
+        return left, right
+    raise TypeError(
+        f"For '{owner}', at least one operand must be a Tensor, but got {x!r} and {y!r}."
+    )
+
+
+def _beside(x: T, other: object, owner: str) -> tuple[T, T]:
+    if isinstance(other, list | tuple):
+        return _beside_sequence(x, other, owner)
+    if isinstance(other, np.generic):
+        other = other.item()
+    if not isinstance(other, int | float):
+        raise TypeError(
+            f"For '{owner}', an operand beside a Tensor must be a Tensor or a number, "
+            f"but got {other!r} of type {type(other).__name__}."
+        )
+    own = dtype_of(x)
+    common = own
+    if own.category < _dtype.FLOAT and isinstance(other, float):
+        common = _dtype.float32
+    elif own.category == _dtype.BOOL and not isinstance(other, bool):
+        common = _dtype.int64
+    left = cast_to(x, common)
+    xp = device_namespace(left._data)
+    try:
+        value = xp.asarray(other, common.numpy_dtype)
+    except OverflowError:
+        raise ValueError(
+            f"For '{owner}', the number {other} does not fit the tensor's type {common!r}."
+        ) from None
+    return left, wrap(value, x)
+
+
+def _beside_sequence(x: T, other: "list[object] | tuple[object, ...]", owner: str) -> tuple[T, T]:
+    values = np.asarray(other)
+    if values.dtype == np.float64:
+        values = values.astype(np.float32)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"For '{owner}', an operand's elements must be numbers, but got {other!r}.")
+    array = device_namespace(x._data).asarray(values)
+    return pair(x, wrap(cast("Array", array), x), owner)

@@ -1,0 +1,79 @@
+"""Rules of functions of one variable, applied to each element."""
+
+from minispore._array import A, namespace
+from minispore._rules._types import Unary
+
+
+def exp(x: A) -> Unary[A]:
+    """eˣ, its own derivative."""
+    value = namespace(x).exp(x)
+    return value, (lambda g: g * value,)
+
+
+def log(x: A) -> Unary[A]:
+    """The natural logarithm."""
+    return namespace(x).log(x), (lambda g: g / x,)
+
+
+def sqrt(x: A) -> Unary[A]:
+    """The square root."""
+    value = namespace(x).sqrt(x)
+    return value, (lambda g: g / (2.0 * value),)
+
+
+def square(x: A) -> Unary[A]:
+    """x²."""
+    return x * x, (lambda g: g * (2.0 * x),)
+
+
+def absolute(x: A) -> Unary[A]:
+    """|x|, with slope 0 at 0."""
+    xp = namespace(x)
+    return xp.abs(x), (lambda g: g * xp.sign(x),)
+
+
+def sign(x: A) -> Unary[A]:
+    """−1, 0 or 1: flat wherever it has a slope."""
+    xp = namespace(x)
+    return xp.sign(x), (xp.zeros_like,)
+
+
+def tanh(x: A) -> Unary[A]:
+    """The hyperbolic tangent."""
+    value = namespace(x).tanh(x)
+    return value, (lambda g: g * (1.0 - value * value),)
+
+
+def sigmoid(x: A) -> Unary[A]:
+    """1 / (1 + e⁻ˣ), written with tanh because that overflows nowhere."""
+    value = 0.5 * namespace(x).tanh(0.5 * x) + 0.5
+    return value, (lambda g: g * (value * (1.0 - value)),)
+
+
+def relu(x: A) -> Unary[A]:
+    """max(x, 0), with slope 0 at 0."""
+    xp = namespace(x)
+    return xp.maximum(x, 0.0), (lambda g: xp.where(x > 0.0, g, 0.0),)
+
+
+def clip(x: A, low: float | None, high: float | None) -> Unary[A]:
+    """x kept within [low, high]; the bounds themselves still have slope 1."""
+    xp = namespace(x)
+    value = x
+    if low is not None:
+        value = xp.where(value < low, low, value)
+    if high is not None:
+        value = xp.where(value > high, high, value)
+    return value, (lambda g: xp.where(xp.equal(value, x), g, 0.0),)
+
+
+def cast(x: A, dtype: object) -> Unary[A]:
+    """x in another type; the gradient goes back in x's."""
+    xp = namespace(x)
+    own = x.dtype
+    return xp.astype(x, dtype), (lambda g: xp.astype(g, own),)
+
+
+def identity(x: A) -> Unary[A]:
+    """x itself, as a new place in the graph."""
+    return x, (lambda g: g,)
