@@ -15,22 +15,24 @@ FLOORS = {
     "_typing": 0,
     "_checks": 0,
     "_atomic": 0,
+    "_dtype": 1,
     "_array": 1,
     "_rules": 2,
     "_autograd": 2,
-    "common": 3,
-    "ops": 4,
-    "nn": 5,
-    "dataset": 5,
-    "train": 6,
-    "tensorpack": 7,
-    "testing": 7,
-    "learn": 8,
-    "_cli": 8,
-    "__main__": 9,
+    "_functional": 3,
+    "common": 4,
+    "ops": 5,
+    "nn": 6,
+    "dataset": 6,
+    "train": 7,
+    "tensorpack": 8,
+    "testing": 8,
+    "learn": 9,
+    "_cli": 9,
+    "__main__": 10,
 }
 # The side building: data knows tensors and dtypes, and nothing of operations or networks.
-NARROWER = {"dataset": {"_typing", "_checks", "_atomic", "common"}}
+NARROWER = {"dataset": {"_typing", "_checks", "_atomic", "_dtype", "common"}}
 # Where code may run on a device, only `_array` may name an array library.
 DEVICE_PARTS = {"_rules", "_autograd"}
 
