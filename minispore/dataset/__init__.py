@@ -1,0 +1,1 @@
+"""Data pipelines: sources, operations on them, and iterators that hand out batches."""

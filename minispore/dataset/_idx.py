@@ -1,0 +1,165 @@
+"""IDX, the format of MNIST's files: read with every claim of the header checked, and written.
+
+Bytes 0-1 are zero, byte 2 is the element type (8: unsigned byte, the only one here), byte 3 the
+number of dimensions; then one big-endian uint32 for each dimension, then the elements in C order.
+Source: https://yann.lecun.com/exdb/mnist/
+"""
+
+import io
+import math
+import os
+import zlib
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+_UBYTE = 8
+_MAX_DIMS = 64  # numpy's own limit
+_GZIP_MAGIC = b"\x1f\x8b"
+_DEFLATE_MAX_RATIO = 1032  # no deflate stream unpacks to more, so a header can't claim more
+
+
+def read_idx(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
+    """Read an IDX file of unsigned bytes, plain or gzipped (told apart by their first bytes).
+
+    The length that the header claims is compared with the file's before anything is allocated.
+
+    Args:
+        path: The file.
+
+    Returns:
+        An array of uint8 with the header's shape.
+
+    Raises:
+        OSError: If the file cannot be opened or read.
+        RuntimeError: If it is no IDX file of unsigned bytes, is too short or too long, or its gzip
+            wrapping is damaged.
+
+    Examples:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "labels-idx1-ubyte.gz")
+        ...     write_idx(file, np.array([3, 1, 4], np.uint8))
+        ...     read_idx(file)
+        array([3, 1, 4], dtype=uint8)
+    """
+    with _open(path) as (stream, most):
+        shape = _read_header(stream, path)
+        count = math.prod(shape)
+        # numpy refuses an empty array whose other dimensions are too long to multiply.
+        if count > most or math.prod(n or 1 for n in shape) >= 2**62:
+            raise _bad(path, f"its header promises {count} elements, more than it can hold")
+        array = np.empty(shape, np.uint8)
+        got = _fill(stream, array)
+        if got < count:
+            raise _bad(path, f"its header promises {count} elements, but only {got} follow")
+        if stream.read(1):
+            raise _bad(path, f"bytes follow the {count} elements that its header promises")
+    return array
+
+
+def read_idx_shape(path: str | os.PathLike[str]) -> tuple[int, ...]:
+    """Read the shape from the header of an IDX file, and none of its elements.
+
+    Raises:
+        OSError: If the file cannot be opened or read.
+        RuntimeError: If its header is no IDX header.
+    """
+    with _open(path) as (stream, _):
+        return _read_header(stream, path)
+
+
+def write_idx(path: str | os.PathLike[str], array: npt.NDArray[np.uint8]) -> None:
+    """Write an array of uint8 as an IDX file; gzipped where the name ends in ``.gz``.
+
+    The same array gives the same bytes: no time stamp enters the gzip header.
+
+    Args:
+        path: The file; replaced if it exists.
+        array: Any shape of 1 to 64 dimensions.
+
+    Raises:
+        TypeError: If the array is not of dtype uint8.
+        ValueError: If it has no dimension or one longer than a uint32 can say.
+        OSError: If the file cannot be written.
+
+    Examples:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "train-images-idx3-ubyte")
+        ...     write_idx(file, np.zeros((2, 28, 28), np.uint8))
+        ...     file.stat().st_size
+        1584
+    """
+    if array.dtype != np.uint8:
+        raise TypeError(f"For 'write_idx', 'array' must be of dtype uint8, but got {array.dtype}.")
+    if not array.ndim or max(array.shape) >= 2**32:
+        raise ValueError(
+            "For 'write_idx', 'array' must have at least one dimension, each shorter than 2**32, "
+            f"but got shape {array.shape}."
+        )
+    header = bytes((0, 0, _UBYTE, array.ndim)) + np.array(array.shape, ">u4").tobytes()
+    data = np.ascontiguousarray(array).data
+    if os.fspath(path).endswith(".gz"):
+        import gzip
+
+        with Path(path).open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+            packed.write(header)
+            packed.write(data)
+    else:
+        with Path(path).open("wb") as file:
+            file.write(header)
+            file.write(data)
+
+
+@contextmanager
+def _open(path: str | os.PathLike[str]) -> Generator[tuple[io.BufferedIOBase, int]]:
+    """Open a plain or gzipped file; with it comes an upper bound of the bytes it can give."""
+    with Path(path).open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        gzipped = file.read(2) == _GZIP_MAGIC
+        file.seek(0)
+        if not gzipped:
+            yield file, size
+            return
+        import gzip
+
+        try:
+            with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+                yield unpacked, size * _DEFLATE_MAX_RATIO
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise _bad(path, f"its gzip data is damaged ({error})") from error
+
+
+def _read_header(stream: io.BufferedIOBase, path: str | os.PathLike[str]) -> tuple[int, ...]:
+    magic = stream.read(4)
+    if (
+        len(magic) < 4
+        or magic[:2] != b"\0\0"
+        or magic[2] != _UBYTE
+        or not 1 <= magic[3] <= _MAX_DIMS
+    ):
+        raise _bad(
+            path, f"it starts with {magic.hex(' ') or 'nothing'}, not with 00 00 08 and the rank"
+        )
+    rank = magic[3]
+    dims = stream.read(4 * rank)
+    if len(dims) < 4 * rank:
+        raise _bad(path, f"it ends inside its header of {rank} dimensions")
+    return tuple(int.from_bytes(dims[i : i + 4], "big") for i in range(0, 4 * rank, 4))
+
+
+def _fill(stream: io.BufferedIOBase, array: npt.NDArray[np.uint8]) -> int:
+    """Read into `array` until it is full or the stream ends; return how many bytes came."""
+    view = array.reshape(-1).data
+    got = 0
+    while got < len(view) and (more := stream.readinto(view[got:])):
+        got += more
+    return got
+
+
+def _bad(path: str | os.PathLike[str], why: str) -> RuntimeError:
+    return RuntimeError(f"'{os.fspath(path)}' is not a valid IDX file of unsigned bytes: {why}.")
