@@ -1,0 +1,222 @@
+"""Protocol Buffers' wire format, the little of it that checkpoints and event files need.
+
+A message is a row of fields. Each begins with a key, a varint of `number << 3 | wire type`; the
+wire type says how the value is stored. There is nothing else: no header, no length, no names.
+
+Source: https://protobuf.dev/programming-guides/encoding/
+"""
+
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from io import BufferedIOBase
+from typing import Final, NamedTuple
+
+VARINT: Final = 0
+FIXED64: Final = 1
+LENGTH: Final = 2
+FIXED32: Final = 5
+
+_UINT64: Final = 2**64 - 1
+
+
+class WireError(ValueError):
+    """The bytes are no message; the text says where and why, the caller adds which file."""
+
+
+# ---- writing: each function returns the field's bytes, to be joined or streamed
+
+
+def varint(value: int) -> bytes:
+    """The shortest varint of an int64 or uint64: 7 bits a byte, the low ones first.
+
+    >>> varint(300).hex(), varint(-1).hex()
+    ('ac02', 'ffffffffffffffffff01')
+    """
+    rest = value & _UINT64
+    if value != rest and value != rest - 2**64:
+        raise WireError(f"{value} does not fit in 64 bits")
+    out = bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+def varint_field(number: int, value: int) -> bytes:
+    """An integer, bool or enum field."""
+    return varint(number << 3 | VARINT) + varint(value)
+
+
+def length_header(number: int, length: int) -> bytes:
+    """What stands before `length` bytes of content; for content that is written piece by piece."""
+    return varint(number << 3 | LENGTH) + varint(length)
+
+
+def bytes_field(number: int, content: bytes) -> bytes:
+    """A field of bytes or of a message.
+
+    >>> bytes_field(2, b"hi").hex()
+    '12026869'
+    """
+    return length_header(number, len(content)) + content
+
+
+def text_field(number: int, text: str) -> bytes:
+    """A string field; WireError for a text that UTF-8 cannot hold (lone surrogates)."""
+    try:
+        return bytes_field(number, text.encode())
+    except UnicodeEncodeError as error:
+        raise WireError(f"the text {text!r} is no valid Unicode: {error.reason}") from None
+
+
+def double_field(number: int, value: float) -> bytes:
+    """A float64 field."""
+    return varint(number << 3 | FIXED64) + struct.pack("<d", value)
+
+
+def float_field(number: int, value: float) -> bytes:
+    """A float32 field; a number beyond its range becomes infinite."""
+    try:
+        packed = struct.pack("<f", value)
+    except OverflowError:
+        packed = struct.pack("<f", float("inf") if value > 0 else float("-inf"))
+    return varint(number << 3 | FIXED32) + packed
+
+
+def packed_doubles_field(number: int, values: Sequence[float]) -> bytes:
+    """A repeated float64 field in its packed form."""
+    return bytes_field(number, struct.pack(f"<{len(values)}d", *values))
+
+
+# ---- reading
+
+
+class Field(NamedTuple):
+    """One field as it lies in the stream.
+
+    Attributes:
+        number: The field's number in its message.
+        wire: VARINT, FIXED64, LENGTH or FIXED32.
+        value: The unsigned value; of a LENGTH field, the content's length.
+        start: Where the value (of a LENGTH field, the content) begins in the stream.
+        stop: Where the field ends.
+    """
+
+    number: int
+    wire: int
+    value: int
+    start: int
+    stop: int
+
+
+def fields(stream: BufferedIOBase, start: int, stop: int) -> Iterator[Field]:
+    """Walk the fields of the message at `start` … `stop`, reading keys and numbers only.
+
+    Content is not read, so a message may be larger than memory. Between two fields the
+    stream's position is the caller's to change.
+
+    Raises:
+        WireError: The bytes are no message, or end before a field does.
+    """
+    while start < stop:
+        key, after = _varint_at(stream, start, stop)
+        number, wire = key >> 3, key & 7
+        if not 0 < number < 2**29:
+            raise WireError(f"field number {number} at byte {start}")
+        field = _field_at(stream, number, wire, after, stop)
+        yield field
+        start = field.stop
+
+
+def content(stream: BufferedIOBase, field: Field) -> bytes:
+    """The bytes of a LENGTH field."""
+    if field.wire != LENGTH:
+        raise WireError(f"field {field.number} at byte {field.start} holds a number, not bytes")
+    return read_exactly(stream, field.start, field.value)
+
+
+def text(stream: BufferedIOBase, field: Field) -> str:
+    """The string of a LENGTH field."""
+    try:
+        return content(stream, field).decode()
+    except UnicodeDecodeError:
+        raise WireError(f"the text at byte {field.start} is not UTF-8") from None
+
+
+def signed(field: Field) -> int:
+    """The int64 of a VARINT field."""
+    if field.wire != VARINT:
+        raise WireError(f"field {field.number} at byte {field.start} is no integer")
+    return field.value - 2**64 if field.value >> 63 else field.value
+
+
+def float64(field: Field) -> float:
+    """The number of a FIXED64 field."""
+    if field.wire != FIXED64:
+        raise WireError(f"field {field.number} at byte {field.start} is no float64")
+    (value,) = struct.unpack("<d", field.value.to_bytes(8, "little"))
+    return float(value)
+
+
+def float32(field: Field) -> float:
+    """The number of a FIXED32 field."""
+    if field.wire != FIXED32:
+        raise WireError(f"field {field.number} at byte {field.start} is no float32")
+    (value,) = struct.unpack("<f", field.value.to_bytes(4, "little"))
+    return float(value)
+
+
+def varints(stream: BufferedIOBase, start: int, stop: int) -> Iterator[int]:
+    """The unsigned values of a packed field's content."""
+    while start < stop:
+        value, start = _varint_at(stream, start, stop)
+        yield value
+
+
+def read_exactly(stream: BufferedIOBase, start: int, length: int) -> bytes:
+    """`length` bytes from `start`; WireError if the stream ends before."""
+    stream.seek(start)
+    found = stream.read(length)
+    if len(found) != length:
+        raise WireError(f"the file ends at byte {start + len(found)}, inside a field")
+    return found
+
+
+def size_of(stream: BufferedIOBase) -> int:
+    """How many bytes `stream` holds."""
+    return stream.seek(0, os.SEEK_END)
+
+
+def _field_at(stream: BufferedIOBase, number: int, wire: int, start: int, stop: int) -> Field:
+    if wire == VARINT:
+        value, end = _varint_at(stream, start, stop)
+        return Field(number, wire, value, start, end)
+    if wire == LENGTH:
+        value, start = _varint_at(stream, start, stop)
+        end = start + value
+    elif wire in {FIXED64, FIXED32}:
+        end = start + (8 if wire == FIXED64 else 4)
+        value = 0
+    else:
+        raise WireError(f"wire type {wire} at byte {start}")
+    if end > stop:
+        raise WireError(f"field {number} at byte {start} wants {end - stop} bytes more")
+    if wire != LENGTH:
+        value = int.from_bytes(read_exactly(stream, start, end - start), "little")
+    return Field(number, wire, value, start, end)
+
+
+def _varint_at(stream: BufferedIOBase, start: int, stop: int) -> tuple[int, int]:
+    """The varint at `start` and the place after it."""
+    stream.seek(start)
+    # Ten bytes of 7 bits hold 64.
+    value = 0
+    for index, byte in enumerate(stream.read(min(10, stop - start))):
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            if value > _UINT64:
+                raise WireError(f"the number at byte {start} does not fit in 64 bits")
+            return value, start + index + 1
+    raise WireError(f"no end of the number at byte {start}")

@@ -1,0 +1,150 @@
+"""A file that is being replaced is the old one or the new one, whatever happens."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+import pytest
+
+from minispore._atomic import replacing
+
+OLD, NEW = b"old" * 1000, b"new" * 200_000
+
+# Replaces the file over and over, and says when it begins.
+WRITER = """
+import sys
+from minispore._atomic import replacing
+print("ready", flush=True)
+while True:
+    for content in (b"old" * 1000, b"new" * 200_000):
+        with replacing(sys.argv[1]) as file:
+            for start in range(0, len(content), 1000):
+                file.write(content[start : start + 1000])
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def test_the_new_file_takes_the_old_ones_place(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for content in (OLD, NEW):
+        with replacing(path) as file:
+            file.write(content)
+        assert path.read_bytes() == content
+    assert names(tmp_path) == ["file"]
+
+
+def test_nothing_is_there_before_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with replacing(path) as file:
+        file.write(NEW)
+        file.flush()
+        assert not path.exists()
+    assert path.read_bytes() == NEW
+
+
+def write_and_raise(file: BinaryIO, error: type[BaseException]) -> NoReturn:
+    file.write(NEW)
+    raise error
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, OSError])
+def test_an_exception_leaves_the_old_file_alone(tmp_path: Path, error: type[BaseException]) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    with pytest.raises(error), replacing(path) as file:
+        write_and_raise(file, error)
+    assert path.read_bytes() == OLD
+    assert names(tmp_path) == ["file"]
+
+
+def full(*_: object) -> NoReturn:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_named_with_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    monkeypatch.setattr(os, "fsync", full)
+    reason = r"No space left.*nothing was changed.*file"
+    with pytest.raises(OSError, match=reason) as caught, replacing(path) as file:
+        file.write(NEW)
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.filename == str(path)
+    assert path.read_bytes() == OLD
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_disk_that_is_full_for_real(tmp_path: Path) -> None:
+    """The same with a limit on the size of files, which the system enforces in the write."""
+    resource = pytest.importorskip("resource")
+    code = (
+        "import resource, signal, sys\n"
+        "from minispore._atomic import replacing\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
+        "try:\n"
+        "    with replacing(sys.argv[1]) as file: file.write(b'x' * 9000)\n"
+        "except OSError as error: print(error)\n"
+    )
+    assert resource
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+    assert "nothing was changed" in done.stdout
+    assert str(path) in done.stdout
+    assert path.read_bytes() == OLD
+    assert names(tmp_path) == ["file"]
+
+
+def test_folders_that_are_wrong_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere"), replacing(tmp_path / "nowhere" / "f"):
+        pass
+    with pytest.raises(IsADirectoryError, match="folder"), replacing(tmp_path):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(OLD)
+    link.symlink_to(target)
+    with replacing(link) as file:
+        file.write(NEW)
+    assert link.is_symlink()
+    assert target.read_bytes() == NEW
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for _ in range(2):  # the second time over a file that may not be written
+        with replacing(path, 0o400) as file:
+            file.write(NEW)
+        assert path.stat().st_mode & 0o777 == 0o400
+
+
+@pytest.mark.parametrize("kills", [8, pytest.param(150, marks=pytest.mark.slow)])
+def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path, kills: int) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(OLD)
+    for index in range(kills):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(0.0037 * (index % 10))
+            process.send_signal(signal.SIGKILL)
+        assert path.read_bytes() in {OLD, NEW}
