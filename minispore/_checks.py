@@ -1,6 +1,7 @@
 """Checks of arguments: each names the function, the argument, what came and what was expected."""
 
 from collections.abc import Collection
+from typing import TypeGuard, cast
 
 
 def check_type(
@@ -58,6 +59,13 @@ def check_one_of(value: object, choices: Collection[object], name: str, owner: s
         raise ValueError(
             f"For '{owner}', the argument '{name}' must be one of {listed}, but got {value!r}."
         )
+
+
+def is_int_list(value: object) -> TypeGuard[list[int]]:
+    """Return whether `value` is a list of int."""
+    return isinstance(value, list) and all(
+        isinstance(item, int) for item in cast("list[object]", value)
+    )
 
 
 def _range(low: float | None, high: float | None) -> str:

@@ -1,0 +1,80 @@
+"""The loop: go through the data, call the network, and tell the callbacks."""
+
+from collections.abc import Callable, Iterable
+
+from minispore.common import Tensor
+from minispore.train._dataset import epochs
+from minispore.train._scores import Scores
+from minispore.train.callback._base import Callback
+from minispore.train.callback._manager import CallbackManager
+from minispore.train.callback._run_context import RunContext
+
+
+def train(
+    context: RunContext, callbacks: CallbackManager, validate: Callable[[], None] | None = None
+) -> None:
+    """Train for `epoch_num` epochs after `initial_epoch`, or until a stop is requested.
+
+    Args:
+        context: of which the parameters say what to train on what.
+        callbacks: who is told about it.
+        validate: called after the steps of each epoch, except after a requested stop.
+    """
+    params = context.original_args()
+    columns = None if params.loss_fn is None else 2
+    data = epochs(params.train_dataset, params.epoch_num, columns)
+
+    callbacks.emit(Callback.on_train_begin, context)
+    for epoch, batches in enumerate(data, start=params.initial_epoch + 1):
+        params.cur_epoch_num = epoch
+        callbacks.emit(Callback.on_train_epoch_begin, context)
+        _train_steps(batches, context, callbacks)
+        if validate is not None and not context.get_stop_requested():
+            validate()
+        callbacks.emit(Callback.on_train_epoch_end, context)
+        # The results of an evaluation are this epoch's only.
+        params.pop("metrics", None)
+        params.pop("eval_results", None)
+        if context.get_stop_requested():
+            break
+    callbacks.emit(Callback.on_train_end, context)
+
+
+def _train_steps(
+    batches: Iterable[list[Tensor]], context: RunContext, callbacks: CallbackManager
+) -> None:
+    params = context.original_args()
+    network = params.train_network
+    for batch in batches:
+        params.cur_step_num += 1
+        params.train_dataset_element = batch
+        callbacks.emit(Callback.on_train_step_begin, context)
+        params.net_outputs = network(*batch)
+        callbacks.emit(Callback.on_train_step_end, context)
+        if context.get_stop_requested():
+            break
+
+
+def evaluate(context: RunContext, callbacks: CallbackManager, scores: Scores) -> dict[str, float]:
+    """Go through `valid_dataset` once, or until a stop is requested; return the results."""
+    params = context.original_args()
+    network = params.eval_network
+    (batches,) = epochs(params.valid_dataset, 1)
+
+    scores.clear()
+    callbacks.emit(Callback.on_eval_begin, context)
+    callbacks.emit(Callback.on_eval_epoch_begin, context)
+    for batch in batches:
+        params.cur_step_num += 1
+        params.eval_dataset_element = batch
+        callbacks.emit(Callback.on_eval_step_begin, context)
+        params.net_outputs = network(*batch)
+        scores.update(params.net_outputs)
+        callbacks.emit(Callback.on_eval_step_end, context)
+        if context.get_stop_requested():
+            break
+    callbacks.emit(Callback.on_eval_epoch_end, context)
+    params.metrics = scores.results()
+    params.eval_results = params.metrics | scores.eval_loss()
+    callbacks.emit(Callback.on_eval_end, context)
+    return params.metrics

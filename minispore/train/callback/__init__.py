@@ -1,0 +1,19 @@
+"""Callbacks: the protocol, and those that come with the package, one file each."""
+
+from minispore.train.callback._callback import (
+    Callback,
+    RunContext,
+    _CallbackManager,
+    _InternalCallbackParam,
+)
+from minispore.train.callback._loss_monitor import LossMonitor
+from minispore.train.callback._time_monitor import TimeMonitor
+
+__all__ = [
+    "Callback",
+    "LossMonitor",
+    "RunContext",
+    "TimeMonitor",
+    "_CallbackManager",
+    "_InternalCallbackParam",
+]

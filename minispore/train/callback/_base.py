@@ -1,0 +1,173 @@
+"""The callback protocol: the events of a run, and the class whose methods they call."""
+
+from types import TracebackType
+from typing import Self
+
+from minispore.train.callback._run_context import RunContext
+
+# The events, each with the name it had in MindSpore 1.x, which served training and evaluation.
+EVENTS = {
+    "on_train_begin": "begin",
+    "on_train_epoch_begin": "epoch_begin",
+    "on_train_step_begin": "step_begin",
+    "on_train_step_end": "step_end",
+    "on_train_epoch_end": "epoch_end",
+    "on_train_end": "end",
+    "on_eval_begin": "begin",
+    "on_eval_epoch_begin": "epoch_begin",
+    "on_eval_step_begin": "step_begin",
+    "on_eval_step_end": "step_end",
+    "on_eval_epoch_end": "epoch_end",
+    "on_eval_end": "end",
+}
+
+
+class Callback:
+    """Base class of everything that happens beside the training steps.
+
+    A subclass overrides the hooks it needs; the others cost nothing. Each gets the `RunContext`,
+    whose `original_args()` holds the state of the run::
+
+        on_train_begin
+          on_train_epoch_begin
+            on_train_step_begin, on_train_step_end      for each batch
+            [in fit: on_eval_begin … on_eval_end]
+          on_train_epoch_end
+        on_train_end
+
+    and in an evaluation::
+
+        on_eval_begin
+          on_eval_epoch_begin
+            on_eval_step_begin, on_eval_step_end        for each batch
+          on_eval_epoch_end
+        on_eval_end
+
+    An `*_end` hook means success, or a stop that was asked for. If anything raises, no further
+    event happens: `on_exception` is called, and the exception goes on to the caller.
+
+    A callback is also a context manager: entered before the first event of a run, left after the
+    last one whatever happens, in the reverse order. As everywhere in Python, an `__exit__` that
+    returns True ends an exception there.
+
+    The names of MindSpore 1.x (`begin`, `epoch_begin`, `step_begin`, `step_end`, `epoch_end`,
+    `end`) serve `train` and `eval` where the new ones are not overridden; `Model.fit` refuses them,
+    since there they could mean either.
+
+    Raises:
+        TypeError: when a subclass is defined with a method `on_…` that is no event.
+
+    Examples:
+        >>> class Steps(Callback):
+        ...     def on_train_step_end(self, run_context: RunContext) -> None:
+        ...         print("step", run_context.original_args().cur_step_num)
+        >>> Steps().on_train_step_end(RunContext({"cur_step_num": 7}))
+        step 7
+        >>> class Typo(Callback):
+        ...     def on_trian_begin(self, run_context: RunContext) -> None: ...
+        Traceback (most recent call last):
+        TypeError: Callback 'Typo' defines 'on_trian_begin', ... did you mean 'on_train_begin'?
+    """
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, value in vars(cls).items():
+            if name.startswith("on_") and callable(value) and not hasattr(Callback, name):
+                raise TypeError(
+                    f"Callback '{cls.__name__}' defines '{name}', which is no event; "
+                    f"did you mean '{_nearest_event(name)}'?"
+                )
+
+    def __enter__(self) -> Self:
+        """Called once a run, before its first event."""
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        """Called once a run, after its last event, with the exception if there was one."""
+        return None
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Called once before training."""
+        self.begin(run_context)
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        """Called before each epoch of training."""
+        self.epoch_begin(run_context)
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        """Called before each step of training, with its batch in `train_dataset_element`."""
+        self.step_begin(run_context)
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Called after each step of training, with the loss in `net_outputs`."""
+        self.step_end(run_context)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Called after each epoch of training; in `fit` after its evaluation."""
+        self.epoch_end(run_context)
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        """Called once after training."""
+        self.end(run_context)
+
+    def on_eval_begin(self, run_context: RunContext) -> None:
+        """Called once before an evaluation."""
+        self.begin(run_context)
+
+    def on_eval_epoch_begin(self, run_context: RunContext) -> None:
+        """Called before the data of an evaluation is gone through."""
+        self.epoch_begin(run_context)
+
+    def on_eval_step_begin(self, run_context: RunContext) -> None:
+        """Called before each step of an evaluation, with its batch in `eval_dataset_element`."""
+        self.step_begin(run_context)
+
+    def on_eval_step_end(self, run_context: RunContext) -> None:
+        """Called after each step of an evaluation."""
+        self.step_end(run_context)
+
+    def on_eval_epoch_end(self, run_context: RunContext) -> None:
+        """Called after the data of an evaluation has been gone through."""
+        self.epoch_end(run_context)
+
+    def on_eval_end(self, run_context: RunContext) -> None:
+        """Called once after an evaluation, with the results in `metrics`."""
+        self.end(run_context)
+
+    def on_exception(self, run_context: RunContext, error: BaseException) -> None:
+        """Called when anything in the run raised, an interrupt by the user included."""
+
+    def begin(self, run_context: RunContext) -> None:
+        """Older name of `on_train_begin` and `on_eval_begin`."""
+
+    def epoch_begin(self, run_context: RunContext) -> None:
+        """Older name of `on_train_epoch_begin` and `on_eval_epoch_begin`."""
+
+    def step_begin(self, run_context: RunContext) -> None:
+        """Older name of `on_train_step_begin` and `on_eval_step_begin`."""
+
+    def step_end(self, run_context: RunContext) -> None:
+        """Older name of `on_train_step_end` and `on_eval_step_end`."""
+
+    def epoch_end(self, run_context: RunContext) -> None:
+        """Older name of `on_train_epoch_end` and `on_eval_epoch_end`."""
+
+    def end(self, run_context: RunContext) -> None:
+        """Older name of `on_train_end` and `on_eval_end`."""
+
+
+def _nearest_event(name: str) -> str:
+    from difflib import get_close_matches  # only needed for the message
+
+    return get_close_matches(name, EVENTS, n=1, cutoff=0.0)[0]
+
+
+def overrides(callback: Callback, name: str) -> bool:
+    """Return whether `callback` has its own `name`, from its class or set on the instance."""
+    method = getattr(callback, name)
+    return getattr(method, "__func__", None) is not getattr(Callback, name)

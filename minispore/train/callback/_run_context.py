@@ -1,0 +1,130 @@
+"""What a callback is told: the parameters of the run, and the latch that stops it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from minispore._checks import check_type
+from minispore.common import Tensor
+from minispore.nn import Cell, Optimizer
+from minispore.train._dataset import DatasetLike
+
+
+class InternalCallbackParam(dict[str, object]):
+    """The state of a run: a dictionary whose keys are also attributes.
+
+    The names below are set by `Model`, and have types. A callback may add its own:
+    ``cb_params.init_time = time.time()`` and ``cb_params["init_time"]`` are the same entry.
+
+    During `train` and `fit`:
+
+    * `mode`: "train", or "eval" while `fit` evaluates; `dataset_sink_mode`: always False;
+    * `epoch_num`: epochs of this run (without those before `initial_epoch`); `batch_num`: steps in
+      an epoch; `cur_epoch_num` counts from `initial_epoch` + 1, `cur_step_num` from 1 and over
+      all epochs of the run;
+    * `network`, `train_network`, `loss_fn`, `optimizer`, `train_dataset`: what is trained, how,
+      on what; `train_dataset_element`: the current batch; `net_outputs`: what the network
+      returned for it, which is the loss;
+    * `list_callback`: the callbacks in their order; `parallel_mode` "stand_alone" and
+      `device_number` 1: there is one process.
+
+    During evaluation `batch_num`, `cur_step_num` and `net_outputs` are the evaluation's; also
+    `eval_network`, `valid_dataset`, `eval_dataset_element`. From `on_eval_end` until the end of the
+    epoch `metrics` holds the results by metric, and `eval_results` the same and "eval_loss".
+
+    Raises:
+        AttributeError: on reading a name that was never set.
+
+    Examples:
+        >>> params = InternalCallbackParam(cur_step_num=3)
+        >>> params.best = 0.5
+        >>> params.cur_step_num, params["best"], hasattr(params, "worst")
+        (3, 0.5, False)
+    """
+
+    __slots__ = ()
+
+    mode: str
+    dataset_sink_mode: bool
+    epoch_num: int
+    initial_epoch: int
+    batch_num: int
+    cur_epoch_num: int
+    cur_step_num: int
+    network: Cell
+    train_network: Cell
+    loss_fn: Cell | None
+    optimizer: Optimizer | None
+    train_dataset: DatasetLike
+    train_dataset_element: Sequence[Tensor] | None
+    # What a network returns is its author's choice: the loss, or a tuple of which it is the first.
+    net_outputs: Any
+    list_callback: Sequence[object]
+    parallel_mode: str
+    device_number: int
+    eval_network: Cell
+    valid_dataset: DatasetLike
+    eval_dataset_element: Sequence[Tensor]
+    metrics: dict[str, float]
+    eval_results: dict[str, float]
+
+    # Any: only the callback that added a name knows its type. (`object` would refuse the
+    # documented `time.time() - cb_params.init_time`.)
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(
+                f"The callback parameters hold no '{name}' at this point; "
+                f"they hold {', '.join(sorted(self))}."
+            ) from None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            del self[name]
+        except KeyError:
+            raise AttributeError(f"The callback parameters hold no '{name}'.") from None
+
+
+class RunContext:
+    """What every hook receives: the run's parameters and the way to end it.
+
+    Args:
+        original_args: the run's parameters; of a plain dict a copy is taken.
+
+    Raises:
+        TypeError: if `original_args` is no dict.
+
+    Examples:
+        >>> context = RunContext({"cur_epoch_num": 1})
+        >>> context.original_args().cur_epoch_num
+        1
+        >>> context.request_stop()
+        >>> context.get_stop_requested()
+        True
+    """
+
+    def __init__(self, original_args: dict[str, object]) -> None:
+        check_type(original_args, dict, "original_args", "RunContext")
+        if not isinstance(original_args, InternalCallbackParam):
+            original_args = InternalCallbackParam(original_args)
+        self._original_args: InternalCallbackParam = original_args
+        self._stop_requested = False
+
+    def original_args(self) -> InternalCallbackParam:
+        """Return the run's parameters: one object for the whole run, open to additions."""
+        return self._original_args
+
+    def request_stop(self) -> None:
+        """End the run after the current step; it cannot be taken back.
+
+        The epoch is left, no evaluation is started or continued, and the hooks that close what is
+        open are called.
+        """
+        self._stop_requested = True
+
+    def get_stop_requested(self) -> bool:
+        """Return whether some callback asked for the run to end."""
+        return self._stop_requested
