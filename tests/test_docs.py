@@ -1,0 +1,63 @@
+"""What the README and the pages say is true: their programs run, and nothing public is left out."""
+
+import re
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WITH_PROGRAMS = [p for p in PAGES if p.parent.name == "howto" or p.name == "README.md"]
+PUBLIC_MODULES = (
+    "minispore",
+    "minispore.ops",
+    "minispore.nn",
+    "minispore.dataset",
+    "minispore.train",
+)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    pattern = rf"^```{language}\n(.*?)^```$"
+    return re.findall(pattern, page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", WITH_PROGRAMS, ids=lambda page: page.name)
+def test_the_programs_of_a_page_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for number, block in enumerate(blocks(page, "python")):
+        exec(compile(block, f"<{page.name}, block {number}>", "exec"), namespace)
+
+
+def test_the_readme_has_two_commands_of_one_line_that_install_first() -> None:
+    commands = [line for block in blocks(ROOT / "README.md", "sh") for line in block.splitlines()]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert len(commands) == 2
+    for command in commands:
+        match = re.fullmatch(r"pip install -e '\.\[(\w+)\]' && (minispore train|pytest)", command)
+        assert match
+        assert match[1] in project["optional-dependencies"]
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_the_reference_has_every_public_name(name: str) -> None:
+    directives = {
+        target
+        for page in (ROOT / "docs" / "reference").glob("*.md")
+        for target in re.findall(r"^::: (\S+)", page.read_text("utf-8"), flags=re.MULTILINE)
+    }
+    if name in directives:
+        return
+    missing = {f"{name}.{public}" for public in import_module(name).__all__} - directives
+    assert not missing
+
+
+@pytest.mark.parametrize("page", [ROOT / "docs" / "compatibility.md"], ids=lambda page: page.name)
+def test_every_test_that_a_page_names_exists(page: Path) -> None:
+    for file, name in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page.read_text("utf-8")):
+        assert f"def {name}(" in (ROOT / file).read_text("utf-8"), f"{file}::{name}"
