@@ -4,9 +4,6 @@ Everything that the package writes goes through `replacing`: a kill, an exceptio
 any moment leaves the old file (or none), never half of the new one.
 """
 
-# `import minispore` comes by here, and pathlib takes its time to load.
-# ruff: noqa: PTH105, PTH108, PTH112, PTH118, PTH120, PTH123
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

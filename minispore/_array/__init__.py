@@ -5,6 +5,7 @@ from minispore._array.device import (
     current,
     device_target,
     from_host,
+    own,
     set_device_target,
     to_host,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "device_target",
     "from_host",
     "namespace",
+    "own",
     "register",
     "set_device_target",
     "to_host",

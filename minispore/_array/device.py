@@ -46,6 +46,14 @@ def to_host(x: Array) -> NDArray[np.generic]:
     return _cupy.to_host(x)
 
 
+def own(x: Array, *, copy: bool) -> Array:
+    """`x` in memory that nobody else has: itself, or a copy if it is a view or `copy` says so."""
+    values = cast("NDArray[np.generic]", x)
+    if isinstance(x, np.generic) or (values.flags.owndata and not copy):
+        return x
+    return cast("Array", values.copy())
+
+
 def _open_gpu() -> DeviceNamespace[Array]:
     try:
         from minispore._array import _cupy  # noqa: PLC0415 (CuPy is optional and slow to load)

@@ -4,7 +4,7 @@ A node remembers how a value came about: the nodes of its operands and, for each
 map from the gradient of the value to the gradient of that operand. Nodes are numbered as they are
 made, so an operand's number is always below its result's, and visiting nodes by descending number
 is a reverse topological order: no sorting, no recursion, every node once. This file knows no
-operation; the only thing it does with gradients is to add them.
+operation; all that it does with gradients is to have them added.
 """
 
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
@@ -12,18 +12,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import Protocol, Self, TypeVar
+from typing import TypeVar
 
 from minispore._array import Array
 
 
-class Addable(Protocol):
-    """All that the walk asks of a gradient: that two of them can be added."""
-
-    def __add__(self, other: Self, /) -> Self: ...
-
-
-V = TypeVar("V", bound=Addable)
+V = TypeVar("V")
 
 # One sequence for all threads: next() on it is atomic.
 _numbers = count(1)
@@ -71,6 +65,7 @@ def walk(
     wanted: Collection[int],
     since: int,
     pullbacks_of: Callable[[Node], Sequence[Callable[[V], V] | None]],
+    add: Callable[[V, V], V],
 ) -> dict[int, V]:
     """Carry gradients from the outputs back to the wanted nodes.
 
@@ -82,6 +77,7 @@ def walk(
         wanted: The numbers of the nodes whose gradients are asked for; the walk ends at them.
         since: Nodes numbered below are constants of this differentiation, unless wanted.
         pullbacks_of: Gives a node's pullbacks on values of type V.
+        add: The sum of two gradients.
 
     Returns:
         The gradient for the number of each wanted node that was reached.
@@ -90,7 +86,7 @@ def walk(
     nodes: dict[int, Node] = {}
     for node, gradient in seeds:
         number = node.number
-        gradients[number] = gradients[number] + gradient if number in gradients else gradient
+        gradients[number] = add(gradients[number], gradient) if number in nodes else gradient
         nodes[number] = node
     # Negative numbers, since heapq gives the smallest first.
     heap = [-number for number in nodes]
@@ -111,7 +107,7 @@ def walk(
                 continue
             share = pullback(gradient)
             if number in gradients:
-                gradients[number] = gradients[number] + share
+                gradients[number] = add(gradients[number], share)
             else:
                 gradients[number] = share
                 nodes[number] = parent

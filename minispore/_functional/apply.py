@@ -81,7 +81,8 @@ def apply_n(
     def separately(*arrays: Array) -> object:
         return rule(arrays, *args, **kwargs)
 
-    return wrap(value, operands[0], Node(parents, pullbacks, (separately, arrays, (), {})))
+    origin: Origin = (separately, arrays, (), {})
+    return wrap(value, operands[0], Node(parents, pullbacks, origin))
 
 
 def replay(node: Node, like: T) -> Sequence[Callable[[T], T] | None]:

@@ -1,18 +1,21 @@
 """From what a user writes beside a tensor to two operands of one type."""
 
-from typing import TypeAlias, TypeVar, cast
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from minispore import _dtype
-from minispore._array import Array, device_namespace, namespace
+from minispore._array import device_namespace, namespace
 from minispore._dtype import DType
 from minispore._functional.apply import apply1
+from minispore._functional.values import from_values
 from minispore._functional.variable import T, Variable, wrap
 from minispore._rules import elementwise as rules
 
 Number: TypeAlias = int | float | bool
-N = TypeVar("N")
+# What may stand beside a tensor.
+Values: TypeAlias = Number | Sequence[Number]
 
 
 def dtype_of(x: Variable) -> DType:
@@ -30,7 +33,12 @@ def cast_to(x: T, dtype: DType) -> T:
     return wrap(namespace(x._data).astype(x._data, dtype.numpy_dtype), x)
 
 
-def pair(x: T | Number, y: T | Number, owner: str) -> tuple[T, T]:
+def as_float(x: T) -> T:
+    """`x` itself if it is of a float type, else in float32."""
+    return x if dtype_of(x).category == _dtype.FLOAT else cast_to(x, _dtype.float32)
+
+
+def pair(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:
     """Both operands as variables of their common type.
 
     A Python number takes the tensor's type, unless that cannot hold its kind: a float beside
@@ -56,7 +64,8 @@ def pair(x: T | Number, y: T | Number, owner: str) -> tuple[T, T]:
 
 def _beside(x: T, other: object, owner: str) -> tuple[T, T]:
     if isinstance(other, list | tuple):
-        return _beside_sequence(x, other, owner)
+        # Values of their own, as if a Tensor had been made of them first.
+        return pair(x, wrap(from_values(other, None, owner), x), owner)
     if isinstance(other, np.generic):
         other = other.item()
     if not isinstance(other, int | float):
@@ -71,21 +80,10 @@ def _beside(x: T, other: object, owner: str) -> tuple[T, T]:
     elif own.category == _dtype.BOOL and not isinstance(other, bool):
         common = _dtype.int64
     left = cast_to(x, common)
-    xp = device_namespace(left._data)
     try:
-        value = xp.asarray(other, common.numpy_dtype)
+        value = device_namespace(left._data).asarray(other, common.numpy_dtype)
     except OverflowError:
         raise ValueError(
             f"For '{owner}', the number {other} does not fit the tensor's type {common!r}."
         ) from None
     return left, wrap(value, x)
-
-
-def _beside_sequence(x: T, other: "list[object] | tuple[object, ...]", owner: str) -> tuple[T, T]:
-    values = np.asarray(other)
-    if values.dtype == np.float64:
-        values = values.astype(np.float32)
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"For '{owner}', an operand's elements must be numbers, but got {other!r}.")
-    array = device_namespace(x._data).asarray(values)
-    return pair(x, wrap(cast("Array", array), x), owner)

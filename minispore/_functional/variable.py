@@ -18,10 +18,6 @@ class Variable:
     # What operations on this class return: the sum of two Parameters is a Tensor.
     _result: ClassVar[type["Variable"]]
 
-    def __init_subclass__(cls) -> None:
-        if Variable in cls.__bases__:
-            cls._result = cls
-
     @property
     def shape(self) -> Shape:
         """The lengths of the axes."""

@@ -74,6 +74,11 @@ def cast(x: A, dtype: object) -> Unary[A]:
     return xp.astype(x, dtype), (lambda g: xp.astype(g, own),)
 
 
+def copy(x: A) -> Unary[A]:
+    """x in memory of its own."""
+    return namespace(x).copy(x), (lambda g: g,)
+
+
 def identity(x: A) -> Unary[A]:
     """x itself, as a new place in the graph."""
     return x, (lambda g: g,)

@@ -1,0 +1,34 @@
+"""The command line: `minispore train` and `minispore download`."""
+
+import sys
+from collections.abc import Sequence
+
+from minispore._cli.arguments import parse
+from minispore._cli.download import download
+from minispore._cli.errors import UserError
+from minispore._cli.training import train
+
+__all__ = ["main"]
+
+INTERRUPTED = 130  # what a shell reports of a program that Ctrl-C ended
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Args:
+        argv: The arguments, without the program's name; by default the process's own.
+
+    Returns:
+        0 for success, 2 for arguments or data that are no good, 130 after Ctrl-C.
+    """
+    arguments = parse(argv)
+    try:
+        finished = train(arguments) if arguments.command == "train" else download(arguments)
+    except UserError as error:
+        print(f"minispore {arguments.command}: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"minispore {arguments.command}: stopped by Ctrl-C", file=sys.stderr)
+        return INTERRUPTED
+    return 0 if finished else INTERRUPTED

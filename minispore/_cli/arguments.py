@@ -1,0 +1,112 @@
+"""The arguments of `minispore`, each checked as it is read."""
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal, NoReturn
+
+
+class Arguments(argparse.Namespace):
+    """What was asked for. Which names are set depends on the command."""
+
+    command: Literal["train", "download"]
+    # train
+    data: str
+    epochs: int
+    batch_size: int
+    lr: float
+    seed: int
+    device: Literal["cpu", "gpu"]
+    out: Path | None
+    # download
+    dataset: Literal["mnist"]
+    folder: Path
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
+def parse(argv: Sequence[str] | None = None) -> Arguments:
+    """Read the command line; leave the program with status 2 if it makes no sense.
+
+    >>> parse(["train", "--epochs", "2", "--lr", "0.1"]).epochs
+    2
+    """
+    parser = _Parser(
+        prog="minispore", description="MindSpore's training stack, small enough to read."
+    )
+    parser.add_argument("--version", action="version", version=f"minispore {version('minispore')}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _add_train(commands.add_parser("train", help="train the tutorial's network on digits"))
+    _add_download(commands.add_parser("download", help="fetch a data set"))
+    return parser.parse_args(sys.argv[1:] if argv is None else argv, Arguments())
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Train the network of MindSpore's tutorial to read handwritten digits, and save "
+        "checkpoints, metrics and a plot."
+    )
+    parser.formatter_class = argparse.ArgumentDefaultsHelpFormatter
+    parser.add_argument(
+        "--data",
+        default="digits",
+        metavar="DIR|digits",
+        help="a folder with MNIST's four files, or 'digits' for images that minispore draws itself",
+    )
+    parser.add_argument("--epochs", type=_positive_int, default=3, help="passes over the data")
+    parser.add_argument("--batch-size", type=_positive_int, default=64, help="images in a step")
+    parser.add_argument("--lr", type=_positive_float, default=0.05, help="the learning rate")
+    parser.add_argument(
+        "--seed", type=_seed, default=1, help="same seed and arguments, same weights"
+    )
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where to compute")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        default=argparse.SUPPRESS,
+        help="folder for what the run leaves behind (default: runs/ and the time)",
+    )
+    parser.set_defaults(out=None)
+
+
+def _add_download(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Fetch a data set, check it, and put it into a folder."
+    parser.add_argument("dataset", choices=("mnist",), help="which one")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="where to put its files")
+
+
+def _positive_int(text: str) -> int:
+    return _whole_number(text, 1, 2**31 - 1)
+
+
+def _seed(text: str) -> int:
+    return _whole_number(text, 0, 2**32 - 1)
+
+
+def _whole_number(text: str, low: int, high: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number, but got {text!r}") from None
+    if not low <= number <= high:
+        raise argparse.ArgumentTypeError(f"must be from {low} to {high}, but got {text}")
+    return number
+
+
+def _positive_float(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, but got {text!r}") from None
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"must be positive and finite, but got {text}")
+    return number

@@ -1,0 +1,56 @@
+"""A progress bar for each epoch, and the line that remains of it."""
+
+from time import perf_counter
+
+from tqdm import tqdm
+
+from minispore._cli.history import accuracy_of
+from minispore.train import Callback, RunContext
+
+
+class ProgressBar(Callback):
+    """Draw a bar with the current loss (on a terminal only), and print a line for each epoch.
+
+    Args:
+        epochs: How many there will be.
+    """
+
+    def __init__(self, epochs: int) -> None:
+        super().__init__()
+        self._epochs = epochs
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        """Begin a new bar."""
+        params = run_context.original_args()
+        self._started = perf_counter()
+        self._total_loss = 0.0
+        self._steps = 0
+        # disable=None: no bar where standard error is no terminal.
+        self._bar: tqdm[None] = tqdm(
+            total=params.batch_num,
+            desc=f"epoch {params.cur_epoch_num}/{self._epochs}",
+            unit="step",
+            leave=False,
+            disable=None,
+        )
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Move the bar on."""
+        loss = run_context.original_args().net_outputs.item()
+        self._total_loss += loss
+        self._steps += 1
+        self._bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
+        self._bar.update()
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Put a line in the bar's place."""
+        self._bar.close()
+        params = run_context.original_args()
+        parts = [f"loss {self._total_loss / self._steps:.4f}"]
+        if (accuracy := accuracy_of(run_context)) is not None:
+            parts.append(f"accuracy {accuracy:.4f}")
+        seconds = perf_counter() - self._started
+        print(
+            f"epoch {params.cur_epoch_num}/{self._epochs}: {', '.join(parts)} ({seconds:.1f} s)",
+            flush=True,
+        )

@@ -1,0 +1,128 @@
+"""Arithmetic of two operands; either may be a Python number."""
+
+from typing import Literal
+
+from minispore import _dtype
+from minispore._array import device_namespace
+from minispore._checks import check_one_of
+from minispore._functional.apply import apply1, apply2, apply3
+from minispore._functional.operands import Values, as_float, dtype_of, pair
+from minispore._functional.variable import T, Variable, wrap
+from minispore._rules import arithmetic as rules
+
+
+def add(input: T | Values, other: T | Values) -> T:
+    """`input + other`, element by element, with broadcasting.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.add(Tensor([1.0, 2.0]), 1)
+    Tensor(shape=[2], dtype=Float32, value= [ 2.00000000e+00,  3.00000000e+00])
+    """
+    x, y = pair(input, other, "add")
+    return apply2(rules.add, x, y)
+
+
+def sub(input: T | Values, other: T | Values) -> T:
+    """`input - other`, element by element, with broadcasting."""
+    x, y = pair(input, other, "sub")
+    if dtype_of(x) is _dtype.bool_:
+        raise TypeError("For 'sub', the operands must be numbers, but both are of type Bool.")
+    return apply2(rules.subtract, x, y)
+
+
+def mul(input: T | Values, other: T | Values) -> T:
+    """`input * other`, element by element, with broadcasting."""
+    x, y = pair(input, other, "mul")
+    return apply2(rules.multiply, x, y)
+
+
+def div(
+    input: T | Values,
+    other: T | Values,
+    *,
+    rounding_mode: Literal["floor", "trunc"] | None = None,
+) -> T:
+    """`input / other`, element by element; integers are divided as float32.
+
+    Args:
+        input: The dividend.
+        other: The divisor.
+        rounding_mode: "floor" or "trunc" rounds the quotient down or towards zero.
+
+    Raises:
+        ValueError: `rounding_mode` is none of these.
+    """
+    x, y = pair(input, other, "div")
+    if rounding_mode is not None:
+        check_one_of(rounding_mode, ("floor", "trunc"), "rounding_mode", "div")
+        xp = device_namespace(x._data)
+        quotient = xp.divide(as_float(x)._data, as_float(y)._data)
+        rounded = xp.floor(quotient) if rounding_mode == "floor" else xp.trunc(quotient)
+        return wrap(xp.astype(rounded, x._data.dtype), x)
+    return apply2(rules.divide, as_float(x), as_float(y))
+
+
+def floor_divide(input: T | Values, other: T | Values) -> T:
+    """The quotient rounded down, of the operands' type; its gradient is zero.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.floor_divide(Tensor([7, -7]), 2)
+    Tensor(shape=[2], dtype=Int64, value= [ 3, -4])
+    """
+    x, y = pair(input, other, "floor_divide")
+    return wrap(device_namespace(x._data).floor_divide(x._data, y._data), x)
+
+
+def remainder(input: T | Values, other: T | Values) -> T:
+    """What `floor_divide` leaves over, with the divisor's sign: `input - (input // other) * other`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.remainder(Tensor([7, -7]), 2)
+    Tensor(shape=[2], dtype=Int64, value= [1, 1])
+    """
+    x, y = pair(input, other, "remainder")
+    if dtype_of(x).category < _dtype.FLOAT:
+        return wrap(device_namespace(x._data).remainder(x._data, y._data), x)
+    return sub(x, mul(floor_divide(x, y), y))
+
+
+def pow(input: T | Values, exponent: T | Values) -> T:
+    """`input` to the power `exponent`, element by element, with broadcasting.
+
+    A negative power of integers is what integers can hold of it: 0 except for 1 and -1.
+    """
+    x, y = pair(input, exponent, "pow")
+    xp = device_namespace(x._data)
+    if dtype_of(x).category < _dtype.FLOAT and bool(xp.any(y._data < 0)):
+        # numpy refuses; the quotient is computed as a float and cut.
+        power = xp.astype(x._data, _dtype.float64.numpy_dtype) ** y._data
+        return wrap(xp.astype(xp.trunc(power), x._data.dtype), x)
+    return apply2(rules.power, x, y)
+
+
+def neg(input: T) -> T:
+    """`-input`."""
+    return apply1(rules.negative, input)
+
+
+def maximum(input: T | Values, other: T | Values) -> T:
+    """The larger of both, element by element; equal ones take half of the gradient each."""
+    x, y = pair(input, other, "maximum")
+    return apply2(rules.maximum, x, y)
+
+
+def minimum(input: T | Values, other: T | Values) -> T:
+    """The smaller of both, element by element; equal ones take half of the gradient each."""
+    x, y = pair(input, other, "minimum")
+    return apply2(rules.minimum, x, y)
+
+
+def where(condition: Variable, input: T | Values, other: T | Values) -> T:
+    """`input` where `condition` holds, `other` elsewhere.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.where(Tensor([True, False]), Tensor([1.0, 2.0]), 0.0)
+    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  0.00000000e+00])
+    """
+    x, y = pair(input, other, "where")
+    return apply3(rules.where, wrap(condition._data, x), x, y)

@@ -1,0 +1,165 @@
+"""Indexing: any part of a tensor, and a tensor with any part replaced."""
+
+from types import EllipsisType
+from typing import cast
+
+import numpy as np
+
+from minispore import _dtype
+from minispore._array import current, device_namespace, from_host
+from minispore._functional.apply import apply1, apply2
+from minispore._functional.operands import Number, Values, dtype_of, pair
+from minispore._functional.variable import T, Variable, wrap
+from minispore._rules import indexing as rules
+
+
+def getitem(input: T, index: object) -> T:
+    """`input[index]`: integers, slices, None, `...`, bools, and lists or tensors of indices."""
+    key = as_index(index)
+    try:
+        return apply1(rules.getitem, input, key)
+    except IndexError as error:
+        raise IndexError(f"A tensor of shape {input.shape} has no [{index!r}]: {error}.") from None
+
+
+def setitem(input: T, index: object, value: T | Values) -> T:
+    """`input` with `value` at `index`, as a new tensor; differentiable by both."""
+    key = as_index(index)
+    values = _like(input, value)
+    try:
+        return apply2(rules.setitem, input, values, key)
+    except (IndexError, ValueError) as error:
+        raise type(error)(f"For item assignment at [{index!r}]: {error}.") from None
+
+
+def assign_at(input: Variable, index: object, value: Variable | Values) -> None:
+    """Write `value` at `index` into the memory of `input`; nothing is recorded."""
+    key = as_index(index)
+    values = _like(input, value)
+    try:
+        device_namespace(input._data).assign(input._data, key, values._data)
+    except (IndexError, ValueError) as error:
+        raise type(error)(f"For item assignment at [{index!r}]: {error}.") from None
+
+
+def gather(input_params: T, input_indices: Variable, axis: int, batch_dims: int = 0) -> T:
+    """The parts of `input_params` along `axis` that `input_indices` names, in its shape.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.gather(Tensor([[1, 2], [3, 4]]), Tensor([1, 1]), 0).tolist()
+    [[3, 4], [3, 4]]
+
+    Raises:
+        TypeError: The indices are no integers.
+        ValueError: `batch_dims` is not 0, or `axis` is out of range.
+    """
+    if batch_dims != 0:
+        raise ValueError(f"For 'gather', 'batch_dims' must be 0, but got {batch_dims}.")
+    if not -input_params.ndim <= axis < input_params.ndim:
+        raise ValueError(
+            f"For 'gather', the argument 'axis' must be in "
+            f"[{-input_params.ndim}, {input_params.ndim}), but got {axis}."
+        )
+    _check_integers(input_indices, "input_indices", "gather")
+    return getitem(input_params, (slice(None),) * (axis % input_params.ndim) + (input_indices,))
+
+
+def gather_elements(input: T, dim: int, index: Variable) -> T:
+    """For each place of `index` the element of `input` at that place, but at `index` in `dim`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.gather_elements(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0], [1]])).tolist()
+    [[1], [4]]
+
+    Raises:
+        TypeError: The indices are no integers.
+        ValueError: `index` has another number of axes than `input`.
+    """
+    _check_integers(index, "index", "gather_elements")
+    if index.ndim != input.ndim:
+        raise ValueError(
+            f"For 'gather_elements', 'index' must have {input.ndim} axes like 'input', "
+            f"but its shape is {index.shape}."
+        )
+    places: list[object] = [
+        from_host(places) for places in np.ogrid[tuple(slice(n) for n in index.shape)]
+    ]
+    places[dim] = index
+    return getitem(input, tuple(places))
+
+
+def one_hot(
+    indices: T, depth: int, on_value: Number = 1, off_value: Number = 0, axis: int = -1
+) -> T:
+    """A new axis of length `depth` that is `on_value` at the index and `off_value` elsewhere.
+
+    Out-of-range indices have no `on_value`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.one_hot(Tensor([0, 2]), 3).tolist()
+    [[1, 0, 0], [0, 0, 1]]
+
+    Raises:
+        TypeError: The indices are no integers.
+        ValueError: `depth` is negative, or `axis` out of range.
+    """
+    _check_integers(indices, "indices", "one_hot")
+    if depth < 0 or not -1 <= axis <= indices.ndim:
+        raise ValueError(
+            f"For 'one_hot', 'depth' must be at least 0 and 'axis' in [-1, {indices.ndim}], "
+            f"but got {depth} and {axis}."
+        )
+    place = indices.ndim if axis == -1 else axis
+    xp = device_namespace(indices._data)
+    dtype = _dtype.int64 if isinstance(on_value, int) else _dtype.float32
+    classes = xp.arange(0, depth, 1, indices._data.dtype)
+    column = xp.reshape(classes, (depth,) + (1,) * (indices.ndim - place))
+    hit = xp.equal(xp.expand_dims(indices._data, axis=place), column)
+    on, off = (xp.asarray(value, dtype.numpy_dtype) for value in (on_value, off_value))
+    return wrap(xp.where(hit, on, off), indices)
+
+
+def as_index(index: object) -> tuple[object, ...]:
+    """A user's index as a tuple of what arrays understand.
+
+    Raises:
+        IndexError: Something in it cannot index.
+    """
+    items = cast("tuple[object, ...]", index) if isinstance(index, tuple) else (index,)
+    return tuple(_as_item(item) for item in items)
+
+
+def _as_item(item: object) -> object:
+    if item is None or isinstance(item, int | slice | EllipsisType | np.integer):
+        return item
+    if isinstance(item, Variable):
+        if dtype_of(item).category == _dtype.FLOAT:
+            raise IndexError("A tensor that indexes must hold integers or bools, not floats.")
+        return item._data
+    if isinstance(item, list | tuple):
+        item = np.array(item)
+    if isinstance(item, np.ndarray) and item.dtype.kind in "biu":
+        return from_host(item)
+    if hasattr(item, "dtype") and hasattr(item, "__getitem__"):
+        return item
+    raise IndexError(
+        "A tensor is indexed by integers, slices, `...`, None, bools, and lists or tensors of "
+        f"integers or bools, but got {item!r} of type {type(item).__name__}."
+    )
+
+
+def _like(input: T, value: T | Values) -> T:
+    """`value` as a variable of the type of `input`."""
+    if isinstance(value, Variable):
+        data = current().astype(value._data, input._data.dtype)
+        return value if data is value._data else wrap(data, value, value._node)
+    _, values = pair(input, value, "setitem")
+    return values
+
+
+def _check_integers(x: Variable, name: str, owner: str) -> None:
+    if dtype_of(x).category != _dtype.INTEGER:
+        raise TypeError(
+            f"For '{owner}', the argument '{name}' must be a Tensor of integers, "
+            f"but got {dtype_of(x)!r}."
+        )

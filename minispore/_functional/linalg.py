@@ -1,0 +1,64 @@
+"""Matrix products."""
+
+from minispore._functional.apply import apply2, apply3
+from minispore._functional.operands import pair
+from minispore._functional.shape import expand_dims, reshape, squeeze, swapaxes
+from minispore._functional.variable import T
+from minispore._rules import linalg as rules
+
+
+def matmul(input: T, other: T) -> T:
+    """The matrix product; stacks of matrices broadcast, a vector counts as a row or a column.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.matmul(Tensor([[1.0, 2.0]]), Tensor([3.0, 4.0]))
+    Tensor(shape=[1], dtype=Float32, value= [ 1.10000000e+01])
+
+    Raises:
+        ValueError: The inner lengths differ, or an operand has no axes.
+    """
+    x, y = pair(input, other, "matmul")
+    if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[max(y.ndim - 2, 0)]:
+        raise ValueError(
+            f"For 'matmul', the last length of 'input' must be the last but one of 'other', "
+            f"but the shapes are {x.shape} and {y.shape}."
+        )
+    left = expand_dims(x, 0) if x.ndim == 1 else x
+    right = expand_dims(y, 1) if y.ndim == 1 else y
+    product = apply2(rules.matmul, left, right)
+    if y.ndim == 1:
+        product = squeeze(product, -1)
+    return squeeze(product, -1 if y.ndim == 1 else -2) if x.ndim == 1 else product
+
+
+def dense(input: T, weight: T, bias: T | None = None) -> T:
+    """`input @ weight.T + bias`: the layer of fully connected neurons.
+
+    Args:
+        input: Of shape (…, in_channels).
+        weight: Of shape (out_channels, in_channels).
+        bias: Of shape (out_channels,).
+
+    Returns:
+        Of shape (…, out_channels).
+
+    Raises:
+        ValueError: The shapes do not fit.
+    """
+    if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:
+        raise ValueError(
+            f"For 'dense', the last length of 'input' must be the in_channels of 'weight', but the "
+            f"shapes are {input.shape} and {weight.shape}."
+        )
+    if bias is None:
+        return matmul(input, swapaxes(weight, 0, 1))
+    if bias.shape != weight.shape[:1]:
+        raise ValueError(
+            f"For 'dense', 'bias' must be of shape {weight.shape[:1]}, but got {bias.shape}."
+        )
+    x, w = pair(input, weight, "dense")
+    x, b = pair(x, bias, "dense")
+    if x.ndim == 2:
+        return apply3(rules.dense, x, w, b)
+    rows = reshape(x, (-1, x.shape[-1]))
+    return reshape(apply3(rules.dense, rows, w, b), (*x.shape[:-1], weight.shape[0]))

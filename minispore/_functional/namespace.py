@@ -1,0 +1,86 @@
+"""Variables as an array library: the contract of `Namespace`, met with recorded operations.
+
+Given to a rule instead of numpy, it makes the rule's pullbacks leave nodes: see `apply.replay`.
+"""
+
+from collections.abc import Sequence
+
+from minispore._array import Axis, Shape, device_namespace
+from minispore._functional import arithmetic, comparison, elementwise, indexing, reduction, shape
+from minispore._functional.apply import apply1
+from minispore._functional.operands import cast_to
+from minispore._functional.variable import T, wrap
+from minispore._dtype import of
+from minispore._rules import indexing as rules
+
+abs = elementwise.abs
+exp = elementwise.exp
+log = elementwise.log
+sqrt = elementwise.sqrt
+sign = elementwise.sign
+tanh = elementwise.tanh
+maximum = arithmetic.maximum
+minimum = arithmetic.minimum
+where = arithmetic.where
+equal = comparison.equal
+reshape = shape.reshape
+permute_dims = shape.permute
+broadcast_to = shape.broadcast_to
+constant = elementwise.stop_gradient
+copy = elementwise.copy
+squeeze = shape.squeeze
+
+
+def sum(x: T, /, *, axis: Axis = None, keepdims: bool = False) -> T:
+    """The sum over `axis`."""
+    return x if axis == () else reduction.sum(x, axis, keepdims)
+
+
+def mean(x: T, /, *, axis: Axis = None, keepdims: bool = False) -> T:
+    """The mean over `axis`."""
+    return reduction.mean(x, axis, keepdims)
+
+
+def max(x: T, /, *, axis: Axis = None, keepdims: bool = False) -> T:
+    """The largest element over `axis`."""
+    return reduction.amax(x, axis, keepdims)
+
+
+def min(x: T, /, *, axis: Axis = None, keepdims: bool = False) -> T:
+    """The smallest element over `axis`."""
+    return reduction.amin(x, axis, keepdims)
+
+
+def expand_dims(x: T, /, *, axis: int) -> T:
+    """A new axis of length 1."""
+    return shape.expand_dims(x, axis)
+
+
+def concat(arrays: Sequence[T], /, *, axis: int) -> T:
+    """Arrays one behind the other."""
+    return shape.concat(arrays, axis)
+
+
+def stack(arrays: Sequence[T], /, *, axis: int) -> T:
+    """Arrays side by side."""
+    return shape.stack(arrays, axis)
+
+
+def astype(x: T, dtype: object, /) -> T:
+    """`x` in another type."""
+    return cast_to(x, of(dtype))
+
+
+def zeros_like(x: T, /) -> T:
+    """Zeros of the shape and type of `x`."""
+    return wrap(device_namespace(x._data).zeros_like(x._data), x)
+
+
+def ones_like(x: T, /) -> T:
+    """Ones of the shape and type of `x`."""
+    return wrap(device_namespace(x._data).ones_like(x._data), x)
+
+
+def scatter(values: T, /, *, index: tuple[object, ...], shape: Shape) -> T:
+    """Zeros of `shape` with `values` added at `index`."""
+    return apply1(rules.scatter, values, index, shape)

@@ -1,0 +1,45 @@
+"""Softmax and its logarithm, and the loss between softmax and a distribution."""
+
+from minispore._functional.apply import apply1, apply2
+from minispore._functional.operands import as_float, pair
+from minispore._functional.shape import check_axis
+from minispore._functional.variable import T
+from minispore._rules import softmax as rules
+
+
+def softmax(input: T, axis: int = -1) -> T:
+    """exp(input) / Σ exp(input) along `axis`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.softmax(Tensor([0.0, 0.0]))
+    Tensor(shape=[2], dtype=Float32, value= [ 5.00000000e-01,  5.00000000e-01])
+    """
+    return apply1(rules.softmax, as_float(input), check_axis(axis, input.ndim, "axis", "softmax"))
+
+
+def log_softmax(logits: T, axis: int = -1) -> T:
+    """The logarithm of `softmax`, without its overflow."""
+    place = check_axis(axis, logits.ndim, "axis", "log_softmax")
+    return apply1(rules.log_softmax, as_float(logits), place)
+
+
+def softmax_cross_entropy(logits: T, targets: T) -> T:
+    """−Σ targets · log_softmax(logits) over the last axis: a loss for each row.
+
+    Args:
+        logits: Of shape (n, classes).
+        targets: A distribution over the classes for each row, of the same shape.
+
+    Returns:
+        Of shape (n,).
+
+    Raises:
+        ValueError: The shapes differ.
+    """
+    x, y = pair(logits, targets, "softmax_cross_entropy")
+    if x.shape != y.shape or x.ndim == 0:
+        raise ValueError(
+            f"For 'softmax_cross_entropy', 'logits' and 'targets' must be of one shape, "
+            f"but got {x.shape} and {y.shape}."
+        )
+    return apply2(rules.softmax_cross_entropy, as_float(x), as_float(y))

@@ -1,0 +1,63 @@
+"""From Python's and numpy's values to an array, by MindSpore's rules for its type."""
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispore import _dtype
+from minispore._array import Array, current, from_host, to_host
+from minispore._dtype import DType
+from minispore._functional.variable import Variable
+
+
+def from_values(values: object, dtype: DType | None, owner: str) -> Array:
+    """An array of its own memory from numbers, nested lists and tuples, numpy arrays, variables.
+
+    A numpy array or variable keeps its type. In Python's numbers, and in lists whatever they hold,
+    a float anywhere makes float32, else an int int64.
+
+    Raises:
+        TypeError: The values are no numbers, or the lists are ragged.
+    """
+    if isinstance(values, Variable):
+        data = values._data
+        return current().astype(data, dtype.numpy_dtype if dtype else data.dtype)
+    host = _on_host(values, owner)
+    if dtype is not None:
+        host = host.astype(dtype.numpy_dtype)
+    _dtype.of(host.dtype)
+    return from_host(host)
+
+
+def _on_host(values: object, owner: str) -> NDArray[np.generic]:
+    if isinstance(values, np.ndarray | np.generic):
+        # Always a copy: a tensor shares memory only where its maker asks for it by name.
+        return np.array(values)
+    if not isinstance(values, bool | int | float | list | tuple):
+        raise TypeError(
+            f"For '{owner}', the argument 'input_data' must be a Tensor, a numpy array, a number, "
+            f"or a list or tuple of them, but got {values!r} of type {type(values).__name__}."
+        )
+    plain = _unwrapped(values)
+    try:
+        host: NDArray[np.generic] = np.array(plain)
+    except (ValueError, OverflowError) as error:
+        raise TypeError(
+            f"For '{owner}', the argument 'input_data' must be rectangular and of numbers, "
+            f"but got {values!r}."
+        ) from error
+    if host.dtype.kind not in "biuf":
+        raise TypeError(
+            f"For '{owner}', the elements of 'input_data' must be numbers, but got {values!r}."
+        )
+    if host.dtype.kind == "f":
+        return host.astype(np.float32)
+    return host if host.dtype.kind == "b" else host.astype(np.int64)
+
+
+def _unwrapped(values: object) -> object:
+    """Nested lists and tuples with the variables in them turned into numpy arrays."""
+    if isinstance(values, list | tuple):
+        return [_unwrapped(item) for item in cast("list[object]", values)]
+    return to_host(values._data) if isinstance(values, Variable) else values

@@ -1,0 +1,394 @@
+"""The tensor: an array with a data type, operators, and a place in the graph."""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias, TypeGuard, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispore import _dtype
+from minispore._array import Namespace, from_host, register, to_host
+from minispore._autograd import recording
+from minispore._dtype import DType
+from minispore._functional import (
+    arithmetic,
+    comparison,
+    elementwise,
+    indexing,
+    linalg,
+    namespace,
+    shape,
+)
+from minispore._functional.operands import Number, Values
+from minispore._functional.values import from_values
+from minispore.common._methods import Methods
+from minispore.common._printing import tensor_repr
+
+Scalar: TypeAlias = bool | int | float
+Operand: TypeAlias = "Tensor | Values"
+
+
+class Tensor(Methods):
+    """An n-dimensional array whose operations are recorded while a gradient is being computed.
+
+    >>> Tensor([[1, 2], [3, 4]]) * 0.5
+    Tensor(shape=[2, 2], dtype=Float32, value=
+    [[ 5.00000000e-01,  1.00000000e+00],
+     [ 1.50000000e+00,  2.00000000e+00]])
+
+    Python's floats make float32 and its ints int64; a numpy array keeps its type and is copied
+    (`Tensor.from_numpy` shares its memory). Between types the wider wins, and a float always beats
+    an integer: int32 with float32 gives float32.
+
+    Source: MindSpore's `mindspore.Tensor`.
+
+    Args:
+        input_data: A number, nested lists or tuples of numbers, a numpy array, or a Tensor.
+        dtype: The type of the elements; that of the data if None.
+        shape: Of a tensor to be filled with zeros, where there are no data.
+        init: With `shape`, an initialiser by object: anything with `__call__(shape, dtype)`.
+
+    Raises:
+        TypeError: The data are no numbers, ragged, or of a type that MindSpore has not.
+        ValueError: Data and a shape are given together.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        input_data: object = None,
+        dtype: DType | None = None,
+        shape: Sequence[int] | int | None = None,
+        init: object = None,
+    ) -> None:
+        if dtype is not None and not isinstance(dtype, DType):
+            raise TypeError(
+                "For 'Tensor', the argument 'dtype' must be a data type such as "
+                f"minispore.float32, but got {dtype!r}."
+            )
+        if shape is not None:
+            if input_data is not None:
+                raise ValueError(
+                    "For 'Tensor', the argument 'shape' must be None when 'input_data' is given, "
+                    f"but got {shape!r}."
+                )
+            if dtype is None:
+                raise TypeError("For 'Tensor', the argument 'dtype' must be given with 'shape'.")
+            input_data = _initial(shape, dtype, init)
+        self._data = from_values(input_data, dtype, "Tensor")
+        self._node = None
+
+    @staticmethod
+    def from_numpy(array: NDArray[np.generic]) -> "Tensor":
+        """A tensor in the memory of `array`: what is written to one is seen in the other.
+
+        Raises:
+            TypeError: `array` is no numpy array, or of a type that MindSpore has not.
+        """
+        if not isinstance(array, np.ndarray):
+            raise TypeError(
+                "For 'from_numpy', the argument 'array' must be a numpy array, but got "
+                f"{type(array).__name__}."
+            )
+        _dtype.of(array.dtype)
+        tensor = object.__new__(Tensor)
+        tensor._data = from_host(array)
+        tensor._node = None
+        return tensor
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return _dtype.of(self._data.dtype)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of one element."""
+        return self.dtype.numpy_dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The bytes from one element to the next along each axis."""
+        return to_host(self._data).strides
+
+    @property
+    def T(self) -> "Tensor":  # noqa: N802 (MindSpore's name)
+        """The axes in reverse order."""
+        return shape.permute(self, range(self.ndim)[::-1])
+
+    @property
+    def mT(self) -> "Tensor":  # noqa: N802
+        """The last two axes in each other's place."""
+        return shape.swapaxes(self, -1, -2)
+
+    def asnumpy(self) -> NDArray[np.generic]:
+        """The elements as a numpy array, in the tensor's own memory (a copy if that is a GPU's)."""
+        return to_host(self._data)
+
+    numpy = asnumpy
+
+    def item(self) -> Scalar:
+        """The one element as a Python number.
+
+        Raises:
+            ValueError: There are more or fewer elements than one.
+        """
+        if self.size != 1:
+            raise ValueError(
+                f"Only a tensor of one element is a number, but the shape is {self.shape}."
+            )
+        return cast("Scalar", to_host(self._data).item())
+
+    def tolist(self) -> object:
+        """The elements as nested lists of Python numbers; without axes, a number."""
+        return cast("object", to_host(self._data).tolist())
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.size
+
+    def dim(self) -> int:
+        """The number of axes."""
+        return self.ndim
+
+    def set_dtype(self, dtype: DType) -> "Tensor":
+        """Change the type of the elements in place."""
+        self._data = elementwise.cast(self, dtype)._data
+        return self
+
+    # Python's own protocols.
+
+    def __repr__(self) -> str:
+        return tensor_repr(to_host(self._data))
+
+    def __str__(self) -> str:
+        return str(to_host(self._data))
+
+    def __format__(self, spec: str) -> str:
+        # An f-string shows what the tensor is; with a format the one element is formatted.
+        return format(self.item(), spec) if spec else repr(self)
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __index__(self) -> int:
+        value = self.item()
+        if isinstance(value, float):
+            raise TypeError(f"Only a tensor of an integer can be used as an index, but got {self}.")
+        return value
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("A tensor without axes has no length.")
+        return self.shape[0]
+
+    def __iter__(self) -> "Iterator[Tensor]":
+        if self.ndim == 0:
+            raise TypeError("A tensor without axes cannot be iterated over.")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, item: Number) -> bool:
+        return bool(comparison.any(comparison.equal(self, item)))
+
+    def __array__(
+        self, dtype: "np.dtype[np.generic] | None" = None, copy: bool | None = None
+    ) -> NDArray[np.generic]:
+        return np.array(to_host(self._data), dtype=dtype, copy=copy)
+
+    def __copy__(self) -> "Tensor":
+        return Tensor(self)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "Tensor":
+        return Tensor(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Values only: a graph is a thing of one process and one moment.
+        return Tensor, (to_host(self._data),)
+
+    # Operators.
+
+    def __neg__(self) -> "Tensor":
+        return arithmetic.neg(self)
+
+    def __pos__(self) -> "Tensor":
+        return self
+
+    def __invert__(self) -> "Tensor":
+        return comparison.bitwise_not(self)
+
+    def __abs__(self) -> "Tensor":
+        return elementwise.abs(self)
+
+    def __round__(self) -> "Tensor":
+        return elementwise.round(self)
+
+    def __add__(self, other: Operand) -> "Tensor":
+        return arithmetic.add(self, other)
+
+    def __radd__(self, other: Operand) -> "Tensor":
+        return arithmetic.add(other, self)
+
+    def __sub__(self, other: Operand) -> "Tensor":
+        return arithmetic.sub(self, other)
+
+    def __rsub__(self, other: Operand) -> "Tensor":
+        return arithmetic.sub(other, self)
+
+    def __mul__(self, other: Operand) -> "Tensor":
+        return arithmetic.mul(self, other)
+
+    def __rmul__(self, other: Operand) -> "Tensor":
+        return arithmetic.mul(other, self)
+
+    def __truediv__(self, other: Operand) -> "Tensor":
+        return arithmetic.div(self, other)
+
+    def __rtruediv__(self, other: Operand) -> "Tensor":
+        return arithmetic.div(other, self)
+
+    def __floordiv__(self, other: Operand) -> "Tensor":
+        return arithmetic.floor_divide(self, other)
+
+    def __rfloordiv__(self, other: Operand) -> "Tensor":
+        return arithmetic.floor_divide(other, self)
+
+    def __mod__(self, other: Operand) -> "Tensor":
+        return arithmetic.remainder(self, other)
+
+    def __rmod__(self, other: Operand) -> "Tensor":
+        return arithmetic.remainder(other, self)
+
+    def __pow__(self, other: Operand) -> "Tensor":
+        return arithmetic.pow(self, other)
+
+    def __rpow__(self, other: Operand) -> "Tensor":
+        return arithmetic.pow(other, self)
+
+    def __and__(self, other: Operand) -> "Tensor":
+        return comparison.bitwise_and(self, other)
+
+    def __rand__(self, other: Operand) -> "Tensor":
+        return comparison.bitwise_and(other, self)
+
+    def __or__(self, other: Operand) -> "Tensor":
+        return comparison.bitwise_or(self, other)
+
+    def __ror__(self, other: Operand) -> "Tensor":
+        return comparison.bitwise_or(other, self)
+
+    def __xor__(self, other: Operand) -> "Tensor":
+        return comparison.bitwise_xor(self, other)
+
+    def __rxor__(self, other: Operand) -> "Tensor":
+        return comparison.bitwise_xor(other, self)
+
+    def __matmul__(self, other: "Tensor") -> "Tensor":
+        return linalg.matmul(self, other)
+
+    # Comparing gives a tensor, not a bool, so identity is what a dictionary goes by.
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> "Tensor":  # type: ignore[override]
+        return comparison.equal(self, other) if _is_operand(other) else NotImplemented
+
+    def __ne__(self, other: object) -> "Tensor":  # type: ignore[override]
+        return comparison.not_equal(self, other) if _is_operand(other) else NotImplemented
+
+    def __lt__(self, other: Operand) -> "Tensor":
+        return comparison.less(self, other)
+
+    def __le__(self, other: Operand) -> "Tensor":
+        return comparison.less_equal(self, other)
+
+    def __gt__(self, other: Operand) -> "Tensor":
+        return comparison.greater(self, other)
+
+    def __ge__(self, other: Operand) -> "Tensor":
+        return comparison.greater_equal(self, other)
+
+    def __getitem__(self, index: object) -> "Tensor":
+        return indexing.getitem(self, index)
+
+    def __setitem__(self, index: object, value: Operand) -> None:
+        if recording.get():
+            self._become(indexing.setitem(self, index, value))
+        else:
+            indexing.assign_at(self, index, value)
+
+    # In place: while recording the tensor takes a new place in the graph, else a new content.
+
+    def _become(self, other: "Tensor") -> None:
+        self._data, self._node = other._data, other._node
+
+    def _assign(self, other: "Tensor") -> "Tensor":
+        if recording.get():
+            self._become(shape.broadcast_to(elementwise.cast(other, self.dtype), self.shape))
+        else:
+            indexing.assign_at(self, ..., other)
+        return self
+
+    def add_(self, other: Operand) -> "Tensor":
+        """Add `other` in place."""
+        return self._assign(arithmetic.add(self, other))
+
+    def sub_(self, other: Operand) -> "Tensor":
+        """Subtract `other` in place."""
+        return self._assign(arithmetic.sub(self, other))
+
+    def mul_(self, other: Operand) -> "Tensor":
+        """Multiply by `other` in place."""
+        return self._assign(arithmetic.mul(self, other))
+
+    def div_(self, other: Operand) -> "Tensor":
+        """Divide by `other` in place."""
+        return self._assign(arithmetic.div(self, other))
+
+    def copy_(self, src: "Tensor") -> "Tensor":
+        """Take the elements of `src`, which may be broadcast."""
+        return self._assign(src)
+
+    def fill_(self, value: Number) -> "Tensor":
+        """Make every element `value`."""
+        return self._assign(Tensor(value))
+
+    def zero_(self) -> "Tensor":
+        """Make every element 0."""
+        return self.fill_(0)
+
+
+Tensor._result = Tensor
+register(Tensor, cast("Namespace[Tensor]", namespace))
+
+
+def _is_operand(x: object) -> TypeGuard[Tensor | Number]:
+    return isinstance(x, Tensor | bool | int | float | np.generic)
+
+
+def _initial(shape_: Sequence[int] | int, dtype: DType, init: object) -> NDArray[np.generic]:
+    """Zeros, or what an initialiser object makes of them in place."""
+    values = np.zeros(shape.as_shape(shape_, "Tensor"), dtype.numpy_dtype)
+    if callable(init):
+        init(values)
+    elif init is not None:
+        raise TypeError(
+            "For 'Tensor', the argument 'init' must be an Initializer, for example Normal(), "
+            f"but got {init!r}."
+        )
+    return values

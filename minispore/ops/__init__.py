@@ -1,0 +1,199 @@
+"""Floor 3: the public operations under MindSpore's names, and gradients."""
+
+from minispore._functional.arithmetic import (
+    add,
+    div,
+    floor_divide,
+    maximum,
+    minimum,
+    mul,
+    neg,
+    pow,
+    remainder,
+    sub,
+    where,
+)
+from minispore._functional.comparison import (
+    all,
+    any,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+)
+from minispore._functional.custom import apply_rule
+from minispore._functional.elementwise import (
+    abs,
+    cast,
+    clip,
+    exp,
+    floor,
+    isfinite,
+    isinf,
+    isnan,
+    log,
+    relu,
+    round,
+    sigmoid,
+    sign,
+    sqrt,
+    square,
+    stop_gradient,
+    tanh,
+)
+from minispore._functional.indexing import gather, gather_elements, one_hot
+from minispore._functional.linalg import dense, matmul
+from minispore._functional.reduction import amax, amin, argmax, argmin, logsumexp, mean, sum
+from minispore._functional.shape import (
+    broadcast_to,
+    concat,
+    expand_dims,
+    flatten,
+    permute,
+    reshape,
+    split,
+    squeeze,
+    stack,
+    swapaxes,
+)
+from minispore._functional.softmax import log_softmax, softmax, softmax_cross_entropy
+from minispore.ops._creation import (
+    arange,
+    eye,
+    full,
+    full_like,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from minispore.ops._grad import GradOperation, get_grad, grad, value_and_grad
+
+# The same operations under MindSpore's other names for them.
+absolute = abs
+bmm = matmul
+cat = concat
+clamp = clip
+divide = div
+eq = equal
+ge = greater_equal
+gt = greater
+le = less_equal
+lt = less
+multiply = mul
+ne = not_equal
+negative = neg
+subtract = sub
+transpose = permute
+unsqueeze = expand_dims
+
+__all__ = [
+    "GradOperation",
+    "abs",
+    "absolute",
+    "add",
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "apply_rule",
+    "arange",
+    "argmax",
+    "argmin",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "bmm",
+    "broadcast_to",
+    "cast",
+    "cat",
+    "clamp",
+    "clip",
+    "concat",
+    "dense",
+    "div",
+    "divide",
+    "eq",
+    "equal",
+    "exp",
+    "expand_dims",
+    "eye",
+    "flatten",
+    "floor",
+    "floor_divide",
+    "full",
+    "full_like",
+    "gather",
+    "gather_elements",
+    "ge",
+    "get_grad",
+    "grad",
+    "greater",
+    "greater_equal",
+    "gt",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "le",
+    "less",
+    "less_equal",
+    "log",
+    "log_softmax",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logsumexp",
+    "lt",
+    "matmul",
+    "maximum",
+    "mean",
+    "minimum",
+    "mul",
+    "multiply",
+    "ne",
+    "neg",
+    "negative",
+    "not_equal",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "permute",
+    "pow",
+    "relu",
+    "remainder",
+    "reshape",
+    "round",
+    "sigmoid",
+    "sign",
+    "softmax",
+    "softmax_cross_entropy",
+    "split",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "sub",
+    "subtract",
+    "sum",
+    "swapaxes",
+    "tanh",
+    "transpose",
+    "unsqueeze",
+    "value_and_grad",
+    "where",
+    "zeros",
+    "zeros_like",
+]
