@@ -25,5 +25,6 @@ def test_importing_minispore_loads_only_what_every_program_needs() -> None:
 
 def test_importing_minispore_loads_no_third_party_package_but_numpy() -> None:
     new = modules_after("import minispore") - modules_after("import numpy")
-    tops = {name.partition(".")[0] for name in new}
-    assert tops - set(sys.stdlib_module_names) <= {"minispore"}
+    tops = {name.partition(".")[0] for name in new} - set(sys.stdlib_module_names)
+    # numpy's own submodules bring Cython's run time with them.
+    assert {top for top in tops if "cython" not in top} <= {"minispore", "numpy"}
