@@ -163,8 +163,7 @@ def read(
         The values by name in the file's order, and whether a check sum was there.
 
     Raises:
-        WireError: The bytes are no checkpoint; the text says why.
-        NotImplementedError: The file is encrypted.
+        WireError: The bytes are no checkpoint that can be read here; the text says why.
     """
     index = scan(file)
     if index.crc is not None and index.crc != _crc_of(file, index.crc_start):
@@ -182,7 +181,7 @@ def scan(file: BufferedIOBase) -> Index:
     size = wire.size_of(file)
     file.seek(0)
     if file.read(4) in _ENCRYPTED:
-        raise NotImplementedError("it is encrypted, and minispore cannot decrypt")
+        raise wire.WireError("it is encrypted, and minispore cannot decrypt")
     trailer = _trailer(file, size)
     try:
         return Index(_entries(file, size), None, size)

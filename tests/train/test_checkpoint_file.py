@@ -76,7 +76,7 @@ def test_a_flipped_byte_is_found_by_the_check_sum(
     data = bytearray(written(values.items(), crc=True))
     place = draw.draw(st.integers(0, len(data) - 1))
     data[place] ^= draw.draw(st.integers(1, 255))
-    with pytest.raises((WireError, NotImplementedError)):
+    with pytest.raises(WireError):
         read(bytes(data))
 
 
@@ -89,7 +89,7 @@ def test_a_flipped_byte_without_check_sum_gives_an_error_or_sound_values(
     data[place] ^= draw.draw(st.integers(1, 255))
     try:
         found = read(bytes(data))
-    except (WireError, NotImplementedError):
+    except WireError:
         return
     assert len(found) == len(values)
 
@@ -145,7 +145,7 @@ def test_bfloat16_is_widened() -> None:
 
 @pytest.mark.parametrize("mode", ["aes_gcm", "aes_cbc", "sm4_cbc"])
 def test_an_encrypted_file_is_called_so(mode: str) -> None:
-    with pytest.raises(NotImplementedError, match="encrypted"):
+    with pytest.raises(WireError, match="encrypted"):
         read((FIXTURES / f"encrypted_{mode}.ckpt").read_bytes())
 
 

@@ -1,0 +1,389 @@
+"""Saving and loading: what is saved comes back, under MindSpore's rules for names and files."""
+
+import os
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore.common.parameter import Parameter
+from minispore.common.tensor import Tensor
+from minispore.nn.cell import Cell
+from minispore.train.serialization import load_checkpoint, save_checkpoint
+
+FIXTURES = Path(__file__).parent / "fixtures"
+FLOATS = hnp.arrays(np.float32, hnp.array_shapes(min_dims=0, max_dims=3))
+PLAIN = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(width=32) | st.text("aé𝄞\n")
+
+
+class Net(Cell):
+    """A network of three parameters, one of them in a child."""
+
+    def __init__(self, fill: float = 1.0) -> None:
+        super().__init__()
+        self.scale = Parameter(Tensor(np.float32(fill)))
+        self.layer = Layer(fill)
+
+
+class Layer(Cell):
+    def __init__(self, fill: float) -> None:
+        super().__init__()
+        self.weight = Parameter(Tensor(np.full((2, 3), fill, np.float32)))
+        self.bias = Parameter(Tensor(np.full(2, fill, np.float32)), requires_grad=False)
+
+
+NAMES = ["scale", "layer.weight", "layer.bias"]
+
+
+def parameter(values: object, name: str = "p") -> Parameter:
+    return Parameter(Tensor(values), name=name)
+
+
+def numbers(loaded: Mapping[str, Parameter | str]) -> dict[str, object]:
+    return {n: v if isinstance(v, str) else v.asnumpy().tolist() for n, v in loaded.items()}
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@given(st.dictionaries(st.text("ab.é名", min_size=1), FLOATS, min_size=1), st.booleans())
+def test_what_is_saved_is_loaded(
+    tmp_path_factory: pytest.TempPathFactory, arrays: dict[str, np.ndarray], crc: bool
+) -> None:
+    path = tmp_path_factory.mktemp("save") / "x.ckpt"
+    items = [{"name": name, "data": Tensor(array)} for name, array in arrays.items()]
+    save_checkpoint(items, str(path), crc_check=crc)
+    loaded = load_checkpoint(str(path), crc_check=crc)
+    assert list(loaded) == list(arrays)
+    for name, array in arrays.items():
+        found = loaded[name]
+        assert isinstance(found, Parameter)
+        assert (found.name, found.requires_grad) == (name, True)
+        assert found.asnumpy().dtype == np.float32
+        np.testing.assert_array_equal(found.asnumpy(), array)
+
+
+@given(st.dictionaries(st.text(min_size=1), PLAIN, min_size=1))
+def test_appended_values_come_back(
+    tmp_path_factory: pytest.TempPathFactory, extra: dict[str, bool | int | float | str]
+) -> None:
+    path = tmp_path_factory.mktemp("append") / "x.ckpt"
+    save_checkpoint([], str(path), append_dict=extra)
+    for name, value in load_checkpoint(str(path)).items():
+        expected = extra[name]
+        if isinstance(value, str):
+            assert value == expected
+        else:
+            np.testing.assert_equal(value.item(), expected)
+            assert type(value.item()) is type(expected)
+
+
+def test_appended_values_have_mindspores_types(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.ckpt")
+    extra = {"i": 3, "f": 0.1, "b": True, "t": Tensor([1, 2]), "big": 1e300}
+    save_checkpoint(Net(), path, append_dict=extra)
+    loaded = load_checkpoint(path)
+    kinds = {n: str(v.dtype) for n, v in loaded.items() if isinstance(v, Parameter)}
+    assert list(loaded) == NAMES + list(extra)
+    assert [kinds[n] for n in extra] == ["Int64", "Float32", "Bool", "Int64", "Float32"]
+    assert numbers(loaded)["big"] == float("inf")
+
+
+def test_all_forms_of_what_is_saved(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.ckpt")
+    net = Net(2.0)
+    forms: list[Cell | list[Parameter] | list[dict[str, object]] | dict[str, Parameter]] = [
+        net,
+        list(net.get_parameters()),
+        [{"name": p.name, "data": p} for p in net.get_parameters()],
+        {p.name: p for p in net.get_parameters()},
+    ]
+    for form in forms:
+        save_checkpoint(form, path)
+        assert numbers(load_checkpoint(path)) == {
+            "scale": 2.0,
+            "layer.weight": [[2.0] * 3] * 2,
+            "layer.bias": [2.0] * 2,
+        }
+    save_checkpoint(load_checkpoint(path) | {"note": "text"}, path)
+    assert numbers(load_checkpoint(path))["note"] == "text"
+
+
+def test_an_appended_value_takes_a_parameters_place(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.ckpt")
+    save_checkpoint(Net(), path, append_dict={"layer.weight": 7})
+    assert numbers(load_checkpoint(path)) == {"scale": 1.0, "layer.weight": 7, "layer.bias": [1, 1]}
+
+
+def test_only_what_is_chosen_is_saved(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.ckpt")
+    save_checkpoint(Net(), path, choice_func=lambda n: n in {"scale", "k"}, append_dict={"k": 1})
+    assert list(load_checkpoint(path)) == ["scale", "k"]
+
+
+# What MindSpore 2.10 makes of these names.
+@pytest.mark.parametrize(
+    ("given", "format_", "made"),
+    [
+        ("a", "ckpt", "a.ckpt"),
+        ("a.ckpt", "ckpt", "a.ckpt"),
+        ("a.bin", "ckpt", "a.bin.ckpt"),
+        ("a.CKPT", "ckpt", "a.CKPT.ckpt"),
+        ("a.safetensors", "ckpt", "a.safetensors.ckpt"),
+        ("a", "safetensors", "a.safetensors"),
+        ("a.ckpt", "safetensors", "a.ckpt.safetensors"),
+    ],
+)
+def test_the_ending(tmp_path: Path, given: str, format_: str, made: str) -> None:
+    if format_ == "safetensors":
+        pytest.importorskip("safetensors")
+    save_checkpoint(Net(), str(tmp_path / given), format=format_)
+    assert names(tmp_path) == {made}
+
+
+def test_the_file_is_replaced_and_not_to_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    for fill in (1.0, 2.0):
+        save_checkpoint(Net(fill), path)
+    assert numbers(load_checkpoint(path))["scale"] == 2.0
+    if os.name != "nt":
+        assert path.stat().st_mode & 0o777 == 0o400
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint(Net(), path)
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        save_checkpoint({"a": parameter(1), "b": np.zeros(2, np.complex64)}, path)
+    assert path.read_bytes() == before
+    assert names(tmp_path) == {"x.ckpt"}
+
+
+@pytest.mark.parametrize(
+    ("error", "argument", "changes"),
+    [
+        (TypeError, "save_obj", {"save_obj": None}),
+        (TypeError, "save_obj", {"save_obj": Tensor(1)}),
+        (TypeError, "save_obj", {"save_obj": (parameter(1),)}),
+        (TypeError, "save_obj", {"save_obj": [1]}),
+        (TypeError, "save_obj", {"save_obj": [Tensor(1)]}),
+        (TypeError, "save_obj", {"save_obj": [{"data": Tensor(1)}]}),
+        (TypeError, "name must be a str", {"save_obj": [{"name": 3, "data": Tensor(1)}]}),
+        (TypeError, "save_obj", {"save_obj": [{"name": "x", "data": 3}]}),
+        (TypeError, "'x'.*save_obj", {"save_obj": {"x": 3}}),
+        (ValueError, "two parameters.*'p'", {"save_obj": [parameter(1), parameter(2)]}),
+        (TypeError, "ckpt_file_name", {"ckpt_file_name": 5}),
+        (IsADirectoryError, "folder", {"ckpt_file_name": ""}),
+        (IsADirectoryError, "folder", {"ckpt_file_name": "."}),
+        (FileNotFoundError, "nowhere", {"ckpt_file_name": "nowhere/x.ckpt"}),
+        (TypeError, "integrated_save", {"integrated_save": 3}),
+        (TypeError, "async_save", {"async_save": 3}),
+        (ValueError, "async_save", {"async_save": "later"}),
+        (NotImplementedError, "async_save", {"async_save": True}),
+        (TypeError, "append_dict", {"append_dict": [1]}),
+        (TypeError, "'k'.*append_dict", {"append_dict": {"k": None}}),
+        (TypeError, "'k'.*append_dict", {"append_dict": {"k": np.float32(1)}}),
+        (TypeError, "name must be a str", {"append_dict": {3: 3}}),
+        (ValueError, "int64", {"append_dict": {"k": 2**63}}),
+        (ValueError, "not be empty", {"append_dict": {"": 1}}),
+        (TypeError, "enc_key", {"enc_key": "key"}),
+        (NotImplementedError, "enc_key", {"enc_key": b"0123456789abcdef"}),
+        (TypeError, "enc_mode", {"enc_mode": 3}),
+        (TypeError, "callable", {"choice_func": 3}),
+        (TypeError, "crc_check", {"crc_check": 3}),
+        (ValueError, "'ckpt', 'safetensors'", {"format": "pt"}),
+        (ValueError, "crc_check", {"format": "safetensors", "crc_check": True}),
+        (TypeError, "'global_step_num'", {"global_step_num": 3}),
+    ],
+)
+def test_wrong_arguments_of_saving(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[Exception],
+    argument: str,
+    changes: dict[str, object],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = {"save_obj": Net(), "ckpt_file_name": "x"} | changes
+    with pytest.raises(error, match=argument):
+        save_checkpoint(**arguments)  # type: ignore[arg-type]
+    assert names(tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    ("choose", "loaded"),
+    [
+        ({}, [*NAMES, "epoch", "note"]),
+        ({"filter_prefix": "layer"}, ["scale", "epoch", "note"]),
+        ({"filter_prefix": ["layer.w", "no"]}, ["scale", "layer.bias", "epoch"]),
+        ({"specify_prefix": "layer"}, NAMES[1:]),
+        ({"specify_prefix": ("layer", "e"), "filter_prefix": "layer.b"}, ["layer.weight", "epoch"]),
+        ({"choice_func": lambda n: n == "note"}, ["note"]),
+        ({"choice_func": lambda n: n == "note", "specify_prefix": "sc"}, ["scale"]),
+    ],
+)
+def test_only_what_is_chosen_is_loaded(
+    tmp_path: Path, choose: dict[str, object], loaded: list[str]
+) -> None:
+    path = str(tmp_path / "x.ckpt")
+    save_checkpoint(Net(), path, append_dict={"epoch": 3, "note": "text"})
+    assert list(load_checkpoint(path, **choose)) == loaded  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("error", "argument", "changes"),
+    [
+        (TypeError, "ckpt_file_name", {"ckpt_file_name": 5}),
+        (ValueError, "nothere.*does not exist", {"ckpt_file_name": "nothere.ckpt"}),
+        (ValueError, "must end with", {"ckpt_file_name": "x"}),
+        (ValueError, "must end with", {"format": "safetensors"}),
+        (ValueError, "d.ckpt.*is a folder", {"ckpt_file_name": "d.ckpt"}),
+        (ValueError, "empty.ckpt", {"ckpt_file_name": "empty.ckpt"}),
+        (TypeError, "net", {"net": 3}),
+        (TypeError, "strict_load", {"net": Net(), "strict_load": 3}),
+        (TypeError, "filter_prefix", {"filter_prefix": 3}),
+        (TypeError, "specify_prefix", {"specify_prefix": [3]}),
+        (ValueError, "specify_prefix", {"specify_prefix": ""}),
+        (ValueError, "filter_prefix", {"filter_prefix": []}),
+        (ValueError, "no value", {"specify_prefix": "zzz"}),
+        (ValueError, "no value", {"choice_func": lambda _: False}),
+        (TypeError, "dec_key", {"dec_key": "key"}),
+        (NotImplementedError, "dec_key", {"dec_key": b"0123456789abcdef"}),
+        (TypeError, "dec_mode", {"dec_mode": 3}),
+        (TypeError, "crc_check", {"crc_check": 3}),
+        (TypeError, "remove_redundancy", {"remove_redundancy": 3}),
+        (ValueError, "'ckpt', 'safetensors'", {"format": "pt"}),
+    ],
+)
+def test_wrong_arguments_of_loading(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[Exception],
+    argument: str,
+    changes: dict[str, object],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_checkpoint(Net(), "x.ckpt")
+    (tmp_path / "d.ckpt").mkdir()
+    (tmp_path / "empty.ckpt").touch()
+    with pytest.raises(error, match=argument):
+        load_checkpoint(**({"ckpt_file_name": "x.ckpt"} | changes))  # type: ignore[arg-type]
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    for fixture, reason in (("crc", "check sum"), ("encrypted_aes_gcm", "encrypted")):
+        data = (FIXTURES / f"{fixture}.ckpt").read_bytes()
+        path.write_bytes(data.replace(b"h\0\0\0", b"H\0\0\0"))  # a letter of a text
+        with pytest.raises(ValueError, match=f"Failed to read .*x.ckpt': it.* {reason}"):
+            load_checkpoint(str(path))
+    path.write_bytes(b"\x0a\x06\x0a\x00\x12\x02\x12\x00")
+    with pytest.raises(ValueError, match=r"x.ckpt': '' has no type"):
+        load_checkpoint(str(path))
+    path.write_bytes(b"\x0a\x0d\x0a\x00\x12\x09\x12\x04Int8\x1a\x01\x00")
+    with pytest.raises(ValueError, match=r"x.ckpt' has a value without a name"):
+        load_checkpoint(str(path))
+
+
+def test_a_check_sum_that_is_not_there(tmp_path: Path) -> None:
+    save_checkpoint(Net(), tmp_path / "x.ckpt")
+    with pytest.warns(UserWarning, match="no check sum"):
+        load_checkpoint(tmp_path / "x.ckpt", crc_check=True)
+
+
+def test_loading_into_a_net(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint(Net(3.0), path)
+    net = Net()
+    load_checkpoint(path, net)
+    assert all((p.asnumpy() == 3).all() for p in net.get_parameters())
+    with pytest.warns(UserWarning, match="does not hold these.*: layer.weight, layer.bias"):
+        load_checkpoint(path, net, specify_prefix="scale")
+
+
+def test_safetensors_both_ways(tmp_path: Path) -> None:
+    saved = pytest.importorskip("safetensors.numpy")
+    path = tmp_path / "x.safetensors"
+    save_checkpoint(Net(2.0), path, append_dict={"epoch": 3}, format="safetensors")
+    assert {n: a.tolist() for n, a in saved.load_file(path).items()} == numbers(
+        load_checkpoint(path, format="safetensors")
+    )
+    assert set(load_checkpoint(path, format="safetensors", specify_prefix="l")) == set(NAMES[1:])
+    with pytest.raises(ValueError, match="text 'note'"):
+        save_checkpoint(Net(), path, append_dict={"note": "x"}, format="safetensors")
+    with pytest.raises(ValueError, match="__metadata__"):
+        save_checkpoint([parameter(1, "__metadata__")], path, format="safetensors")
+    assert numbers(load_checkpoint(path, format="safetensors"))["epoch"] == 3
+    data = path.read_bytes()
+    path.unlink()
+    for cut in range(0, len(data), 7):
+        path.write_bytes(data[:cut])
+        with pytest.raises(ValueError, match="Failed to read .*x.safetensors"):
+            load_checkpoint(path, format="safetensors")
+
+
+def test_safetensors_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("safetensors", "safetensors.numpy"):
+        monkeypatch.setitem(sys.modules, module, None)
+    path = tmp_path / "x.safetensors"
+    with pytest.raises(ImportError, match=r"pip install 'minispore\[safetensors\]'"):
+        save_checkpoint(Net(), path, format="safetensors")
+    assert names(tmp_path) == set()
+    path.touch()
+    with pytest.raises(ImportError, match="safetensors"):
+        load_checkpoint(path, format="safetensors")
+
+
+def test_saving_makes_no_second_copy(tmp_path: Path) -> None:
+    size = 2**24
+    weight = parameter(np.zeros(size // 4, np.float32), "w")
+    tracemalloc.start()
+    save_checkpoint([weight], tmp_path / "x.ckpt", crc_check=True)
+    saving = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    loaded = load_checkpoint(tmp_path / "x.ckpt")
+    loading = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert saving < size / 8
+    assert loading < 2.2 * size  # the array that is read, and the Parameter's own
+    assert len(loaded) == 1
+
+
+# Saves one network of ones and one of twos in turns, and says when it begins.
+WRITER = """
+import sys
+import numpy as np
+from minispore.common.tensor import Tensor
+from minispore.train.serialization import save_checkpoint
+print("ready", flush=True)
+while True:
+    for fill in (1, 2):
+        items = [{"name": str(n), "data": Tensor(np.full(9999, fill))} for n in range(20)]
+        save_checkpoint(items, sys.argv[1], crc_check=True)
+"""
+
+
+@pytest.mark.parametrize("kills", [6, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_kill_during_a_save_leaves_a_whole_file(tmp_path: Path, kills: int) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint([parameter(np.full(1, 1), str(n)) for n in range(20)], path)
+    for index in range(kills):
+        command = [sys.executable, "-c", WRITER, str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(0.0037 * (index % 10))
+            process.kill()
+        loaded = load_checkpoint(path)
+        assert len(loaded) == 20
+        assert len({v.asnumpy()[0] for v in loaded.values() if isinstance(v, Parameter)}) == 1

@@ -1,0 +1,76 @@
+"""The real MindSpore opens what is written here: run where an environment has it.
+
+Its numpy is older than ours, so it lives in an environment of its own; say where its Python is:
+
+    MINISPORE_MINDSPORE_PYTHON=path/to/python pytest tests/train/test_with_mindspore.py
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minispore import _dtype as dtypes
+from minispore.common.parameter import Parameter
+from minispore.common.tensor import Tensor
+from minispore.train import _checkpoint_file
+from minispore.train.serialization import load_checkpoint, save_checkpoint
+
+PYTHON = os.environ.get("MINISPORE_MINDSPORE_PYTHON")
+pytestmark = pytest.mark.skipif(not PYTHON, reason="MINISPORE_MINDSPORE_PYTHON is not set")
+
+# Loads a file with MindSpore and saves it again.
+RESAVE = """
+import sys, mindspore
+source, target, format, crc = sys.argv[1:]
+options = {"format": format, "crc_check": crc == "True"}
+mindspore.save_checkpoint(mindspore.load_checkpoint(source, **options), target, **options)
+"""
+
+
+def resaved(path: Path, format_: str = "ckpt", *, crc: bool = False) -> Path:
+    target = path.with_name(f"again.{format_}")
+    command = [str(PYTHON), "-c", RESAVE, str(path), str(target), format_, str(crc)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "do not contain the crc" not in done.stdout + done.stderr
+    return target
+
+
+def values() -> list[dict[str, object]]:
+    random = np.random.default_rng(1)
+    arrays = {
+        f"{dtype.name}.名{ndim}": random.integers(0, 2, (2, 3, 4)[:ndim]).astype(dtype.numpy_dtype)
+        for dtype in dtypes.ALL
+        for ndim in range(4)
+    }
+    return [{"name": name, "data": Tensor(array)} for name, array in arrays.items()]
+
+
+@pytest.mark.parametrize("crc", [False, True])
+def test_a_checkpoint_survives_mindspore_byte_for_byte(tmp_path: Path, crc: bool) -> None:
+    path = tmp_path / "x.ckpt"
+    # A dict without a Parameter is more than MindSpore can save, so a text needs company.
+    save_checkpoint(values(), path, append_dict={"t": "héllo 𝄞", "e": "", "i": 3}, crc_check=crc)
+    assert resaved(path, crc=crc).read_bytes() == path.read_bytes()
+
+
+def test_mindspore_joins_our_slices(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    array = np.arange(1000, dtype=np.float32).reshape(10, 100)
+    with path.open("wb") as file:
+        _checkpoint_file.write(file, [("w", array), ("v", array[0])], slice_bytes=512)
+    loaded = load_checkpoint(resaved(path))
+    for name, expected in (("w", array), ("v", array[0])):
+        found = loaded[name]
+        assert isinstance(found, Parameter)
+        np.testing.assert_array_equal(found.asnumpy(), expected)
+
+
+def test_safetensors_survive_mindspore(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    path = tmp_path / "x.safetensors"
+    save_checkpoint(values(), path, format="safetensors")
+    assert resaved(path, "safetensors").read_bytes() == path.read_bytes()
