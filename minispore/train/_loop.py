@@ -45,10 +45,13 @@ def _train_steps(
 ) -> None:
     params = context.original_args()
     network = params.train_network
+    network.set_train()
     for batch in batches:
         params.cur_step_num += 1
         params.train_dataset_element = batch
         callbacks.emit(Callback.on_train_step_begin, context)
+        if not params.network.training:  # a callback has evaluated it
+            network.set_train()
         params.net_outputs = network(*batch)
         callbacks.emit(Callback.on_train_step_end, context)
         if context.get_stop_requested():

@@ -136,7 +136,6 @@ class Model:
         check_sink(dataset_sink_mode, sink_size, owner)
         manager = CallbackManager(callbacks)
         context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager)
-        self._train_network.set_train()
         with manager.run(context):
             _loop.train(context, manager)
 
@@ -192,9 +191,7 @@ class Model:
             training = {key: params[key] for key in ("batch_num", "cur_step_num", "net_outputs")}
             self._evaluate(valid_dataset, context, manager)
             params.update(training, mode="train")
-            self._train_network.set_train()
 
-        self._train_network.set_train()
         with manager.run(context):
             _loop.train(context, manager, validate)
 
@@ -235,8 +232,8 @@ class Model:
 
     def predict(
         self, *predict_data: Tensor, backend: str | None = None, config: object = None
-    ) -> Tensor | tuple[Tensor, ...]:
-        """Return the network's output.
+    ) -> Tensor:
+        """Return the network's output, whatever the network returns; to type checkers a Tensor.
 
         Args:
             *predict_data: the network's inputs.

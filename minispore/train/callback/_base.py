@@ -21,6 +21,16 @@ EVENTS = {
     "on_eval_end": "end",
 }
 
+# Words that other frameworks use in their hooks' names.
+_WORDS_ELSEWHERE = {
+    "start": "begin",
+    "finish": "end",
+    "batch": "step",
+    "fit": "train",
+    "validation": "eval",
+    "test": "eval",
+}
+
 
 class Callback:
     """Base class of everything that happens beside the training steps.
@@ -164,7 +174,8 @@ class Callback:
 def _nearest_event(name: str) -> str:
     from difflib import get_close_matches  # only needed for the message
 
-    return get_close_matches(name, EVENTS, n=1, cutoff=0.0)[0]
+    words = [_WORDS_ELSEWHERE.get(word, word) for word in name.split("_")]
+    return get_close_matches("_".join(words), EVENTS, n=1, cutoff=0.0)[0]
 
 
 def overrides(callback: Callback, name: str) -> bool:

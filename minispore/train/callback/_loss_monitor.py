@@ -55,7 +55,7 @@ class LossMonitor(Callback):
         """Print the results of the epoch's evaluation, if `fit` made one."""
         params = run_context.original_args()
         if "metrics" in params:
-            print(f"Eval result: epoch {params.cur_epoch_num}, metrics: {params.metrics}")
+            print(f"Eval result: epoch {params.cur_epoch_num}, metrics: {params.metrics}", flush=True)
 
     def _watch(self, params: InternalCallbackParam) -> None:
         epoch = params.get("cur_epoch_num", 1)
@@ -71,7 +71,7 @@ class LossMonitor(Callback):
             self._last_print_time = 0
         if self._per_print_times and step - self._last_print_time >= self._per_print_times:
             self._last_print_time = step
-            print(f"epoch: {epoch} step: {step_in_epoch}, loss is {loss}", flush=True)
+            print(f"epoch: {epoch} step: {step_in_epoch}, loss is {loss!s}", flush=True)
 
 
 def _loss(outputs: object) -> object:

@@ -1,0 +1,299 @@
+"""Model: what a callback is told in each hook, what is called, and what is refused."""
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+import pytest
+
+from minispore import Tensor, nn
+from minispore.train import Accuracy, Callback, Loss, LossMonitor, Metric, Model, RunContext
+from minispore.train.callback._base import EVENTS
+
+from .standins import Batches, ConstantLoss, Outputs, Rows, X, Y, make
+
+
+class Look(Callback):
+    """Keep a copy of the parameters at each event."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, dict[str, object]]] = []
+
+    def at(self, event: str) -> list[dict[str, object]]:
+        return [params for name, params in self.seen if name == event]
+
+
+def _look(event: str) -> Callable[[Look, RunContext], None]:
+    def hook(self: Look, run_context: RunContext) -> None:
+        self.seen.append((event, dict(run_context.original_args())))
+
+    return hook
+
+
+for _event in EVENTS:
+    setattr(Look, _event, _look(_event))
+
+# The names that MindSpore 2.10 gives in each hook, without those of its own machinery.
+TRAIN = {
+    "mode",
+    "cur_step_num",
+    "train_network",
+    "epoch_num",
+    "batch_num",
+    "loss_fn",
+    "optimizer",
+    "parallel_mode",
+    "device_number",
+    "train_dataset",
+    "list_callback",
+    "train_dataset_element",
+    "network",
+    "dataset_sink_mode",
+    "initial_epoch",
+}
+EVAL = {
+    "mode",
+    "network",
+    "eval_network",
+    "valid_dataset",
+    "batch_num",
+    "cur_step_num",
+    "list_callback",
+    "dataset_sink_mode",
+}
+IN_EPOCH = TRAIN | {"cur_epoch_num"}
+IN_FIT = IN_EPOCH | EVAL | {"net_outputs"}
+RESULTS = {"metrics", "eval_results"}
+
+
+def test_the_names_a_callback_finds_in_train() -> None:
+    look = Look()
+    make().train(1, Rows(4), look)
+    assert {name: set(params) for name, params in look.seen} == {
+        "on_train_begin": TRAIN,
+        "on_train_epoch_begin": IN_EPOCH,
+        "on_train_step_begin": IN_EPOCH,
+        "on_train_step_end": IN_EPOCH | {"net_outputs"},
+        "on_train_epoch_end": IN_EPOCH | {"net_outputs"},
+        "on_train_end": IN_EPOCH | {"net_outputs"},
+    }
+
+
+def test_the_names_a_callback_finds_in_eval() -> None:
+    look = Look()
+    make({"accuracy"}).eval(Rows(4), look)
+    in_step = EVAL | {"eval_dataset_element"}
+    assert {name: set(params) for name, params in look.seen} == {
+        "on_eval_begin": EVAL,
+        "on_eval_epoch_begin": EVAL,
+        "on_eval_step_begin": in_step,
+        "on_eval_step_end": in_step | {"net_outputs"},
+        "on_eval_epoch_end": in_step | {"net_outputs"},
+        "on_eval_end": in_step | {"net_outputs"} | RESULTS,
+    }
+
+
+def test_the_names_a_callback_finds_in_fit() -> None:
+    look = Look()
+    make({"accuracy"}).fit(1, Rows(4), Rows(4), callbacks=look)
+    in_step = IN_FIT | {"eval_dataset_element"}
+    found = {name: set(params) for name, params in look.seen}
+    assert found["on_eval_begin"] == IN_FIT
+    assert found["on_eval_step_begin"] == in_step
+    assert found["on_eval_end"] == in_step | RESULTS
+    assert found["on_train_epoch_end"] == in_step | RESULTS
+    assert found["on_train_end"] == in_step
+
+
+def test_what_a_callback_is_told_in_training() -> None:
+    look = Look()
+    data, model = Rows(10), make()
+    callbacks = [look, LossMonitor(0)]
+    model.train(2, data, callbacks)
+    begin = look.at("on_train_begin")[0]
+    expected = {
+        "mode": "train",
+        "epoch_num": 2,
+        "batch_num": 3,
+        "cur_step_num": 0,
+        "initial_epoch": 0,
+        "train_network": model.train_network,
+        "train_dataset": data,
+        "list_callback": callbacks,
+        "parallel_mode": "stand_alone",
+        "device_number": 1,
+        "train_dataset_element": None,
+        "dataset_sink_mode": False,
+    }
+    assert {key: begin[key] for key in expected} == expected
+    steps = look.at("on_train_step_end")
+    counted = [(step["cur_epoch_num"], step["cur_step_num"]) for step in steps]
+    assert counted == [(1, 1), (1, 2), (1, 3), (2, 4), (2, 5), (2, 6)]
+    for step in steps:
+        loss, batch = step["net_outputs"], step["train_dataset_element"]
+        assert isinstance(loss, Tensor)
+        assert loss.shape == ()
+        assert isinstance(batch, list)
+        assert [type(item) for item in batch] == [Tensor, Tensor]
+
+
+def test_an_evaluation_inside_fit_leaves_the_training_as_it_was() -> None:
+    look = Look()
+    make({"loss", "acc"}).fit(2, Rows(10), Rows(5), callbacks=look)
+    for begin, end in zip(look.at("on_eval_begin"), look.at("on_eval_end"), strict=True):
+        assert (begin["mode"], begin["batch_num"], begin["cur_step_num"]) == ("eval", 2, 0)
+        assert end["cur_step_num"] == 2
+        assert end["eval_results"] == end["metrics"] | {"eval_loss": end["metrics"]["loss"]}  # type: ignore[operator, index]
+    last = look.at("on_train_step_end")[2::3]
+    for step, end in zip(last, look.at("on_train_epoch_end"), strict=True):
+        for key in ("mode", "batch_num", "cur_step_num", "net_outputs", "cur_epoch_num"):
+            assert end[key] is step[key] or end[key] == step[key]
+
+
+def test_eval_loss_is_the_mean_over_all_batches() -> None:
+    class Growing(Outputs):
+        def construct(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            self.loss += 1
+            return super().construct(x, y)
+
+    look = Look()
+    model = Model(
+        ConstantLoss(), metrics={"acc"}, eval_network=Growing(0.0), eval_indexes=[0, 1, 2]
+    )
+    model.fit(1, Batches(1), Batches(3), callbacks=look)
+    results = cast("dict[str, float]", look.at("on_train_epoch_end")[0]["eval_results"])
+    assert results["eval_loss"] == 2.0
+
+
+def test_training_goes_on_after_the_initial_epoch() -> None:
+    look = Look()
+    make().train(4, Rows(4), look, initial_epoch=2)
+    assert [params["cur_epoch_num"] for params in look.at("on_train_epoch_begin")] == [3, 4]
+    assert [params["cur_step_num"] for params in look.at("on_train_step_end")] == [1, 2]
+    assert {params["epoch_num"] for _, params in look.seen} == {2}
+    assert {params["initial_epoch"] for _, params in look.seen} == {2}
+
+
+@pytest.mark.parametrize(
+    ("frequency", "evaluated"),
+    [(1, [1, 2, 3, 4]), (2, [2, 4]), (3, [3]), (5, []), ([1, 4], [1, 4]), ([], []), ([0, 9], [])],
+)
+def test_valid_frequency(frequency: int | list[int], evaluated: list[int]) -> None:
+    look = Look()
+    make({"acc"}).fit(4, Rows(4), Rows(4), frequency, look)
+    assert [params["cur_epoch_num"] for params in look.at("on_eval_begin")] == evaluated
+
+
+def test_the_networks_know_whether_they_train() -> None:
+    class Modes(Callback):
+        def __init__(self) -> None:
+            self.seen = ""
+
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            self.seen += "t" if run_context.original_args().network.training else "?"
+
+        def on_eval_step_end(self, run_context: RunContext) -> None:
+            self.seen += "?" if run_context.original_args().network.training else "e"
+
+    modes = Modes()
+    model = make({"acc"})
+    model.fit(2, Rows(4), Rows(4), callbacks=modes)
+    model.eval(Rows(4), modes)
+    model.train(1, Rows(4), modes)
+    model.predict(Tensor(X))
+    assert modes.seen == "tete" + "e" + "t"
+    assert not model.predict_network.training
+
+
+def test_an_evaluation_by_a_callback_leaves_the_training_in_its_mode() -> None:
+    class Evaluates(Callback):
+        def __init__(self, model: Model) -> None:
+            self.model = model
+            self.modes: list[bool] = []
+
+        def on_train_step_begin(self, run_context: RunContext) -> None:
+            self.model.eval(Rows(4))
+
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            self.modes.append(run_context.original_args().network.training)
+            self.model.eval(Rows(4))
+
+    model = make({"acc"})
+    evaluates = Evaluates(model)
+    model.train(2, Rows(8), evaluates)
+    assert evaluates.modes == [True] * 4
+
+
+def test_training_learns_what_a_hand_written_loop_learns() -> None:
+    model = make()
+    net = model.predict_network
+    weight, bias = (p.asnumpy().copy() for p in net.trainable_params())
+    for x, y in Rows(10).create_tuple_iterator(num_epochs=1) * 3:
+        inputs, labels = x.asnumpy(), y.asnumpy()
+        scores = inputs @ weight.T + bias
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        gradient = (scores / scores.sum(axis=1, keepdims=True) - np.eye(3)[labels]) / len(labels)
+        weight = weight - 0.1 * gradient.T @ inputs
+        bias = bias - 0.1 * gradient.sum(axis=0)
+    model.train(3, Rows(10))
+    trained = [p.asnumpy() for p in net.trainable_params()]
+    np.testing.assert_allclose(trained[0], weight, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(trained[1], bias, rtol=1e-5, atol=1e-6)
+
+
+def test_eval_returns_the_metrics_of_the_predictions() -> None:
+    model = make({"accuracy", "loss"})
+    predicted = model.predict(Tensor(X)).asnumpy().argmax(axis=1)
+    result = model.eval(Rows(10))
+    assert list(result) == ["accuracy", "loss"]
+    assert result["accuracy"] == np.mean(predicted == Y)
+    assert {type(value) for value in result.values()} == {float}
+
+
+def test_metrics_of_a_network_of_their_own() -> None:
+    class TwoOutputs(nn.Cell):
+        def construct(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+            return x, y
+
+    class Count(Metric):
+        def clear(self) -> None:
+            self.inputs: list[int] = []
+
+        def update(self, *inputs: object) -> None:
+            self.inputs.append(len(inputs))
+
+        def eval(self) -> object:
+            return np.float64(sum(self.inputs))
+
+    metrics: dict[str, Metric] = {"acc": Accuracy(), "count": Count()}
+    model = Model(ConstantLoss(), metrics=metrics, eval_network=TwoOutputs())
+    result = model.eval(Batches(2))
+    assert result == {"acc": 0.75, "count": 4.0}
+    assert repr(result["count"]) == "4.0"
+    look = Look()
+    model.fit(1, Batches(1), Batches(1), callbacks=look)
+    assert "eval_loss" not in cast("dict[str, float]", look.at("on_eval_end")[0]["eval_results"])
+
+
+def test_eval_indexes_say_where_the_outputs_are() -> None:
+    class Backwards(nn.Cell):
+        def construct(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            return y, x, Tensor(np.float32(0.5))
+
+    metrics: dict[str, Metric] = {"loss": Loss(), "acc": Accuracy()}
+    model = Model(ConstantLoss(), metrics=metrics, eval_network=Backwards(), eval_indexes=[2, 1, 0])
+    assert model.eval(Batches(1)) == {"loss": 0.5, "acc": 0.75}
+
+
+def test_the_networks_that_are_built() -> None:
+    net, loss = nn.Dense(4, 3), nn.CrossEntropyLoss()
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    both = Model(net, loss, optimizer, metrics={"loss"})
+    assert type(both.train_network) is nn.TrainOneStepCell
+    assert type(both.eval_network) is nn.WithEvalCell
+    assert both.predict_network is net
+    assert type(Model(nn.WithLossCell(net, loss), None, optimizer).train_network) is (
+        nn.TrainOneStepCell
+    )
+    assert Model(net).train_network is net
+    assert Model(net, loss, optimizer).eval_network is None

@@ -1,0 +1,131 @@
+"""What type checkers say about callbacks. Nothing here is run.
+
+Each `type: ignore[…]` is a mistake that must be found: without one mypy warns of an unused ignore.
+"""
+
+import time
+from types import TracebackType
+from typing import Any, assert_type
+
+from minispore import Tensor, nn
+from minispore.train import Accuracy, Callback, LossMonitor, Model, RunContext
+from minispore.train.callback import _CallbackManager, _InternalCallbackParam
+from minispore.train.callback._manager import CallbackManager
+
+
+class StopAfter(Callback):
+    """The documents' callback that stops after a time, with types."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        cb_params = run_context.original_args()
+        assert_type(cb_params, _InternalCallbackParam)
+        cb_params.init_time = time.time()
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        cb_params = run_context.original_args()
+        if time.time() - cb_params.init_time > self.seconds:
+            run_context.request_stop()
+        assert_type(run_context.get_stop_requested(), bool)
+        run_context.stop()  # type: ignore[attr-defined]
+
+
+def known_names_have_types(cb_params: _InternalCallbackParam) -> None:
+    assert_type(cb_params.cur_epoch_num, int)
+    assert_type(cb_params.cur_step_num, int)
+    assert_type(cb_params.batch_num, int)
+    assert_type(cb_params.mode, str)
+    assert_type(cb_params.loss_fn, nn.Cell | None)
+    assert_type(cb_params.optimizer, nn.Optimizer | None)
+    assert_type(cb_params.train_network, nn.Cell)
+    assert_type(cb_params.metrics, dict[str, float])
+    assert_type(cb_params.train_dataset.get_dataset_size(), int)
+    cb_params.cur_step_num = "three"  # type: ignore[assignment]
+    _ = "epoch " + cb_params.cur_epoch_num  # type: ignore[operator]
+    cb_params.optimizer.learning_rate  # type: ignore[union-attr]  # noqa: B018
+
+
+def other_names_are_their_authors_business(cb_params: _InternalCallbackParam) -> None:
+    cb_params.best_accuracy = 0.5
+    assert_type(cb_params.best_accuracy, Any)
+    assert_type(cb_params["best_accuracy"], object)
+    assert_type(cb_params.get("best_accuracy"), object | None)
+
+
+class MissingContext(Callback):
+    def on_train_begin(self) -> None: ...  # type: ignore[override]
+
+
+class WrongContext(Callback):
+    def on_train_end(self, run_context: int) -> None: ...  # type: ignore[override]
+
+
+class Returns(Callback):
+    def on_train_step_end(self, run_context: RunContext) -> bool:  # type: ignore[override]
+        return True
+
+
+class WrongOlderName(Callback):
+    def step_end(self, run_context: RunContext, step: int) -> None: ...  # type: ignore[override]
+
+
+class WrongException(Callback):
+    def on_exception(self, run_context: RunContext) -> None: ...  # type: ignore[override]
+
+
+class Context(Callback):
+    """Context managers may swallow an exception or not."""
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        return exc_type is KeyboardInterrupt
+
+
+def events_are_named_by_their_methods(manager: CallbackManager, context: RunContext) -> None:
+    manager.emit(Callback.on_train_begin, context)
+    manager.emit(Callback.on_trian_begin, context)  # type: ignore[attr-defined]
+    manager.emit(Callback.on_exception, context)  # type: ignore[arg-type]
+    manager.emit("on_train_begin", context)  # type: ignore[arg-type]
+    manager.on_train_step_end(context)
+    manager.on_step_end(context)  # type: ignore[attr-defined]
+    with _CallbackManager([LossMonitor()]) as entered:
+        assert_type(entered, CallbackManager)
+
+
+class Data:
+    """All that the loop asks of a dataset."""
+
+    def get_dataset_size(self) -> int:
+        return 1
+
+    def create_tuple_iterator(self, *, num_epochs: int) -> list[tuple[Tensor, Tensor]]:
+        return []
+
+
+class NoData:
+    def get_dataset_size(self) -> int:
+        return 1
+
+
+def models(net: nn.Cell, loss: nn.Cell, optimizer: nn.Optimizer) -> None:
+    model = Model(net, loss, optimizer, metrics={"accuracy"})
+    Model(net, loss, optimizer, metrics={"acc": Accuracy()})
+    Model(net, loss, optimizer, metrics=["accuracy"])  # type: ignore[arg-type]
+    Model(net, loss, optimizer, metrics={"acc": "accuracy"})  # type: ignore[dict-item]
+    model.train(1, Data(), [LossMonitor(), StopAfter(4)])
+    model.train(1, Data(), LossMonitor())
+    model.train(1, Data(), LossMonitor)  # type: ignore[arg-type]
+    model.train(1, Data(), [LossMonitor(), None])  # type: ignore[list-item]
+    model.train(1, NoData())  # type: ignore[arg-type]
+    model.train("1", Data())  # type: ignore[arg-type]
+    model.fit(1, Data(), Data(), valid_frequency=[1, 2])
+    assert_type(model.eval(Data()), dict[str, float])
+    assert_type(model.predict(Tensor(1.0)), Tensor)
+    assert_type(Accuracy().eval(), float)
