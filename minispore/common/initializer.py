@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._checks import check_int, check_number, check_one_of, check_type
+from minispore._checks import check_number, check_one_of, check_type
 from minispore.common.dtype import DType, float32
 from minispore.common.seed import generator
 from minispore.common.tensor import Tensor

@@ -1,0 +1,217 @@
+"""Cells that hold cells in order: `SequentialCell` runs them one after the other, `CellList` not.
+
+The children's attribute names are their positions, "0", "1" and so on; those of a SequentialCell
+made from an OrderedDict are the dictionary's keys.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import Generic, Self, TypeVar, cast, overload
+
+from minispore.common.tensor import Tensor
+from minispore.nn.cell import Cell
+
+C = TypeVar("C", bound=Cell)
+
+
+class _Container(Cell, Generic[C]):
+    """What both have in common: the behaviour of a list."""
+
+    def __len__(self) -> int:
+        return len(self._items())
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __iter__(self) -> Iterator[C]:
+        return (cell for _, cell in self._items())
+
+    @overload
+    def __getitem__(self, index: int) -> C: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> C | Self:
+        items = self._items()
+        if isinstance(index, slice):
+            part = type(self)()
+            for name, cell in items[index]:
+                # Inserted, not assigned: a slice is another view of the same, named cells.
+                part.insert_child_to_cell(name, cell)
+            return part
+        return items[self._checked_index(index)][1]
+
+    def __setitem__(self, index: int, cell: C) -> None:
+        name, _ = self._items()[self._checked_index(index)]
+        self._put(name, self._checked_cell(cell))
+
+    def __delitem__(self, index: int | slice) -> None:
+        items = self._items()
+        left = items.copy()
+        del left[index if isinstance(index, slice) else self._checked_index(index)]
+        self._replace_all([cell for _, cell in left], [name for name, _ in left])
+
+    def append(self, cell: C) -> None:
+        """Add a cell at the end.
+
+        Raises:
+            TypeError: `cell` is no Cell.
+        """
+        self.insert(len(self), cell)
+
+    def extend(self, cells: Iterable[C]) -> Self:
+        """Add cells at the end, all or, if one of them is no Cell, none.
+
+        Raises:
+            TypeError: `cells` is no list, tuple or container, or one of them is no Cell.
+        """
+        if not isinstance(cells, list | tuple | _Container):
+            raise TypeError(
+                f"For '{type(self).__name__}', the cells to add must be a list, "
+                f"but got {cells!r} of type {type(cells).__name__}."
+            )
+        checked = [self._checked_cell(cell) for cell in cast("Iterable[C]", cells)]
+        for cell in checked:
+            self.append(cell)
+        return self
+
+    def __iadd__(self, cells: Iterable[C]) -> Self:
+        return self.extend(cells)
+
+    def insert(self, index: int, cell: C) -> None:
+        """Add a cell before the one at `index`.
+
+        Raises:
+            TypeError: `index` is no int, or `cell` no Cell.
+            IndexError: `index` is out of range.
+        """
+        items = self._items()
+        place = self._checked_index(index, end=True)
+        self._checked_cell(cell)
+        names = [name for name, _ in items]
+        cells = [item for _, item in items]
+        cells.insert(place, cell)
+        if place == len(items):
+            self._put(self._free_name(names), cell)
+            return
+        names.insert(place, self._free_name(names))
+        self._replace_all(cells, names)
+
+    def _items(self) -> list[tuple[str, C]]:
+        return [(name, cast("C", cell)) for name, cell in self._children()]
+
+    def _put(self, name: str, cell: C) -> None:
+        # With the whole prefix: the container may have got its own place in a network already.
+        if self._auto_prefix:
+            cell.update_parameters_name(f"{self._param_prefix}{name}.")
+        object.__setattr__(self, name, cell)
+
+    def _replace_all(self, cells: list[C], names: list[str]) -> None:
+        """Hold `cells`, under `names` if they were given by the user, else under positions."""
+        before = [name for name, _ in self._items()]
+        numbered = before == [str(i) for i in range(len(before))]
+        for name in before:
+            delattr(self, name)
+        for i, (name, cell) in enumerate(zip(names, cells, strict=True)):
+            self._put(str(i) if numbered else name, cell)
+
+    @staticmethod
+    def _free_name(names: list[str]) -> str:
+        number = len(names)
+        while str(number) in names:
+            number += 1
+        return str(number)
+
+    def _checked_index(self, index: object, *, end: bool = False) -> int:
+        owner = type(self).__name__
+        if not isinstance(index, int):
+            raise TypeError(
+                f"For '{owner}', the type of 'index' must be int or slice, "
+                f"but got {index!r} of type {type(index).__name__}."
+            )
+        length = len(self)
+        if not -length <= index < length + end:
+            closing = "]" if end else ")"
+            raise IndexError(
+                f"For '{owner}', the value of 'index' must be in [{-length}, {length}{closing}, "
+                f"but got {index}."
+            )
+        return index + length if index < 0 else index
+
+    def _checked_cell(self, cell: C) -> C:
+        if not isinstance(cell, Cell):
+            raise TypeError(
+                f"For '{type(self).__name__}', each cell must be a Cell, "
+                f"but got {cell!r} of type {type(cell).__name__}."
+            )
+        return cell
+
+
+class SequentialCell(_Container[Cell]):
+    """Cells that run one after the other, each on what the one before gave.
+
+    >>> from minispore import Tensor, nn
+    >>> net = nn.SequentialCell(nn.Dense(2, 3), nn.ReLU())
+    >>> net
+    SequentialCell(
+      (0): Dense(input_channels=2, output_channels=3, has_bias=True)
+      (1): ReLU()
+    )
+    >>> [parameter.name for parameter in net.get_parameters()]
+    ['0.weight', '0.bias']
+
+    Args:
+        *args: The cells, or a list of them, or an OrderedDict from names to them.
+
+    Raises:
+        TypeError: An argument is none of these.
+    """
+
+    def __init__(self, *args: Cell | list[Cell] | OrderedDict[str, Cell]) -> None:
+        super().__init__()
+        first = args[0] if args else None
+        if len(args) == 1 and isinstance(first, OrderedDict):
+            for name, cell in first.items():
+                self._insertable(name, "args[0]", "SequentialCell", dot=False)
+                self._put(name, self._checked_cell(cell))
+        elif len(args) == 1 and isinstance(first, list):
+            self.extend(first)
+        elif len(args) == 1 and not isinstance(first, Cell):
+            raise TypeError(
+                f"For '{type(self).__name__}', a single argument must be a Cell, a list or an "
+                f"OrderedDict, but got {first!r} of type {type(first).__name__}."
+            )
+        else:
+            self.extend(cast("tuple[Cell, ...]", args))
+
+    def construct(self, input_data: Tensor) -> Tensor:
+        """Run the cells; without any, return the input."""
+        for cell in tuple(self.__dict__.values()):
+            if isinstance(cell, Cell):
+                input_data = cell(input_data)
+        return input_data
+
+
+class CellList(_Container[C]):
+    """A list of cells whose parameters are found; calling it is left to a subclass.
+
+    >>> from minispore import nn
+    >>> layers = nn.CellList([nn.Dense(2, 2), nn.Dense(2, 2)])
+    >>> layers.append(nn.Dense(2, 1))
+    >>> [layer.out_channels for layer in layers]
+    [2, 2, 1]
+
+    Args:
+        cells: The cells.
+        auto_prefix: Put the positions before the parameters' names.
+
+    Raises:
+        TypeError: `cells` is no list, tuple or container, or something in it no Cell.
+    """
+
+    def __init__(self, cells: Iterable[C] = (), auto_prefix: bool = True) -> None:
+        super().__init__(auto_prefix)
+        self.extend(cells)
+
+    def construct(self, *inputs: object) -> Tensor:
+        """Raise NotImplementedError: how to use the cells is not for this class to say."""
+        raise NotImplementedError("For 'CellList', the method 'construct' is not defined.")

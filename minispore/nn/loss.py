@@ -1,0 +1,374 @@
+"""Losses: cells from a network's outputs and the labels to how wrong they are."""
+
+from typing import Literal, TypeAlias
+
+from minispore import ops
+from minispore._array import A, namespace
+from minispore._checks import check_int, check_one_of, check_type
+from minispore._dtype import FLOAT, INTEGER
+from minispore._functional.apply import apply1
+from minispore._rules import elementwise as rules
+from minispore._rules._types import Unary
+from minispore.common.tensor import Tensor
+from minispore.nn.cell import Cell
+
+Reduction: TypeAlias = Literal["mean", "sum", "none"]
+
+
+class LossBase(Cell):
+    """The base of losses: the way from a loss for each element or row to one number.
+
+    Args:
+        reduction: "mean", "sum", or "none" to leave them as they are.
+
+    Raises:
+        ValueError: `reduction` is none of these.
+    """
+
+    def __init__(self, reduction: Reduction = "mean") -> None:
+        super().__init__()
+        check_one_of(reduction, ("mean", "sum", "none"), "reduction", self.cls_name)
+        self.reduction: Reduction = reduction
+
+    def get_loss(self, x: Tensor, weights: Tensor | float = 1.0) -> Tensor:
+        """`x * weights`, reduced."""
+        if isinstance(weights, Tensor) or weights != 1:
+            x = x * weights
+        if self.reduction == "mean":
+            return x.mean()
+        return x.sum() if self.reduction == "sum" else x
+
+    def _check(self, outputs: object, labels: object) -> None:
+        for name, value in (("logits", outputs), ("labels", labels)):
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    f"For '{self.cls_name}', '{name}' must be a Tensor, "
+                    f"but got {value!r} of type {type(value).__name__}."
+                )
+
+
+class MSELoss(LossBase):
+    """The square of the difference.
+
+    >>> from minispore import Tensor, nn
+    >>> nn.MSELoss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))
+    Tensor(shape=[], dtype=Float32, value= 2)
+
+    Args:
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: `reduction` is none of these.
+    """
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The loss of tensors whose shapes broadcast."""
+        self._check(logits, labels)
+        return self.get_loss(ops.square(logits - labels))
+
+
+class L1Loss(LossBase):
+    """The absolute difference.
+
+    Args:
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: `reduction` is none of these.
+    """
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The loss of tensors whose shapes broadcast."""
+        self._check(logits, labels)
+        return self.get_loss(ops.abs(logits - labels))
+
+
+class CrossEntropyLoss(LossBase):
+    """−log of the probability that softmax gives to the right class.
+
+    >>> from minispore import Tensor, int32, nn
+    >>> loss = nn.CrossEntropyLoss()
+    >>> loss(Tensor([[0.0, 0.0], [0.0, 100.0]]), Tensor([0, 1], int32))
+    Tensor(shape=[], dtype=Float32, value= 0.346574)
+
+    See `mindspore.nn.CrossEntropyLoss`.
+
+    Args:
+        weight: The importance of each class, of shape (classes,).
+        ignore_index: A label that does not count.
+        reduction: "mean", "sum" or "none". The mean of labels is weighted by `weight`; that of
+            probabilities is over the rows.
+        label_smoothing: The share of probability, in [0, 1], taken from the labels and spread
+            over all classes.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: `reduction` is none of these, or `label_smoothing` out of range.
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: Reduction = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(reduction)
+        owner = "CrossEntropyLoss"
+        check_type(weight, Tensor, "weight", owner, none=True)
+        check_int(ignore_index, "ignore_index", owner)
+        check_type(label_smoothing, float, "label_smoothing", owner)
+        if not 0 <= label_smoothing <= 1:
+            raise ValueError(
+                f"For '{owner}', the argument 'label_smoothing' must be in [0, 1], "
+                f"but got {label_smoothing}."
+            )
+        self.weight = weight
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The loss.
+
+        Args:
+            logits: Of shape (C,), (N, C) or (N, C, d₁, …), C being the number of classes.
+            labels: Classes, integers of the shape without C; or probabilities, of the same shape.
+
+        Raises:
+            TypeError: An argument is no Tensor, or of a type that does not fit its shape.
+            ValueError: The shapes do not fit, or a label is no class.
+        """
+        self._check(logits, labels)
+        where = min(logits.ndim - 1, 1)
+        if logits.ndim == 0 or (
+            labels.shape not in (logits.shape, logits.shape[:where] + logits.shape[where + 1 :])
+        ):
+            raise ValueError(
+                "For 'CrossEntropyLoss', 'logits' must be of shape (N, C, …) and 'labels' of shape "
+                f"(N, …) or that of 'logits', but got {logits.shape} and {labels.shape}."
+            )
+        classes = logits.shape[where]
+        if self.weight is not None and self.weight.shape != (classes,):
+            raise ValueError(
+                f"For 'CrossEntropyLoss', 'weight' must be of shape ({classes},), "
+                f"but got {self.weight.shape}."
+            )
+        counts: Tensor | None = None
+        if labels.shape == logits.shape:
+            self._check_kind(labels, FLOAT, "floats: the probabilities of the classes")
+            targets = _classes_last(labels, where)
+        else:
+            self._check_kind(labels, INTEGER, "integers: the classes")
+            targets, counts = self._from_classes(labels, classes, logits)
+        if self.label_smoothing:
+            even = self.label_smoothing / classes
+            targets = targets * (1 - self.label_smoothing) + even
+            if counts is not None:
+                # What is ignored has no probability to spread.
+                targets = targets * (counts != 0).astype(logits.dtype).expand_dims(-1)
+        if self.weight is not None:
+            targets = targets * self.weight
+        losses = ops.softmax_cross_entropy(_classes_last(logits, where), targets)
+        if self.reduction == "mean" and counts is not None:
+            return losses.sum() / counts.sum()
+        return self.get_loss(losses)
+
+    def _from_classes(
+        self, labels: Tensor, classes: int, logits: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
+        """One-hot targets, and how much each label counts if that is not 1 for all."""
+        ignored = labels == self.ignore_index
+        if ops.any(((labels < 0) | (labels >= classes)) & ~ignored):
+            raise ValueError(
+                f"For 'CrossEntropyLoss', 'labels' must be in [0, {classes}) or the 'ignore_index' "
+                f"{self.ignore_index}, but got {labels}."
+            )
+        targets = ops.one_hot(labels, classes, 1.0, 0.0)
+        if not ops.any(ignored) and self.weight is None:
+            return targets, None
+        counts = (~ignored).astype(logits.dtype)
+        targets = targets * counts.expand_dims(-1)
+        if self.weight is not None:
+            counts = (targets * self.weight).sum(-1)
+        return targets, counts
+
+    def _check_kind(self, labels: Tensor, category: int, wanted: str) -> None:
+        if labels.dtype.category != category:
+            raise TypeError(
+                f"For 'CrossEntropyLoss', 'labels' of shape {labels.shape} must be {wanted}, "
+                f"but got {labels.dtype!r}."
+            )
+
+
+class SoftmaxCrossEntropyWithLogits(LossBase):
+    """−log of the probability that softmax gives to the right class, for rows of logits.
+
+    >>> from minispore import Tensor, nn
+    >>> loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True)
+    >>> loss(Tensor([[0.0, 0.0]]), Tensor([1]))
+    Tensor(shape=[1], dtype=Float32, value= [ 6.93147182e-01])
+
+    See `mindspore.nn.SoftmaxCrossEntropyWithLogits`.
+
+    Args:
+        sparse: Whether labels are classes (integers) instead of probabilities.
+        reduction: "none", "mean" or "sum".
+
+    Raises:
+        TypeError: `sparse` is no bool.
+        ValueError: `reduction` is none of these.
+    """
+
+    def __init__(self, sparse: bool = False, reduction: Reduction = "none") -> None:
+        super().__init__(reduction)
+        check_type(sparse, bool, "sparse", "SoftmaxCrossEntropyWithLogits")
+        self.sparse = sparse
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The loss.
+
+        Args:
+            logits: Of shape (N, C).
+            labels: Of shape (N,) if sparse, else (N, C).
+
+        Raises:
+            TypeError: An argument is no Tensor, or the labels are of the wrong type.
+            ValueError: The shapes do not fit, or a label is no class.
+        """
+        self._check(logits, labels)
+        wanted = logits.shape[:1] if self.sparse else logits.shape
+        if logits.ndim != 2 or labels.shape != wanted:
+            raise ValueError(
+                "For 'SoftmaxCrossEntropyWithLogits', 'logits' must be of shape (N, C) and "
+                f"'labels' of shape {'(N,)' if self.sparse else '(N, C)'}, "
+                f"but got {logits.shape} and {labels.shape}."
+            )
+        if (labels.dtype.category == FLOAT) == self.sparse:
+            raise TypeError(
+                "For 'SoftmaxCrossEntropyWithLogits', 'labels' must be "
+                f"{'integers' if self.sparse else 'floats'}, but got {labels.dtype!r}."
+            )
+        if self.sparse:
+            classes = logits.shape[1]
+            if ops.any((labels < 0) | (labels >= classes)):
+                raise ValueError(
+                    "For 'SoftmaxCrossEntropyWithLogits', 'labels' must be in "
+                    f"[0, {classes}), but got {labels}."
+                )
+            labels = ops.one_hot(labels, classes, 1.0, 0.0)
+        return self.get_loss(ops.softmax_cross_entropy(logits, labels))
+
+
+class BCELoss(LossBase):
+    """−(y log x + (1 − y) log (1 − x)): binary cross entropy of probabilities.
+
+    The logarithms are of at least 1e-12, so that a wrong certainty costs 27.6 and not infinity.
+
+    See `mindspore.nn.BCELoss`.
+
+    Args:
+        weight: A factor for each element; its shape must broadcast with the input's.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        TypeError: `weight` is no Tensor.
+        ValueError: `reduction` is none of these.
+    """
+
+    def __init__(self, weight: Tensor | None = None, reduction: Reduction = "mean") -> None:
+        super().__init__(reduction)
+        check_type(weight, Tensor, "weight", "BCELoss", none=True)
+        self.weight = weight
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The loss.
+
+        Args:
+            logits: Probabilities (in spite of the name, which is MindSpore's).
+            labels: What they should be, in [0, 1], of the same shape.
+
+        Raises:
+            TypeError: An argument is no Tensor.
+            ValueError: The shapes differ.
+            RuntimeError: A probability is not in [0, 1].
+        """
+        self._check(logits, labels)
+        _check_same_shape(logits, labels, "BCELoss")
+        if ops.any((logits < 0) | (logits > 1)):
+            raise RuntimeError("For 'BCELoss', 'logits' must be in [0, 1], but are not all.")
+        least = 1e-12
+        right = labels * ops.log(logits + least)
+        wrong = (1 - labels) * ops.log(1 - logits + least)
+        return self.get_loss(-(right + wrong), 1.0 if self.weight is None else self.weight)
+
+
+class BCEWithLogitsLoss(LossBase):
+    """`BCELoss` of the sigmoid of the input, without its loss of precision.
+
+    See `mindspore.nn.BCEWithLogitsLoss`.
+
+    >>> from minispore import Tensor, nn
+    >>> nn.BCEWithLogitsLoss(reduction="sum")(Tensor([0.0, 100.0]), Tensor([1.0, 1.0]))
+    Tensor(shape=[], dtype=Float32, value= 0.693147)
+
+    Args:
+        reduction: "mean", "sum" or "none".
+        weight: A factor for each element; its shape must broadcast with the input's.
+        pos_weight: A factor for the part of the loss where the label is 1, to broadcast likewise.
+
+    Raises:
+        TypeError: A weight is no Tensor.
+        ValueError: `reduction` is none of these.
+    """
+
+    def __init__(
+        self,
+        reduction: Reduction = "mean",
+        weight: Tensor | None = None,
+        pos_weight: Tensor | None = None,
+    ) -> None:
+        super().__init__(reduction)
+        check_type(weight, Tensor, "weight", "BCEWithLogitsLoss", none=True)
+        check_type(pos_weight, Tensor, "pos_weight", "BCEWithLogitsLoss", none=True)
+        self.weight = weight
+        self.pos_weight = pos_weight
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The loss.
+
+        Args:
+            logits: What the sigmoid is taken of.
+            labels: What that should be, in [0, 1], of the same shape.
+
+        Raises:
+            TypeError: An argument is no Tensor.
+            ValueError: The shapes differ.
+        """
+        self._check(logits, labels)
+        _check_same_shape(logits, labels, "BCEWithLogitsLoss")
+        # -log sigmoid(x) = softplus(-x), and -log(1 - sigmoid(x)) = softplus(-x) + x.
+        below = apply1(_softplus, -logits)
+        right = labels if self.pos_weight is None else labels * self.pos_weight
+        losses = right * below + (1 - labels) * (below + logits)
+        return self.get_loss(losses, 1.0 if self.weight is None else self.weight)
+
+
+def _softplus(x: A) -> Unary[A]:
+    """log(1 + eˣ), by a rule of its own: its slope is the sigmoid, also at 0."""
+    xp = namespace(x)
+    value = xp.maximum(x, 0.0) + xp.log(xp.exp(-xp.abs(x)) + 1.0)
+    return value, (lambda g: g * rules.sigmoid(x)[0],)
+
+
+def _classes_last(x: Tensor, where: int) -> Tensor:
+    if where == x.ndim - 1:
+        return x
+    return ops.permute(x, (0, *range(2, x.ndim), 1))
+
+
+def _check_same_shape(logits: Tensor, labels: Tensor, owner: str) -> None:
+    if logits.shape != labels.shape:
+        raise ValueError(
+            f"For '{owner}', 'logits' and 'labels' must be of one shape, "
+            f"but got {logits.shape} and {labels.shape}."
+        )

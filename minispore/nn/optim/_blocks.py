@@ -1,0 +1,62 @@
+"""Updating a parameter block by block, in scratch memory that stays in the cache.
+
+An update needs a place for its intermediate results. Taken a few rows at a time they need little:
+one small scratch serves all parameters, nothing of a parameter's size is ever allocated, and what
+one ufunc writes the next one still finds in the processor's cache.
+"""
+
+from collections.abc import Iterator
+from math import prod
+from typing import NamedTuple
+
+from minispore._array import Array, DeviceNamespace, Shape, device_namespace
+
+# Elements of a block: two scratches of float32 and what they are combined with fit a second-level
+# cache, while a call costs little beside the work that it does.
+BLOCK = 32768
+
+
+class Block(NamedTuple):
+    """Some rows of a parameter, and two scratch arrays of their shape."""
+
+    rows: slice
+    first: Array
+    second: Array
+
+
+class Blocks:
+    """The blocks of each parameter of an optimiser, planned once for each shape."""
+
+    def __init__(self) -> None:
+        self._plans: dict[tuple[Shape, object], list[Block]] = {}
+        self._scratch: dict[object, tuple[Array, Array]] = {}
+
+    def of(self, x: Array) -> list[Block]:
+        """The blocks that make up `x`; a scalar has none and counts as one row."""
+        key = x.shape, x.dtype
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = list(self._plan(x))
+        return plan
+
+    def _plan(self, x: Array) -> Iterator[Block]:
+        xp = device_namespace(x)
+        row = prod(x.shape[1:])
+        count = max(1, BLOCK // max(1, row))
+        first, second = self._scratch_of(xp, x, max(BLOCK, row))
+        for start in range(0, x.shape[0], count):
+            stop = min(start + count, x.shape[0])
+            shape = (stop - start, *x.shape[1:])
+            size = prod(shape)
+            yield Block(
+                slice(start, stop),
+                xp.reshape(first[:size], shape),
+                xp.reshape(second[:size], shape),
+            )
+
+    def _scratch_of(self, xp: DeviceNamespace[Array], x: Array, size: int) -> tuple[Array, Array]:
+        pair = self._scratch.get(x.dtype)
+        if pair is None or pair[0].shape[0] < size:
+            pair = xp.empty((size,), x.dtype), xp.empty((size,), x.dtype)
+            self._scratch[x.dtype] = pair
+        return pair
