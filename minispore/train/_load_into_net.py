@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore._checks import check_type
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
+from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
 
 Array = npt.NDArray[np.generic]

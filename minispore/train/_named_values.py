@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from minispore._checks import check_one_of, check_type
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
+from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
 from minispore.train._checkpoint_file import Value
 
@@ -28,11 +27,11 @@ def values_of(save_obj: object) -> Values:
     )
 
 
-def appended(append_dict: object) -> Values:
+def appended(append_dict: object, owner: str = "save_checkpoint") -> Values:
     """The values of an `append_dict`, with the dtypes that MindSpore stores them in."""
-    check_type(append_dict, Mapping, "append_dict", "save_checkpoint", none=True)
+    check_type(append_dict, Mapping, "append_dict", owner, none=True)
     items = append_dict.items() if isinstance(append_dict, Mapping) else ()
-    return {_name(name): _scalar(name, value) for name, value in items}
+    return {_name(name, owner): _scalar(name, value, owner) for name, value in items}
 
 
 def on_host(values: Values) -> Iterator[tuple[str, Value]]:
@@ -89,11 +88,11 @@ def _named(item: object) -> tuple[str, Tensor]:
     )
 
 
-def _name(name: object) -> str:
+def _name(name: object, owner: str = "save_checkpoint") -> str:
     if not isinstance(name, str):
-        raise TypeError(f"For 'save_checkpoint', a name must be a str, but got {name!r}.")
+        raise TypeError(f"For '{owner}', a name must be a str, but got {name!r}.")
     if not name:
-        raise ValueError("For 'save_checkpoint', a name must not be empty.")
+        raise ValueError(f"For '{owner}', a name must not be empty.")
     return name
 
 
@@ -106,7 +105,7 @@ def _value(name: object, value: object) -> Tensor | Value:
     )
 
 
-def _scalar(name: object, value: object) -> Tensor | Value:
+def _scalar(name: object, value: object, owner: str) -> Tensor | Value:
     """A value of an `append_dict`: Python's numbers as Int64, Float32 and Bool."""
     if isinstance(value, Tensor | str):
         return value
@@ -114,12 +113,12 @@ def _scalar(name: object, value: object) -> Tensor | Value:
         return np.array(value)
     if isinstance(value, int):
         if not -(2**63) <= value < 2**63:
-            raise ValueError(f"For 'save_checkpoint', {name!r} must fit in int64, but got {value}.")
+            raise ValueError(f"For '{owner}', {name!r} must fit in int64, but got {value}.")
         return np.array(value, np.int64)
     if isinstance(value, float):
         with np.errstate(over="ignore"):
             return np.array(value).astype(np.float32)
     raise TypeError(
-        f"For 'save_checkpoint', the value of {name!r} in 'append_dict' must be an int, float, "
+        f"For '{owner}', the value of {name!r} in 'append_dict' must be an int, float, "
         f"bool, str, Parameter or Tensor, but got {type(value).__name__}."
     )

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from minispore._atomic import replacing
 from minispore._checks import check_type
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
+from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
 from minispore.train import _checkpoint_file, _safetensors_file
 from minispore.train._checkpoint_file import Value
@@ -158,9 +157,7 @@ def load_checkpoint(
     loaded: dict[str, Parameter | str] = {}
     for name in list(values):
         # A Parameter has memory of its own: each array goes as soon as it is copied.
-        value = values.pop(name)
-        is_text = isinstance(value, str)
-        loaded[name] = value if is_text else Parameter(Tensor.from_numpy(value), name)
+        loaded[name] = _loaded(name, values.pop(name))
     if net is not None:
         missing, _ = load_param_into_net(net, loaded, strict_load, remove_redundancy)
         if missing:
@@ -210,6 +207,10 @@ def _read(path: str, choose: _Choice, crc_check: bool, format_: str) -> dict[str
     if crc_check and not has_crc:
         _warn(f"the checkpoint file '{path}' has no check sum", 4)
     return values
+
+
+def _loaded(name: str, value: Value) -> Parameter | str:
+    return value if isinstance(value, str) else Parameter(Tensor.from_numpy(value), name)
 
 
 def _warn(text: str, level: int) -> None:

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
+from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
 from minispore.train.serialization import load_checkpoint, save_checkpoint
 

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from minispore import _dtype as dtypes
-from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor
+from minispore.common import Parameter, Tensor
 from minispore.train import _checkpoint_file
 from minispore.train.serialization import load_checkpoint, save_checkpoint
 
