@@ -64,7 +64,6 @@ def evaluate(context: RunContext, callbacks: CallbackManager, scores: Scores) ->
     network = params.eval_network
     (batches,) = epochs(params.valid_dataset, 1)
 
-    scores.clear()
     callbacks.emit(Callback.on_eval_begin, context)
     callbacks.emit(Callback.on_eval_epoch_begin, context)
     for batch in batches:

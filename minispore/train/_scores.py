@@ -9,7 +9,7 @@ from minispore.train.metrics import Loss, Metric
 
 
 class Scores:
-    """The metrics of one evaluation.
+    """The metrics of one evaluation, cleared at its beginning.
 
     Args:
         metrics: by the names under which the results are returned.
@@ -21,11 +21,7 @@ class Scores:
         self._metrics = metrics
         self._indexes = indexes
         self._eval_loss = Loss()
-
-    def clear(self) -> None:
-        """Forget what has been seen."""
-        self._eval_loss.clear()
-        for metric in self._metrics.values():
+        for metric in metrics.values():
             metric.clear()
 
     def update(self, outputs: object) -> None:

@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import minispore as ms
 from minispore import Tensor, nn
-from minispore.train import Callback, LossMonitor, Model, load_checkpoint
+from minispore.train import Callback, LossMonitor, Model, load_checkpoint, save_checkpoint
 
 from .standins import Batches
 
@@ -34,6 +33,12 @@ def trainer(metrics=None):
     net = nn.Dense(3, 3, weight_init=Tensor(-np.eye(3, dtype=np.float32)), bias_init="zeros")
     optimizer = nn.SGD(net.trainable_params(), learning_rate=1.0)
     return Model(net, nn.CrossEntropyLoss(), optimizer, metrics=metrics)
+
+
+def weight_in(file_name):
+    weight = load_checkpoint(file_name)["weight"]
+    assert isinstance(weight, Tensor)
+    return weight.asnumpy()
 
 
 class StopAtTime(Callback):
@@ -89,7 +94,7 @@ class SaveBelowLoss(Callback):
         cur_loss = cb_params.net_outputs.asnumpy()
         if cur_loss < self.loss:
             file_name = f"{self.folder}/{cb_params.cur_epoch_num}_{cb_params.cur_step_num}.ckpt"
-            ms.save_checkpoint(save_obj=cb_params.train_network, ckpt_file_name=file_name)
+            save_checkpoint(save_obj=cb_params.train_network, ckpt_file_name=file_name)
             print(f"Saved checkpoint, loss:{cur_loss:8.7f}, step:{cb_params.cur_step_num:4}.")
 
 
@@ -101,8 +106,8 @@ def test_save_below_a_loss(tmp_path, capsys):
     expected = {f"{i // 6 + 1}_{i + 1}.ckpt" for i, loss in enumerate(losses) if loss < 0.5}
     assert expected
     assert {path.name for path in Path(tmp_path).iterdir()} == expected
-    saved = load_checkpoint(f"{tmp_path}/2_12.ckpt")
-    np.testing.assert_array_equal(saved["weight"].asnumpy(), model.predict_network.weight.asnumpy())
+    saved = weight_in(f"{tmp_path}/2_12.ckpt")
+    np.testing.assert_array_equal(saved, model.predict_network.weight.asnumpy())
 
 
 class SaveMostAccurate(Callback):
@@ -119,7 +124,7 @@ class SaveMostAccurate(Callback):
         cb_params = run_context.original_args()
         result = self.model.eval(self.eval_dataset, dataset_sink_mode=False)
         if result["accuracy"] > max(self.accuracies, default=-1.0):
-            ms.save_checkpoint(cb_params.train_network, self.file_name)
+            save_checkpoint(cb_params.train_network, self.file_name)
         self.accuracies.append(result["accuracy"])
 
 
@@ -130,7 +135,7 @@ def test_save_the_most_accurate_model(tmp_path):
     model.train(6, Classes(1), callbacks=saver)
     assert saver.accuracies[0] < 1.0
     assert saver.accuracies[-1] == 1.0
-    weight = load_checkpoint(file_name)["weight"].asnumpy()
+    weight = weight_in(file_name)
     assert (INPUTS @ weight.T).argmax(axis=1).tolist() == LABELS.tolist()
     # The last epochs were no better than the first one that got everything right.
     assert not np.array_equal(weight, model.predict_network.weight.asnumpy())

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minispore import Tensor
 from minispore.train import Accuracy, Callback, Model, RunContext
 
 from .standins import Batches, ConstantLoss, Outputs
@@ -255,7 +256,7 @@ def test_an_exception_ends_the_run_there(case: tuple[Schedule, int, str, int]) -
 @pytest.mark.parametrize("kind", ["train", "eval"])
 def test_an_exception_of_the_network_is_told_to_every_callback(kind: str) -> None:
     class Broken(ConstantLoss):
-        def construct(self, *inputs: object) -> object:
+        def construct(self, *inputs: Tensor) -> Tensor:
             raise Boom
 
     log: list[tuple[int, str]] = []

@@ -90,7 +90,7 @@ def test_a_hook_set_on_the_instance_is_called() -> None:
     log: list[RunContext] = []
     callback = Callback()
     hook: Callable[[RunContext], None] = log.append
-    callback.on_train_begin = hook  # type: ignore[method-assign]
+    callback.on_train_begin = hook  # type: ignore[method-assign, assignment]
     CallbackManager(callback).emit(Callback.on_train_begin, CONTEXT)
     assert log == [CONTEXT]
 

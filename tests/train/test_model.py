@@ -227,16 +227,16 @@ def test_an_evaluation_by_a_callback_leaves_the_training_in_its_mode() -> None:
 def test_training_learns_what_a_hand_written_loop_learns() -> None:
     model = make()
     net = model.predict_network
-    weight, bias = (p.asnumpy().copy() for p in net.trainable_params())
+    weight, bias = (np.array(p.asnumpy(), np.float32) for p in net.trainable_params())
     for x, y in Rows(10).create_tuple_iterator(num_epochs=1) * 3:
-        inputs, labels = x.asnumpy(), y.asnumpy()
+        inputs, labels = np.asarray(x.asnumpy(), np.float32), y.asnumpy().astype(int)
         scores = inputs @ weight.T + bias
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         gradient = (scores / scores.sum(axis=1, keepdims=True) - np.eye(3)[labels]) / len(labels)
         weight = weight - 0.1 * gradient.T @ inputs
         bias = bias - 0.1 * gradient.sum(axis=0)
     model.train(3, Rows(10))
-    trained = [p.asnumpy() for p in net.trainable_params()]
+    trained = [np.asarray(p.asnumpy(), np.float32) for p in net.trainable_params()]
     np.testing.assert_allclose(trained[0], weight, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(trained[1], bias, rtol=1e-5, atol=1e-6)
 

@@ -94,6 +94,10 @@ def test_a_monitor_can_be_used_for_another_run(capsys: pytest.CaptureFixture[str
     for _ in range(2):
         model.train(1, Batches(5), monitor)
         assert capsys.readouterr().out == expected
+    often = LossMonitor(1)
+    for _ in range(2):
+        model.train(1, Batches(1), often)
+        assert capsys.readouterr().out == "epoch: 1 step: 1, loss is 0.5\n"
 
 
 def test_zero_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:

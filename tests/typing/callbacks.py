@@ -49,7 +49,7 @@ def known_names_have_types(cb_params: _InternalCallbackParam) -> None:
 
 
 def other_names_are_their_authors_business(cb_params: _InternalCallbackParam) -> None:
-    cb_params.best_accuracy = 0.5
+    cb_params.last_accuracy = 0.5
     assert_type(cb_params.best_accuracy, Any)
     assert_type(cb_params["best_accuracy"], object)
     assert_type(cb_params.get("best_accuracy"), object | None)

@@ -6,12 +6,16 @@ from minispore.train.callback._callback import (
     _CallbackManager,
     _InternalCallbackParam,
 )
+from minispore.train.callback._checkpoint import ModelCheckpoint
+from minispore.train.callback._checkpoint_config import CheckpointConfig
 from minispore.train.callback._loss_monitor import LossMonitor
 from minispore.train.callback._time_monitor import TimeMonitor
 
 __all__ = [
     "Callback",
+    "CheckpointConfig",
     "LossMonitor",
+    "ModelCheckpoint",
     "RunContext",
     "TimeMonitor",
     "_CallbackManager",

@@ -1,5 +1,6 @@
 """LossMonitor: print the loss, and stop training that has gone wrong."""
 
+import math
 from collections.abc import Sequence
 from typing import cast
 
@@ -55,7 +56,9 @@ class LossMonitor(Callback):
         """Print the results of the epoch's evaluation, if `fit` made one."""
         params = run_context.original_args()
         if "metrics" in params:
-            print(f"Eval result: epoch {params.cur_epoch_num}, metrics: {params.metrics}", flush=True)
+            print(
+                f"Eval result: epoch {params.cur_epoch_num}, metrics: {params.metrics}", flush=True
+            )
 
     def _watch(self, params: InternalCallbackParam) -> None:
         epoch = params.get("cur_epoch_num", 1)
@@ -82,7 +85,7 @@ def _loss(outputs: object) -> object:
     """
     if isinstance(outputs, Tensor):
         array = outputs.asnumpy()
-        return float(array) if array.ndim == 0 else float(np.mean(array))
+        return float(array if array.ndim == 0 else array.mean())
     first = _first(outputs)
     return first.asnumpy() if isinstance(first, Tensor) else outputs
 
@@ -94,6 +97,8 @@ def _first(outputs: object) -> object:
 
 
 def _is_bad(loss: object) -> bool:
-    if not isinstance(loss, float | np.ndarray | np.generic):
+    if isinstance(loss, float):
+        return not math.isfinite(loss)
+    if not isinstance(loss, np.ndarray | np.generic):
         return False
     return not np.isfinite(cast("npt.ArrayLike", loss)).all()
