@@ -47,3 +47,11 @@ def mnist() -> Path:
     if folder is None:
         pytest.skip("no MNIST in ../shared/mnist or MINISPORE_MNIST")
     return folder
+
+
+@pytest.fixture(scope="session")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with 2,000 generated training images and 500 test images in MNIST's files."""
+    from minispore.dataset.digits import write
+
+    return write(tmp_path_factory.mktemp("digits"), train=2000, test=500)
