@@ -61,6 +61,12 @@ def check_one_of(value: object, choices: Collection[object], name: str, owner: s
         )
 
 
+def as_items(value: object) -> tuple[object, ...] | None:
+    """The items of a list or tuple; None for anything else."""
+    # The cast says what isinstance cannot: that the items are objects rather than unknown.
+    return tuple(cast("list[object]", value)) if isinstance(value, list | tuple) else None
+
+
 def is_int_list(value: object) -> TypeGuard[list[int]]:
     """Return whether `value` is a list of int."""
     return isinstance(value, list) and all(

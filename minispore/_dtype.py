@@ -1,6 +1,6 @@
 """Data types under MindSpore's names, and their numpy counterparts."""
 
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
@@ -64,7 +64,7 @@ ALL: Final = (
 )  # fmt: skip
 _BY_NUMPY: Final[dict[object, DType]] = {dtype.numpy_dtype: dtype for dtype in ALL}
 _BY_NAME: Final = {dtype.name: dtype for dtype in ALL} | {"bool_": bool_}
-_BY_PYTHON: Final[dict[object, DType]] = {bool: bool_, int: int64, float: float32}
+_BY_PYTHON: Final[dict[object, DType]] = {bool: bool_, int: int64, float: float64}
 
 
 def of(array_dtype: object) -> DType:
@@ -82,7 +82,7 @@ def as_dtype(value: DTypeLike, owner: str, name: str = "dtype") -> DType:
     """A DType from itself, its name, a numpy type or a Python type; TypeError otherwise.
 
     >>> as_dtype("int32", "astype"), as_dtype(np.float16, "astype"), as_dtype(float, "astype")
-    (minispore.int32, minispore.float16, minispore.float32)
+    (minispore.int32, minispore.float16, minispore.float64)
     """
     if isinstance(value, DType):
         return value
@@ -91,7 +91,7 @@ def as_dtype(value: DTypeLike, owner: str, name: str = "dtype") -> DType:
     if isinstance(value, type) and value in _BY_PYTHON:
         return _BY_PYTHON[value]
     if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
-        found: DType | None = _BY_NUMPY.get(np.dtype(value))
+        found = _BY_NUMPY.get(np.dtype(cast("type[np.generic]", value)))
         if found is not None:
             return found
     raise TypeError(

@@ -69,7 +69,7 @@ from numpy import (
 )
 from numpy.typing import NDArray
 
-__all__ = [  # noqa: RUF022
+__all__ = [
     "abs",
     "add",
     "all",
@@ -143,9 +143,7 @@ def constant(x: Floats, /) -> Floats:
     return x
 
 
-def scatter(
-    values: Floats, /, *, index: tuple[object, ...], shape: tuple[int, ...]
-) -> Floats:
+def scatter(values: Floats, /, *, index: tuple[object, ...], shape: tuple[int, ...]) -> Floats:
     """Zeros of `shape` with `values` added at `index`; positions named twice add up."""
     out = zeros(shape, values.dtype)
     if _is_basic(index):

@@ -41,7 +41,7 @@ def to_host(x: Array) -> NDArray[np.generic]:
     """`x` as a numpy array; the same memory if it lies there already."""
     if isinstance(x, np.ndarray | np.generic):
         return np.asarray(x)
-    from minispore._array import _cupy  # noqa: PLC0415 (only once there are device arrays)
+    from minispore._array import _cupy
 
     return _cupy.to_host(x)
 
@@ -56,7 +56,7 @@ def own(x: Array, *, copy: bool) -> Array:
 
 def _open_gpu() -> DeviceNamespace[Array]:
     try:
-        from minispore._array import _cupy  # noqa: PLC0415 (CuPy is optional and slow to load)
+        from minispore._array import _cupy
     except ImportError as error:
         raise RuntimeError(
             "For 'set_context', device_target='GPU' needs CuPy, which cannot be imported: "

@@ -16,7 +16,6 @@ from typing import TypeVar
 
 from minispore._array import Array
 
-
 V = TypeVar("V")
 
 # One sequence for all threads: next() on it is atomic.
@@ -33,21 +32,29 @@ class Node:
         number: Greater than that of every node made before.
         parents: The operands' nodes; None for an operand that is a constant.
         pullbacks: One for each operand; None where no gradient flows.
-        origin: What the layer above needs to make the pullbacks anew from recorded operands.
+        rule: What gave the pullbacks, so that it can give them anew for recorded operands.
+        operands: The arrays that the rule was called with.
+        args: What it was called with beside them.
     """
 
-    __slots__ = ("number", "origin", "parents", "pullbacks")
+    # Long graphs cost Python's garbage collector a visit to each of their objects, several times:
+    # hence slots here rather than a tuple or a dict of what a node remembers.
+    __slots__ = ("args", "number", "operands", "parents", "pullbacks", "rule")
 
     def __init__(
         self,
         parents: Sequence["Node | None"] = (),
         pullbacks: Sequence[Callable[[Array], Array] | None] = (),
-        origin: object = None,
+        rule: Callable[..., object] | None = None,
+        operands: tuple[Array, ...] = (),
+        args: tuple[object, ...] = (),
     ) -> None:
         self.number = next(_numbers)
         self.parents = parents
         self.pullbacks = pullbacks
-        self.origin = origin
+        self.rule = rule
+        self.operands = operands
+        self.args = args
 
 
 @contextmanager

@@ -4,85 +4,102 @@ There is one spelling for each number of operands, so that a type checker can co
 """
 
 from collections.abc import Callable, Sequence
-from typing import Concatenate, ParamSpec, TypeAlias, cast
+from typing import TypeAlias, TypeVarTuple, cast
 
 from minispore._array import Array
 from minispore._autograd import Node, recording
 from minispore._functional.variable import T, Variable, wrap
 
-P = ParamSpec("P")
+Ts = TypeVarTuple("Ts")
 Pull: TypeAlias = Callable[[Array], Array] | None
 
-# How a node was made: the rule, its operands, and its further arguments.
-Origin: TypeAlias = tuple[
-    Callable[..., object], tuple[Array, ...], tuple[object, ...], dict[str, object]
-]
 
-
-def apply1(
-    rule: Callable[Concatenate[Array, P], tuple[Array, tuple[Pull]]],
-    x: T,
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> T:
+def apply1(rule: Callable[[Array, *Ts], tuple[Array, tuple[Pull]]], x: T, *args: *Ts) -> T:
     """The value of a rule of one operand."""
     a = x._data
-    value, pullbacks = rule(a, *args, **kwargs)
+    value, pullbacks = rule(a, *args)
     if x._node is None or not recording.get():
         return wrap(value, x)
-    return wrap(value, x, Node((x._node,), pullbacks, (rule, (a,), args, kwargs)))
+    return wrap(value, x, Node((x._node,), pullbacks, rule, (a,), args))
 
 
 def apply2(
-    rule: Callable[Concatenate[Array, Array, P], tuple[Array, tuple[Pull, Pull]]],
-    x: T,
-    y: T,
-    *args: P.args,
-    **kwargs: P.kwargs,
+    rule: Callable[[Array, Array, *Ts], tuple[Array, tuple[Pull, Pull]]], x: T, y: T, *args: *Ts
 ) -> T:
     """The value of a rule of two operands."""
     a, b = x._data, y._data
-    value, pullbacks = rule(a, b, *args, **kwargs)
-    if (x._node is None and y._node is None) or not recording.get():
+    m, n = x._node, y._node
+    value, (p, q) = rule(a, b, *args)
+    if (m is None and n is None) or not recording.get():
         return wrap(value, x)
-    return wrap(value, x, Node((x._node, y._node), pullbacks, (rule, (a, b), args, kwargs)))
+    # The pullback of a constant is not kept, nor is what only it would keep.
+    pullbacks = (p if m else None, q if n else None)
+    return wrap(value, x, Node((m, n), pullbacks, rule, (a, b), args))
 
 
 def apply3(
-    rule: Callable[Concatenate[Array, Array, Array, P], tuple[Array, tuple[Pull, Pull, Pull]]],
+    rule: Callable[[Array, Array, Array, *Ts], tuple[Array, tuple[Pull, Pull, Pull]]],
     x: T,
     y: T,
     z: T,
-    *args: P.args,
-    **kwargs: P.kwargs,
+    *args: *Ts,
 ) -> T:
     """The value of a rule of three operands."""
     a, b, c = x._data, y._data, z._data
-    value, pullbacks = rule(a, b, c, *args, **kwargs)
-    parents = (x._node, y._node, z._node)
-    if parents == (None, None, None) or not recording.get():
+    m, n, o = x._node, y._node, z._node
+    value, (p, q, r) = rule(a, b, c, *args)
+    if (m is None and n is None and o is None) or not recording.get():
         return wrap(value, x)
-    return wrap(value, x, Node(parents, pullbacks, (rule, (a, b, c), args, kwargs)))
+    pullbacks = (p if m else None, q if n else None, r if o else None)
+    return wrap(value, x, Node((m, n, o), pullbacks, rule, (a, b, c), args))
 
 
 def apply_n(
-    rule: Callable[Concatenate[Sequence[Array], P], tuple[Array, Sequence[Pull]]],
+    rule: Callable[[Sequence[Array], *Ts], tuple[Array, Sequence[Pull]]],
     operands: Sequence[T],
-    *args: P.args,
-    **kwargs: P.kwargs,
+    *args: *Ts,
 ) -> T:
-    """The value of a rule of any number of operands."""
+    """The value of a rule that takes a sequence of operands."""
+
+    def one_by_one(*arrays: Array) -> tuple[Array, Sequence[Pull]]:
+        return rule(arrays, *args)
+
+    return apply_rule(one_by_one, *operands)
+
+
+def apply_rule(rule: Callable[..., tuple[Array, Sequence[Pull]]], *operands: T) -> T:
+    """Apply a rule of your own: arrays in, the value and one pullback for each operand out.
+
+    Write it in terms of operators and of `namespace(x)`, and it is differentiable to any order.
+
+    >>> from minispore import Tensor, grad, ops
+    >>> def cube(x):
+    ...     return x * x * x, (lambda g: g * (3.0 * x * x),)
+    >>> f = lambda x: ops.apply_rule(cube, x)
+    >>> grad(f)(Tensor(2.0)), grad(grad(f))(Tensor(2.0))
+    (Tensor(shape=[], dtype=Float32, value= 12), Tensor(shape=[], dtype=Float32, value= 12))
+
+    Args:
+        rule: Takes an array for each operand; gives an array and as many pullbacks, each from the
+            gradient of the value to that of one operand, or None where no gradient flows.
+        *operands: The tensors.
+
+    Raises:
+        ValueError: There is no operand, or the rule gives more or fewer pullbacks than operands.
+    """
+    if not operands:
+        raise ValueError("For 'apply_rule', there must be at least one operand, but got none.")
     arrays = tuple(x._data for x in operands)
-    value, pullbacks = rule(arrays, *args, **kwargs)
+    value, pullbacks = rule(*arrays)
+    if len(pullbacks) != len(operands):
+        raise ValueError(
+            f"For 'apply_rule', a rule of {len(operands)} operands must give as many pullbacks, "
+            f"but {getattr(rule, '__name__', 'it')} gave {len(pullbacks)}."
+        )
     parents = tuple(x._node for x in operands)
     if not any(parents) or not recording.get():
         return wrap(value, operands[0])
-
-    def separately(*arrays: Array) -> object:
-        return rule(arrays, *args, **kwargs)
-
-    origin: Origin = (separately, arrays, (), {})
-    return wrap(value, operands[0], Node(parents, pullbacks, origin))
+    return wrap(value, operands[0], Node(parents, pullbacks, rule, arrays))
 
 
 def replay(node: Node, like: T) -> Sequence[Callable[[T], T] | None]:
@@ -91,9 +108,11 @@ def replay(node: Node, like: T) -> Sequence[Callable[[T], T] | None]:
     The rule is applied again, this time to values instead of arrays: what its pullbacks compute
     then leaves nodes of its own, which is how a derivative is differentiated.
     """
-    rule, arrays, args, kwargs = cast("Origin", node.origin)
-    operands = [wrap(a, like, parent) for a, parent in zip(arrays, node.parents, strict=True)]
+    rule = node.rule
+    if rule is None:
+        return ()
+    operands = [wrap(a, like, n) for a, n in zip(node.operands, node.parents, strict=True)]
     _, pullbacks = cast(
-        "tuple[Variable, Sequence[Callable[[T], T] | None]]", rule(*operands, *args, **kwargs)
+        "tuple[Variable, Sequence[Callable[[T], T] | None]]", rule(*operands, *node.args)
     )
     return pullbacks

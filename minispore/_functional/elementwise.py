@@ -1,9 +1,9 @@
 """Functions of one tensor, element by element. Integers are taken as float32 where needed."""
 
 from minispore import _dtype
-from minispore._array import device_namespace, namespace
+from minispore._array import device_namespace
 from minispore._functional.apply import apply1
-from minispore._functional.operands import as_float, cast_to, dtype_of
+from minispore._functional.operands import as_float, cast_to
 from minispore._functional.variable import T, wrap
 from minispore._rules import elementwise as rules
 

@@ -4,13 +4,17 @@ from types import EllipsisType
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minispore import _dtype
 from minispore._array import current, device_namespace, from_host
+from minispore._checks import as_items
 from minispore._functional.apply import apply1, apply2
 from minispore._functional.operands import Number, Values, dtype_of, pair
 from minispore._functional.variable import T, Variable, wrap
 from minispore._rules import indexing as rules
+
+_PLAIN = (int, slice, EllipsisType, np.integer)
 
 
 def getitem(input: T, index: object) -> T:
@@ -130,22 +134,29 @@ def as_index(index: object) -> tuple[object, ...]:
 
 
 def _as_item(item: object) -> object:
-    if item is None or isinstance(item, int | slice | EllipsisType | np.integer):
-        return item
+    if item is None or isinstance(item, _PLAIN):
+        return cast("object", item)
     if isinstance(item, Variable):
         if dtype_of(item).category == _dtype.FLOAT:
             raise IndexError("A tensor that indexes must hold integers or bools, not floats.")
         return item._data
-    if isinstance(item, list | tuple):
-        item = np.array(item)
-    if isinstance(item, np.ndarray) and item.dtype.kind in "biu":
-        return from_host(item)
-    if hasattr(item, "dtype") and hasattr(item, "__getitem__"):
+    places = _on_host(item)
+    if places is not None and places.dtype.kind in "biu":
+        return from_host(places)
+    if places is None and hasattr(item, "dtype") and hasattr(item, "__getitem__"):
+        # Arrays of a library that a rule was written in.
         return item
     raise IndexError(
         "A tensor is indexed by integers, slices, `...`, None, bools, and lists or tensors of "
         f"integers or bools, but got {item!r} of type {type(item).__name__}."
     )
+
+
+def _on_host(item: object) -> NDArray[np.generic] | None:
+    items = as_items(item)
+    if items is not None:
+        return np.array(items, None if items else np.int64)
+    return cast("NDArray[np.generic]", item) if isinstance(item, np.ndarray) else None
 
 
 def _like(input: T, value: T | Values) -> T:

@@ -6,11 +6,11 @@ Given to a rule instead of numpy, it makes the rule's pullbacks leave nodes: see
 from collections.abc import Sequence
 
 from minispore._array import Axis, Shape, device_namespace
-from minispore._functional import arithmetic, comparison, elementwise, indexing, reduction, shape
+from minispore._dtype import of
+from minispore._functional import arithmetic, comparison, elementwise, reduction, shape
 from minispore._functional.apply import apply1
 from minispore._functional.operands import cast_to
 from minispore._functional.variable import T, wrap
-from minispore._dtype import of
 from minispore._rules import indexing as rules
 
 abs = elementwise.abs

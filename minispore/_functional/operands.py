@@ -1,12 +1,13 @@
 """From what a user writes beside a tensor to two operands of one type."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from minispore import _dtype
 from minispore._array import device_namespace, namespace
+from minispore._checks import as_items
 from minispore._dtype import DType
 from minispore._functional.apply import apply1
 from minispore._functional.values import from_values
@@ -63,11 +64,11 @@ def pair(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:
 
 
 def _beside(x: T, other: object, owner: str) -> tuple[T, T]:
-    if isinstance(other, list | tuple):
+    if as_items(other) is not None:
         # Values of their own, as if a Tensor had been made of them first.
         return pair(x, wrap(from_values(other, None, owner), x), owner)
     if isinstance(other, np.generic):
-        other = other.item()
+        other = cast("object", other.item())
     if not isinstance(other, int | float):
         raise TypeError(
             f"For '{owner}', an operand beside a Tensor must be a Tensor or a number, "

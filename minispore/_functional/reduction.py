@@ -2,6 +2,7 @@
 
 from minispore import _dtype
 from minispore._array import Axis, device_namespace
+from minispore._checks import as_items
 from minispore._functional.apply import apply1
 from minispore._functional.operands import as_float, cast_to, dtype_of
 from minispore._functional.variable import T, Variable, wrap
@@ -18,30 +19,30 @@ def sum(
     Tensor(shape=[2], dtype=Float32, value= [ 4.00000000e+00,  6.00000000e+00])
     """
     x = input if dtype is None else cast_to(input, _dtype.as_dtype(dtype, "sum"))
-    return apply1(rules.sum, x, _axis(x, dim, "sum"), keepdims=keepdim)
+    return apply1(rules.sum, x, _axis(x, dim, "sum"), keepdim)
 
 
 def mean(x: T, axis: Axis = None, keep_dims: bool = False) -> T:
     """The mean over `axis`, in the type of `x` (of integers: cut to an integer)."""
     own = dtype_of(x)
-    value = apply1(rules.mean, as_float(x), _axis(x, axis, "mean"), keepdims=keep_dims)
+    value = apply1(rules.mean, as_float(x), _axis(x, axis, "mean"), keep_dims)
     return cast_to(value, own)
 
 
 def amax(input: T, axis: Axis = None, keepdims: bool = False) -> T:
     """The largest element over `axis`; equal ones share the gradient equally."""
-    return apply1(rules.max, input, _axis(input, axis, "amax"), keepdims=keepdims)
+    return apply1(rules.max, input, _axis(input, axis, "amax"), keepdims)
 
 
 def amin(input: T, axis: Axis = None, keepdims: bool = False) -> T:
     """The smallest element over `axis`; equal ones share the gradient equally."""
-    return apply1(rules.min, input, _axis(input, axis, "amin"), keepdims=keepdims)
+    return apply1(rules.min, input, _axis(input, axis, "amin"), keepdims)
 
 
 def logsumexp(input: T, dim: Axis, keepdim: bool = False) -> T:
     """log Σ exp(input) over `dim`, without overflow."""
     x = as_float(input)
-    return apply1(rules.logsumexp, x, _axis(x, dim, "logsumexp"), keepdims=keepdim)
+    return apply1(rules.logsumexp, x, _axis(x, dim, "logsumexp"), keepdim)
 
 
 def argmax(input: T, dim: int | None = None, keepdim: bool = False) -> T:
@@ -60,10 +61,11 @@ def argmin(input: T, axis: int | None = None, keepdims: bool = False) -> T:
 
 def _axis(x: Variable, axis: object, owner: str) -> Axis:
     """`axis` if it names axes of `x`, each once; a list counts as a tuple, an empty one as all."""
-    if axis is None or axis == () or axis == []:
+    items = as_items(axis)
+    if axis is None or items == ():
         return None
-    named = tuple(axis) if isinstance(axis, list | tuple) else (axis,)
-    for item in named:
+    named: list[int] = []
+    for item in (axis,) if items is None else items:
         if not isinstance(item, int) or isinstance(item, bool):
             raise TypeError(
                 f"For '{owner}', the argument 'axis' must be an int or a tuple of ints, "
@@ -74,6 +76,7 @@ def _axis(x: Variable, axis: object, owner: str) -> Axis:
                 f"For '{owner}', the argument 'axis' must be in [{-x.ndim}, {x.ndim}) for a tensor "
                 f"of shape {x.shape}, but got {axis!r}."
             )
+        named.append(item)
     if len({item % x.ndim for item in named}) < len(named):
         raise ValueError(f"For '{owner}', the argument 'axis' names an axis twice: {axis!r}.")
-    return named if isinstance(axis, list | tuple) else named[0]
+    return named[0] if items is None else tuple(named)

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from math import prod
 
+from minispore import _dtype
 from minispore._array import Shape
+from minispore._checks import as_items
 from minispore._functional.apply import apply1, apply_n
 from minispore._functional.indexing import getitem
 from minispore._functional.operands import cast_to, dtype_of
 from minispore._functional.variable import T, Variable
-from minispore import _dtype
 from minispore._rules import shape as rules
 
 
@@ -211,9 +212,9 @@ def as_shape(shape: object, owner: str) -> Shape:
     Raises:
         TypeError: It is neither an int nor a sequence of ints.
     """
-    lengths = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
+    items = as_items(shape)
     result: list[int] = []
-    for n in lengths:
+    for n in (shape,) if items is None else items:
         if not isinstance(n, int) or isinstance(n, bool):
             raise TypeError(
                 f"For '{owner}', the argument 'shape' must be an int or a sequence of ints, "

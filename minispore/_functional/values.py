@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from minispore import _dtype
 from minispore._array import Array, current, from_host, to_host
+from minispore._checks import as_items
 from minispore._dtype import DType
 from minispore._functional.variable import Variable
 
@@ -33,8 +34,8 @@ def from_values(values: object, dtype: DType | None, owner: str) -> Array:
 def _on_host(values: object, owner: str) -> NDArray[np.generic]:
     if isinstance(values, np.ndarray | np.generic):
         # Always a copy: a tensor shares memory only where its maker asks for it by name.
-        return np.array(values)
-    if not isinstance(values, bool | int | float | list | tuple):
+        return np.array(cast("NDArray[np.generic]", values))
+    if not isinstance(values, int | float) and as_items(values) is None:
         raise TypeError(
             f"For '{owner}', the argument 'input_data' must be a Tensor, a numpy array, a number, "
             f"or a list or tuple of them, but got {values!r} of type {type(values).__name__}."
@@ -58,6 +59,7 @@ def _on_host(values: object, owner: str) -> NDArray[np.generic]:
 
 def _unwrapped(values: object) -> object:
     """Nested lists and tuples with the variables in them turned into numpy arrays."""
-    if isinstance(values, list | tuple):
-        return [_unwrapped(item) for item in cast("list[object]", values)]
+    items = as_items(values)
+    if items is not None:
+        return [_unwrapped(item) for item in items]
     return to_host(values._data) if isinstance(values, Variable) else values

@@ -1,8 +1,8 @@
 """A value with its place in the graph."""
 
-from typing import ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
-import numpy as np
+from numpy import asarray, generic
 
 from minispore._array import Array, Shape
 from minispore._autograd import Node
@@ -16,7 +16,7 @@ class Variable:
     _data: Array
     _node: Node | None
     # What operations on this class return: the sum of two Parameters is a Tensor.
-    _result: ClassVar[type["Variable"]]
+    _result: ClassVar[type[Any]]
 
     @property
     def shape(self) -> Shape:
@@ -31,13 +31,14 @@ class Variable:
 
 T = TypeVar("T", bound=Variable)
 
+# Every operation passes through here: no look-up is made twice.
+_new = object.__new__
+
 
 def wrap(data: Array, like: T, node: Node | None = None) -> T:
     """`data` as a value of the kind that operations on `like` return."""
-    value = object.__new__(like._result)
-    if isinstance(data, np.generic):
-        # numpy answers with a scalar where a result has no axes.
-        data = cast("Array", np.asarray(data))
-    value._data = data
+    value: T = _new(like._result)
+    # numpy answers with a scalar where a result has no axes.
+    value._data = cast("Array", asarray(data)) if isinstance(data, generic) else data
     value._node = node
-    return cast("T", value)
+    return value

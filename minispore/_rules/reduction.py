@@ -6,32 +6,32 @@ from minispore._array import A, Axis, Shape, namespace
 from minispore._rules._types import Unary
 
 
-def sum(x: A, axis: Axis, *, keepdims: bool) -> Unary[A]:  # noqa: A001 (the field's name)
+def sum(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     """The sum over `axis`: every summand has slope 1."""
     value = namespace(x).sum(x, axis=axis, keepdims=keepdims)
-    return value, (lambda g: spread(g, x.shape, axis, keepdims=keepdims),)
+    return value, (lambda g: spread(g, x.shape, axis, keepdims),)
 
 
-def mean(x: A, axis: Axis, *, keepdims: bool) -> Unary[A]:
+def mean(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     """The mean over `axis`."""
     value = namespace(x).mean(x, axis=axis, keepdims=keepdims)
     count = prod(x.shape[i] for i in _axes(axis, x.ndim))
-    return value, (lambda g: spread(g / count, x.shape, axis, keepdims=keepdims),)
+    return value, (lambda g: spread(g / count, x.shape, axis, keepdims),)
 
 
-def max(x: A, axis: Axis, *, keepdims: bool) -> Unary[A]:  # noqa: A001
+def max(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     """The largest element over `axis`; equal ones share the gradient equally."""
     value = namespace(x).max(x, axis=axis, keepdims=keepdims)
-    return value, (lambda g: _to_extremes(g, x, value, axis, keepdims=keepdims),)
+    return value, (lambda g: _to_extremes(g, x, value, axis, keepdims),)
 
 
-def min(x: A, axis: Axis, *, keepdims: bool) -> Unary[A]:  # noqa: A001
+def min(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     """The smallest element over `axis`; equal ones share the gradient equally."""
     value = namespace(x).min(x, axis=axis, keepdims=keepdims)
-    return value, (lambda g: _to_extremes(g, x, value, axis, keepdims=keepdims),)
+    return value, (lambda g: _to_extremes(g, x, value, axis, keepdims),)
 
 
-def logsumexp(x: A, axis: Axis, *, keepdims: bool) -> Unary[A]:
+def logsumexp(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     """log Σ eˣ over `axis`, shifted by the maximum so that it cannot overflow."""
     xp = namespace(x)
     # The shift cancels, so it is a constant to the derivative.
@@ -40,12 +40,12 @@ def logsumexp(x: A, axis: Axis, *, keepdims: bool) -> Unary[A]:
     value = total if keepdims else xp.squeeze(total, _axes(axis, x.ndim))
 
     def pullback(g: A) -> A:
-        return spread(g, x.shape, axis, keepdims=keepdims) * xp.exp(x - total)
+        return spread(g, x.shape, axis, keepdims) * xp.exp(x - total)
 
     return value, (pullback,)
 
 
-def spread(g: A, shape: Shape, axis: Axis, *, keepdims: bool) -> A:
+def spread(g: A, shape: Shape, axis: Axis, keepdims: bool) -> A:
     """Repeat a reduced `g` over the axes that were reduced from `shape`."""
     xp = namespace(g)
     if not keepdims:
@@ -54,12 +54,12 @@ def spread(g: A, shape: Shape, axis: Axis, *, keepdims: bool) -> A:
     return xp.broadcast_to(g, shape)
 
 
-def _to_extremes(g: A, x: A, value: A, axis: Axis, *, keepdims: bool) -> A:
+def _to_extremes(g: A, x: A, value: A, axis: Axis, keepdims: bool) -> A:
     xp = namespace(x)
-    reached = xp.equal(x, spread(value, x.shape, axis, keepdims=keepdims))
+    reached = xp.equal(x, spread(value, x.shape, axis, keepdims))
     hits = xp.where(reached, xp.ones_like(x), 0.0)
     share = hits / xp.sum(hits, axis=axis, keepdims=True)
-    return spread(g, x.shape, axis, keepdims=keepdims) * share
+    return spread(g, x.shape, axis, keepdims) * share
 
 
 def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:

@@ -42,4 +42,3 @@ def softmax_cross_entropy(logits: A, targets: A) -> Binary[A]:
         return xp.expand_dims(g, axis=-1) * (xp.exp(value) * mass - targets)
 
     return loss, (to_logits, lambda g: xp.expand_dims(-g, axis=-1) * value)
-

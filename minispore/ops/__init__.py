@@ -1,5 +1,6 @@
 """Floor 3: the public operations under MindSpore's names, and gradients."""
 
+from minispore._functional.apply import apply_rule
 from minispore._functional.arithmetic import (
     add,
     div,
@@ -31,7 +32,6 @@ from minispore._functional.comparison import (
     logical_xor,
     not_equal,
 )
-from minispore._functional.custom import apply_rule
 from minispore._functional.elementwise import (
     abs,
     cast,

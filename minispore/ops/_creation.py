@@ -51,9 +51,7 @@ def ones_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
     return ones(input.shape, _like(input, dtype, "ones_like"))
 
 
-def full_like(
-    input: Variable, fill_value: Number, *, dtype: DTypeLike | None = None
-) -> Tensor:
+def full_like(input: Variable, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
     """One value everywhere, of the shape and type of `input`."""
     return full(input.shape, fill_value, dtype=_like(input, dtype, "full_like"))
 
