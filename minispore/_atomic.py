@@ -5,13 +5,15 @@ any moment leaves the old file (or none), never half of the new one.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str], permissions: int | None = None) -> Iterator[BinaryIO]:
+def replacing(
+    path: str | os.PathLike[str], permissions: int | None = None
+) -> Generator[BinaryIO, None, None]:
     r"""Open a binary file that takes the place of `path` when the block ends without an exception.
 
     The bytes go to a temporary file in the same folder, are forced to the disk, and the file is

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -89,8 +90,8 @@ def _parameters(parameter_dict: object) -> dict[str, Parameter]:
             "For 'load_param_into_net', the argument 'parameter_dict' must be a dict, "
             f"but got {type(parameter_dict).__name__}."
         )
-    found = {}
-    for name, value in parameter_dict.items():
+    found: dict[str, Parameter] = {}
+    for name, value in cast("Mapping[object, object]", parameter_dict).items():
         if not isinstance(name, str) or not isinstance(value, Parameter | str):
             raise TypeError(
                 "For 'load_param_into_net', the argument 'parameter_dict' must hold Parameters "

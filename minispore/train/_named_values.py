@@ -1,8 +1,10 @@
 """What is to be saved, in the forms that MindSpore takes: checked, named and in order."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from minispore._checks import check_one_of, check_type
 from minispore.common import Parameter, Tensor
@@ -18,9 +20,9 @@ def values_of(save_obj: object) -> Values:
     if isinstance(save_obj, Cell):
         return _unique((parameter.name, parameter) for parameter in save_obj.get_parameters())
     if isinstance(save_obj, list):
-        return _unique(_named(item) for item in save_obj)
+        return _unique(_named(item) for item in cast("list[object]", save_obj))
     if isinstance(save_obj, dict):
-        return {_name(name): _value(name, value) for name, value in save_obj.items()}
+        return {_name(n): _value(n, v) for n, v in cast("dict[object, object]", save_obj).items()}
     raise TypeError(
         "For 'save_checkpoint', the argument 'save_obj' must be a Cell, a list or a dict, "
         f"but got {type(save_obj).__name__}."
@@ -29,8 +31,8 @@ def values_of(save_obj: object) -> Values:
 
 def appended(append_dict: object, owner: str = "save_checkpoint") -> Values:
     """The values of an `append_dict`, with the dtypes that MindSpore stores them in."""
-    check_type(append_dict, Mapping, "append_dict", owner, none=True)
-    items = append_dict.items() if isinstance(append_dict, Mapping) else ()
+    check_type(append_dict, dict, "append_dict", owner, none=True)
+    items = cast("dict[object, object]", append_dict or {}).items()
     return {_name(name, owner): _scalar(name, value, owner) for name, value in items}
 
 
@@ -78,10 +80,11 @@ def _unique(items: Iterable[tuple[str, Tensor]]) -> Values:
 def _named(item: object) -> tuple[str, Tensor]:
     if isinstance(item, Parameter):
         return item.name, item
-    if isinstance(item, Mapping) and "name" in item:
-        data = item.get("data")
-        if isinstance(data, Tensor):
-            return _name(item["name"]), data
+    if isinstance(item, dict):
+        pair = cast("dict[object, object]", item)
+        data = pair.get("data")
+        if "name" in pair and isinstance(data, Tensor):
+            return _name(pair["name"]), data
     raise TypeError(
         "For 'save_checkpoint', an element of the list 'save_obj' must be a Parameter or "
         f"{{'name': str, 'data': Parameter or Tensor}}, but got {item!r}."
@@ -97,8 +100,10 @@ def _name(name: object, owner: str = "save_checkpoint") -> str:
 
 
 def _value(name: object, value: object) -> Tensor | Value:
-    if isinstance(value, Tensor | str | np.ndarray):
+    if isinstance(value, Tensor | str):
         return value
+    if isinstance(value, np.ndarray):
+        return cast("npt.NDArray[np.generic]", value)
     raise TypeError(
         f"For 'save_checkpoint', the value of {name!r} in the dict 'save_obj' must be a "
         f"Parameter, a Tensor or a str, but got {type(value).__name__}."

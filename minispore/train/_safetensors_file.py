@@ -1,12 +1,18 @@
 """`.safetensors` files, through the package of that name, as MindSpore writes and reads them."""
 
 from collections.abc import Callable, Iterable
-from typing import BinaryIO
+from contextlib import AbstractContextManager
+from typing import BinaryIO, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.generic]
+
+
+class _File(Protocol):
+    def keys(self) -> Iterable[str]: ...
+    def get_tensor(self, name: str) -> Array: ...
 
 
 def write(file: BinaryIO, values: Iterable[tuple[str, Array | str]]) -> None:
@@ -35,14 +41,15 @@ def read(path: str, choose: Callable[[str], bool]) -> dict[str, Array | str]:
     except ImportError as error:
         raise _missing() from error
     try:
-        with safe_open(path, framework="np") as file:
+        # The package's stubs say nothing of what is opened.
+        with cast("AbstractContextManager[_File]", safe_open(path, framework="np")) as file:
             return {name: file.get_tensor(name) for name in filter(choose, file.keys())}
     except (SafetensorError, TypeError) as error:  # TypeError: bfloat16 and other types
         raise ValueError(f"Failed to read the checkpoint file '{path}': {error}.") from error
 
 
 def _arrays(values: Iterable[tuple[str, Array | str]]) -> dict[str, Array]:
-    arrays = {}
+    arrays: dict[str, Array] = {}
     for name, value in values:
         if isinstance(value, str):
             raise ValueError(f"A '.safetensors' file cannot hold the text {name!r}; use 'ckpt'.")

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from minispore._atomic import replacing
 from minispore._checks import check_type
@@ -175,15 +176,17 @@ def _choice(specify: object, drop: object, choice_func: _Choice | None) -> _Choi
 
 
 def _prefixes(value: object, argument: str) -> tuple[str, ...]:
-    prefixes = (value,) if isinstance(value, str) else value
-    if not isinstance(prefixes, list | tuple) or not all(isinstance(p, str) for p in prefixes):
+    several = isinstance(value, list | tuple)
+    items = tuple(cast("Sequence[object]", value)) if several else (value,)
+    prefixes = tuple(item for item in items if isinstance(item, str))
+    if len(prefixes) < len(items):
         raise TypeError(
             f"For 'load_checkpoint', the argument '{argument}' must be a str, or a list or tuple "
             f"of str, but got {value!r}."
         )
     if not prefixes or "" in prefixes:
         raise ValueError(f"For 'load_checkpoint', the argument '{argument}' must not be empty.")
-    return tuple(prefixes)
+    return prefixes
 
 
 def _read(path: str, choose: _Choice, crc_check: bool, format_: str) -> dict[str, Value]:

@@ -196,7 +196,10 @@ def test_the_newest_are_kept_and_the_last_is_among_them(
         ("m_0-1_1.ckpt", "_1"),
         ("m_2-1.ckpt", "_3"),
         (
-            "m.ckpt m_1.ckpt m_x-1_1.ckpt mm-1_1.ckpt m-1_1.tmp m_1_2-1_1.ckpt m_-1_1.ckpt "
+            "m.ckpt m_1.ckpt m_x-1_1.ckpt mm-1_1.ckpt m-1_1.tmp m_1_2-1_1.ckpt m_-1_1.ckpt",
+            "",
+        ),
+        (
             "m-1_1.ckpt.bak m-graph.meta m_1-graph.meta m_2 mckpt m-1_1_breakpoint.ckpt",
             "",
         ),

@@ -219,6 +219,10 @@ def test_wrong_arguments_of_saving(
     assert names(tmp_path) == set()
 
 
+def is_note(name: str) -> bool:
+    return name == "note"
+
+
 @pytest.mark.parametrize(
     ("choose", "loaded"),
     [
@@ -227,8 +231,8 @@ def test_wrong_arguments_of_saving(
         ({"filter_prefix": ["layer.w", "no"]}, ["scale", "layer.bias", "epoch"]),
         ({"specify_prefix": "layer"}, NAMES[1:]),
         ({"specify_prefix": ("layer", "e"), "filter_prefix": "layer.b"}, ["layer.weight", "epoch"]),
-        ({"choice_func": lambda n: n == "note"}, ["note"]),
-        ({"choice_func": lambda n: n == "note", "specify_prefix": "sc"}, ["scale"]),
+        ({"choice_func": is_note}, ["note"]),
+        ({"choice_func": is_note, "specify_prefix": "sc"}, ["scale"]),
     ],
 )
 def test_only_what_is_chosen_is_loaded(
@@ -255,7 +259,7 @@ def test_only_what_is_chosen_is_loaded(
         (ValueError, "specify_prefix", {"specify_prefix": ""}),
         (ValueError, "filter_prefix", {"filter_prefix": []}),
         (ValueError, "no value", {"specify_prefix": "zzz"}),
-        (ValueError, "no value", {"choice_func": lambda _: False}),
+        (ValueError, "no value", {"choice_func": str.isupper}),
         (TypeError, "dec_key", {"dec_key": "key"}),
         (NotImplementedError, "dec_key", {"dec_key": b"0123456789abcdef"}),
         (TypeError, "dec_mode", {"dec_mode": 3}),

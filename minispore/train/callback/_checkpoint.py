@@ -204,13 +204,12 @@ def _prefix(prefix: str | _Name) -> str | _Name:
     return prefix
 
 
-def _directory(directory: object) -> str | _Name:
-    if callable(directory):
-        return directory
+def _directory(directory: str | os.PathLike[str] | _Name | None) -> str | _Name:
     if directory is None:
         return os.getcwd()
+    if callable(directory):
+        return directory
     check_type(directory, (str, os.PathLike), "directory", _OWNER)
-    assert isinstance(directory, str | os.PathLike)
     if not os.fspath(directory):
         raise ValueError(f"For '{_OWNER}', the argument 'directory' must not be empty.")
     path = os.path.abspath(directory)

@@ -1,6 +1,7 @@
 """CheckpointConfig: when ModelCheckpoint saves, what it adds, and which files it keeps."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from minispore._checks import check_int, check_type
 from minispore.nn.cell import Cell
@@ -182,15 +183,16 @@ class CheckpointConfig:
 def _append_dict(append_info: object) -> dict[str, object] | None:
     """The list as one dict, in which the current numbers have yet to be filled in."""
     check_type(append_info, list, "append_info", _OWNER, none=True)
-    if not isinstance(append_info, list) or not append_info:
+    if not append_info:
         return None
     found: dict[str, object] = {}
     dicts = 0
-    for item in append_info:
+    for item in cast("list[object]", append_info):
         if isinstance(item, dict):
-            appended(item, _OWNER)
+            values = cast("dict[str, object]", item)
+            appended(values, _OWNER)
             dicts += 1
-            found |= item
+            found |= values
         elif isinstance(item, str) and item in _INFO:
             found.setdefault(item, 0)
         else:
