@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -79,9 +80,18 @@ def test_a_name_never_set_is_an_attribute_error() -> None:
         del params.metrics
 
 
-@pytest.mark.parametrize(
-    "duplicate", [copy.copy, copy.deepcopy, lambda params: pickle.loads(pickle.dumps(params))]
-)
+def pickled(params: InternalCallbackParam) -> InternalCallbackParam:
+    return cast("InternalCallbackParam", pickle.loads(pickle.dumps(params)))
+
+
+DUPLICATES: list[Callable[[InternalCallbackParam], InternalCallbackParam]] = [
+    copy.copy,
+    copy.deepcopy,
+    pickled,
+]
+
+
+@pytest.mark.parametrize("duplicate", DUPLICATES)
 def test_parameters_can_be_copied(
     duplicate: Callable[[InternalCallbackParam], InternalCallbackParam],
 ) -> None:

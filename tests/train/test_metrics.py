@@ -47,7 +47,7 @@ def test_accuracy_is_the_share_of_highest_scores(case: tuple[Array, Array], cut:
         row = [scores[(place[0], c, *place[1:])] for c in range(scores.shape[1])]
         right += row.index(max(row)) == labels[place]
     assert in_batches(Accuracy(), scores, labels, cut) == right / labels.size
-    one_hot = np.moveaxis(np.eye(scores.shape[1])[labels], -1, 1)
+    one_hot = np.moveaxis(np.eye(scores.shape[1])[labels.astype(int)], -1, 1)
     assert in_batches(Accuracy(), scores, one_hot, cut) == right / labels.size
 
 

@@ -133,8 +133,7 @@ def test_what_a_callback_is_told_in_training() -> None:
         loss, batch = step["net_outputs"], step["train_dataset_element"]
         assert isinstance(loss, Tensor)
         assert loss.shape == ()
-        assert isinstance(batch, list)
-        assert [type(item) for item in batch] == [Tensor, Tensor]
+        assert [type(item) for item in cast("list[object]", batch)] == [Tensor, Tensor]
 
 
 def test_an_evaluation_inside_fit_leaves_the_training_as_it_was() -> None:

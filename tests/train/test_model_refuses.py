@@ -1,6 +1,7 @@
 """What `Model` refuses: each time with one clear error, and with nothing changed."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,9 +47,8 @@ def test_what_is_no_dataset_is_refused(wrong: Batches) -> None:
         model.train(1, wrong)
     with pytest.raises(TypeError, match=r"Model.eval.*'valid_dataset' must be a dataset"):
         model.eval(wrong)
-    if wrong is not None:
-        with pytest.raises(TypeError, match=r"Model.fit.*'valid_dataset' must be a dataset"):
-            model.fit(1, Rows(), wrong)
+    with pytest.raises(TypeError, match=r"Model.fit.*'train_dataset' must be a dataset"):
+        model.fit(1, wrong, Rows())
 
 
 @pytest.mark.parametrize("columns", [1, 3])
@@ -58,7 +58,7 @@ def test_with_a_loss_a_batch_is_input_and_label(columns: int) -> None:
 
 
 def assert_refused(
-    error: type[Exception], match: str, values: Iterable[object], call: Callable[..., object]
+    error: type[Exception], match: str, values: Iterable[object], call: Callable[[Any], object]
 ) -> None:
     for value in values:
         with pytest.raises(error, match=match):
@@ -68,16 +68,18 @@ def assert_refused(
 def test_epochs_out_of_range() -> None:
     model, data = make(), Rows()
     trained = [p.asnumpy().copy() for p in model.predict_network.trainable_params()]
-    for call in (model.train, model.fit):
 
-        def run(epoch: int, first: int = 0, call: Callable[..., None] = call) -> None:
-            call(epoch, data, initial_epoch=first)
+    def train(epoch: int) -> None:
+        model.train(epoch, data)
 
-        assert_refused(ValueError, "'epoch'", (0, -1), run)
-        assert_refused(TypeError, "'epoch'", (1.5, True, "a", None), run)
-        assert_refused(ValueError, "'initial_epoch'", (-1,), lambda v, run=run: run(2, v))
-        assert_refused(TypeError, "'initial_epoch'", (1.5, None), lambda v, run=run: run(2, v))
-        assert_refused(ValueError, "greater than", (2, 3), lambda v, run=run: run(2, v))
+    def fit_two_from(initial_epoch: int) -> None:
+        model.fit(2, data, initial_epoch=initial_epoch)
+
+    assert_refused(ValueError, "'epoch'", (0, -1), train)
+    assert_refused(TypeError, "'epoch'", (1.5, True, "a", None), train)
+    assert_refused(ValueError, "'initial_epoch'", (-1,), fit_two_from)
+    assert_refused(TypeError, "'initial_epoch'", (1.5, None), fit_two_from)
+    assert_refused(ValueError, "greater than 'initial_epoch'", (2, 3), fit_two_from)
     for before, now in zip(trained, model.predict_network.trainable_params(), strict=True):
         np.testing.assert_array_equal(before, now.asnumpy())
 
@@ -131,7 +133,7 @@ def test_arguments_of_model() -> None:
         (name,) = kwargs
         return lambda value: Model(net, loss, optimizer, **{name: value})  # type: ignore[arg-type]
 
-    wrong = ("a", lambda x: x, 5)
+    wrong = ("a", len, 5)
     assert_refused(TypeError, "'network'", (*wrong, None), Model)
     assert_refused(TypeError, "'loss_fn'", wrong, lambda v: Model(net, v, optimizer))
     assert_refused(TypeError, "'optimizer'", wrong, lambda v: Model(net, loss, v))
