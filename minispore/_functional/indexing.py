@@ -1,5 +1,6 @@
 """Indexing: any part of a tensor, and a tensor with any part replaced."""
 
+from math import prod
 from types import EllipsisType
 from typing import cast
 
@@ -7,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore import _dtype
-from minispore._array import current, device_namespace, from_host
+from minispore._array import device_namespace, from_host
 from minispore._checks import as_items
 from minispore._functional.apply import apply1, apply2
-from minispore._functional.operands import Number, Values, dtype_of, pair
+from minispore._functional.operands import Number, Values, cast_to, dtype_of, pair
 from minispore._functional.variable import T, Variable, wrap
 from minispore._rules import indexing as rules
+from minispore._rules.shape import reshape
 
 _PLAIN = (int, slice, EllipsisType, np.integer)
 
@@ -161,11 +163,11 @@ def _on_host(item: object) -> NDArray[np.generic] | None:
 
 def _like(input: T, value: T | Values) -> T:
     """`value` as a variable of the type of `input`."""
-    if isinstance(value, Variable):
-        data = current().astype(value._data, input._data.dtype)
-        return value if data is value._data else wrap(data, value, value._node)
-    _, values = pair(input, value, "setitem")
-    return values
+    values = value if isinstance(value, Variable) else pair(input, value, "setitem")[1]
+    if values.ndim and prod(values.shape) == 1:
+        # One element fits everywhere, even where there are no axes.
+        values = apply1(reshape, values, ())
+    return cast_to(values, dtype_of(input))
 
 
 def _check_integers(x: Variable, name: str, owner: str) -> None:

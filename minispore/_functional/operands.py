@@ -4,19 +4,23 @@ from collections.abc import Sequence
 from typing import TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minispore import _dtype
 from minispore._array import device_namespace, namespace
 from minispore._checks import as_items
 from minispore._dtype import DType
 from minispore._functional.apply import apply1
-from minispore._functional.values import from_values
+from minispore._functional.values import from_values, on_host
 from minispore._functional.variable import T, Variable, wrap
 from minispore._rules import elementwise as rules
 
 Number: TypeAlias = int | float | bool
 # What may stand beside a tensor.
-Values: TypeAlias = Number | Sequence[Number]
+Values: TypeAlias = Number | Sequence[Number] | NDArray[np.generic]
+
+# The type that numbers bring with them, by category.
+_OF_NUMBERS = (_dtype.bool_, _dtype.int64, _dtype.float32)
 
 
 def dtype_of(x: Variable) -> DType:
@@ -42,8 +46,9 @@ def as_float(x: T) -> T:
 def pair(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:
     """Both operands as variables of their common type.
 
-    A Python number takes the tensor's type, unless that cannot hold its kind: a float beside
-    integers makes float32, an integer beside bools int64.
+    A number, or a list of numbers, takes the tensor's type, unless that cannot hold its kind: a
+    float beside integers makes float32, an integer beside bools int64. A numpy array counts as a
+    tensor of its type.
 
     Raises:
         TypeError: Neither is a tensor, or one is neither a tensor nor a number.
@@ -64,22 +69,27 @@ def pair(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:
 
 
 def _beside(x: T, other: object, owner: str) -> tuple[T, T]:
-    if as_items(other) is not None:
-        # Values of their own, as if a Tensor had been made of them first.
-        return pair(x, wrap(from_values(other, None, owner), x), owner)
+    if isinstance(other, np.ndarray):
+        return pair(x, wrap(from_values(cast("object", other), None, owner), x), owner)
     if isinstance(other, np.generic):
         other = cast("object", other.item())
-    if not isinstance(other, int | float):
+    elif as_items(other) is not None:
+        other = on_host(other, owner)
+    if isinstance(other, bool):
+        category = _dtype.BOOL
+    elif isinstance(other, int):
+        category = _dtype.INTEGER
+    elif isinstance(other, float):
+        category = _dtype.FLOAT
+    elif isinstance(other, np.ndarray):
+        category = _dtype.of(other.dtype).category
+    else:
         raise TypeError(
             f"For '{owner}', an operand beside a Tensor must be a Tensor or a number, "
             f"but got {other!r} of type {type(other).__name__}."
         )
     own = dtype_of(x)
-    common = own
-    if own.category < _dtype.FLOAT and isinstance(other, float):
-        common = _dtype.float32
-    elif own.category == _dtype.BOOL and not isinstance(other, bool):
-        common = _dtype.int64
+    common = own if own.category >= category else _OF_NUMBERS[category]
     left = cast_to(x, common)
     try:
         value = device_namespace(left._data).asarray(other, common.numpy_dtype)

@@ -12,14 +12,20 @@ from minispore._rules import reduction as rules
 def sum(
     input: T, dim: Axis = None, keepdim: bool = False, *, dtype: _dtype.DTypeLike | None = None
 ) -> T:
-    """The sum over `dim`; of integers and bools in int64.
+    """The sum over `dim`, in the type `dtype`; if it is None, of integers and bools in int64.
 
     >>> from minispore import Tensor, ops
     >>> ops.sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
     Tensor(shape=[2], dtype=Float32, value= [ 4.00000000e+00,  6.00000000e+00])
     """
-    x = input if dtype is None else cast_to(input, _dtype.as_dtype(dtype, "sum"))
-    return apply1(rules.sum, x, _axis(x, dim, "sum"), keepdim)
+    wanted = None if dtype is None else _dtype.as_dtype(dtype, "sum")
+    if wanted is None and dtype_of(input).category < _dtype.FLOAT:
+        wanted = _dtype.int64
+    axis = _axis(input, dim, "sum")
+    if wanted is None:
+        return apply1(rules.sum, input, axis, keepdim)
+    # numpy adds small integers up in a type of its own choice.
+    return cast_to(apply1(rules.sum, cast_to(input, wanted), axis, keepdim), wanted)
 
 
 def mean(x: T, axis: Axis = None, keep_dims: bool = False) -> T:

@@ -24,14 +24,19 @@ def from_values(values: object, dtype: DType | None, owner: str) -> Array:
     if isinstance(values, Variable):
         data = values._data
         return current().astype(data, dtype.numpy_dtype if dtype else data.dtype)
-    host = _on_host(values, owner)
-    if dtype is not None:
-        host = host.astype(dtype.numpy_dtype)
-    _dtype.of(host.dtype)
-    return from_host(host)
+    host = on_host(values, owner)
+    if dtype is None:
+        typed = isinstance(values, np.ndarray | np.generic)
+        dtype = _dtype.of(host.dtype) if typed else _natural(host)
+    return from_host(host.astype(dtype.numpy_dtype, copy=False))
 
 
-def _on_host(values: object, owner: str) -> NDArray[np.generic]:
+def on_host(values: object, owner: str) -> NDArray[np.generic]:
+    """A new numpy array of the values, in numpy's type for them.
+
+    Raises:
+        TypeError: The values are no numbers, or the lists are ragged.
+    """
     if isinstance(values, np.ndarray | np.generic):
         # Always a copy: a tensor shares memory only where its maker asks for it by name.
         return np.array(cast("NDArray[np.generic]", values))
@@ -52,9 +57,17 @@ def _on_host(values: object, owner: str) -> NDArray[np.generic]:
         raise TypeError(
             f"For '{owner}', the elements of 'input_data' must be numbers, but got {values!r}."
         )
-    if host.dtype.kind == "f":
-        return host.astype(np.float32)
-    return host if host.dtype.kind == "b" else host.astype(np.int64)
+    return host
+
+
+def _natural(numbers: NDArray[np.generic]) -> DType:
+    """The type of a tensor made of Python's numbers."""
+    if numbers.dtype.kind == "f":
+        return _dtype.float32
+    if numbers.dtype.kind == "b":
+        return _dtype.bool_
+    # Only what int64 cannot hold is of another type.
+    return _dtype.uint64 if numbers.dtype == np.uint64 else _dtype.int64
 
 
 def _unwrapped(values: object) -> object:

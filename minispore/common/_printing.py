@@ -1,13 +1,17 @@
 """The text of a tensor, as MindSpore prints it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import isfinite
-from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minispore import _dtype
+
+# Of longer axes only so many places at either end are shown.
+_EDGE = 3
+_LONGEST_AXIS = 6
+_LONGEST_VECTOR = 1000
 
 
 def tensor_repr(values: NDArray[np.generic]) -> str:
@@ -20,17 +24,8 @@ def tensor_repr(values: NDArray[np.generic]) -> str:
     head = f"Tensor(shape=[{shape}], dtype={_dtype.of(values.dtype)}, value="
     if values.ndim == 0:
         return f"{head} {_scalar(values)})"
-    if values.size == 0:
-        return f"{head} )" if values.ndim == 1 else f"{head}\n)"
-    text = np.array2string(
-        values,
-        separator=", ",
-        max_line_width=1 << 30,
-        formatter={"float_kind": _float_format(values)},
-    )
-    # Between the values left out MindSpore writes no commas.
-    text = text.replace(", ..., ", " ... ").replace("...,\n", "...\n")
-    return f"{head}{' ' if values.ndim == 1 else chr(10)}{text})"
+    gap = " " if values.ndim == 1 else "\n"
+    return f"{head}{gap}{_values(values) if values.size else ''})"
 
 
 def _scalar(values: NDArray[np.generic]) -> str:
@@ -38,13 +33,48 @@ def _scalar(values: NDArray[np.generic]) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _float_format(values: NDArray[np.generic]) -> Callable[[SupportsFloat], str]:
-    digits = 4 if values.dtype.itemsize == 2 else 8
-    # A sign, a digit, a point, the digits and an exponent of four; without them `nan` and `inf`.
-    width = digits + 7
+def _values(values: NDArray[np.generic]) -> str:
+    longest = _LONGEST_VECTOR if values.ndim == 1 else _LONGEST_AXIS
+    shortened = [n > longest for n in values.shape]
+    shown = values
+    for axis, short in enumerate(shortened):
+        if short:
+            shown = np.take(shown, [*range(_EDGE), *range(-_EDGE, 0)], axis)
+    text = _text_of(shown)
+    per_line = 24 if _dtype.of(values.dtype).category == _dtype.INTEGER else 12
 
-    def text(element: SupportsFloat) -> str:
-        value = float(element)
-        return f"{value: .{digits}e}" if isfinite(value) else f"{value:>{width}}"
+    def block(part: NDArray[np.generic], axis: int) -> str:
+        if part.ndim == 1:
+            return f"[{_row([text(x) for x in part.tolist()], per_line, shortened[axis])}]"
+        blocks = [block(inner, axis + 1) for inner in part]
+        return f"[{_column(blocks, ' ' * (axis + 1), shortened[axis])}]"
 
-    return text
+    return block(shown, 0)
+
+
+def _row(texts: list[str], per_line: int, shortened: bool) -> str:
+    if shortened:
+        return f"{', '.join(texts[:_EDGE])} ... {', '.join(texts[_EDGE:])}"
+    lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
+    # MindSpore breaks the line wherever one is full, even before the closing bracket.
+    return ", \n ".join(lines) + ("" if len(texts) % per_line else "\n ")
+
+
+def _column(blocks: list[str], indent: str, shortened: bool) -> str:
+    lines = [f"{block}," for block in blocks[:-1]] + blocks[-1:]
+    if shortened:
+        lines.insert(_EDGE, "...")
+    return f"\n{indent}".join(lines)
+
+
+def _text_of(shown: NDArray[np.generic]) -> Callable[[float], str]:
+    """How an element is written, so that all are of one width."""
+    category = _dtype.of(shown.dtype).category
+    if category == _dtype.FLOAT:
+        digits = 4 if shown.dtype.itemsize == 2 else 8
+        # A sign, a digit, a point, the digits and an exponent of two digits.
+        width = digits + 7
+        return lambda x: f"{x:{width}.{digits}e}" if isfinite(x) else f"{x:{width}}"
+    plain: Iterable[object] = shown.ravel().tolist()
+    wide = 5 if category == _dtype.BOOL else max(len(str(x)) for x in plain)
+    return lambda x: f"{x!s:>{wide}}"

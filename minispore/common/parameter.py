@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import count
+from typing import Self
 
 from minispore._autograd import Node
 from minispore._functional import indexing
@@ -145,7 +146,7 @@ class ParameterTuple(tuple[Parameter, ...]):
 
     __slots__ = ()
 
-    def __new__(cls, iterable: Iterable[Parameter]) -> "ParameterTuple":
+    def __new__(cls, iterable: Iterable[Parameter]) -> Self:
         """Check and hold the parameters."""
         items = tuple(iterable)
         for item in items:
