@@ -13,10 +13,7 @@ from pathlib import Path
 import pytest
 
 import minispore
-from minispore import __main__
 from minispore._cli import main
-
-assert __main__.main is main
 
 
 def read_table(folder: Path) -> list[dict[str, str]]:

@@ -1,6 +1,6 @@
 """What is the user's to mend: told in one line, without a traceback."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
@@ -9,7 +9,7 @@ class UserError(Exception):
 
 
 @contextmanager
-def told_to_the_user(*kinds: type[Exception]) -> Iterator[None]:
+def told_to_the_user(*kinds: type[Exception]) -> Generator[None]:
     """Turn errors of these kinds into a `UserError` with the same message, on one line."""
     try:
         yield

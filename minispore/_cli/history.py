@@ -111,10 +111,11 @@ def accuracy_of(run_context: RunContext) -> float | None:
 def plot(rows: list[Row], path: Path) -> bool:
     """Draw loss and accuracy over the steps as a PNG; False where matplotlib is not installed."""
     try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         return False
-    figure = Figure(figsize=(7, 6), layout="constrained")
+    figure = Figure(figsize=(7, 6), dpi=120, layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True)
     upper.plot([row.step for row in rows], [row.loss for row in rows], color="tab:orange")
     upper.set_ylabel("training loss")
@@ -126,5 +127,5 @@ def plot(rows: list[Row], path: Path) -> bool:
     for axes in (upper, lower):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=120)
+    FigureCanvasAgg(figure).print_png(str(path))
     return True

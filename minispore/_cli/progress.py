@@ -1,6 +1,7 @@
 """A progress bar for each epoch, and the line that remains of it."""
 
 from time import perf_counter
+from typing import NoReturn
 
 from tqdm import tqdm
 
@@ -26,7 +27,7 @@ class ProgressBar(Callback):
         self._total_loss = 0.0
         self._steps = 0
         # disable=None: no bar where standard error is no terminal.
-        self._bar: tqdm[None] = tqdm(
+        self._bar: tqdm[NoReturn] = tqdm(
             total=params.batch_num,
             desc=f"epoch {params.cur_epoch_num}/{self._epochs}",
             unit="step",
