@@ -135,7 +135,7 @@ def test_permissions(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o400
 
 
-@pytest.mark.parametrize("kills", [8, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [24, pytest.param(150, marks=pytest.mark.slow)])
 def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path, kills: int) -> None:
     path = tmp_path / "file"
     path.write_bytes(OLD)

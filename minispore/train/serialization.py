@@ -68,14 +68,14 @@ def save_checkpoint(
         OSError: The file cannot be written.
 
     Examples:
-        >>> import tempfile, minispore
+        >>> import tempfile
         >>> from minispore import nn
         >>> folder = tempfile.TemporaryDirectory()
         >>> net = nn.Dense(3, 2)
-        >>> minispore.save_checkpoint(net, folder.name + "/net", append_dict={"epoch": 3})
+        >>> save_checkpoint(net, folder.name + "/net", append_dict={"epoch": 3})
         >>> os.listdir(folder.name)
         ['net.ckpt']
-        >>> minispore.load_checkpoint(folder.name + "/net.ckpt")["epoch"].item()
+        >>> load_checkpoint(folder.name + "/net.ckpt")["epoch"].item()
         3
         >>> folder.cleanup()
     """

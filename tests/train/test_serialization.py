@@ -376,7 +376,7 @@ while True:
 """
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_kill_during_a_save_leaves_a_whole_file(tmp_path: Path, kills: int) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint([parameter(np.full(1, 1), str(n)) for n in range(20)], path)
