@@ -56,7 +56,10 @@ class Methods(Variable):
         return shape.permute(self, _lengths(axis))
 
     def transpose(self, *axes: Int | Sequence[Int]) -> Self:
-        """The axes in another order; in reverse order if none are named."""
+        """The axes in another order, in reverse if none are named; two ints swap two axes."""
+        if len(axes) == 2:
+            first, second = _lengths(axes)
+            return shape.swapaxes(self, first, second)
         return shape.permute(self, _lengths(axes) or range(self.ndim)[::-1])
 
     def broadcast_to(self, *shape_: Int | Sequence[Int]) -> Self:

@@ -5,7 +5,10 @@ from itertools import count
 from typing import Self
 
 from minispore._autograd import Node
+from minispore._checks import check_type
+from minispore._dtype import int32
 from minispore._functional import indexing
+from minispore.common.initializer import Initializer, initializer
 from minispore.common.tensor import Operand, Tensor
 
 _unnamed = count(1)
@@ -19,14 +22,16 @@ class Parameter(Tensor):
     Parameter (name=weight, shape=(2,), dtype=Float32, requires_grad=True)
 
     Its memory is its own: data given to it are copied. Writing into a parameter changes that memory
-    and is never recorded.
+    and is never recorded. A single Python int makes int32.
 
     Source: MindSpore's `mindspore.Parameter`.
 
     Args:
         default_input: The first values: whatever makes a Tensor.
-        name: The name; a cell gives one to a parameter that has none.
+        name: The name; a cell gives one to a parameter that has none (None or empty).
         requires_grad: Whether it is trained.
+        layerwise_parallel: MindSpore's distribution over devices; accepted, there is one device.
+        parallel_optimizer: The same.
 
     Raises:
         TypeError: The values cannot make a Tensor.
@@ -36,11 +41,15 @@ class Parameter(Tensor):
     __slots__ = ("_name", "_named")
 
     def __init__(
-        self, default_input: object, name: str | None = None, requires_grad: bool = True
+        self,
+        default_input: object,
+        name: str | None = None,
+        requires_grad: bool = True,
+        layerwise_parallel: bool = False,
+        parallel_optimizer: bool = True,
     ) -> None:
-        super().__init__(default_input)
-        self._named = name is not None
-        self._name = _checked(f"Parameter#{next(_unnamed)}" if name is None else name)
+        super().__init__(default_input, int32 if type(default_input) is int else None)
+        self.name = name
         self.requires_grad = requires_grad
 
     @property
@@ -49,9 +58,13 @@ class Parameter(Tensor):
         return self._name
 
     @name.setter
-    def name(self, value: str) -> None:
-        self._name = _checked(value)
-        self._named = True
+    def name(self, value: str | None) -> None:
+        if value is not None and not isinstance(value, str):
+            raise ValueError(
+                f"For 'Parameter', the argument 'name' must be a string or None, but got {value!r}."
+            )
+        self._named = bool(value)
+        self._name = value or f"Parameter#{next(_unnamed)}"
 
     @property
     def has_default_name(self) -> bool:
@@ -74,8 +87,12 @@ class Parameter(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The values as a plain tensor in the same memory."""
+        """The values as a plain tensor in the same memory; assigning to it is `set_data`."""
         return self.value()
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self.set_data(value)
 
     def value(self) -> Tensor:
         """The values as a plain tensor in the same memory."""
@@ -83,28 +100,39 @@ class Parameter(Tensor):
         tensor._data, tensor._node = self._data, None
         return tensor
 
-    def set_data(self, data: object, slice_shape: bool = False) -> "Parameter":
-        """Take other values, in the parameter's type; the shape may change.
+    def set_data(self, data: Tensor | float, slice_shape: bool = False) -> "Parameter":
+        """Take a copy of other values, in the parameter's type; the shape may change.
 
         Args:
-            data: Whatever makes a Tensor.
+            data: A tensor or a number.
             slice_shape: Accepted for MindSpore's sake.
 
         Raises:
-            TypeError: The values cannot make a Tensor.
+            TypeError: `data` is neither a tensor nor a number.
         """
-        self._data = Tensor(data).astype(self.dtype)._data
+        check_type(data, (Tensor, bool, int, float), "data", "set_data")
+        self._data = Tensor(data, self.dtype)._data
         return self
 
-    def clone(self, init: str = "same") -> "Parameter":
-        """A parameter of the same values, name and kind in memory of its own.
+    def clone(self, init: str | float | Initializer | Tensor = "same") -> "Parameter":
+        """A parameter of the same name, type and kind in memory of its own.
+
+        >>> from minispore import Parameter, Tensor
+        >>> Parameter(Tensor([1.0, 2.0]), name="weight").clone("zeros").tolist()
+        [0.0, 0.0]
+
+        Args:
+            init: "same" for the same values, or what `initializer` takes: a name such as "zeros",
+                a number, a tensor or an Initializer.
 
         Raises:
-            ValueError: `init` is not "same".
+            ValueError: There is no initialiser of that name.
         """
-        if init != "same":
-            raise ValueError(f"For 'clone', the argument 'init' must be 'same', but got {init!r}.")
-        return Parameter(self, self._name, self.requires_grad)
+        same = isinstance(init, str) and init == "same"
+        values = self if same else initializer(init, self.shape, self.dtype)
+        clone = Parameter(values, self._name, self.requires_grad)
+        clone._named = self._named
+        return clone
 
     def copy(self) -> "Parameter":
         """As `clone`."""
@@ -137,7 +165,7 @@ class Parameter(Tensor):
 
 
 class ParameterTuple(tuple[Parameter, ...]):
-    """Parameters that belong together; each may be in it once only by name.
+    """Parameters that belong together, no two of one name.
 
     Raises:
         TypeError: Something in it is no Parameter.
@@ -155,27 +183,34 @@ class ParameterTuple(tuple[Parameter, ...]):
                     "For 'ParameterTuple', each item must be a Parameter, "
                     f"but got {item!r} of type {type(item).__name__}."
                 )
+        names = {item.name: item for item in items}
+        for item in items:
+            if names[item.name] is not item:
+                raise ValueError(
+                    f"For 'ParameterTuple', each name must be that of one Parameter only, but "
+                    f"there are two of the name '{item.name}'."
+                )
         return super().__new__(cls, items)
 
-    def clone(self, prefix: str, init: str = "same") -> "ParameterTuple":
+    def clone(
+        self, prefix: str, init: str | float | Initializer | Tensor = "same"
+    ) -> "ParameterTuple":
         """Clones of all, their names prefixed with `prefix` and a dot.
 
         Args:
             prefix: What goes before each name.
-            init: "same" for the same values, or an initialiser's name such as "zeros".
+            init: As for `Parameter.clone`.
+
+        Raises:
+            TypeError: `prefix` is no string.
+            ValueError: `prefix` is empty, or there is no initialiser of the name `init`.
         """
+        check_type(prefix, str, "prefix", "clone")
+        if not prefix:
+            raise ValueError("For 'clone', the argument 'prefix' must not be empty.")
         clones: list[Parameter] = []
         for parameter in self:
             clone = parameter.clone(init)
             clone.name = f"{prefix}.{parameter.name}"
             clones.append(clone)
         return ParameterTuple(clones)
-
-
-def _checked(name: object) -> str:
-    if not isinstance(name, str) or not name:
-        raise ValueError(
-            "For 'Parameter', the argument 'name' must be a string that is not empty, or None, "
-            f"but got {name!r}."
-        )
-    return name

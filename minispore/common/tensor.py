@@ -19,6 +19,7 @@ from minispore._functional import (
     namespace,
     shape,
 )
+from minispore._functional.axes import as_shape
 from minispore._functional.operands import Number, Values
 from minispore._functional.values import from_values
 from minispore.common._methods import Methods
@@ -46,11 +47,11 @@ class Tensor(Methods):
         input_data: A number, nested lists or tuples of numbers, a numpy array, or a Tensor.
         dtype: The type of the elements; that of the data if None.
         shape: Of a tensor to be filled with zeros, where there are no data.
-        init: With `shape`, an initialiser by object: anything with `__call__(shape, dtype)`.
+        init: With `shape`, an initialiser: called with a numpy array, it fills it in place.
 
     Raises:
         TypeError: The data are no numbers, ragged, or of a type that MindSpore has not.
-        ValueError: Data and a shape are given together.
+        ValueError: Data and a shape are given together, or `init` without a shape.
     """
 
     __slots__ = ()
@@ -67,6 +68,8 @@ class Tensor(Methods):
                 "For 'Tensor', the argument 'dtype' must be a data type such as "
                 f"minispore.float32, but got {dtype!r}."
             )
+        if init is not None and shape is None:
+            raise ValueError("For 'Tensor', the argument 'init' needs a 'shape', but got none.")
         if shape is not None:
             if input_data is not None:
                 raise ValueError(
@@ -162,11 +165,6 @@ class Tensor(Methods):
         """The number of axes."""
         return self.ndim
 
-    def set_dtype(self, dtype: DType) -> "Tensor":
-        """Change the type of the elements in place."""
-        self._data = elementwise.cast(self, dtype)._data
-        return self
-
     # Python's own protocols.
 
     def __repr__(self) -> str:
@@ -204,8 +202,12 @@ class Tensor(Methods):
             raise TypeError("A tensor without axes cannot be iterated over.")
         return (self[i] for i in range(self.shape[0]))
 
-    def __contains__(self, item: Number) -> bool:
-        return bool(comparison.any(comparison.equal(self, item)))
+    def __contains__(self, item: object) -> bool:
+        return _is_operand(item) and bool(comparison.any(comparison.equal(self, item)))
+
+    # numpy's scalars and arrays leave operators to the tensor beside them: in their hands the
+    # result would be an array, out of the graph.
+    __array_priority__ = 1000.0
 
     def __array__(
         self, dtype: "np.dtype[np.generic] | None" = None, copy: bool | None = None
@@ -300,7 +302,10 @@ class Tensor(Methods):
         return comparison.bitwise_xor(other, self)
 
     def __matmul__(self, other: "Tensor") -> "Tensor":
-        return linalg.matmul(self, other)
+        return linalg.matmul(self, _matrix(other)) if _is_array(other) else NotImplemented
+
+    def __rmatmul__(self, other: "Tensor") -> "Tensor":
+        return linalg.matmul(_matrix(other), self) if _is_array(other) else NotImplemented
 
     # Comparing gives a tensor, not a bool, so identity is what a dictionary goes by.
     __hash__ = object.__hash__
@@ -377,13 +382,34 @@ Tensor._result = Tensor
 register(Tensor, cast("Namespace[Tensor]", namespace))
 
 
+def tensor(
+    input_data: object = None,
+    dtype: DType | None = None,
+    shape: Sequence[int] | int | None = None,
+    init: object = None,
+) -> Tensor:
+    """A tensor, by the arguments of `Tensor`.
+
+    Source: MindSpore's `mindspore.tensor`.
+    """
+    return Tensor(input_data, dtype, shape, init)
+
+
 def _is_operand(x: object) -> TypeGuard[Tensor | Number]:
-    return isinstance(x, Tensor | bool | int | float | np.generic)
+    return isinstance(x, Tensor | int | float | np.generic | np.ndarray)
+
+
+def _is_array(x: object) -> bool:
+    return isinstance(x, Tensor | np.ndarray)
+
+
+def _matrix(x: Tensor | NDArray[np.generic]) -> Tensor:
+    return x if isinstance(x, Tensor) else Tensor(x)
 
 
 def _initial(shape_: Sequence[int] | int, dtype: DType, init: object) -> NDArray[np.generic]:
     """Zeros, or what an initialiser object makes of them in place."""
-    values = np.zeros(shape.as_shape(shape_, "Tensor"), dtype.numpy_dtype)
+    values = np.zeros(as_shape(shape_, "Tensor"), dtype.numpy_dtype)
     if callable(init):
         init(values)
     elif init is not None:
