@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Self, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minispore.train import Callback, RunContext
 from minispore.train.callback import LossMonitor, _CallbackManager, _InternalCallbackParam
@@ -84,6 +86,79 @@ def test_the_newer_name_wins_and_may_call_the_older_one() -> None:
     manager.on_train_begin(CONTEXT)
     manager.on_train_end(CONTEXT)
     assert both.log == ["on_train_begin", "end"]
+
+
+@pytest.mark.parametrize("event", [name for name in EVENTS if name.startswith("on_train")])
+@pytest.mark.parametrize("newer", [True, False])
+@pytest.mark.parametrize("older", [True, False])
+def test_a_loop_may_call_either_name(event: str, newer: bool, older: bool) -> None:
+    log: list[str] = []
+
+    def hook(name: str) -> Callable[[Callback, RunContext], None]:
+        def called(self: Callback, run_context: RunContext) -> None:
+            log.append(name)
+            cast("Event", getattr(Callback, name))(self, run_context)  # as super() does
+
+        return called
+
+    names = [event] * newer + [EVENTS[event]] * older
+    callback: object = type("Own", (Callback,), {name: hook(name) for name in names})()
+    getattr(callback, event)(CONTEXT)
+    assert log == names
+    log.clear()
+    getattr(callback, EVENTS[event])(CONTEXT)
+    assert log == names[::-1][:1]
+
+
+def test_an_older_hook_of_a_subclass_wins_over_its_parents_newer_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Announced(LossMonitor):
+        def step_end(self, run_context: RunContext) -> None:
+            print("a step has ended")
+            super().step_end(run_context)
+
+    context = RunContext({"cur_step_num": 1, "batch_num": 1, "net_outputs": 0.5})
+    lines = "a step has ended\nepoch: 1 step: 1, loss is 0.5\n"
+    CallbackManager(Announced()).emit(Callback.on_train_step_end, context)
+    assert capsys.readouterr().out == lines
+    Announced().step_end(context)
+    assert capsys.readouterr().out == lines
+
+
+def _overriding(names: list[str], parent: type[Callback]) -> type[Callback]:
+    """A class that overrides `names`, each calling super() as well."""
+    made: list[type[Callback]] = []
+
+    def hook(name: str) -> Callable[[Callback, RunContext], None]:
+        def called(self: Callback, run_context: RunContext) -> None:
+            run_context.original_args().setdefault("calls", [])
+            cast("list[str]", run_context.original_args()["calls"]).append(name)
+            getattr(super(made[0], self), name)(run_context)
+
+        return called
+
+    made.append(type("Own", (parent,), {name: hook(name) for name in names}))
+    return made[0]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["on_train_end", "end"]), unique=True), max_size=4),
+    st.sampled_from(["on_train_end", "end"]),
+)
+def test_however_the_names_are_overridden_no_call_goes_round(
+    classes: list[list[str]], called: str
+) -> None:
+    cls: type[Callback] = Callback
+    for names in classes:
+        cls = _overriding(names, cls)
+    context = RunContext({})
+    getattr(cls(), called)(context)
+    calls = cast("list[str]", context.original_args().get("calls", []))
+    defined = [name for names in classes for name in names]
+    assert calls.count("end") <= defined.count("end")
+    assert calls.count("on_train_end") <= defined.count("on_train_end")
+    assert bool(calls) == bool(defined)
 
 
 def test_a_hook_set_on_the_instance_is_called() -> None:

@@ -62,7 +62,8 @@ class Callback:
 
     The names of MindSpore 1.x (`begin`, `epoch_begin`, `step_begin`, `step_end`, `epoch_end`,
     `end`) serve `train` and `eval` where the new ones are not overridden; `Model.fit` refuses them,
-    since there they could mean either.
+    since there they could mean either. A loop written by hand may call them on any callback: where
+    only the new name is overridden, the older one calls the training's.
 
     Raises:
         TypeError: when a subclass is defined with a method `on_…` that is no event.
@@ -103,72 +104,78 @@ class Callback:
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Called once before training."""
-        self.begin(run_context)
+        _call_older(self, "on_train_begin", run_context)
 
     def on_train_epoch_begin(self, run_context: RunContext) -> None:
         """Called before each epoch of training."""
-        self.epoch_begin(run_context)
+        _call_older(self, "on_train_epoch_begin", run_context)
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
         """Called before each step of training, with its batch in `train_dataset_element`."""
-        self.step_begin(run_context)
+        _call_older(self, "on_train_step_begin", run_context)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Called after each step of training, with the loss in `net_outputs`."""
-        self.step_end(run_context)
+        _call_older(self, "on_train_step_end", run_context)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Called after each epoch of training; in `fit` after its evaluation."""
-        self.epoch_end(run_context)
+        _call_older(self, "on_train_epoch_end", run_context)
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Called once after training."""
-        self.end(run_context)
+        _call_older(self, "on_train_end", run_context)
 
     def on_eval_begin(self, run_context: RunContext) -> None:
         """Called once before an evaluation."""
-        self.begin(run_context)
+        _call_older(self, "on_eval_begin", run_context)
 
     def on_eval_epoch_begin(self, run_context: RunContext) -> None:
         """Called before the data of an evaluation is gone through."""
-        self.epoch_begin(run_context)
+        _call_older(self, "on_eval_epoch_begin", run_context)
 
     def on_eval_step_begin(self, run_context: RunContext) -> None:
         """Called before each step of an evaluation, with its batch in `eval_dataset_element`."""
-        self.step_begin(run_context)
+        _call_older(self, "on_eval_step_begin", run_context)
 
     def on_eval_step_end(self, run_context: RunContext) -> None:
         """Called after each step of an evaluation."""
-        self.step_end(run_context)
+        _call_older(self, "on_eval_step_end", run_context)
 
     def on_eval_epoch_end(self, run_context: RunContext) -> None:
         """Called after the data of an evaluation has been gone through."""
-        self.epoch_end(run_context)
+        _call_older(self, "on_eval_epoch_end", run_context)
 
     def on_eval_end(self, run_context: RunContext) -> None:
         """Called once after an evaluation, with the results in `metrics`."""
-        self.end(run_context)
+        _call_older(self, "on_eval_end", run_context)
 
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
         """Called when anything in the run raised, an interrupt by the user included."""
 
     def begin(self, run_context: RunContext) -> None:
         """Older name of `on_train_begin` and `on_eval_begin`."""
+        _call_newer(self, "on_train_begin", run_context)
 
     def epoch_begin(self, run_context: RunContext) -> None:
         """Older name of `on_train_epoch_begin` and `on_eval_epoch_begin`."""
+        _call_newer(self, "on_train_epoch_begin", run_context)
 
     def step_begin(self, run_context: RunContext) -> None:
         """Older name of `on_train_step_begin` and `on_eval_step_begin`."""
+        _call_newer(self, "on_train_step_begin", run_context)
 
     def step_end(self, run_context: RunContext) -> None:
         """Older name of `on_train_step_end` and `on_eval_step_end`."""
+        _call_newer(self, "on_train_step_end", run_context)
 
     def epoch_end(self, run_context: RunContext) -> None:
         """Older name of `on_train_epoch_end` and `on_eval_epoch_end`."""
+        _call_newer(self, "on_train_epoch_end", run_context)
 
     def end(self, run_context: RunContext) -> None:
         """Older name of `on_train_end` and `on_eval_end`."""
+        _call_newer(self, "on_train_end", run_context)
 
 
 def _nearest_event(name: str) -> str:
@@ -178,7 +185,42 @@ def _nearest_event(name: str) -> str:
     return get_close_matches("_".join(words), EVENTS, n=1, cutoff=0.0)[0]
 
 
+# A hook's two names stand in for each other, and what is defined nearer to the object wins: a
+# LossMonitor of MindSpore 1.x with another `step_end` has that one called, and its
+# `super().step_end(…)` is LossMonitor's. On the way from one name to the other the definition
+# gets no nearer, and one of the two ways takes it further away: so there is no way round.
+
+
+def _call_older(callback: Callback, event: str, run_context: RunContext) -> None:
+    older = EVENTS[event]
+    if overrides(callback, older) and (
+        not overrides(callback, event) or _place(callback, event) <= _place(callback, older)
+    ):
+        getattr(callback, older)(run_context)
+
+
+def _call_newer(callback: Callback, event: str, run_context: RunContext) -> None:
+    older = EVENTS[event]
+    if overrides(callback, event) and (
+        not overrides(callback, older) or _place(callback, older) < _place(callback, event)
+    ):
+        getattr(callback, event)(run_context)
+
+
+def hook_for(callback: Callback, event: str) -> str | None:
+    """Return the name of the hook that `callback` has for `event`: of two the nearer one."""
+    names = [name for name in (event, EVENTS[event]) if overrides(callback, name)]
+    return min(names, key=lambda name: _place(callback, name), default=None)
+
+
 def overrides(callback: Callback, name: str) -> bool:
     """Return whether `callback` has its own `name`, from its class or set on the instance."""
     method = getattr(callback, name)
     return getattr(method, "__func__", None) is not getattr(Callback, name)
+
+
+def _place(callback: Callback, name: str) -> int:
+    """Return how far from the object `name` is defined: on itself, or how many classes up."""
+    if name in vars(callback):
+        return -1
+    return next(i for i, cls in enumerate(type(callback).__mro__) if name in vars(cls))

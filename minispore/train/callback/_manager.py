@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
 
-from minispore.train.callback._base import EVENTS, Callback, overrides
+from minispore.train.callback._base import EVENTS, Callback, hook_for, overrides
 from minispore.train.callback._run_context import RunContext
 
 Event = Callable[[Callback, RunContext], None]
@@ -108,10 +108,9 @@ for _event, _older in reversed(EVENTS.items()):
 
 def _hooks(callbacks: Iterable[Callback], event: str) -> Iterator[tuple[str, _Hook]]:
     for callback in callbacks:
-        for name in (event, EVENTS[event]):
-            if overrides(callback, name):
-                yield f"{type(callback).__name__}.{name}", getattr(callback, name)
-                break
+        name = hook_for(callback, event)
+        if name is not None:
+            yield f"{type(callback).__name__}.{name}", getattr(callback, name)
 
 
 def as_list(callbacks: Callback | Iterable[Callback] | None) -> list[Callback]:
