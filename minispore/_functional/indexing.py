@@ -11,6 +11,7 @@ from minispore import _dtype
 from minispore._array import device_namespace, from_host
 from minispore._checks import as_items
 from minispore._functional.apply import apply1, apply2
+from minispore._functional.axes import check_axis
 from minispore._functional.operands import Number, Values, cast_to, dtype_of, pair
 from minispore._functional.variable import T, Variable, wrap
 from minispore._rules import indexing as rules
@@ -61,13 +62,9 @@ def gather(input_params: T, input_indices: Variable, axis: int, batch_dims: int 
     """
     if batch_dims != 0:
         raise ValueError(f"For 'gather', 'batch_dims' must be 0, but got {batch_dims}.")
-    if not -input_params.ndim <= axis < input_params.ndim:
-        raise ValueError(
-            f"For 'gather', the argument 'axis' must be in "
-            f"[{-input_params.ndim}, {input_params.ndim}), but got {axis}."
-        )
+    place = check_axis(axis, input_params.ndim, "axis", "gather")
     _check_integers(input_indices, "input_indices", "gather")
-    return getitem(input_params, (slice(None),) * (axis % input_params.ndim) + (input_indices,))
+    return getitem(input_params, (slice(None),) * place + (input_indices,))
 
 
 def gather_elements(input: T, dim: int, index: Variable) -> T:
@@ -79,7 +76,7 @@ def gather_elements(input: T, dim: int, index: Variable) -> T:
 
     Raises:
         TypeError: The indices are no integers.
-        ValueError: `index` has another number of axes than `input`.
+        ValueError: `index` has another number of axes than `input`, or `dim` is out of range.
     """
     _check_integers(index, "index", "gather_elements")
     if index.ndim != input.ndim:
@@ -90,7 +87,7 @@ def gather_elements(input: T, dim: int, index: Variable) -> T:
     places: list[object] = [
         from_host(places) for places in np.ogrid[tuple(slice(n) for n in index.shape)]
     ]
-    places[dim] = index
+    places[check_axis(dim, input.ndim, "dim", "gather_elements")] = index
     return getitem(input, tuple(places))
 
 

@@ -5,8 +5,8 @@ from math import prod
 
 from minispore import _dtype
 from minispore._array import Shape
-from minispore._checks import as_items
 from minispore._functional.apply import apply1, apply_n
+from minispore._functional.axes import as_shape, check_axis
 from minispore._functional.indexing import getitem
 from minispore._functional.operands import cast_to, dtype_of
 from minispore._functional.variable import T, Variable
@@ -204,40 +204,6 @@ def split(tensor: T, split_size_or_sections: int | Sequence[int], axis: int = 0)
         parts.append(getitem(tensor, (slice(None),) * place + (slice(start, start + size),)))
         start += size
     return tuple(parts)
-
-
-def as_shape(shape: object, owner: str) -> Shape:
-    """`shape` as a tuple of ints: an int counts as one length.
-
-    Raises:
-        TypeError: It is neither an int nor a sequence of ints.
-    """
-    items = as_items(shape)
-    result: list[int] = []
-    for n in (shape,) if items is None else items:
-        if not isinstance(n, int) or isinstance(n, bool):
-            raise TypeError(
-                f"For '{owner}', the argument 'shape' must be an int or a sequence of ints, "
-                f"but got {shape!r}."
-            )
-        result.append(n)
-    return tuple(result)
-
-
-def check_axis(axis: int, ndim: int, name: str, owner: str) -> int:
-    """`axis` counted from the front.
-
-    Raises:
-        TypeError: It is no int.
-        ValueError: It is out of range.
-    """
-    if not isinstance(axis, int) or isinstance(axis, bool):
-        raise TypeError(f"For '{owner}', the argument '{name}' must be an int, but got {axis!r}.")
-    if not -ndim <= axis < ndim:
-        raise ValueError(
-            f"For '{owner}', the argument '{name}' must be in [{-ndim}, {ndim}), but got {axis}."
-        )
-    return axis % ndim
 
 
 def _together(tensors: Sequence[T], owner: str) -> list[T]:

@@ -1,8 +1,8 @@
 """Softmax and its logarithm, and the loss between softmax and a distribution."""
 
 from minispore._functional.apply import apply1, apply2
+from minispore._functional.axes import check_axis
 from minispore._functional.operands import as_float, pair
-from minispore._functional.shape import check_axis
 from minispore._functional.variable import T
 from minispore._rules import softmax as rules
 

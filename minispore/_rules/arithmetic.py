@@ -44,8 +44,8 @@ def power(x: A, y: A) -> Binary[A]:
         return unbroadcast(g * slope, x.shape)
 
     def to_exponent(g: A) -> A:
-        # 0ʸ is flat in y, and a negative base has no slope in its exponent.
-        logarithm = xp.log(xp.where(x > 0.0, x, 1.0))
+        # 0ʸ is flat in y. A negative base has no slope in its exponent: NaN, as its logarithm.
+        logarithm = xp.log(xp.where(xp.equal(x, xp.zeros_like(x)), 1.0, x))
         return unbroadcast(g * value * logarithm, y.shape)
 
     return value, (to_base, to_exponent)

@@ -50,6 +50,13 @@ def sigmoid(x: A) -> Unary[A]:
     return value, (lambda g: g * (value * (1.0 - value)),)
 
 
+def softplus(x: A) -> Unary[A]:
+    """log(1 + eˣ), written so that it overflows nowhere; its slope is the sigmoid, also at 0."""
+    xp = namespace(x)
+    value = xp.maximum(x, 0.0) + xp.log(xp.exp(-xp.abs(x)) + 1.0)
+    return value, (lambda g: g * sigmoid(x)[0],)
+
+
 def relu(x: A) -> Unary[A]:
     """max(x, 0), with slope 0 at 0."""
     xp = namespace(x)
@@ -76,7 +83,7 @@ def cast(x: A, dtype: object) -> Unary[A]:
 
 def copy(x: A) -> Unary[A]:
     """x in memory of its own."""
-    return namespace(x).copy(x), (lambda g: g,)
+    return namespace(x).astype(x, x.dtype), (lambda g: g,)
 
 
 def identity(x: A) -> Unary[A]:

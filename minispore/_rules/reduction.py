@@ -34,8 +34,9 @@ def min(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
 def logsumexp(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     """log Σ eˣ over `axis`, shifted by the maximum so that it cannot overflow."""
     xp = namespace(x)
-    # The shift cancels, so it is a constant to the derivative.
+    # The shift cancels, so it is a constant to the derivative; by infinity nothing can be shifted.
     top = xp.constant(xp.max(x, axis=axis, keepdims=True))
+    top = xp.where(xp.isfinite(top), top, 0.0)
     total = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)) + top
     value = total if keepdims else xp.squeeze(total, _axes(axis, x.ndim))
 

@@ -6,8 +6,8 @@ from typing import TypeAlias
 from minispore import _dtype
 from minispore._array import Array, current
 from minispore._dtype import DType, DTypeLike
+from minispore._functional.axes import as_shape
 from minispore._functional.operands import Number
-from minispore._functional.shape import as_shape
 from minispore._functional.variable import Variable
 from minispore.common.tensor import Tensor
 
