@@ -17,13 +17,14 @@ from minispore._functional import (
 from minispore._functional import softmax as softmaxes
 from minispore._functional.operands import dtype_of
 from minispore._functional.variable import Variable
+from minispore.common._host import Host
 
 # Some methods are named like Python's types and hide them in the class body.
 Int: TypeAlias = int
 Bool: TypeAlias = bool
 
 
-class Methods(Variable):
+class Methods(Host):
     """What can be done with a tensor by name."""
 
     __slots__ = ()

@@ -79,9 +79,7 @@ class Parameter(Tensor):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
-            raise TypeError(
-                f"For 'Parameter', 'requires_grad' must be a bool, but got {value!r}."
-            )
+            raise TypeError(f"For 'Parameter', 'requires_grad' must be a bool, but got {value!r}.")
         # A parameter is an input of every graph it occurs in, under one node for all its life.
         self._node = (self._node or Node()) if value else None
 

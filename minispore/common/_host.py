@@ -1,0 +1,115 @@
+"""The elements of a tensor as Python and numpy see them."""
+
+from math import prod
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispore import _dtype
+from minispore._array import to_host
+from minispore._dtype import DType
+from minispore._functional.variable import Variable
+from minispore.common._printing import tensor_repr
+
+Scalar: TypeAlias = bool | int | float
+
+
+class Host(Variable):
+    """What can be read off a tensor."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return _dtype.of(self._data.dtype)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of one element."""
+        return self.dtype.numpy_dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The bytes from one element to the next along each axis."""
+        return to_host(self._data).strides
+
+    def asnumpy(self) -> NDArray[np.generic]:
+        """The elements as a numpy array, in the tensor's own memory (a copy if that is a GPU's)."""
+        return to_host(self._data)
+
+    numpy = asnumpy
+
+    def item(self) -> Scalar:
+        """The one element as a Python number.
+
+        Raises:
+            ValueError: There are more or fewer elements than one.
+        """
+        if self.size != 1:
+            raise ValueError(
+                f"Only a tensor of one element is a number, but the shape is {self.shape}."
+            )
+        return cast("Scalar", to_host(self._data).item())
+
+    def tolist(self) -> object:
+        """The elements as nested lists of Python numbers; without axes, a number."""
+        return cast("object", to_host(self._data).tolist())
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.size
+
+    def dim(self) -> int:
+        """The number of axes."""
+        return self.ndim
+
+    def __repr__(self) -> str:
+        return tensor_repr(to_host(self._data))
+
+    def __str__(self) -> str:
+        return str(to_host(self._data))
+
+    def __format__(self, spec: str) -> str:
+        # An f-string shows what the tensor is; with a format the one element is formatted.
+        return format(self.item(), spec) if spec else repr(self)
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __index__(self) -> int:
+        value = self.item()
+        if isinstance(value, float):
+            raise TypeError(f"Only a tensor of an integer can be used as an index, but got {self}.")
+        return value
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("A tensor without axes has no length.")
+        return self.shape[0]
+
+    # numpy's scalars and arrays leave operators to the tensor beside them: in their hands the
+    # result would be an array, out of the graph.
+    __array_priority__ = 1000.0
+
+    def __array__(
+        self, dtype: "np.dtype[np.generic] | None" = None, copy: bool | None = None
+    ) -> NDArray[np.generic]:
+        return np.array(to_host(self._data), dtype=dtype, copy=copy)
