@@ -7,8 +7,7 @@ is a reverse topological order: no sorting, no recursion, every node once. This 
 operation; all that it does with gradients is to have them added.
 """
 
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextvars import ContextVar
 from heapq import heapify, heappop, heappush
 from itertools import count
@@ -57,14 +56,22 @@ class Node:
         self.args = args
 
 
-@contextmanager
-def record(*, on: bool = True) -> Generator[None]:
-    """Record the operations of the `with` block, or do not."""
-    token = recording.set(on)
-    try:
-        yield
-    finally:
-        recording.reset(token)
+class record:  # noqa: N801 (used as a verb: `with record():`)
+    """Record the operations of the `with` block or, with `on` False, do not.
+
+    A class of its own, because every gradient goes through here and a generator costs more.
+    """
+
+    __slots__ = ("_on", "_token")
+
+    def __init__(self, *, on: bool = True) -> None:
+        self._on = on
+
+    def __enter__(self) -> None:
+        self._token = recording.set(self._on)
+
+    def __exit__(self, *_: object) -> None:
+        recording.reset(self._token)
 
 
 def walk(

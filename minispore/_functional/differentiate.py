@@ -1,7 +1,6 @@
 """Differentiating a function of values: run it recorded, then walk back."""
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from operator import add, attrgetter
 from typing import NamedTuple, cast
 
@@ -48,15 +47,22 @@ def differentiate(
     # Within another differentiation the walk is a part of what is being differentiated.
     nested = recording.get()
     given = list(args)
-    with record():
-        since = Node().number
-        inputs = [_fresh(cast("Variable", args[i])) for i in positions]
-        for i, x in zip(positions, inputs, strict=True):
-            given[i] = x
-        with _leaves(weights):
-            outputs = fn(*given, **kwargs)
+    # Weights that are in no graph, plain tensors say, are inputs of this one.
+    bare = [x for x in weights if x._node is None]
+    try:
+        with record():
+            since = Node().number
+            inputs = [_fresh(cast("Variable", args[i])) for i in positions]
+            for i, x in zip(positions, inputs, strict=True):
+                given[i] = x
+            for x in bare:
+                x._node = Node()
             variables = (*inputs, *weights)
             wanted = [cast("Node", x._node).number for x in variables]
+            outputs = fn(*given, **kwargs)
+    finally:
+        for x in bare:
+            x._node = None
     ends = seeds(outputs)
     if nested:
         found = _walk_recorded(ends, set(wanted), since)
@@ -94,19 +100,6 @@ def _fresh(x: T) -> T:
     if x._node is None:
         return wrap(x._data, x, Node())
     return apply1(rules.identity, x)
-
-
-@contextmanager
-def _leaves(weights: Sequence[Variable]) -> Generator[None]:
-    """Weights that are not in any graph, plain tensors say, are inputs of this one."""
-    bare = [x for x in weights if x._node is None]
-    for x in bare:
-        x._node = Node()
-    try:
-        yield
-    finally:
-        for x in bare:
-            x._node = None
 
 
 def _walk_recorded(
