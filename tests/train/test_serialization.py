@@ -100,13 +100,9 @@ def test_appended_values_have_mindspores_types(tmp_path: Path) -> None:
 def test_all_forms_of_what_is_saved(tmp_path: Path) -> None:
     path = str(tmp_path / "x.ckpt")
     net = Net(2.0)
-    forms: list[Cell | list[Parameter] | list[dict[str, object]] | dict[str, Parameter]] = [
-        net,
-        list(net.get_parameters()),
-        [{"name": p.name, "data": p} for p in net.get_parameters()],
-        {p.name: p for p in net.get_parameters()},
-    ]
-    for form in forms:
+    pairs: list[dict[str, object]] = [{"name": p.name, "data": p} for p in net.get_parameters()]
+    by_name = {p.name: p for p in net.get_parameters()}
+    for form in (net, list(net.get_parameters()), pairs, by_name):
         save_checkpoint(form, path)
         assert numbers(load_checkpoint(path)) == {
             "scale": 2.0,
