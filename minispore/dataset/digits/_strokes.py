@@ -1,0 +1,133 @@
+"""From a drawing's text to a matrix: points along the pen's path as a linear map of its knots.
+
+A path is a cubic Hermite spline through the knots of each smooth run. Where the points are taken
+and how the tangents are weighed is decided once, on the undisturbed drawing; after that a point is
+a fixed linear combination of knots, so that thousands of drawings, each with its own knots
+displaced, are one product of matrices.
+"""
+
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from minispore.dataset.digits._skeletons import SKELETONS
+
+POINTS: Final = 49
+"""Points along a drawing's path, the same number for each drawing."""
+
+_FINE = 16  # steps between two knots when a path's length is measured
+
+
+class Drawings(NamedTuple):
+    """All drawings of all digits, each padded to the same number of knots."""
+
+    knots: npt.NDArray[np.float32]
+    """The knots, shape (drawings, knots, 2), in units of the box's height."""
+    room: npt.NDArray[np.float32]
+    """Each knot's distance to its nearest neighbour along the path, shape (drawings, knots)."""
+    basis: npt.NDArray[np.float32]
+    """From knots to points on the path, shape (drawings, POINTS, knots)."""
+    inked: npt.NDArray[np.bool_]
+    """Whether the pen is down between a point and the next, shape (drawings, POINTS - 1)."""
+    digit: npt.NDArray[np.intp]
+    """The digit that a drawing shows, shape (drawings,)."""
+    frequency: npt.NDArray[np.float64]
+    """How often a drawing is used for its digit, shape (drawings,): sums to 1 over each digit."""
+
+
+def read_drawings() -> Drawings:
+    """Read SKELETONS. Takes a few milliseconds."""
+    texts = [text for digit in SKELETONS for _, text in digit]
+    paths = [_path(text) for text in texts]
+    most = max(len(knots) for knots, _, _ in paths)
+    room = np.stack([np.pad(_room(k), (0, most - len(k))) for k, _, _ in paths])
+    knots = np.stack([np.pad(k, ((0, most - len(k)), (0, 0))) for k, _, _ in paths])
+    basis = np.stack([np.pad(b, ((0, 0), (0, most - b.shape[1]))) for _, b, _ in paths])
+    weights = [np.array([weight for weight, _ in digit], float) for digit in SKELETONS]
+    return Drawings(
+        knots=knots.astype(np.float32),
+        room=room.astype(np.float32),
+        basis=basis.astype(np.float32),
+        inked=np.stack([inked for _, _, inked in paths]),
+        digit=np.repeat(np.arange(len(SKELETONS)), [len(drawings) for drawings in SKELETONS]),
+        frequency=np.concatenate([w / w.sum() for w in weights]),
+    )
+
+
+_Matrix = npt.NDArray[np.float64]
+
+
+def _path(text: str) -> tuple[_Matrix, _Matrix, npt.NDArray[np.bool_]]:
+    """The knots, basis and pen of one drawing."""
+    words = [stroke.split() for stroke in text.split(";")]
+    flat = [word for stroke in words for word in stroke]
+    knots = np.array([[float(c) for c in word.rstrip("!").split(",")] for word in flat]) / 100
+    fine: list[_Matrix] = []  # one finely sampled basis a stroke
+    start = 0
+    for stroke in words:
+        corners = [i for i, word in enumerate(stroke) if word.endswith("!")]
+        ends = [0, *corners, len(stroke) - 1]
+        runs = [_spline(np.arange(start + a, start + b + 1), knots) for a, b in pairwise(ends)]
+        fine.append(np.concatenate([runs[0], *(run[1:] for run in runs[1:])]))
+        start += len(stroke)
+    counts = _share(POINTS, [float(_steps(f @ knots).sum()) for f in fine])
+    basis = np.concatenate([_resample(f, knots, n) for f, n in zip(fine, counts, strict=True)])
+    inked = np.ones(POINTS - 1, bool)
+    inked[np.cumsum(counts)[:-1] - 1] = False
+    return knots, basis, inked
+
+
+def _spline(run: npt.NDArray[np.intp], knots: _Matrix) -> _Matrix:
+    """A fine basis for the smooth run through the knots numbered `run`.
+
+    Catmull-Rom tangents for knots at unequal distances (parameter: the square root of the chord,
+    which never overshoots into a cusp), and at the two ends the tangent of a parabola.
+    """
+    rows = np.eye(len(knots))[run]  # row i picks knot i, so that arithmetic on rows gives a basis
+    steps = np.sqrt(_steps(knots[run]))[:, None]
+    slopes = np.diff(rows, axis=0) / steps
+    if len(run) == 2:
+        tangents = np.concatenate([slopes, slopes])
+    else:
+        inner = (slopes[:-1] * steps[1:] + slopes[1:] * steps[:-1]) / (steps[1:] + steps[:-1])
+        tangents = np.concatenate([2 * slopes[:1] - inner[:1], inner, 2 * slopes[-1:] - inner[-1:]])
+    t = np.linspace(0, 1, _FINE, endpoint=False)[:, None]
+    spans = [
+        (1 + 2 * t) * (1 - t) ** 2 * rows[i]
+        + t * (1 - t) ** 2 * steps[i] * tangents[i]
+        + t * t * (3 - 2 * t) * rows[i + 1]
+        - t * t * (1 - t) * steps[i] * tangents[i + 1]
+        for i in range(len(run) - 1)
+    ]
+    return np.concatenate([*spans, rows[-1:]])
+
+
+def _room(knots: _Matrix) -> _Matrix:
+    steps = _steps(knots)
+    room: _Matrix = np.minimum(np.append(steps, np.inf), np.append(np.inf, steps))
+    return room
+
+
+def _steps(points: _Matrix) -> _Matrix:
+    """The distances from each point to the next."""
+    steps: _Matrix = np.hypot(*np.diff(points, axis=0).T)
+    return steps
+
+
+def _share(total: int, lengths: list[float]) -> list[int]:
+    """Divide `total` points among strokes by their lengths."""
+    ends = np.round(np.cumsum([0.0, *lengths]) / sum(lengths) * total).astype(int)
+    return [int(n) for n in np.diff(ends)]
+
+
+def _resample(fine: _Matrix, knots: _Matrix, count: int) -> _Matrix:
+    """Of a fine basis, `count` rows at equal distances along the path."""
+    travelled = np.append(0.0, np.cumsum(_steps(fine @ knots)))
+    wanted = np.linspace(0.0, float(travelled[-1]), count)
+    at = np.interp(wanted, travelled, np.arange(len(fine)))
+    low = np.minimum(at.astype(int), len(fine) - 2)
+    part = (at - low)[:, None]
+    rows: _Matrix = fine[low] * (1 - part) + fine[low + 1] * part
+    return rows

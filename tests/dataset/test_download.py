@@ -1,0 +1,295 @@
+"""Downloading, against servers on this machine: good ones and the ways in which others are bad."""
+
+import gzip
+import hashlib
+import re
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore.dataset import download
+from minispore.dataset.download import Content, download_file, download_mnist
+
+pytest.importorskip("pooch")
+
+PLAIN = bytes(range(256)) * 4000
+PACKED = gzip.compress(hashlib.shake_256(b"digits").digest(300_000))  # hard to compress
+UNPACKED = gzip.decompress(PACKED)
+
+
+def content_of(data: bytes) -> Content:
+    return Content(len(data), hashlib.sha256(data).hexdigest())
+
+
+class Server:
+    """A web server on loopback that tells what it was asked; `cut` bytes of an answer are sent."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.ranges = True  # whether it can send the rest of a file
+        self.cuts: list[int] = []  # how many bytes each next answer gives before it breaks off
+        self.requests: list[tuple[str, str | None]] = []
+        self.address = ""
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        wish = handler.headers.get("Range")
+        self.requests.append((handler.path, wish))
+        data = self.files.get(handler.path)
+        if data is None:
+            handler.send_error(404)
+            return
+        start = int(wish.removeprefix("bytes=").rstrip("-")) if wish and self.ranges else 0
+        if start and start >= len(data):
+            handler.send_error(416)
+            return
+        handler.send_response(206 if start else 200)
+        if start:
+            handler.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
+        handler.send_header("Content-Length", str(len(data) - start))
+        handler.end_headers()
+        rest = data[start:]
+        handler.wfile.write(rest[: self.cuts.pop(0)] if self.cuts else rest)
+
+
+@contextmanager
+def serving() -> Generator[Server]:
+    server = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            server.answer(self)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,))
+        thread.start()
+        server.address = f"http://127.0.0.1:{http.server_address[1]}"
+        try:
+            yield server
+        finally:
+            http.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[bytes | None], Server]]:
+    """Start a server with the given file.gz."""
+    with ExitStack() as stack:
+
+        def start(data: bytes | None) -> Server:
+            server = stack.enter_context(serving())
+            if data is not None:
+                server.files["/file.gz"] = data
+            return server
+
+        yield start
+
+
+def fetch(folder: Path, *mirrors: Server, content: Content = content_of(UNPACKED)) -> bytes:  # noqa: B008
+    path = folder / "file"
+    addresses = [server.address for server in mirrors]
+    download_file(path, content, addresses, progress=False, timeout=10)
+    return path.read_bytes()
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+Start = Callable[[bytes | None], Server]
+
+
+# ---- one mirror
+
+
+def test_a_good_server(tmp_path: Path, serve: Start) -> None:
+    server = serve(PACKED)
+    assert fetch(tmp_path, server) == UNPACKED
+    assert names(tmp_path) == ["file"]
+    assert server.requests == [("/file.gz", None)]
+
+
+def test_a_mirror_s_own_compression_does_not_matter(tmp_path: Path, serve: Start) -> None:
+    assert fetch(tmp_path, serve(gzip.compress(PLAIN, 1)), content=content_of(PLAIN)) == PLAIN
+    (tmp_path / "file").unlink()
+    assert fetch(tmp_path, serve(PLAIN), content=content_of(PLAIN)) == PLAIN
+
+
+def test_a_file_that_is_there_is_left_alone(tmp_path: Path, serve: Start) -> None:
+    server = serve(PACKED)
+    (tmp_path / "file").write_bytes(UNPACKED)
+    before = (tmp_path / "file").stat().st_mtime_ns
+    assert fetch(tmp_path, server) == UNPACKED
+    assert (tmp_path / "file").stat().st_mtime_ns == before
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("wrong", [b"", UNPACKED[:-1], UNPACKED[:-1] + b"?"])
+def test_a_file_with_other_content_is_replaced(tmp_path: Path, serve: Start, wrong: bytes) -> None:
+    (tmp_path / "file").write_bytes(wrong)
+    assert fetch(tmp_path, serve(PACKED)) == UNPACKED
+
+
+@given(st.lists(st.integers(1, 4), max_size=4), st.booleans())
+def test_a_server_that_breaks_off_is_asked_for_the_rest(chunks: list[int], ranges: bool) -> None:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder, serving() as server:
+        server.files["/file.gz"] = PACKED
+        server.ranges = ranges
+        # A server that always starts anew must give more each time, or it is given up.
+        server.cuts = [n * 66_000 for n in (chunks if ranges else sorted(set(chunks)))]
+        assert fetch(Path(folder), server) == UNPACKED
+        assert names(Path(folder)) == ["file"]
+        wishes = [wish for _, wish in server.requests]
+        starts = [int(wish[6:-1]) for wish in wishes[1:] if wish]
+        assert wishes[0] is None
+        assert len(starts) == len(wishes) - 1
+        assert starts == sorted(set(starts))
+
+
+def test_the_next_call_goes_on_where_an_interrupted_one_was(tmp_path: Path, serve: Start) -> None:
+    server = serve(PACKED)
+    server.cuts = [100_000, 0]  # breaks off, then gives nothing at all
+    with pytest.raises(RuntimeError, match="no mirror gave 'file'"):
+        fetch(tmp_path, server)
+    (part,) = tmp_path.iterdir()
+    kept = part.stat().st_size
+    assert part.name.startswith(".file.")
+    assert part.read_bytes() == PACKED[:kept]
+    assert fetch(tmp_path, server) == UNPACKED
+    assert server.requests[-1] == ("/file.gz", f"bytes={kept}-")
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_part_of_a_file_that_changed_is_thrown_away(tmp_path: Path, serve: Start) -> None:
+    server = serve(bytes(len(PACKED)))
+    server.cuts = [100_000, 0]
+    with pytest.raises(RuntimeError, match="no mirror"):
+        fetch(tmp_path, server)
+    server.files["/file.gz"] = PACKED
+    assert fetch(tmp_path, server) == UNPACKED
+
+
+def test_a_part_longer_than_the_file_is_thrown_away(tmp_path: Path, serve: Start) -> None:
+    server = serve(PACKED + b"more and more")
+    server.cuts = [len(PACKED) + 5, 0]
+    with pytest.raises(RuntimeError, match="no mirror"):
+        fetch(tmp_path, server)
+    server.files["/file.gz"] = PACKED
+    assert fetch(tmp_path, server) == UNPACKED
+
+
+# ---- several mirrors
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        (None, "404"),
+        (b"<html>Please log in</html>", "its content is not the known one"),
+        (gzip.compress(b"another file"), "its content is not the known one"),
+        (gzip.compress(UNPACKED + b"!"), "its content is not the known one"),
+        (PACKED[:-9], "its gzip data is damaged"),
+        (PACKED[:1000] + b"\0" * 1000 + PACKED[2000:], "its gzip data is damaged"),
+    ],
+)
+def test_after_a_bad_mirror_comes_the_next(
+    tmp_path: Path, serve: Start, sent: bytes | None, told: str
+) -> None:
+    bad, good = serve(sent), serve(PACKED)
+    with pytest.raises(RuntimeError, match=told):
+        fetch(tmp_path, bad)
+    assert names(tmp_path) == []
+    assert fetch(tmp_path, bad, good) == UNPACKED
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_wrong_file_is_kept_until_the_right_one_is_there(tmp_path: Path, serve: Start) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    with pytest.raises(RuntimeError, match="no mirror"):
+        fetch(tmp_path, serve(b"new"))
+    assert (tmp_path / "file").read_bytes() == b"old"
+
+
+def test_each_mirror_s_failure_is_told(tmp_path: Path, serve: Start) -> None:
+    absent, wrong, silent = serve(None), serve(b"nonsense"), serve(PACKED)
+    silent.cuts = [0]
+    with serving() as gone:
+        pass
+    with pytest.raises(RuntimeError) as error:
+        fetch(tmp_path, absent, wrong, silent, gone)
+    lines = str(error.value).splitlines()
+    assert lines[0] == "For 'download_mnist', no mirror gave 'file':"
+    assert len(lines) == 5
+    for line, server in zip(lines[1:], (absent, wrong, silent, gone), strict=True):
+        assert line.startswith(f"  {server.address}/file.gz: ")
+
+
+def test_the_progress_bar_ends_full(
+    tmp_path: Path, serve: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "file"
+    download_file(path, content_of(UNPACKED), [serve(PACKED).address], progress=True, timeout=10)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.search(r"file\.gz: 100%", err)
+
+
+# ---- download_mnist
+
+
+def test_four_files_in_a_new_folder(
+    tmp_path: Path, serve: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {name: name.encode() * 100 for name in download.MNIST_FILES}
+    contents = {name: content_of(data) for name, data in files.items()}
+    monkeypatch.setattr(download, "MNIST_FILES", contents)
+    server = serve(None)
+    server.files = {f"/mnist/{name}.gz": gzip.compress(data) for name, data in files.items()}
+    mirrors = [f"{server.address}/mnist/"]
+    folder = tmp_path / "a" / "b"
+    assert download_mnist(folder, mirrors=mirrors, progress=False) == folder
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == files
+    asked = len(server.requests)
+    download_mnist(str(folder), mirrors=mirrors, progress=False)
+    assert len(server.requests) == asked == 4
+
+
+@pytest.mark.mnist
+def test_the_real_files(tmp_path: Path, serve: Start, mnist: Path) -> None:
+    server = serve(None)
+    for name in download.MNIST_FILES:
+        packed, plain = mnist / f"{name}.gz", mnist / name
+        server.files[f"/{name}.gz"] = (packed if packed.exists() else plain).read_bytes()
+    download_mnist(tmp_path, mirrors=[server.address], progress=False)
+    assert set(names(tmp_path)) == set(download.MNIST_FILES)
+
+
+def test_without_pooch_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(ImportError, match=re.escape('pip install "minispore[download]"')):
+        download_mnist(tmp_path, progress=False)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("mirrors", [[], (), "https://example.com"])
+def test_mirrors_must_be_a_list(tmp_path: Path, mirrors: list[str]) -> None:
+    with pytest.raises(ValueError, match="'mirrors' must be a list"):
+        download_mnist(tmp_path, mirrors=mirrors)
+
+
+def test_bad_arguments(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="'directory'"):
+        download_mnist(3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'timeout'"):
+        download_mnist(tmp_path, timeout=-1)
