@@ -3,7 +3,7 @@
 from minispore._functional.apply import apply2, apply3
 from minispore._functional.operands import pair
 from minispore._functional.shape import expand_dims, reshape, squeeze, swapaxes
-from minispore._functional.variable import T
+from minispore._functional.variable import T, Variable
 from minispore._rules import linalg as rules
 
 
@@ -43,8 +43,13 @@ def dense(input: T, weight: T, bias: T | None = None) -> T:
         Of shape (…, out_channels).
 
     Raises:
+        TypeError: `input` is no tensor.
         ValueError: The shapes do not fit.
     """
+    if not isinstance(input, Variable):
+        raise TypeError(
+            f"For 'dense', the argument 'input' must be a Tensor, but got {type(input).__name__}."
+        )
     if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:
         raise ValueError(
             f"For 'dense', the last length of 'input' must be the in_channels of 'weight', but the "
