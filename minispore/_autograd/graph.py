@@ -96,34 +96,33 @@ def walk(
     Returns:
         The gradient for the number of each wanted node that was reached.
     """
-    gradients: dict[int, V] = {}
-    nodes: dict[int, Node] = {}
+    pending: dict[int, tuple[Node, V]] = {}
     for node, gradient in seeds:
         number = node.number
-        gradients[number] = add(gradients[number], gradient) if number in nodes else gradient
-        nodes[number] = node
+        if number in pending:
+            gradient = add(pending[number][1], gradient)  # noqa: PLW2901
+        pending[number] = node, gradient
     # Negative numbers, since heapq gives the smallest first.
-    heap = [-number for number in nodes]
+    heap = [-number for number in pending]
     heapify(heap)
     found: dict[int, V] = {}
     while heap:
         number = -heappop(heap)
-        gradient = gradients.pop(number)
-        node = nodes.pop(number)
+        node, gradient = pending.pop(number)
         if number in wanted:
             found[number] = gradient
             continue
-        for parent, pullback in zip(node.parents, pullbacks_of(node), strict=True):
+        # Of equal length by construction; to have zip check it costs a tenth of the walk.
+        for parent, pullback in zip(node.parents, pullbacks_of(node)):  # noqa: B905
             if parent is None or pullback is None:
                 continue
             number = parent.number
             if number < since and number not in wanted:
                 continue
             share = pullback(gradient)
-            if number in gradients:
-                gradients[number] = add(gradients[number], share)
+            if number in pending:
+                share = add(pending[number][1], share)
             else:
-                gradients[number] = share
-                nodes[number] = parent
                 heappush(heap, -number)
+            pending[number] = parent, share
     return found
