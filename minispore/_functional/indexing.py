@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from minispore import _dtype
 from minispore._array import device_namespace, from_host
 from minispore._checks import as_items
-from minispore._functional.apply import apply1, apply2
+from minispore._functional.apply import apply1, apply3
 from minispore._functional.axes import check_axis
 from minispore._functional.operands import Number, Values, cast_to, dtype_of, pair
 from minispore._functional.variable import T, Variable, wrap
 from minispore._rules import indexing as rules
+from minispore._rules.arithmetic import where
 from minispore._rules.shape import reshape
 
 _PLAIN = (int, slice, EllipsisType, np.integer)
@@ -31,12 +32,19 @@ def getitem(input: T, index: object) -> T:
 
 def setitem(input: T, index: object, value: T | Values) -> T:
     """`input` with `value` at `index`, as a new tensor; differentiable by both."""
-    key = as_index(index)
     values = _like(input, value)
-    try:
-        return apply2(rules.setitem, input, values, key)
-    except (IndexError, ValueError) as error:
-        raise type(error)(f"For item assignment at [{index!r}]: {error}.") from None
+    xp = device_namespace(input._data)
+    # For each element of the result its place among the values, or -1 where it stays what it was.
+    # The places are put there by the array library's own assignment, so whatever that takes for an
+    # index is right here too, also one that names an element twice.
+    count = prod(values.shape)
+    places = xp.reshape(xp.arange(0, count, 1, _dtype.int64.numpy_dtype), values.shape)
+    source = wrap(xp.full(input.shape, -1, _dtype.int64.numpy_dtype), input)
+    assign_at(source, index, wrap(places, input))
+    if values.ndim:
+        flat = apply1(reshape, values, (count,))
+        values = getitem(flat, source) if count else input
+    return apply3(where, wrap(source._data < 0, input), input, values)
 
 
 def assign_at(input: Variable, index: object, value: Variable | Values) -> None:

@@ -4,7 +4,7 @@ The two are each other's pullback, so they close differentiation between them.
 """
 
 from minispore._array import A, Shape, namespace
-from minispore._rules._types import Binary, Unary
+from minispore._rules._types import Unary
 
 Index = tuple[object, ...]
 
@@ -19,18 +19,3 @@ def getitem(x: A, index: Index) -> Unary[A]:
 def scatter(values: A, index: Index, shape: Shape) -> Unary[A]:
     """Zeros of `shape` with `values` added at `index`."""
     return namespace(values).scatter(values, index=index, shape=shape), (lambda g: g[index],)
-
-
-def setitem(x: A, values: A, index: Index) -> Binary[A]:
-    """x with `values` in place of x[index]."""
-    xp = namespace(x)
-    own = x.shape
-    old = x[index]
-
-    def erased(g: A) -> A:
-        return g - xp.scatter(g[index], index=index, shape=own)
-
-    return x + xp.scatter(values - old, index=index, shape=own), (
-        erased,
-        lambda g: g[index],
-    )
