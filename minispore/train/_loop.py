@@ -27,6 +27,7 @@ def train(
     callbacks.emit(Callback.on_train_begin, context)
     for epoch, batches in enumerate(data, start=params.initial_epoch + 1):
         params.cur_epoch_num = epoch
+        params.train_network.set_train()
         callbacks.emit(Callback.on_train_epoch_begin, context)
         _train_steps(batches, context, callbacks)
         if validate is not None and not context.get_stop_requested():
@@ -45,7 +46,6 @@ def _train_steps(
 ) -> None:
     params = context.original_args()
     network = params.train_network
-    network.set_train()
     for batch in batches:
         params.cur_step_num += 1
         params.train_dataset_element = batch

@@ -223,6 +223,29 @@ def test_an_evaluation_by_a_callback_leaves_the_training_in_its_mode() -> None:
     assert evaluates.modes == [True] * 4
 
 
+def test_a_part_that_a_callback_freezes_stays_frozen() -> None:
+    class Two(ConstantLoss):
+        def __init__(self) -> None:
+            super().__init__()
+            self.frozen = nn.Dense(4, 3)
+
+    network = Two()
+
+    class Freezes(Callback):
+        def __init__(self) -> None:
+            self.modes: list[tuple[bool, bool]] = []
+
+        def on_train_epoch_begin(self, run_context: RunContext) -> None:
+            network.frozen.set_train(mode=False)
+
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            self.modes.append((network.training, network.frozen.training))
+
+    freezes = Freezes()
+    Model(network).train(2, Batches(2), freezes)
+    assert freezes.modes == [(True, False)] * 4
+
+
 def test_training_learns_what_a_hand_written_loop_learns() -> None:
     model = make()
     net = model.predict_network
