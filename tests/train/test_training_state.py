@@ -51,8 +51,8 @@ def test_the_same_steps_give_the_same_state(tmp_path: Path, name: str) -> None:
         ours = found[key]
         assert isinstance(value, Parameter)
         assert isinstance(ours, Parameter)
-        numbers = (parameter.asnumpy().astype(np.float64) for parameter in (ours, value))
-        np.testing.assert_allclose(*numbers, rtol=1e-5, atol=1e-6)
+        left, right = ours.asnumpy().astype(np.float64), value.asnumpy().astype(np.float64)
+        np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-6)
 
 
 def test_going_on_is_bit_for_bit_not_stopping(tmp_path: Path) -> None:
