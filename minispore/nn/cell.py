@@ -65,12 +65,14 @@ class Cell(Watchable):
         flags: MindSpore's compiler flags, which have no counterpart here: only None.
 
     Raises:
+        TypeError: `auto_prefix` is no bool.
         ValueError: `flags` is not None.
     """
 
     construct: Callable[..., object] = _undefined
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, object] | None = None) -> None:
+        check_type(auto_prefix, bool, "auto_prefix", "Cell")
         if flags:
             raise ValueError(f"For 'Cell', 'flags' are not supported, but got {flags!r}.")
         self.training = False

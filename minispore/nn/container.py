@@ -164,6 +164,7 @@ class SequentialCell(_Container[Cell]):
 
     Raises:
         TypeError: An argument is none of these.
+        KeyError: A name is empty, contains a dot, or is that of an attribute.
     """
 
     def __init__(self, *args: Cell | list[Cell] | OrderedDict[str, Cell]) -> None:
@@ -171,8 +172,8 @@ class SequentialCell(_Container[Cell]):
         first = args[0] if args else None
         if len(args) == 1 and isinstance(first, OrderedDict):
             for name, cell in first.items():
-                self._insertable(name, "args[0]", "SequentialCell", dot=False)
-                self._put(name, self._checked_cell(cell))
+                self.insert_child_to_cell(name, self._checked_cell(cell))
+                self._put(name, cell)
         elif len(args) == 1 and isinstance(first, list):
             self.extend(first)
         elif len(args) == 1 and not isinstance(first, Cell):

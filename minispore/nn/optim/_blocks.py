@@ -1,8 +1,7 @@
-"""Updating a parameter block by block, in scratch memory that stays in the cache.
+"""Updating a parameter block by block.
 
-An update needs a place for its intermediate results. Taken a few rows at a time they need little:
-one small scratch serves all parameters, nothing of a parameter's size is ever allocated, and what
-one ufunc writes the next one still finds in the processor's cache.
+An update needs a place for its intermediate results. Taken some rows at a time they need little:
+one scratch serves all parameters, however large, and nothing is allocated from step to step.
 """
 
 from collections.abc import Iterator
@@ -11,9 +10,9 @@ from typing import NamedTuple
 
 from minispore._array import Array, DeviceNamespace, Shape, device_namespace
 
-# Elements of a block: two scratches of float32 and what they are combined with fit a second-level
-# cache, while a call costs little beside the work that it does.
-BLOCK = 32768
+# Elements of a block: 1 MiB of float32. Smaller ones were measured to be slower: what more calls
+# cost is more than what staying in a nearer cache gains.
+BLOCK = 1 << 18
 
 
 class Block(NamedTuple):

@@ -73,8 +73,9 @@ class Adam(Optimizer):
             check_type(flag, bool, name, "Adam")
         if use_offload:
             raise ValueError("For 'Adam', 'use_offload' is not supported and must be False.")
-        self.beta1 = beta1
-        self.beta2 = beta2
+        # In float32, as their powers are: the correction is then exactly that of the means.
+        self.beta1 = number(Tensor(beta1, float32))
+        self.beta2 = number(Tensor(beta2, float32))
         self.eps = eps
         self.use_nesterov = use_nesterov
         self.use_amsgrad = use_amsgrad

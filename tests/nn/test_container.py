@@ -1,0 +1,179 @@
+"""SequentialCell and CellList: lists of cells whose names follow their positions."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore import Tensor, nn, ops
+
+
+def dense(size: int = 1) -> nn.Dense:
+    return nn.Dense(size, size)
+
+
+def names(cell: nn.Cell) -> list[str]:
+    found = [(path, parameter.name) for path, parameter in cell.parameters_and_names()]
+    assert all(path == name for path, name in found)
+    return [name.removesuffix(".weight") for _, name in found if name.endswith("weight")]
+
+
+def identities(cells: object) -> list[int]:
+    return [id(cell) for cell in cells]  # type: ignore[attr-defined]
+
+
+operation = st.one_of(
+    st.tuples(st.just("append"), st.just(0)),
+    st.tuples(st.just("insert"), st.integers(-6, 6)),
+    st.tuples(st.just("set"), st.integers(-6, 6)),
+    st.tuples(st.just("delete"), st.integers(-6, 6)),
+    st.tuples(st.just("cut"), st.integers(0, 4)),
+    st.tuples(st.just("extend"), st.integers(0, 2)),
+)
+
+
+def apply(cells: list[nn.Cell] | nn.SequentialCell, kind: str, at: int, new: nn.Cell) -> bool:
+    """Do the operation; False if the index is refused."""
+    try:
+        match kind:
+            case "append":
+                cells.append(new)
+            case "insert":
+                if not -len(cells) <= at <= len(cells):
+                    raise IndexError
+                cells.insert(at, new)
+            case "set":
+                cells[at] = new
+            case "delete":
+                del cells[at]
+            case "cut":
+                del cells[at : at + 2]
+            case _:
+                cells.extend([new] if at else [])
+    except IndexError:
+        return False
+    return True
+
+
+@given(st.integers(0, 4), st.lists(operation, max_size=8), st.booleans())
+def test_a_container_behaves_as_a_list(
+    start: int, operations: list[tuple[str, int]], in_network: bool
+) -> None:
+    model: list[nn.Cell] = [dense() for _ in range(start)]
+    cells = nn.SequentialCell(list(model))
+    prefix = ""
+    if in_network:
+        net = nn.Cell()
+        net.body = cells
+        outer = nn.Cell()
+        outer.net = net
+        prefix = "net.body."
+    for kind, at in operations:
+        new = dense()
+        assert apply(cells, kind, at, new) == apply(model, kind, at, new)
+        assert identities(cells) == identities(model)
+        assert len(cells) == len(model)
+        assert bool(cells) == bool(model)
+        assert list(cells.name_cells()) == [str(i) for i in range(len(model))]
+        # Parameters are called by their positions, wherever the container has got to.
+        assert [p.name for p in cells.get_parameters()] == [
+            f"{prefix}{i}.{kind}" for i in range(len(model)) for kind in ("weight", "bias")
+        ]
+        assert [id(cells[i]) for i in range(-len(model), len(model))] == identities(model * 2)
+        assert identities(cells[1:3]) == identities(model[1:3])
+
+
+def test_running_in_order() -> None:
+    net = nn.SequentialCell(nn.Dense(2, 3, "ones"), nn.ReLU(), nn.Dense(3, 1, "ones"))
+    x = Tensor([[1.0, -5.0]])
+    expected = net[2](net[1](net[0](x)))
+    assert net(x).tolist() == expected.tolist()
+    assert nn.SequentialCell()(x) is x
+    same = dense(2)
+    assert nn.SequentialCell(same, same)(x).tolist() == same(same(x)).tolist()
+
+
+def test_from_an_ordered_dict() -> None:
+    net = nn.SequentialCell(OrderedDict([("a", dense()), ("b", nn.ReLU()), ("c", dense())]))
+    assert names(net) == ["a", "c"]
+    part = net[0:2]
+    assert list(part.name_cells()) == ["a", "b"]
+    net.append(dense())
+    assert list(net.name_cells()) == ["a", "b", "c", "3"]
+    assert names(net) == ["a", "c", "3"]
+    del net[1]
+    assert list(net.name_cells()) == ["a", "c", "3"]
+    net.append(dense())
+    assert list(net.name_cells()) == ["a", "c", "3", "4"]
+
+
+def test_a_slice_renames_nothing() -> None:
+    net = nn.SequentialCell(dense(), nn.ReLU(), dense())
+    part = net[1:]
+    assert isinstance(part, nn.SequentialCell)
+    assert repr(part) == (
+        "SequentialCell(\n  (1): ReLU()\n"
+        "  (2): Dense(input_channels=1, output_channels=1, has_bias=True)\n)"
+    )
+    assert part[1] is net[2]
+    assert [p.name for p in net.get_parameters()] == ["0.weight", "0.bias", "2.weight", "2.bias"]
+
+
+def test_cell_lists() -> None:
+    layers = nn.CellList([dense()])
+    layers.append(dense())
+    layers += [dense()]
+    assert layers.extend((dense(),)) is layers
+    layers.insert(1, dense())
+    assert names(layers) == ["0", "1", "2", "3", "4"]
+    assert nn.CellList(layers)[1] is layers[1]
+    net = nn.Cell()
+    net.layers = nn.CellList[nn.Dense]()
+    net.layers.append(dense())
+    # Not just "0", which a second list would have too.
+    assert names(net) == ["layers.0"]
+    assert [p.name for p in nn.CellList([dense()], auto_prefix=False).get_parameters()] == [
+        "weight",
+        "bias",
+    ]
+    with pytest.raises(NotImplementedError, match="CellList"):
+        layers(ops.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: nn.SequentialCell({"a": dense()}), TypeError, "single argument"),
+        (lambda: nn.SequentialCell((dense(),)), TypeError, "single argument"),
+        (lambda: nn.SequentialCell(None), TypeError, "single argument"),
+        (lambda: nn.SequentialCell(lambda x: x), TypeError, "single argument"),
+        (lambda: nn.SequentialCell(1, 2), TypeError, "each cell"),
+        (lambda: nn.SequentialCell([1]), TypeError, "each cell"),
+        (lambda: nn.SequentialCell(OrderedDict(a=1)), TypeError, "each cell"),
+        (lambda: nn.SequentialCell(OrderedDict({"a.b": dense()})), KeyError, r"a\.b"),
+        (lambda: nn.SequentialCell(OrderedDict({"construct": dense()})), KeyError, "construct"),
+        (lambda: nn.SequentialCell(dense())[1], IndexError, r"\[-1, 1\), but got 1"),
+        (lambda: nn.SequentialCell(dense())[-2], IndexError, "-2"),
+        (lambda: nn.SequentialCell(dense())["a"], TypeError, "index"),
+        (lambda: nn.SequentialCell(dense()).append(3), TypeError, "each cell"),
+        (lambda: nn.SequentialCell(dense()).insert(5, dense()), IndexError, r"\[-1, 1\]"),
+        (lambda: nn.SequentialCell(dense()).__setitem__(0, 3), TypeError, "each cell"),
+        (lambda: nn.SequentialCell(dense()).__delitem__("a"), TypeError, "index"),
+        (lambda: nn.CellList([dense()]).extend(3), TypeError, "must be a list"),
+        (lambda: nn.CellList([dense()]).extend([dense(), 3]), TypeError, "each cell"),
+        (lambda: nn.CellList(3), TypeError, "must be a list"),
+        (lambda: nn.CellList(dense(), dense()), TypeError, "auto_prefix"),
+    ],
+)
+def test_errors(make: Callable[[], object], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        make()
+
+
+def test_a_refused_extension_adds_nothing() -> None:
+    net = nn.SequentialCell(dense())
+    with pytest.raises(TypeError, match="each cell"):
+        net.extend([dense(), 3])  # type: ignore[list-item]
+    assert len(net) == 1

@@ -1,0 +1,143 @@
+"""WithLossCell, WithEvalCell, TrainOneStepCell."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import minispore as ms
+from minispore import Tensor, nn, ops
+
+X = ops.ones((4, 2))
+Y = ops.ones((4, 1))
+
+
+def net() -> nn.Dense:
+    return nn.Dense(2, 1, "ones", "zeros")
+
+
+def step(sens: float | Tensor | None = None, return_grad: bool = False) -> nn.TrainOneStepCell:
+    network = net()
+    return nn.TrainOneStepCell(
+        nn.WithLossCell(network, nn.MSELoss()),
+        nn.SGD(network.trainable_params(), 0.1),
+        sens,
+        return_grad,
+    )
+
+
+# Values as MindSpore 2.10 gives them.
+@pytest.mark.parametrize(
+    ("sens", "weight"), [(None, 0.8), (1.0, 0.8), (2.0, 0.6), (2, 0.6), (Tensor(2.0), 0.6)]
+)
+def test_one_step(sens: float | Tensor | None, weight: float) -> None:
+    train = step(sens)
+    loss = train(X, Y)
+    assert isinstance(loss, Tensor)
+    assert loss.item() == 1
+    assert train.weights[0].asnumpy() == pytest.approx(np.full((1, 2), weight))
+
+
+def test_returned_gradients() -> None:
+    loss, gradients = step(return_grad=True)(X, Y)  # type: ignore[misc]
+    assert loss.item() == 1
+    assert list(gradients) == ["weight", "bias"]
+    assert gradients["weight"].tolist() == [[2, 2]]
+
+
+def test_names_and_printing() -> None:
+    train = step()
+    assert [p.name for p in train.get_parameters()] == [
+        "weight", "bias", "global_step", "learning_rate", "momentum",
+        "accum.weight", "accum.bias", "stat.weight", "stat.bias",
+    ]  # fmt: skip
+    assert repr(train) == (
+        "TrainOneStepCell(\n"
+        "  (network): WithLossCell(\n"
+        "    (_backbone): Dense(input_channels=2, output_channels=1, has_bias=True)\n"
+        "    (_loss_fn): MSELoss()\n"
+        "  )\n"
+        "  (optimizer): SGD()\n"
+        ")"
+    )
+
+
+def test_loss_and_evaluation() -> None:
+    network = net()
+    with_loss = nn.WithLossCell(network, nn.MSELoss())
+    assert with_loss(X, Y).item() == 1
+    assert with_loss.backbone_network is network
+    assert nn.WithLossCell(network, lambda x, y: (x - y).sum())(X, Y).item() == 4
+    loss, outputs, label = nn.WithEvalCell(network, nn.MSELoss())(X, Y)
+    assert (loss.item(), outputs.tolist(), label is Y) == (1, [[2.0]] * 4, True)
+    half = nn.Dense(2, 1, dtype=ms.float16)
+    _, outputs, _ = nn.WithEvalCell(half, nn.MSELoss(), add_cast_fp32=True)(X.astype(ms.float16), Y)
+    assert outputs.dtype is ms.float32
+
+
+def test_several_outputs_are_summed_as_in_mindspore() -> None:
+    class Both(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.d = net()
+
+        def construct(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+            o = self.d(x)
+            return ops.square(o - y).mean(), o
+
+    network = Both()
+    loss, outputs = nn.TrainOneStepCell(network, nn.SGD(network.trainable_params(), 0.1))(X, Y)  # type: ignore[misc]
+    assert loss.item() == 1
+    assert outputs.shape == (4, 1)
+    assert network.d.weight.asnumpy() == pytest.approx(np.full((1, 2), 0.4))
+
+
+def test_a_loss_that_is_no_number_is_refused_before_anything_changes() -> None:
+    network = net()
+    train = nn.TrainOneStepCell(
+        nn.WithLossCell(network, nn.MSELoss("none")), nn.SGD(network.trainable_params(), 0.1)
+    )
+    with pytest.raises(ValueError, match=r"single number.*\(4, 1\)"):
+        train(X, Y)
+    assert network.weight.tolist() == [[1, 1]]
+
+
+def test_training_learns() -> None:
+    ms.set_seed(1)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((256, 2)).astype(np.float32)
+    y = (x[:, 0] * x[:, 1] > 0).astype(np.int32)
+    losses: dict[str, float] = {}
+    for make in (
+        lambda p: nn.SGD(p, 0.5, 0.9),
+        lambda p: nn.Momentum(p, 0.1, 0.9),
+        lambda p: nn.Adam(p, 0.03),
+    ):
+        network = nn.SequentialCell(nn.Dense(2, 16, activation="relu"), nn.Dense(16, 2))
+        optimizer = make(network.trainable_params())
+        train = nn.TrainOneStepCell(nn.WithLossCell(network, nn.CrossEntropyLoss()), optimizer)
+        for _ in range(150):
+            loss = train(Tensor(x), Tensor(y))
+        losses[optimizer.cls_name] = float(loss)  # type: ignore[arg-type]
+    assert max(losses.values()) < 0.25, losses
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: nn.WithLossCell(3, nn.MSELoss()), TypeError, "backbone"),
+        (lambda: nn.WithLossCell(net(), 3), TypeError, "loss_fn"),
+        (lambda: nn.WithEvalCell(3, nn.MSELoss()), TypeError, "network"),
+        (lambda: nn.WithEvalCell(net(), 3), TypeError, "loss_fn"),
+        (lambda: nn.WithEvalCell(net(), nn.MSELoss(), 3), TypeError, "add_cast_fp32"),
+        (lambda: nn.TrainOneStepCell(3, nn.SGD(net().trainable_params())), TypeError, "network"),
+        (lambda: nn.TrainOneStepCell(net(), 3), TypeError, "optimizer"),
+        (lambda: step("a"), TypeError, "sens"),
+        (lambda: step(return_grad=3), TypeError, "return_grad"),
+        (lambda: nn.WithLossCell(net(), nn.MSELoss())(X), TypeError, "label"),
+        (lambda: nn.WithLossCell(net(), nn.MSELoss())(X, Y, Y), TypeError, "construct"),
+    ],
+)
+def test_errors(make: Callable[[], object], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        make()
