@@ -1,1 +1,46 @@
-"""Data pipelines: sources, operations on them, and iterators that hand out batches."""
+"""Data pipelines: sources, operations on them, and iterators that hand out batches.
+
+A pipeline is a tree of immutable nodes (`_node.py`). Rows flow through it in blocks (`_block.py`),
+cut to the batch where there is one, so that transforms work on whole batches that stay in cache.
+"""
+
+from minispore.dataset import config, samplers, transforms, vision
+from minispore.dataset._batch import BatchInfo
+from minispore.dataset._dataset import Dataset
+from minispore.dataset._dataset import zip_datasets as zip
+from minispore.dataset._generator import GeneratorDataset
+from minispore.dataset._mappable import MappableDataset, MnistDataset, NumpySlicesDataset
+from minispore.dataset.samplers import (
+    BuiltinSampler,
+    DistributedSampler,
+    IterSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    SubsetSampler,
+    WeightedRandomSampler,
+)
+
+__all__ = [
+    "BatchInfo",
+    "BuiltinSampler",
+    "Dataset",
+    "DistributedSampler",
+    "GeneratorDataset",
+    "IterSampler",
+    "MappableDataset",
+    "MnistDataset",
+    "NumpySlicesDataset",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "SubsetSampler",
+    "WeightedRandomSampler",
+    "config",
+    "samplers",
+    "transforms",
+    "vision",
+    "zip",
+]

@@ -1,0 +1,84 @@
+"""Mapping columns through transforms and Python functions."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from minispore.dataset._block import Block, Row, as_element, as_tuple, cut, length, rows_of, stacked
+from minispore.dataset._node import Node, Operation, replaced_columns, require_distinct
+from minispore.dataset._random import Epoch
+from minispore.dataset._sources import user_code_failed
+from minispore.dataset._transform import Transform
+
+Function = Callable[..., object]
+
+
+@dataclass(frozen=True)
+class Map(Operation):
+    """The columns `inputs` of every row turned into `outputs`, one function after the other.
+
+    The package's transforms work on a block at once, Python functions on one row at a time.
+    """
+
+    child: Node
+    functions: tuple[Function, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse columns of the same name."""
+        require_distinct(self.columns, "map")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The child's columns with `outputs` in the place of `inputs`."""
+        return replaced_columns(self.child.columns, self.inputs, self.outputs)
+
+    def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
+        """Yield the mapped blocks; rows before `start` are not mapped."""
+        before, after = self.child.columns, self.columns
+        for block in self.child.blocks(epoch.below(), most, start):
+            values = dict(zip(before, block, strict=True))
+            chosen = tuple([values.pop(name) for name in self.inputs])
+            done = 0
+            for made in _mapped(self.functions, chosen):
+                self._check(made)
+                rows = length(made)
+                new = dict(zip(self.outputs, made, strict=True))
+                kept = zip(values, cut(tuple(values.values()), done, done + rows), strict=True)
+                new.update(kept)
+                yield tuple([new[name] for name in after])
+                done += rows
+
+    def _check(self, made: Block) -> None:
+        if len(made) != len(self.outputs):
+            raise RuntimeError(
+                f"For 'map', the operations must return {len(self.outputs)} columns, as many as "
+                f"'output_columns', but returned {len(made)}."
+            )
+
+
+def _mapped(functions: Sequence[Function], block: Block) -> Iterator[Block]:
+    """Yield what the functions make of a block: one block, or several if shapes come to differ."""
+    if not functions:
+        yield block
+        return
+    function, *rest = functions
+    if isinstance(function, Transform):
+        if len(block) != 1:
+            raise RuntimeError(
+                f"For 'map', the operation '{type(function).__name__}' takes one column, but got "
+                f"{len(block)}."
+            )
+        yield from _mapped(rest, (function.batched(block[0]),))
+        return
+    for made in stacked((_called(function, row) for row in rows_of(block)), length(block)):
+        yield from _mapped(rest, made)
+
+
+def _called(function: Function, row: Row) -> Row:
+    try:
+        result = function(*row)
+    except Exception as error:
+        raise user_code_failed(function, error) from error
+    what = f"For 'map', what the function '{getattr(function, '__qualname__', function)}' returns"
+    return tuple([as_element(value, what) for value in as_tuple(result)])

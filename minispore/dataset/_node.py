@@ -1,0 +1,94 @@
+"""A node of a pipeline: immutable, and able to give its rows of any epoch from any position."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+
+from minispore.dataset._block import Block, length
+from minispore.dataset._random import Epoch, first_epoch
+
+
+class Node(ABC):
+    """A source of rows, or an operation on other nodes."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+
+    @abstractmethod
+    def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
+        """Yield the rows of one epoch from row `start` on, in blocks of at most `most` rows.
+
+        Rows before `start` are skipped as near to the source as can be: where possible, they are
+        neither read nor transformed.
+        """
+
+    def size(self) -> int:
+        """Return the number of rows in an epoch; goes through one where nothing else tells."""
+        return sum(length(block) for block in self.blocks(first_epoch(), 64))
+
+    @property
+    def batch_size(self) -> int:
+        """The number of samples in a row; 1 before any batch."""
+        return 1
+
+    @property
+    def repeat_count(self) -> int:
+        """What the outermost repeat was given; 1 without any."""
+        return 1
+
+
+class Operation(Node):
+    """A node on top of one other, and by default with its columns, size, batches and repeats."""
+
+    child: Node
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The child's columns."""
+        return self.child.columns
+
+    def size(self) -> int:
+        """Return the child's size."""
+        return self.child.size()
+
+    @property
+    def batch_size(self) -> int:
+        """The child's batch size."""
+        return self.child.batch_size
+
+    @property
+    def repeat_count(self) -> int:
+        """The child's repeat count."""
+        return self.child.repeat_count
+
+
+def require_columns(wanted: Iterable[str], columns: tuple[str, ...], owner: str) -> None:
+    """RuntimeError unless every wanted column is there."""
+    for name in wanted:
+        if name not in columns:
+            listed = ", ".join(repr(column) for column in columns)
+            raise RuntimeError(
+                f"For '{owner}', there is no column {name!r} in the dataset; it has {listed}."
+            )
+
+
+def require_distinct(columns: tuple[str, ...], owner: str) -> tuple[str, ...]:
+    """Return the columns; RuntimeError if a name comes twice."""
+    for name in columns:
+        if columns.count(name) > 1:
+            raise RuntimeError(f"For '{owner}', the column {name!r} would be there twice.")
+    return columns
+
+
+def replaced_columns(
+    columns: tuple[str, ...], inputs: tuple[str, ...], outputs: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the columns after an operation has turned `inputs` into `outputs`.
+
+    As many outputs as inputs take the inputs' places; otherwise outputs go first.
+    """
+    if len(inputs) == len(outputs):
+        renamed = dict(zip(inputs, outputs, strict=True))
+        return tuple(renamed.get(name, name) for name in columns)
+    return (*outputs, *(name for name in columns if name not in inputs))

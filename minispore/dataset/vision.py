@@ -1,0 +1,177 @@
+"""Transforms of images (height, width, channels), in MindSpore's float32 arithmetic."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from minispore._checks import check_number, check_type
+from minispore.common.dtype import as_dtype
+from minispore.dataset._block import Array
+from minispore.dataset._transform import Transform
+
+__all__ = ["HWC2CHW", "Normalize", "Rescale", "ToTensor"]
+
+Floats = npt.NDArray[np.float32]
+
+
+class Rescale(Transform):
+    """Multiply by `rescale` and add `shift`; the result is of float32.
+
+    Source: https://www.mindspore.cn/docs/en/master/api_python/dataset_vision/mindspore.dataset.vision.Rescale.html
+
+    Args:
+        rescale: The factor.
+        shift: The summand.
+
+    Raises:
+        TypeError: If an argument is no number.
+
+    Examples:
+        >>> Rescale(0.5, -1.0)(np.array([[0, 1, 4]], np.uint8))
+        array([[-1. , -0.5,  1. ]], dtype=float32)
+    """
+
+    def __init__(self, rescale: float, shift: float) -> None:
+        self.rescale = np.float32(check_number(rescale, "rescale", "Rescale"))
+        self.shift = np.float32(check_number(shift, "shift", "Rescale"))
+
+    def batched(self, block: Array) -> Array:
+        """Rescale all rows."""
+        if self.shift == 0:
+            result = block.astype(np.float32, copy=False)
+            result *= self.rescale
+            return result
+        # MindSpore rounds once, after both steps; in float64 the product of floats is exact.
+        exact = block.astype(np.float64)
+        exact *= np.float64(self.rescale)
+        exact += np.float64(self.shift)
+        return exact.astype(np.float32)
+
+
+class Normalize(Transform):
+    """Subtract the mean of each channel and divide by its standard deviation, in float32.
+
+    Source: https://www.mindspore.cn/docs/en/master/api_python/dataset_vision/mindspore.dataset.vision.Normalize.html
+
+    Args:
+        mean: For each channel, or one for all, in [0, 255].
+        std: Likewise, in (0, 255].
+        is_hwc: Whether images are (height, width, channels) rather than (channels, height, width).
+
+    Raises:
+        TypeError: If an argument has the wrong type.
+        ValueError: If numbers are out of range, or `mean` and `std` differ in length.
+        RuntimeError: On use, if the image has another number of channels.
+
+    Examples:
+        >>> Normalize(mean=(100.0,), std=(50.0,))(np.array([[[50], [200]]], np.uint8))
+        array([[[-1.],
+                [ 2.]]], dtype=float32)
+    """
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float], is_hwc: bool = True) -> None:
+        check_type(is_hwc, bool, "is_hwc", "Normalize")
+        self.mean = _per_channel(mean, "mean")
+        self.std = _per_channel(std, "std")
+        if len(self.mean) != len(self.std):
+            raise ValueError(
+                "For 'Normalize', the arguments 'mean' and 'std' must have the same length, but "
+                f"got {len(self.mean)} and {len(self.std)}."
+            )
+        if (self.std == 0).any():
+            raise ValueError(f"For 'Normalize', the argument 'std' must be above 0, but got {std}.")
+        self.is_hwc = is_hwc
+
+    def batched(self, block: Array) -> Array:
+        """Normalize all rows."""
+        if block.ndim < 3:
+            raise RuntimeError(
+                "For 'Normalize', an image must have at least 2 dimensions, but got shape "
+                f"{block.shape[1:]}."
+            )
+        mean, std = self._fitted(self.mean, block), self._fitted(self.std, block)
+        result = block.astype(np.float32, copy=False)
+        result -= mean
+        result /= std
+        return result
+
+    def _fitted(self, values: Floats, block: Array) -> Floats:
+        if len(values) == 1:
+            return values
+        # An image without an axis of channels has one.
+        axis = -1 if self.is_hwc else -3
+        channels = block.shape[axis] if block.ndim > 3 else 1
+        if channels != len(values):
+            raise RuntimeError(
+                f"For 'Normalize', there are {len(values)} values of 'mean' and 'std', but the "
+                f"image of shape {block.shape[1:]} has {channels} channels."
+            )
+        return values if self.is_hwc else values[:, np.newaxis, np.newaxis]
+
+
+class HWC2CHW(Transform):
+    """Move the channels to the front: (height, width, channels) to (channels, height, width).
+
+    An image (height, width) stays as it is.
+    Source: https://www.mindspore.cn/docs/en/master/api_python/dataset_vision/mindspore.dataset.vision.HWC2CHW.html
+
+    Raises:
+        RuntimeError: On use, if the image has other than 2 or 3 dimensions.
+
+    Examples:
+        >>> HWC2CHW()(np.zeros((28, 32, 3))).shape
+        (3, 28, 32)
+    """
+
+    def batched(self, block: Array) -> Array:
+        """Move the channels of all rows."""
+        if block.ndim not in (3, 4):
+            raise RuntimeError(
+                "For 'HWC2CHW', an image must have the shape (height, width, channels) or "
+                f"(height, width), but got {block.shape[1:]}."
+            )
+        if block.ndim == 3:
+            return block
+        return np.ascontiguousarray(block.transpose(0, 3, 1, 2))
+
+
+class ToTensor(Transform):
+    """Divide by 255, move the channels to the front, and convert to `output_type`.
+
+    Source: https://www.mindspore.cn/docs/en/master/api_python/dataset_vision/mindspore.dataset.vision.ToTensor.html
+
+    Args:
+        output_type: A type of minispore or of numpy.
+
+    Raises:
+        TypeError: If `output_type` is no type.
+        RuntimeError: On use, if the image has other than 2 or 3 dimensions.
+
+    Examples:
+        >>> ToTensor()(np.array([[0, 255]], np.uint8))
+        array([[[0., 1.]]], dtype=float32)
+    """
+
+    def __init__(self, output_type: object = np.float32) -> None:
+        self.dtype = as_dtype(output_type, "ToTensor", "output_type").numpy_dtype
+
+    def batched(self, block: Array) -> Array:
+        """Convert all rows."""
+        if block.ndim not in (3, 4):
+            raise RuntimeError(
+                "For 'ToTensor', an image must have the shape (height, width, channels) or "
+                f"(height, width), but got {block.shape[1:]}."
+            )
+        images = block.astype(np.float32, copy=False)
+        images *= np.float32(1.0 / 255.0)
+        front = images[:, np.newaxis] if block.ndim == 3 else images.transpose(0, 3, 1, 2)
+        return np.ascontiguousarray(front, dtype=self.dtype)
+
+
+def _per_channel(values: Sequence[float], name: str) -> Floats:
+    check_type(values, (list, tuple), name, "Normalize")
+    if not values:
+        raise ValueError(f"For 'Normalize', the argument '{name}' must not be empty.")
+    checked = [check_number(value, name, "Normalize", low=0.0, high=255.0) for value in values]
+    return np.array(checked, np.float32)
