@@ -54,14 +54,15 @@ def relu(input: T) -> T:
 
 
 def clip(input: T, min: float | None = None, max: float | None = None) -> T:
-    """`input` kept within [min, max].
+    """`input` kept within [min, max]; a float bound makes float32 of integers.
 
     Raises:
         ValueError: Both bounds are None.
     """
     if min is None and max is None:
         raise ValueError("For 'clip', at least one of 'min' and 'max' must be given, got neither.")
-    return apply1(rules.clip, input, min, max)
+    floats = isinstance(min, float) or isinstance(max, float)
+    return apply1(rules.clip, as_float(input) if floats else input, min, max)
 
 
 def floor(input: T) -> T:

@@ -60,7 +60,8 @@ def softplus(x: A) -> Unary[A]:
 def relu(x: A) -> Unary[A]:
     """max(x, 0), with slope 0 at 0."""
     xp = namespace(x)
-    return xp.maximum(x, 0.0), (lambda g: xp.where(x > 0.0, g, 0.0),)
+    # An integer zero, since a float would make floats of integers.
+    return xp.maximum(x, 0), (lambda g: xp.where(x > 0, g, 0.0),)
 
 
 def clip(x: A, low: float | None, high: float | None) -> Unary[A]:
