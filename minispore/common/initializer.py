@@ -6,7 +6,7 @@ that are then rounded: the same seed gives the same weights whatever their type.
 
 import math
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -311,12 +311,12 @@ def _by_object(init: object) -> Initializer:
 def _checked_shape(shape: object) -> tuple[int, ...]:
     lengths = (shape,) if isinstance(shape, int) else shape
     check_type(lengths, (tuple, list), "shape", "initializer")
-    assert isinstance(lengths, tuple | list)
-    if not all(isinstance(n, int) and n > 0 for n in lengths):
+    checked = cast("Sequence[object]", lengths)
+    if not all(isinstance(n, int) and n > 0 for n in checked):
         raise ValueError(
             f"For 'initializer', the argument 'shape' must be of positive ints, but got {shape!r}."
         )
-    return tuple(lengths)
+    return tuple(cast("Sequence[int]", checked))
 
 
 def _gain(nonlinearity: str, negative_slope: float, owner: str) -> float:

@@ -1,14 +1,15 @@
 """A cell's call when it is watched: its hooks, or its own `bprop`, around `construct`."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from minispore._autograd import record, recording
 from minispore.common.tensor import Tensor
 from minispore.nn._joint import joint
 
-Hook = Callable[..., object]
-Kwargs = dict[str, object]
+Hook: TypeAlias = Callable[..., object]
+Args: TypeAlias = tuple[object, ...]
+Kwargs: TypeAlias = dict[str, object]
 
 
 class Entry(NamedTuple):
@@ -162,7 +163,7 @@ class Watchable:
         return _register(self._watch().backward, hook_fn)
 
 
-def call(cell: Watchable, args: tuple[object, ...], kwargs: Kwargs) -> object:
+def call(cell: Watchable, args: Args, kwargs: Kwargs) -> object:
     """`cell.construct(*args, **kwargs)` with everything that has been registered around it."""
     hooks = cell._hooks or Hooks()
     args, kwargs = _before(cell, hooks.forward_pre, args, kwargs)
@@ -181,7 +182,7 @@ def call(cell: Watchable, args: tuple[object, ...], kwargs: Kwargs) -> object:
     return _leave(cell, hooks.backward_pre, output, caught) if catching else output
 
 
-def _construct(cell: Watchable, args: tuple[object, ...], kwargs: Kwargs) -> object:
+def _construct(cell: Watchable, args: Args, kwargs: Kwargs) -> object:
     bprop = cast("Hook | None", getattr(cell, "bprop", None))
     if bprop is None or not recording.get():
         return cell.construct(*args, **kwargs)
@@ -198,8 +199,8 @@ def _construct(cell: Watchable, args: tuple[object, ...], kwargs: Kwargs) -> obj
     return made[0]
 
 
-def _answer_of_bprop(cell: Watchable, answer: object, args: tuple[object, ...]) -> list[Tensor]:
-    shares = answer if isinstance(answer, tuple | list) else (answer,)
+def _answer_of_bprop(cell: Watchable, answer: object, args: Args) -> list[Tensor]:
+    shares = _as_sequence(answer)
     inputs = len(args)
     if len(shares) != inputs:
         raise RuntimeError(
@@ -217,34 +218,32 @@ def _answer_of_bprop(cell: Watchable, answer: object, args: tuple[object, ...]) 
 
 
 def _before(
-    cell: Watchable, entries: Sequence[Entry], args: tuple[object, ...], kwargs: Kwargs
-) -> tuple[tuple[object, ...], Kwargs]:
+    cell: Watchable, entries: Sequence[Entry], args: Args, kwargs: Kwargs
+) -> tuple[Args, Kwargs]:
     for entry in tuple(entries):
-        if not entry.with_kwargs:
+        if entry.with_kwargs:
+            answer = entry.hook(cell, args, kwargs)
+            if answer is not None:
+                args, kwargs = _new_arguments(answer)
+        else:
             answer = entry.hook(cell, args)
             if answer is not None:
-                args = answer if isinstance(answer, tuple) else (answer,)
-            continue
-        answer = entry.hook(cell, args, kwargs)
-        if answer is None:
-            continue
-        if not (
-            isinstance(answer, tuple)
-            and len(answer) == 2
-            and isinstance(answer[0], tuple)
-            and isinstance(answer[1], dict)
-        ):
-            raise RuntimeError(
-                "A forward pre hook with kwargs must return None or a tuple of the new positional "
-                f"and the new keyword arguments, but got {answer!r}."
-            )
-        args, kwargs = answer[0], cast("Kwargs", answer[1])
+                args = cast("Args", answer) if isinstance(answer, tuple) else (answer,)
     return args, kwargs
 
 
-def _after(
-    cell: Watchable, entry: Entry, args: tuple[object, ...], kwargs: Kwargs, output: object
-) -> object:
+def _new_arguments(answer: object) -> tuple[Args, Kwargs]:
+    if isinstance(answer, tuple) and len(cast("Args", answer)) == 2:
+        args, kwargs = cast("Args", answer)
+        if isinstance(args, tuple) and isinstance(kwargs, dict):
+            return cast("Args", args), cast("Kwargs", kwargs)
+    raise RuntimeError(
+        "A forward pre hook with kwargs must return None or a tuple of the new positional "
+        f"and the new keyword arguments, but got {answer!r}."
+    )
+
+
+def _after(cell: Watchable, entry: Entry, args: Args, kwargs: Kwargs, output: object) -> object:
     if entry.with_kwargs:
         answer = entry.hook(cell, args, kwargs, output)
     else:
@@ -255,9 +254,9 @@ def _after(
 def _enter(
     cell: Watchable,
     entries: Sequence[Entry],
-    args: tuple[object, ...],
+    args: Args,
     caught: list[tuple[Tensor, ...]],
-) -> tuple[object, ...]:
+) -> Args:
     """The arguments, with a gate for the gradients that leave the cell backwards."""
     tensors = _tensors(args)
     if not entries or not tensors:
@@ -269,7 +268,7 @@ def _enter(
             gradients = _replaced(gradients, answer, "backward hook")
         return gradients
 
-    return cast("tuple[object, ...]", _refilled(args, joint(tensors, tensors, backward)))
+    return cast("Args", _refilled(args, joint(tensors, tensors, backward)))
 
 
 def _leave(
@@ -293,13 +292,18 @@ def _leave(
 def _replaced(gradients: tuple[Tensor, ...], answer: object, kind: str) -> tuple[Tensor, ...]:
     if answer is None:
         return gradients
-    new = answer if isinstance(answer, tuple | list) else (answer,)
+    new = _as_sequence(answer)
     if len(new) != len(gradients) or not all(isinstance(g, Tensor) for g in new):
         raise TypeError(
             f"A {kind} must return None or as many Tensors as it was given gradients, "
             f"which is {len(gradients)}, but got {answer!r}."
         )
     return tuple(cast("Sequence[Tensor]", new))
+
+
+def _as_sequence(answer: object) -> Sequence[object]:
+    """What a hook or bprop returned: several values, or one."""
+    return cast("Sequence[object]", answer) if isinstance(answer, tuple | list) else (answer,)
 
 
 def _tensors(values: object) -> list[Tensor]:

@@ -1,7 +1,6 @@
 """The basic layers: Dense, Flatten, Dropout, Identity."""
 
 import math
-from typing import TypeVar
 
 from minispore import ops
 from minispore._checks import check_int, check_number, check_type
@@ -13,8 +12,6 @@ from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
 from minispore.nn.activation import get_activation
 from minispore.nn.cell import Cell
-
-X = TypeVar("X")
 
 
 class Dense(Cell):
@@ -140,7 +137,7 @@ class Identity(Cell):
         del args, kwargs
         super().__init__()
 
-    def construct(self, x: X) -> X:
+    def construct(self, x: Tensor) -> Tensor:
         """Return `x` itself."""
         return x
 

@@ -2,21 +2,26 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from minispore import Parameter, Tensor, float16, float32, set_seed
 from minispore.common import initializer as init
 from minispore.common.initializer import Initializer, initializer
 
+# Without types: what a type checker would refuse is what is tried.
+wrong: Any = init
+wrong_initializer: Any = initializer
 SHAPE = (300, 200)  # fan_out, fan_in
 lengths = st.integers(2, 12)
 
 
-def draw(init_: Initializer | str, shape: tuple[int, ...] = SHAPE) -> np.ndarray:
+def draw(init_: Initializer | str, shape: tuple[int, ...] = SHAPE) -> NDArray[np.generic]:
     return initializer(init_, shape).asnumpy()
 
 
@@ -112,24 +117,24 @@ def test_shapes_and_tensors() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: initializer("foo", (2,)), ValueError, "'foo'"),
-        (lambda: initializer(init.Normal, (2,)), TypeError, "init"),
-        (lambda: initializer(None, (2,)), TypeError, "init"),
-        (lambda: initializer("ones", (2, -1)), ValueError, "shape"),
-        (lambda: initializer("ones", (0, 2)), ValueError, "shape"),
-        (lambda: initializer("ones", (2.0,)), ValueError, "shape"),
-        (lambda: initializer("ones"), TypeError, "shape"),
-        (lambda: initializer("ones", (2,), "float32"), TypeError, "dtype"),
-        (lambda: initializer(Tensor([1.0, 2.0]), (3,)), ValueError, "shape"),
-        (lambda: initializer("he_uniform", (3,)), ValueError, "at least 2"),
-        (lambda: initializer(Initializer(), (3,)), NotImplementedError, "_initialize"),
-        (lambda: init.Constant("a"), TypeError, "value"),
-        (lambda: init.HeUniform(mode="x"), ValueError, "mode"),
-        (lambda: init.HeUniform(nonlinearity="x"), ValueError, "nonlinearity"),
-        (lambda: init.HeNormal("a"), TypeError, "negative_slope"),
-        (lambda: init.XavierUniform("a"), TypeError, "gain"),
-        (lambda: init.Normal(-1.0), ValueError, "sigma"),
-        (lambda: init.TruncatedNormal(1.0, 0.0, 2.0, 1.0), ValueError, "'a'"),
+        (lambda: wrong_initializer("foo", (2,)), ValueError, "'foo'"),
+        (lambda: wrong_initializer(init.Normal, (2,)), TypeError, "init"),
+        (lambda: wrong_initializer(None, (2,)), TypeError, "init"),
+        (lambda: wrong_initializer("ones", (2, -1)), ValueError, "shape"),
+        (lambda: wrong_initializer("ones", (0, 2)), ValueError, "shape"),
+        (lambda: wrong_initializer("ones", (2.0,)), ValueError, "shape"),
+        (lambda: wrong_initializer("ones"), TypeError, "shape"),
+        (lambda: wrong_initializer("ones", (2,), "float32"), TypeError, "dtype"),
+        (lambda: wrong_initializer(Tensor([1.0, 2.0]), (3,)), ValueError, "shape"),
+        (lambda: wrong_initializer("he_uniform", (3,)), ValueError, "at least 2"),
+        (lambda: wrong_initializer(Initializer(), (3,)), NotImplementedError, "_initialize"),
+        (lambda: wrong.Constant("a"), TypeError, "value"),
+        (lambda: wrong.HeUniform(mode="x"), ValueError, "mode"),
+        (lambda: wrong.HeUniform(nonlinearity="x"), ValueError, "nonlinearity"),
+        (lambda: wrong.HeNormal("a"), TypeError, "negative_slope"),
+        (lambda: wrong.XavierUniform("a"), TypeError, "gain"),
+        (lambda: wrong.Normal(-1.0), ValueError, "sigma"),
+        (lambda: wrong.TruncatedNormal(1.0, 0.0, 2.0, 1.0), ValueError, "'a'"),
     ],
 )
 def test_errors(make: Callable[[], object], error: type[Exception], words: str) -> None:

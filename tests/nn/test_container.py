@@ -2,12 +2,16 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore import Tensor, nn, ops
+
+# Without types: what a type checker would refuse is what is tried.
+wrong: Any = nn
 
 
 def dense(size: int = 1) -> nn.Dense:
@@ -65,9 +69,9 @@ def test_a_container_behaves_as_a_list(
     cells = nn.SequentialCell(list(model))
     prefix = ""
     if in_network:
-        net = nn.Cell()
+        net: Any = nn.Cell()
         net.body = cells
-        outer = nn.Cell()
+        outer: Any = nn.Cell()
         outer.net = net
         prefix = "net.body."
     for kind, at in operations:
@@ -129,7 +133,7 @@ def test_cell_lists() -> None:
     layers.insert(1, dense())
     assert names(layers) == ["0", "1", "2", "3", "4"]
     assert nn.CellList(layers)[1] is layers[1]
-    net = nn.Cell()
+    net: Any = nn.Cell()
     net.layers = nn.CellList[nn.Dense]()
     net.layers.append(dense())
     # Not just "0", which a second list would have too.
@@ -145,26 +149,26 @@ def test_cell_lists() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: nn.SequentialCell({"a": dense()}), TypeError, "single argument"),
-        (lambda: nn.SequentialCell((dense(),)), TypeError, "single argument"),
-        (lambda: nn.SequentialCell(None), TypeError, "single argument"),
-        (lambda: nn.SequentialCell(lambda x: x), TypeError, "single argument"),
-        (lambda: nn.SequentialCell(1, 2), TypeError, "each cell"),
-        (lambda: nn.SequentialCell([1]), TypeError, "each cell"),
-        (lambda: nn.SequentialCell(OrderedDict(a=1)), TypeError, "each cell"),
-        (lambda: nn.SequentialCell(OrderedDict({"a.b": dense()})), KeyError, r"a\.b"),
-        (lambda: nn.SequentialCell(OrderedDict({"construct": dense()})), KeyError, "construct"),
-        (lambda: nn.SequentialCell(dense())[1], IndexError, r"\[-1, 1\), but got 1"),
-        (lambda: nn.SequentialCell(dense())[-2], IndexError, "-2"),
-        (lambda: nn.SequentialCell(dense())["a"], TypeError, "index"),
-        (lambda: nn.SequentialCell(dense()).append(3), TypeError, "each cell"),
-        (lambda: nn.SequentialCell(dense()).insert(5, dense()), IndexError, r"\[-1, 1\]"),
-        (lambda: nn.SequentialCell(dense()).__setitem__(0, 3), TypeError, "each cell"),
-        (lambda: nn.SequentialCell(dense()).__delitem__("a"), TypeError, "index"),
-        (lambda: nn.CellList([dense()]).extend(3), TypeError, "must be a list"),
-        (lambda: nn.CellList([dense()]).extend([dense(), 3]), TypeError, "each cell"),
-        (lambda: nn.CellList(3), TypeError, "must be a list"),
-        (lambda: nn.CellList(dense(), dense()), TypeError, "auto_prefix"),
+        (lambda: wrong.SequentialCell({"a": dense()}), TypeError, "single argument"),
+        (lambda: wrong.SequentialCell((dense(),)), TypeError, "single argument"),
+        (lambda: wrong.SequentialCell(None), TypeError, "single argument"),
+        (lambda: wrong.SequentialCell(lambda x: x), TypeError, "single argument"),
+        (lambda: wrong.SequentialCell(1, 2), TypeError, "each cell"),
+        (lambda: wrong.SequentialCell([1]), TypeError, "each cell"),
+        (lambda: wrong.SequentialCell(OrderedDict(a=1)), TypeError, "each cell"),
+        (lambda: wrong.SequentialCell(OrderedDict({"a.b": dense()})), KeyError, r"a\.b"),
+        (lambda: wrong.SequentialCell(OrderedDict({"construct": dense()})), KeyError, "construct"),
+        (lambda: wrong.SequentialCell(dense())[1], IndexError, r"\[-1, 1\), but got 1"),
+        (lambda: wrong.SequentialCell(dense())[-2], IndexError, "-2"),
+        (lambda: wrong.SequentialCell(dense())["a"], TypeError, "index"),
+        (lambda: wrong.SequentialCell(dense()).append(3), TypeError, "each cell"),
+        (lambda: wrong.SequentialCell(dense()).insert(5, dense()), IndexError, r"\[-1, 1\]"),
+        (lambda: wrong.SequentialCell(dense()).__setitem__(0, 3), TypeError, "each cell"),
+        (lambda: wrong.SequentialCell(dense()).__delitem__("a"), TypeError, "index"),
+        (lambda: wrong.CellList([dense()]).extend(3), TypeError, "must be a list"),
+        (lambda: wrong.CellList([dense()]).extend([dense(), 3]), TypeError, "each cell"),
+        (lambda: wrong.CellList(3), TypeError, "must be a list"),
+        (lambda: wrong.CellList(dense(), dense()), TypeError, "auto_prefix"),
     ],
 )
 def test_errors(make: Callable[[], object], error: type[Exception], words: str) -> None:

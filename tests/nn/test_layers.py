@@ -1,18 +1,23 @@
 """Layers: values and gradients against PyTorch, settings, first values, errors."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
 
 import minispore as ms
 from minispore import Tensor, nn, ops, set_seed
 from minispore.common.initializer import Initializer
 
 torch = pytest.importorskip("torch")
+
+# Without types: what a type checker would refuse is what is tried.
+wrong: Any = nn
 
 floats = hnp.arrays(
     np.float32,
@@ -21,7 +26,7 @@ floats = hnp.arrays(
 )
 
 
-def compare(layer: nn.Cell, reference: Callable[..., object], x: np.ndarray) -> None:
+def compare(layer: nn.Cell, reference: Callable[..., Any], x: NDArray[np.float32]) -> None:
     """Same values, and the same gradients from an uneven start."""
     theirs = torch.tensor(x, requires_grad=True)
     expected = reference(theirs)
@@ -51,7 +56,7 @@ def compare(layer: nn.Cell, reference: Callable[..., object], x: np.ndarray) -> 
 )
 @given(floats)
 def test_layers_without_parameters(
-    layer: nn.Cell, reference: Callable[..., object], x: np.ndarray
+    layer: nn.Cell, reference: Callable[..., Any], x: NDArray[np.float32]
 ) -> None:
     compare(layer, reference, x)
 
@@ -142,8 +147,10 @@ def test_dropout() -> None:
         (nn.Dense(2, 3, has_bias=False), "Dense(input_channels=2, output_channels=3)"),
         (
             nn.Dense(2, 3, activation="relu"),
-            "Dense(\n  input_channels=2, output_channels=3, has_bias=True, activation=ReLU()\n"
-            "  (activation): ReLU()\n)",
+            """Dense(
+  input_channels=2, output_channels=3, has_bias=True, activation=ReLU()
+  (activation): ReLU()
+)""",
         ),
         (nn.Softmax(axis=0), "Softmax()"),
         (nn.Flatten(start_dim=2), "Flatten()"),
@@ -162,33 +169,33 @@ X = ops.ones((1, 3))
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: nn.Dense(0, 1), ValueError, "in_channels"),
-        (lambda: nn.Dense(1, -1), ValueError, "out_channels"),
-        (lambda: nn.Dense(1.0, 1), TypeError, "in_channels"),
-        (lambda: nn.Dense(True, 1), TypeError, "in_channels"),
-        (lambda: nn.Dense(1, 1, has_bias=3), TypeError, "has_bias"),
-        (lambda: nn.Dense(1, 1, activation=3), TypeError, "activation"),
-        (lambda: nn.Dense(1, 1, activation="foo"), KeyError, "'foo'"),
-        (lambda: nn.Dense(1, 1, "foo"), ValueError, "'foo'"),
-        (lambda: nn.Dense(1, 1, np.ones((1, 1))), TypeError, "init"),
-        (lambda: nn.Dense(2, 3, ops.ones((2, 3))), ValueError, "weight_init"),
-        (lambda: nn.Dense(2, 3, bias_init=ops.ones(2)), ValueError, "bias_init"),
-        (lambda: nn.Dense(2, 3, dtype=ms.int32), TypeError, "dtype"),
-        (lambda: nn.Dense(2, 3, dtype="float32"), TypeError, "dtype"),
-        (lambda: nn.Dense(2, 3)(X), ValueError, "in_channels"),
-        (lambda: nn.Dense(2, 3)(Tensor(1.0)), ValueError, "in_channels"),
-        (lambda: nn.Softmax("a"), TypeError, "axis"),
-        (lambda: nn.Softmax(3)(X), ValueError, "axis"),
-        (lambda: nn.LogSoftmax(1.0), TypeError, "axis"),
-        (lambda: nn.Flatten("a"), TypeError, "start_dim"),
-        (lambda: nn.Flatten(5)(X), ValueError, "start_dim"),
-        (lambda: nn.Flatten(1, 0)(X), ValueError, "end_dim"),
-        (lambda: nn.Dropout(p=1.0), ValueError, "'p'"),
-        (lambda: nn.Dropout(p=-0.1), ValueError, "'p'"),
-        (lambda: nn.Dropout(p="a"), TypeError, "'p'"),
-        (lambda: nn.Dropout(keep_prob=0.0), ValueError, "keep_prob"),
-        (lambda: nn.Dropout(keep_prob=1), TypeError, "keep_prob"),
-        (lambda: nn.get_activation("foo"), KeyError, "get_activation"),
+        (lambda: wrong.Dense(0, 1), ValueError, "in_channels"),
+        (lambda: wrong.Dense(1, -1), ValueError, "out_channels"),
+        (lambda: wrong.Dense(1.0, 1), TypeError, "in_channels"),
+        (lambda: wrong.Dense(True, 1), TypeError, "in_channels"),
+        (lambda: wrong.Dense(1, 1, has_bias=3), TypeError, "has_bias"),
+        (lambda: wrong.Dense(1, 1, activation=3), TypeError, "activation"),
+        (lambda: wrong.Dense(1, 1, activation="foo"), KeyError, "'foo'"),
+        (lambda: wrong.Dense(1, 1, "foo"), ValueError, "'foo'"),
+        (lambda: wrong.Dense(1, 1, np.ones((1, 1))), TypeError, "init"),
+        (lambda: wrong.Dense(2, 3, ops.ones((2, 3))), ValueError, "weight_init"),
+        (lambda: wrong.Dense(2, 3, bias_init=ops.ones(2)), ValueError, "bias_init"),
+        (lambda: wrong.Dense(2, 3, dtype=ms.int32), TypeError, "dtype"),
+        (lambda: wrong.Dense(2, 3, dtype="float32"), TypeError, "dtype"),
+        (lambda: wrong.Dense(2, 3)(X), ValueError, "in_channels"),
+        (lambda: wrong.Dense(2, 3)(Tensor(1.0)), ValueError, "in_channels"),
+        (lambda: wrong.Softmax("a"), TypeError, "axis"),
+        (lambda: wrong.Softmax(3)(X), ValueError, "axis"),
+        (lambda: wrong.LogSoftmax(1.0), TypeError, "axis"),
+        (lambda: wrong.Flatten("a"), TypeError, "start_dim"),
+        (lambda: wrong.Flatten(5)(X), ValueError, "start_dim"),
+        (lambda: wrong.Flatten(1, 0)(X), ValueError, "end_dim"),
+        (lambda: wrong.Dropout(p=1.0), ValueError, "'p'"),
+        (lambda: wrong.Dropout(p=-0.1), ValueError, "'p'"),
+        (lambda: wrong.Dropout(p="a"), TypeError, "'p'"),
+        (lambda: wrong.Dropout(keep_prob=0.0), ValueError, "keep_prob"),
+        (lambda: wrong.Dropout(keep_prob=1), TypeError, "keep_prob"),
+        (lambda: wrong.get_activation("foo"), KeyError, "get_activation"),
     ],
 )
 def test_errors(make: Callable[[], object], error: type[Exception], words: str) -> None:

@@ -1,6 +1,7 @@
 """Learning rates: the lists and the cells, against MindSpore's values and each other."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,9 @@ from hypothesis import strategies as st
 from minispore import Tensor, int32, nn
 
 Rates = list[float]
+
+# Without types: what a type checker would refuse is what is tried.
+wrong: Any = nn
 rate = st.floats(1e-4, 1.0)
 unit = st.integers(1, 7)
 steps = st.integers(1, 30)
@@ -105,27 +109,31 @@ def test_a_cell_keeps_the_shape_of_the_step() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: nn.exponential_decay_lr(1, 0.9, 6, 2, 1), TypeError, "learning_rate"),
-        (lambda: nn.exponential_decay_lr(-0.1, 0.9, 6, 2, 1), ValueError, "learning_rate"),
-        (lambda: nn.exponential_decay_lr(0.0, 0.9, 6, 2, 1), ValueError, "above 0"),
-        (lambda: nn.exponential_decay_lr(float("nan"), 0.9, 6, 2, 1), ValueError, "learning_rate"),
-        (lambda: nn.exponential_decay_lr(0.1, 0.9, 0, 2, 1), ValueError, "total_step"),
-        (lambda: nn.inverse_decay_lr(0.1, 0.9, 6, 2, 0), ValueError, "decay_epoch"),
-        (lambda: nn.natural_exp_decay_lr(0.1, True, 6, 2, 1), TypeError, "decay_rate"),
-        (lambda: nn.cosine_decay_lr(0.1, 0.01, 6, 2, 2), ValueError, "max_lr"),
-        (lambda: nn.cosine_decay_lr(0, 0.1, 6, 2, 2), TypeError, "min_lr"),
-        (lambda: nn.polynomial_decay_lr(0.1, 0.01, 6, 2, 2, -1.0), ValueError, "power"),
-        (lambda: nn.warmup_lr(0.1, 6, 2, 0), ValueError, "warmup_epoch"),
-        (lambda: nn.piecewise_constant_lr([2, 1], [0.1, 0.2]), ValueError, r"milestone\[1\]"),
-        (lambda: nn.piecewise_constant_lr([2], [0.1, 0.2]), ValueError, "same length"),
-        (lambda: nn.piecewise_constant_lr([0], [0.1]), ValueError, r"milestone\[0\]"),
-        (lambda: nn.piecewise_constant_lr([2], [1]), TypeError, r"learning_rates\[0\]"),
-        (lambda: nn.ExponentialDecayLR(0.1, 0.9, 0), ValueError, "decay_steps"),
-        (lambda: nn.InverseDecayLR(0.1, -1.0, 4), ValueError, "decay_rate"),
-        (lambda: nn.CosineDecayLR(0.1, 0.1, 4), ValueError, "CosineDecayLR"),
-        (lambda: nn.PolynomialDecayLR(0.1, 0.01, 4, 0.0), ValueError, "power"),
-        (lambda: nn.WarmUpLR(0.1, -1), ValueError, "warmup_steps"),
-        (lambda: nn.LearningRateSchedule()(Tensor(0)), NotImplementedError, "construct"),
+        (lambda: wrong.exponential_decay_lr(1, 0.9, 6, 2, 1), TypeError, "learning_rate"),
+        (lambda: wrong.exponential_decay_lr(-0.1, 0.9, 6, 2, 1), ValueError, "learning_rate"),
+        (lambda: wrong.exponential_decay_lr(0.0, 0.9, 6, 2, 1), ValueError, "above 0"),
+        (
+            lambda: wrong.exponential_decay_lr(float("nan"), 0.9, 6, 2, 1),
+            ValueError,
+            "learning_rate",
+        ),
+        (lambda: wrong.exponential_decay_lr(0.1, 0.9, 0, 2, 1), ValueError, "total_step"),
+        (lambda: wrong.inverse_decay_lr(0.1, 0.9, 6, 2, 0), ValueError, "decay_epoch"),
+        (lambda: wrong.natural_exp_decay_lr(0.1, True, 6, 2, 1), TypeError, "decay_rate"),
+        (lambda: wrong.cosine_decay_lr(0.1, 0.01, 6, 2, 2), ValueError, "max_lr"),
+        (lambda: wrong.cosine_decay_lr(0, 0.1, 6, 2, 2), TypeError, "min_lr"),
+        (lambda: wrong.polynomial_decay_lr(0.1, 0.01, 6, 2, 2, -1.0), ValueError, "power"),
+        (lambda: wrong.warmup_lr(0.1, 6, 2, 0), ValueError, "warmup_epoch"),
+        (lambda: wrong.piecewise_constant_lr([2, 1], [0.1, 0.2]), ValueError, r"milestone\[1\]"),
+        (lambda: wrong.piecewise_constant_lr([2], [0.1, 0.2]), ValueError, "same length"),
+        (lambda: wrong.piecewise_constant_lr([0], [0.1]), ValueError, r"milestone\[0\]"),
+        (lambda: wrong.piecewise_constant_lr([2], [1]), TypeError, r"learning_rates\[0\]"),
+        (lambda: wrong.ExponentialDecayLR(0.1, 0.9, 0), ValueError, "decay_steps"),
+        (lambda: wrong.InverseDecayLR(0.1, -1.0, 4), ValueError, "decay_rate"),
+        (lambda: wrong.CosineDecayLR(0.1, 0.1, 4), ValueError, "CosineDecayLR"),
+        (lambda: wrong.PolynomialDecayLR(0.1, 0.01, 4, 0.0), ValueError, "power"),
+        (lambda: wrong.WarmUpLR(0.1, -1), ValueError, "warmup_steps"),
+        (lambda: wrong.LearningRateSchedule()(Tensor(0)), NotImplementedError, "construct"),
     ],
 )
 def test_errors(make: Callable[[], object], error: type[Exception], words: str) -> None:

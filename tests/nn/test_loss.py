@@ -1,17 +1,21 @@
 """Losses: against PyTorch where it has the same, against MindSpore's values, and their errors."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import minispore as ms
 from minispore import Tensor, float32, int32, nn, ops
 
 torch = pytest.importorskip("torch")
+
+# Without types: what a type checker would refuse is what is tried.
+wrong: Any = nn
 
 Reduction = Literal["mean", "sum", "none"]
 reductions = st.sampled_from(["mean", "sum", "none"])
@@ -25,7 +29,11 @@ WEIGHT = Tensor([0.5, 1.0, 2.0])
 
 
 def compare(
-    ours: nn.Cell, theirs: Callable[..., object], x: np.ndarray, y: np.ndarray, atol: float = 1e-5
+    ours: nn.Cell,
+    theirs: Callable[..., Any],
+    x: NDArray[np.float32],
+    y: NDArray[Any],
+    atol: float = 1e-5,
 ) -> None:
     given_ = torch.tensor(x, requires_grad=True)
     target = torch.tensor(y.astype(np.int64) if y.dtype == np.int32 else y)
@@ -223,39 +231,55 @@ def test_a_loss_of_ones_own() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: nn.CrossEntropyLoss(reduction="foo"), ValueError, "CrossEntropyLoss.*reduction"),
-        (lambda: nn.MSELoss(3), ValueError, "MSELoss.*reduction"),
-        (lambda: nn.CrossEntropyLoss(weight=3), TypeError, "weight"),
-        (lambda: nn.CrossEntropyLoss(ignore_index=1.0), TypeError, "ignore_index"),
-        (lambda: nn.CrossEntropyLoss(label_smoothing=2.0), ValueError, "label_smoothing"),
-        (lambda: nn.CrossEntropyLoss(label_smoothing=1), TypeError, "label_smoothing"),
-        (lambda: nn.CrossEntropyLoss()(X, Tensor([1, 3])), ValueError, r"\[0, 3\)"),
-        (lambda: nn.CrossEntropyLoss()(X, Tensor([1, -2])), ValueError, r"\[0, 3\)"),
-        (lambda: nn.CrossEntropyLoss()(X, Tensor([1])), ValueError, "shape"),
-        (lambda: nn.CrossEntropyLoss()(X, Tensor([[1], [2]])), ValueError, "shape"),
-        (lambda: nn.CrossEntropyLoss()(X, Tensor([1.0, 2.0])), TypeError, "integers"),
-        (lambda: nn.CrossEntropyLoss()(X, Tensor([[1, 2, 3]] * 2)), TypeError, "floats"),
-        (lambda: nn.CrossEntropyLoss()(Tensor(1.0), Tensor(1)), ValueError, "shape"),
-        (lambda: nn.CrossEntropyLoss()(X, 3), TypeError, "labels"),
-        (lambda: nn.CrossEntropyLoss()(3, X), TypeError, "logits"),
-        (lambda: nn.CrossEntropyLoss(Tensor([1.0]))(X, LABELS), ValueError, "weight"),
-        (lambda: nn.SoftmaxCrossEntropyWithLogits(3), TypeError, "sparse"),
-        (lambda: nn.SoftmaxCrossEntropyWithLogits(True, "x"), ValueError, "reduction"),
-        (lambda: nn.SoftmaxCrossEntropyWithLogits(True)(X, SURE), ValueError, "shape"),
-        (lambda: nn.SoftmaxCrossEntropyWithLogits(True)(X, Tensor([1.0, 2.0])), TypeError, "int"),
-        (lambda: nn.SoftmaxCrossEntropyWithLogits(True)(X, Tensor([1, 5])), ValueError, r"\[0, 3"),
-        (lambda: nn.SoftmaxCrossEntropyWithLogits()(X, LABELS), ValueError, "shape"),
-        (lambda: nn.SoftmaxCrossEntropyWithLogits()(X, Tensor([[1, 2, 3]] * 2)), TypeError, "flo"),
-        (lambda: nn.MSELoss()(X, Tensor([1.0, 2.0])), ValueError, "shape|broadcast"),
-        (lambda: nn.MSELoss()(X, 3), TypeError, "labels"),
-        (lambda: nn.L1Loss()(np.ones(3), X), TypeError, "logits"),
-        (lambda: nn.BCELoss(3), TypeError, "weight"),
-        (lambda: nn.BCELoss()(X, SURE), RuntimeError, r"\[0, 1\]"),
-        (lambda: nn.BCELoss()(UNSURE, Tensor([1.0])), ValueError, "one shape"),
-        (lambda: nn.BCEWithLogitsLoss("x"), ValueError, "reduction"),
-        (lambda: nn.BCEWithLogitsLoss(weight=3), TypeError, "weight"),
-        (lambda: nn.BCEWithLogitsLoss(pos_weight=3), TypeError, "pos_weight"),
-        (lambda: nn.BCEWithLogitsLoss()(X, Tensor([1.0])), ValueError, "one shape"),
+        (
+            lambda: wrong.CrossEntropyLoss(reduction="foo"),
+            ValueError,
+            "Entropy.*reduction",
+        ),
+        (lambda: wrong.MSELoss(3), ValueError, "MSELoss.*reduction"),
+        (lambda: wrong.CrossEntropyLoss(weight=3), TypeError, "weight"),
+        (lambda: wrong.CrossEntropyLoss(ignore_index=1.0), TypeError, "ignore_index"),
+        (lambda: wrong.CrossEntropyLoss(label_smoothing=2.0), ValueError, "label_smoothing"),
+        (lambda: wrong.CrossEntropyLoss(label_smoothing=1), TypeError, "label_smoothing"),
+        (lambda: wrong.CrossEntropyLoss()(X, Tensor([1, 3])), ValueError, r"\[0, 3\)"),
+        (lambda: wrong.CrossEntropyLoss()(X, Tensor([1, -2])), ValueError, r"\[0, 3\)"),
+        (lambda: wrong.CrossEntropyLoss()(X, Tensor([1])), ValueError, "shape"),
+        (lambda: wrong.CrossEntropyLoss()(X, Tensor([[1], [2]])), ValueError, "shape"),
+        (lambda: wrong.CrossEntropyLoss()(X, Tensor([1.0, 2.0])), TypeError, "integers"),
+        (lambda: wrong.CrossEntropyLoss()(X, Tensor([[1, 2, 3]] * 2)), TypeError, "floats"),
+        (lambda: wrong.CrossEntropyLoss()(Tensor(1.0), Tensor(1)), ValueError, "shape"),
+        (lambda: wrong.CrossEntropyLoss()(X, 3), TypeError, "labels"),
+        (lambda: wrong.CrossEntropyLoss()(3, X), TypeError, "logits"),
+        (lambda: wrong.CrossEntropyLoss(Tensor([1.0]))(X, LABELS), ValueError, "weight"),
+        (lambda: wrong.SoftmaxCrossEntropyWithLogits(3), TypeError, "sparse"),
+        (lambda: wrong.SoftmaxCrossEntropyWithLogits(True, "x"), ValueError, "reduction"),
+        (lambda: wrong.SoftmaxCrossEntropyWithLogits(True)(X, SURE), ValueError, "shape"),
+        (
+            lambda: wrong.SoftmaxCrossEntropyWithLogits(True)(X, Tensor([1.0, 2.0])),
+            TypeError,
+            "int",
+        ),
+        (
+            lambda: wrong.SoftmaxCrossEntropyWithLogits(True)(X, Tensor([1, 5])),
+            ValueError,
+            r"\[0, 3",
+        ),
+        (lambda: wrong.SoftmaxCrossEntropyWithLogits()(X, LABELS), ValueError, "shape"),
+        (
+            lambda: wrong.SoftmaxCrossEntropyWithLogits()(X, Tensor([[1, 2, 3]] * 2)),
+            TypeError,
+            "flo",
+        ),
+        (lambda: wrong.MSELoss()(X, Tensor([1.0, 2.0])), ValueError, "shape|broadcast"),
+        (lambda: wrong.MSELoss()(X, 3), TypeError, "labels"),
+        (lambda: wrong.L1Loss()(np.ones(3), X), TypeError, "logits"),
+        (lambda: wrong.BCELoss(3), TypeError, "weight"),
+        (lambda: wrong.BCELoss()(X, SURE), RuntimeError, r"\[0, 1\]"),
+        (lambda: wrong.BCELoss()(UNSURE, Tensor([1.0])), ValueError, "one shape"),
+        (lambda: wrong.BCEWithLogitsLoss("x"), ValueError, "reduction"),
+        (lambda: wrong.BCEWithLogitsLoss(weight=3), TypeError, "weight"),
+        (lambda: wrong.BCEWithLogitsLoss(pos_weight=3), TypeError, "pos_weight"),
+        (lambda: wrong.BCEWithLogitsLoss()(X, Tensor([1.0])), ValueError, "one shape"),
     ],
 )
 def test_errors(make: Callable[[], object], error: type[Exception], words: str) -> None:

@@ -1,6 +1,7 @@
 """WithLossCell, WithEvalCell, TrainOneStepCell."""
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,16 +12,23 @@ from minispore import Tensor, nn, ops
 X = ops.ones((4, 2))
 Y = ops.ones((4, 1))
 
+# Without types: what a type checker would refuse is what is tried.
+wrong: Any = nn
+
 
 def net() -> nn.Dense:
     return nn.Dense(2, 1, "ones", "zeros")
+
+
+def sgd(network: nn.Cell) -> nn.SGD:
+    return nn.SGD(network.trainable_params(), 0.1)
 
 
 def step(sens: float | Tensor | None = None, return_grad: bool = False) -> nn.TrainOneStepCell:
     network = net()
     return nn.TrainOneStepCell(
         nn.WithLossCell(network, nn.MSELoss()),
-        nn.SGD(network.trainable_params(), 0.1),
+        sgd(network),
         sens,
         return_grad,
     )
@@ -39,7 +47,7 @@ def test_one_step(sens: float | Tensor | None, weight: float) -> None:
 
 
 def test_returned_gradients() -> None:
-    loss, gradients = step(return_grad=True)(X, Y)  # type: ignore[misc]
+    loss, gradients = cast("Any", step(return_grad=True)(X, Y))
     assert loss.item() == 1
     assert list(gradients) == ["weight", "bias"]
     assert gradients["weight"].tolist() == [[2, 2]]
@@ -86,7 +94,7 @@ def test_several_outputs_are_summed_as_in_mindspore() -> None:
             return ops.square(o - y).mean(), o
 
     network = Both()
-    loss, outputs = nn.TrainOneStepCell(network, nn.SGD(network.trainable_params(), 0.1))(X, Y)  # type: ignore[misc]
+    loss, outputs = cast("Any", nn.TrainOneStepCell(network, sgd(network))(X, Y))
     assert loss.item() == 1
     assert outputs.shape == (4, 1)
     assert network.d.weight.asnumpy() == pytest.approx(np.full((1, 2), 0.4))
@@ -94,9 +102,7 @@ def test_several_outputs_are_summed_as_in_mindspore() -> None:
 
 def test_a_loss_that_is_no_number_is_refused_before_anything_changes() -> None:
     network = net()
-    train = nn.TrainOneStepCell(
-        nn.WithLossCell(network, nn.MSELoss("none")), nn.SGD(network.trainable_params(), 0.1)
-    )
+    train = nn.TrainOneStepCell(nn.WithLossCell(network, nn.MSELoss("none")), sgd(network))
     with pytest.raises(ValueError, match=r"single number.*\(4, 1\)"):
         train(X, Y)
     assert network.weight.tolist() == [[1, 1]]
@@ -125,17 +131,21 @@ def test_training_learns() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: nn.WithLossCell(3, nn.MSELoss()), TypeError, "backbone"),
-        (lambda: nn.WithLossCell(net(), 3), TypeError, "loss_fn"),
-        (lambda: nn.WithEvalCell(3, nn.MSELoss()), TypeError, "network"),
-        (lambda: nn.WithEvalCell(net(), 3), TypeError, "loss_fn"),
-        (lambda: nn.WithEvalCell(net(), nn.MSELoss(), 3), TypeError, "add_cast_fp32"),
-        (lambda: nn.TrainOneStepCell(3, nn.SGD(net().trainable_params())), TypeError, "network"),
-        (lambda: nn.TrainOneStepCell(net(), 3), TypeError, "optimizer"),
-        (lambda: step("a"), TypeError, "sens"),
-        (lambda: step(return_grad=3), TypeError, "return_grad"),
-        (lambda: nn.WithLossCell(net(), nn.MSELoss())(X), TypeError, "label"),
-        (lambda: nn.WithLossCell(net(), nn.MSELoss())(X, Y, Y), TypeError, "construct"),
+        (lambda: wrong.WithLossCell(3, wrong.MSELoss()), TypeError, "backbone"),
+        (lambda: wrong.WithLossCell(net(), 3), TypeError, "loss_fn"),
+        (lambda: wrong.WithEvalCell(3, wrong.MSELoss()), TypeError, "network"),
+        (lambda: wrong.WithEvalCell(net(), 3), TypeError, "loss_fn"),
+        (lambda: wrong.WithEvalCell(net(), wrong.MSELoss(), 3), TypeError, "add_cast_fp32"),
+        (
+            lambda: wrong.TrainOneStepCell(3, wrong.SGD(net().trainable_params())),
+            TypeError,
+            "network",
+        ),
+        (lambda: wrong.TrainOneStepCell(net(), 3), TypeError, "optimizer"),
+        (lambda: wrong.TrainOneStepCell(net(), sgd(net()), "a"), TypeError, "sens"),
+        (lambda: wrong.TrainOneStepCell(net(), sgd(net()), None, 3), TypeError, "return_grad"),
+        (lambda: wrong.WithLossCell(net(), wrong.MSELoss())(X), TypeError, "label"),
+        (lambda: wrong.WithLossCell(net(), wrong.MSELoss())(X, Y, Y), TypeError, "construct"),
     ],
 )
 def test_errors(make: Callable[[], object], error: type[Exception], words: str) -> None:

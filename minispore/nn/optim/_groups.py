@@ -8,8 +8,9 @@ from minispore.common.parameter import Parameter
 from minispore.nn.cell import Cell
 
 # Parameters, or groups: mappings with "params" and optionally "lr", "weight_decay",
-# "grad_centralization"; one more may say their order ("order_params").
-Parameters: TypeAlias = Iterable[Parameter] | Iterable[Mapping[str, object]]
+# "grad_centralization"; one more may say their order ("order_params"). It is one Iterable and not
+# two, though a mixture is refused, so that a type checker reads a literal list of dicts well.
+Parameters: TypeAlias = Iterable[Parameter | Mapping[str, object]]
 
 _KEYS = ("params", "lr", "weight_decay", "grad_centralization", "order_params")
 

@@ -209,6 +209,7 @@ class Optimizer(Cell):
                 f"For '{self.cls_name}', the gradients must be a tuple of Tensors, "
                 f"but got {type(gradients).__name__}."
             )
+        gradients = cast("Sequence[object]", gradients)
         if len(gradients) != len(self.parameters):
             raise ValueError(
                 f"For '{self.cls_name}', there must be a gradient for each of the "
