@@ -95,7 +95,7 @@ class KeepBest(Callback):
 
 def batches(folder: Path, usage: str) -> Dataset:
     """Normalised images and int32 labels, 32 at a time."""
-    data = MnistDataset(str(folder), usage)
+    data: Dataset = MnistDataset(str(folder), usage)
     data = data.map(
         [vision.Rescale(1 / 255, 0), vision.Normalize((0.1307,), (0.3081,)), vision.HWC2CHW()],
         "image",

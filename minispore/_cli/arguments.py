@@ -4,9 +4,10 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Literal, NoReturn
+
+from minispore import __version__
 
 
 class Arguments(argparse.Namespace):
@@ -42,7 +43,7 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     parser = _Parser(
         prog="minispore", description="MindSpore's training stack, small enough to read."
     )
-    parser.add_argument("--version", action="version", version=f"minispore {version('minispore')}")
+    parser.add_argument("--version", action="version", version=f"minispore {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_train(commands.add_parser("train", help="train the tutorial's network on digits"))
     _add_download(commands.add_parser("download", help="fetch a data set"))
@@ -63,7 +64,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--epochs", type=_positive_int, default=3, help="passes over the data")
     parser.add_argument("--batch-size", type=_positive_int, default=64, help="images in a step")
-    parser.add_argument("--lr", type=_positive_float, default=0.05, help="the learning rate")
+    parser.add_argument("--lr", type=_positive_float, default=0.1, help="the learning rate")
     parser.add_argument(
         "--seed", type=_seed, default=1, help="same seed and arguments, same weights"
     )

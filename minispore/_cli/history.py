@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 from minispore._cli.errors import UserError
 from minispore.train import Callback, RunContext
@@ -93,7 +93,7 @@ class History(Callback):
             step=params.cur_step_num,
             epoch=params.cur_epoch_num,
             seconds=round(perf_counter() - self._started, 3),
-            loss=sum(self._losses) / len(self._losses),
+            loss=round(sum(self._losses) / len(self._losses), 6),
             accuracy=accuracy,
         )
         self._losses.clear()
@@ -108,10 +108,15 @@ def accuracy_of(run_context: RunContext) -> float | None:
     return None if run_context.get_stop_requested() else params.metrics["accuracy"]
 
 
+class _Savable(Protocol):
+    """What is asked of a figure here; matplotlib's own signature is typed only in part."""
+
+    def savefig(self, fname: Path) -> None: ...
+
+
 def plot(rows: list[Row], path: Path) -> bool:
     """Draw loss and accuracy over the steps as a PNG; False where matplotlib is not installed."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         return False
@@ -127,5 +132,6 @@ def plot(rows: list[Row], path: Path) -> bool:
     for axes in (upper, lower):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    FigureCanvasAgg(figure).print_png(str(path))
+    picture: _Savable = figure
+    picture.savefig(path)
     return True

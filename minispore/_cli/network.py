@@ -29,7 +29,7 @@ class Network(nn.Cell):
 
 def batches(folder: Path, usage: str, batch_size: int) -> Dataset:
     """The images, normalised as the tutorial does it, and the labels of one half of the data."""
-    dataset = MnistDataset(str(folder), usage=usage)
+    dataset: Dataset = MnistDataset(str(folder), usage=usage)
     dataset = dataset.map(
         [
             vision.Rescale(1.0 / 255.0, 0),

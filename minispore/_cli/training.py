@@ -3,6 +3,8 @@
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
+
 from minispore import nn
 from minispore._cli.arguments import Arguments
 from minispore._cli.data import data_folder
@@ -28,11 +30,14 @@ def train(arguments: Arguments) -> bool:
     set_seed(arguments.seed)
     with told_to_the_user(OSError, ValueError, RuntimeError):
         set_context(device_target=arguments.device.upper())
-        out = results_folder(arguments.out)
         folder = data_folder(arguments.data)
         train_data = batches(folder, "train", arguments.batch_size)
         test_data = batches(folder, "test", arguments.batch_size)
+        for data in (train_data, test_data):
+            # Whatever is wrong with the files is told now, and not at the end of an epoch.
+            next(iter(data.create_tuple_iterator(num_epochs=1)))
         steps = train_data.get_dataset_size()
+        out = results_folder(arguments.out)
 
     network = Network()
     model = Model(
@@ -48,12 +53,14 @@ def train(arguments: Arguments) -> bool:
         directory=str(out),
         config=CheckpointConfig(save_checkpoint_steps=steps, keep_checkpoint_max=5),
     )
-    model.fit(
-        arguments.epochs,
-        train_data,
-        test_data,
-        callbacks=[interrupt, history, ProgressBar(arguments.epochs), checkpoint],
-    )
+    # A loss that grows beyond all bounds ends the run with a line of its own.
+    with np.errstate(over="ignore", invalid="ignore"):
+        model.fit(
+            arguments.epochs,
+            train_data,
+            test_data,
+            callbacks=[interrupt, history, ProgressBar(arguments.epochs), checkpoint],
+        )
 
     drawn = plot(history.rows, out / "plot.png")
     saved = Path(checkpoint.latest_ckpt_file_name).name
@@ -76,6 +83,7 @@ def last_line(
     if interrupted:
         outcome = f"Stopped by Ctrl-C after step {last.step}"
     else:
-        outcome = f"Accuracy {last.accuracy:.4f} after {last.epoch} epochs"
+        epochs = "1 epoch" if last.epoch == 1 else f"{last.epoch} epochs"
+        outcome = f"Accuracy {last.accuracy:.4f} after {epochs}"
     picture = "plot.png" if drawn else "no plot, since matplotlib is not installed"
     return f"{outcome}; in {out}: {checkpoint}, metrics.csv, {picture}"
