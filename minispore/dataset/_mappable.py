@@ -168,9 +168,9 @@ def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
     check_type(data, (list, tuple, dict, np.ndarray), "data", "NumpySlicesDataset")
     keys: tuple[str, ...] = ()
     columns = as_tuple(data)
-    if isinstance(data, dict) and data:
+    if isinstance(data, dict):
         named = cast(dict[str, object], data)
-        keys = column_names(list(named), "data", "NumpySlicesDataset")
+        keys = column_names(list(named), "data", "NumpySlicesDataset") if named else ()
         columns = tuple(named.values())
     what = "For 'NumpySlicesDataset', a column of the argument 'data'"
     arrays = tuple([as_element(column, what) for column in columns])

@@ -36,11 +36,12 @@ class TypeCast(Transform):
 
     def batched(self, block: Array) -> Array:
         """Convert all rows."""
-        if block.dtype.kind == "f" and self.dtype.kind in "iu":
-            # C leaves what does not fit undefined; through int64 it wraps on every machine.
-            with np.errstate(invalid="ignore"):
+        if block.dtype.kind != "f":
+            return block.astype(self.dtype, copy=False)
+        with np.errstate(invalid="ignore", over="ignore"):
+            if self.dtype.kind in "iu":
+                # C leaves what does not fit undefined; through int64 it wraps on every machine.
                 block = block.astype(np.int64)
-        with np.errstate(over="ignore"):
             return block.astype(self.dtype, copy=False)
 
 

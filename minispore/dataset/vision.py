@@ -38,7 +38,7 @@ class Rescale(Transform):
 
     def batched(self, block: Array) -> Array:
         """Rescale all rows."""
-        if self.shift == 0:
+        if self.shift == 0 and np.can_cast(block.dtype, np.float32):
             result = block.astype(np.float32, copy=False)
             result *= self.rescale
             return result

@@ -1,0 +1,118 @@
+"""IDX files: what is written is read, and whatever else is in a file gives one clear error."""
+
+import gzip
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore.dataset._idx import read_idx, read_idx_shape, write_idx
+
+arrays = hnp.arrays(np.uint8, hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=5))
+names = st.sampled_from(["x-idx", "x-idx.gz"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("idx")
+
+
+@given(array=arrays, name=names)
+def test_reading_gives_back_what_was_written(
+    folder: Path, array: npt.NDArray[np.uint8], name: str
+) -> None:
+    write_idx(folder / name, array)
+    again = read_idx(folder / name)
+    assert again.dtype == np.uint8
+    np.testing.assert_array_equal(again, array)
+    assert read_idx_shape(folder / name) == array.shape
+
+
+@given(array=arrays, name=names, data=st.data())
+def test_a_changed_file_gives_an_array_or_one_error_that_names_it(
+    folder: Path, array: npt.NDArray[np.uint8], name: str, data: st.DataObject
+) -> None:
+    path = folder / name
+    write_idx(path, array)
+    raw = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(raw) - 1))
+        raw[at] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(raw)))
+    path.write_bytes(bytes(raw[:cut]) + data.draw(st.binary(max_size=3)))
+    try:
+        assert read_idx(path).dtype == np.uint8
+    except RuntimeError as error:
+        assert str(path) in str(error)
+
+
+@given(array=arrays.filter(lambda a: a.size > 0), name=names, data=st.data())
+def test_every_cut_is_noticed(
+    folder: Path, array: npt.NDArray[np.uint8], name: str, data: st.DataObject
+) -> None:
+    path = folder / name
+    write_idx(path, array)
+    raw = path.read_bytes()
+    path.write_bytes(raw[: data.draw(st.integers(0, len(raw) - 1))])
+    with pytest.raises(RuntimeError, match="not a valid IDX file"):
+        read_idx(path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_header_that_promises_too_much_allocates_nothing(tmp_path: Path, packed: bool) -> None:
+    raw = bytes([0, 0, 8, 1]) + (2**31).to_bytes(4, "big") + b"abc"
+    path = tmp_path / "x"
+    path.write_bytes(gzip.compress(raw) if packed else raw)
+    tracemalloc.start()
+    try:
+        with pytest.raises(RuntimeError, match="promises 2147483648 elements"):
+            read_idx(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"", "starts with nothing"),
+        (b"\0\0\x0d\x01\0\0\0\0", "starts with 00 00 0d 01"),
+        (b"\0\0\x08\x00", "starts with 00 00 08 00"),
+        (b"\0\0\x08\x02\0\0\0\x01", "ends inside its header"),
+        (b"\0\0\x08\x01\0\0\0\x03ab", "only 2 follow"),
+        (b"\0\0\x08\x01\0\0\0\x01ab", "bytes follow the 1 elements"),
+        (b"\0\0\x08\x03\0\0\0\0" + b"\xff" * 8, "promises 0 elements"),
+        (gzip.compress(b"\0\0\x08\x01\0\0\0\x02ab")[:-2], "gzip data is damaged"),
+        (gzip.compress(b"\0\0\x08\x01\0\0\0\x02ab") + b"xx", "gzip data is damaged"),
+    ],
+)
+def test_each_kind_of_damage_has_its_sentence(tmp_path: Path, raw: bytes, message: str) -> None:
+    path = tmp_path / "images"
+    path.write_bytes(raw)
+    with pytest.raises(RuntimeError, match=message):
+        read_idx(path)
+
+
+def test_the_same_array_gives_the_same_bytes(tmp_path: Path) -> None:
+    array = np.arange(10, dtype=np.uint8)
+    write_idx(tmp_path / "a.gz", array)
+    write_idx(tmp_path / "b.gz", array)
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_only_arrays_of_bytes_are_written(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="must be of dtype uint8"):
+        write_idx(tmp_path / "x", np.zeros(3))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match="at least one dimension"):
+        write_idx(tmp_path / "x", np.array(3, np.uint8))
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="absent"):
+        read_idx(tmp_path / "absent")

@@ -1,0 +1,141 @@
+"""MnistDataset: which files it takes, what it says of damaged ones, and the real data."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minispore
+from minispore.dataset import MnistDataset, SequentialSampler, transforms, vision
+from minispore.dataset._idx import write_idx
+
+
+def write_pair(folder: Path, prefix: str, count: int, first: int, suffix: str = "") -> None:
+    images = np.full((count, 28, 28), 7, np.uint8)
+    images[:, 0, 0] = first + np.arange(count)
+    write_idx(folder / f"{prefix}-images-idx3-ubyte{suffix}", images)
+    labels = (first + np.arange(count, dtype=np.uint8)) % 10
+    write_idx(folder / f"{prefix}-labels-idx1-ubyte{suffix}", labels.astype(np.uint8))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_pair(tmp_path, "train", 6, 10)
+    write_pair(tmp_path, "t10k", 3, 20, ".gz")
+    return tmp_path
+
+
+def first_pixels(dataset: minispore.dataset.Dataset) -> list[int]:
+    rows = dataset.create_dict_iterator(num_epochs=1, output_numpy=True)
+    return [int(row["image"].reshape(-1)[0]) for row in rows]
+
+
+def test_columns_types_and_shapes_are_mindspores(folder: Path) -> None:
+    dataset = MnistDataset(str(folder))
+    assert dataset.get_col_names() == ["image", "label"]
+    assert dataset.output_shapes() == [[28, 28, 1], []]
+    assert dataset.output_types() == [np.uint8, np.uint32]
+    assert dataset.get_dataset_size() == len(dataset) == 9
+
+
+def test_usage_chooses_files_plain_or_gzipped_and_test_comes_first(folder: Path) -> None:
+    train, test = [10, 11, 12, 13, 14, 15], [20, 21, 22]
+    assert first_pixels(MnistDataset(folder, "train", shuffle=False)) == train
+    assert first_pixels(MnistDataset(folder, "test", shuffle=False)) == test
+    assert first_pixels(MnistDataset(folder, shuffle=False)) == test + train
+    assert first_pixels(MnistDataset(folder, "all", shuffle=False)) == test + train
+
+
+def test_it_is_shuffled_by_default_and_anew_each_epoch(folder: Path) -> None:
+    minispore.set_seed(3)
+    iterator = MnistDataset(folder).create_tuple_iterator(num_epochs=2, output_numpy=True)
+    epochs = [[int(image[0, 0, 0]) for image, _ in iterator] for _ in range(2)]
+    assert sorted(epochs[0]) == sorted(epochs[1]) == [10, 11, 12, 13, 14, 15, 20, 21, 22]
+    assert epochs[0] != epochs[1]
+
+
+def test_samples_and_shards(folder: Path) -> None:
+    assert first_pixels(MnistDataset(folder, "train", 2, shuffle=False)) == [10, 11]
+    shards = [
+        first_pixels(MnistDataset(folder, "all", shuffle=False, num_shards=4, shard_id=i))
+        for i in range(4)
+    ]
+    assert shards == [[20, 11, 15], [21, 12, 20], [22, 13, 21], [10, 14, 22]]
+    assert MnistDataset(folder, "train")[-1][0][0, 0, 0] == 15
+
+
+def test_bad_arguments(folder: Path) -> None:
+    with pytest.raises(ValueError, match="'usage' must be one of 'train', 'test', 'all'"):
+        MnistDataset(folder, "valid")
+    with pytest.raises(TypeError, match="'usage'"):
+        MnistDataset(folder, 3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match="'cache' must be None"):
+        MnistDataset(folder, cache=1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(RuntimeError, match="'sampler' and 'shuffle'"):
+        MnistDataset(folder, shuffle=True, sampler=SequentialSampler())
+    with pytest.raises(RuntimeError, match="must be given together"):
+        MnistDataset(folder, num_shards=2)
+    with pytest.raises(ValueError, match="'shard_id' must be in"):
+        MnistDataset(folder, num_shards=2, shard_id=2)
+    with pytest.raises(ValueError, match="'num_samples'"):
+        MnistDataset(folder, num_samples=-1)
+
+
+def test_a_folder_that_is_not_there_or_has_no_files(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="absent"):
+        MnistDataset(tmp_path / "absent")
+    with pytest.raises(RuntimeError, match="there is no 'train-images-idx3-ubyte'"):
+        MnistDataset(tmp_path, "train")
+    write_pair(tmp_path, "train", 2, 0)
+    (tmp_path / "train-labels-idx1-ubyte").unlink()
+    with pytest.raises(RuntimeError, match="but not their labels"):
+        MnistDataset(tmp_path, "train")
+
+
+def test_files_that_do_not_fit_are_named(folder: Path) -> None:
+    labels = folder / "train-labels-idx1-ubyte"
+    write_idx(labels, np.zeros(5, np.uint8))
+    with pytest.raises(RuntimeError, match=r"holds 6 images, but '.*labels.*' holds 5 labels"):
+        MnistDataset(folder, "train")
+    write_idx(labels, np.array([0, 1, 2, 3, 10, 5], np.uint8))
+    with pytest.raises(RuntimeError, match=r"train-labels.* label number 4 is 10"):
+        list(MnistDataset(folder, "train"))
+    write_idx(labels, np.zeros((6, 1), np.uint8))
+    with pytest.raises(RuntimeError, match="one label an image"):
+        MnistDataset(folder, "train")
+    write_idx(folder / "train-images-idx3-ubyte", np.zeros((6, 27, 28), np.uint8))
+    with pytest.raises(RuntimeError, match="must hold images of 28 x 28"):
+        MnistDataset(folder, "train")
+
+
+def test_a_truncated_file_is_noticed_before_the_first_row(folder: Path) -> None:
+    images = folder / "train-images-idx3-ubyte"
+    images.write_bytes(images.read_bytes()[:-1])
+    dataset = MnistDataset(folder, "train")
+    with pytest.raises(RuntimeError, match="train-images-idx3-ubyte"):
+        next(iter(dataset))
+
+
+@pytest.mark.mnist
+def test_the_tutorials_pipeline_gives_mindspores_bits(mnist: Path) -> None:
+    dataset = (
+        MnistDataset(mnist, "test", shuffle=False)
+        .map(
+            [
+                vision.Rescale(1.0 / 255.0, 0),
+                vision.Normalize(mean=(0.1307,), std=(0.3081,)),
+                vision.HWC2CHW(),
+            ],
+            "image",
+        )
+        .map(transforms.TypeCast(minispore.int32), "label")
+        .batch(64)
+    )
+    assert dataset.get_dataset_size() == 157
+    digest = hashlib.sha256()
+    for image, label in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True):
+        assert (image.dtype, label.dtype) == (np.float32, np.int32)
+        digest.update(image.tobytes() + label.tobytes())
+    # Of the same pipeline run by MindSpore 2.10.0.
+    assert digest.hexdigest() == "e10ff7ab096c9b85a6eb2d2b50557d2a2cb1b7f2e0620501015a6486902b205b"
