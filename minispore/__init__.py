@@ -4,9 +4,8 @@
 `minispore.dataset` and `minispore.train` are its packages.
 """
 
-from minispore import common as common
-from minispore import ops as ops
-from minispore.common import dtype as dtype
+from minispore import common, dataset, nn, ops, train
+from minispore.common import context, dtype
 from minispore.common.context import (
     GRAPH_MODE,
     PYNATIVE_MODE,
@@ -16,26 +15,126 @@ from minispore.common.context import (
 )
 from minispore.common.dtype import (
     bool_,
+    byte,
+    double,
     dtype_to_nptype,
     dtype_to_pytype,
     float16,
     float32,
     float64,
+    float_,
+    half,
     int8,
     int16,
     int32,
     int64,
+    int_,
+    long,
     pytype_to_dtype,
+    short,
+    single,
+    ubyte,
+    uint,
     uint8,
     uint16,
     uint32,
     uint64,
+    ushort,
 )
+from minispore.common.jit import jit
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.seed import get_seed, set_seed
 from minispore.common.tensor import Tensor
 from minispore.ops import GradOperation, get_grad, grad, value_and_grad
+from minispore.train import (
+    Accuracy,
+    Callback,
+    CheckpointConfig,
+    Loss,
+    LossMonitor,
+    Metric,
+    Model,
+    ModelCheckpoint,
+    RunContext,
+    TimeMonitor,
+    get_metric_fn,
+    load_checkpoint,
+    load_param_into_net,
+    names,
+    rearrange_inputs,
+    save_checkpoint,
+)
 
 __version__ = "0.1.0"
 
 from_numpy = Tensor.from_numpy
+tensor = Tensor
+
+__all__ = [
+    "GRAPH_MODE",
+    "PYNATIVE_MODE",
+    "Accuracy",
+    "Callback",
+    "CheckpointConfig",
+    "GradOperation",
+    "Loss",
+    "LossMonitor",
+    "Metric",
+    "Model",
+    "ModelCheckpoint",
+    "Parameter",
+    "ParameterTuple",
+    "RunContext",
+    "Tensor",
+    "TimeMonitor",
+    "bool_",
+    "byte",
+    "common",
+    "context",
+    "dataset",
+    "double",
+    "dtype",
+    "dtype_to_nptype",
+    "dtype_to_pytype",
+    "float16",
+    "float32",
+    "float64",
+    "float_",
+    "from_numpy",
+    "get_context",
+    "get_grad",
+    "get_metric_fn",
+    "get_seed",
+    "grad",
+    "half",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "int_",
+    "jit",
+    "load_checkpoint",
+    "load_param_into_net",
+    "long",
+    "names",
+    "nn",
+    "ops",
+    "pytype_to_dtype",
+    "rearrange_inputs",
+    "save_checkpoint",
+    "set_context",
+    "set_device",
+    "set_seed",
+    "short",
+    "single",
+    "tensor",
+    "train",
+    "ubyte",
+    "uint",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "ushort",
+    "value_and_grad",
+]
