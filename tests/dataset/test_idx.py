@@ -45,10 +45,12 @@ def test_a_changed_file_gives_an_array_or_one_error_that_names_it(
         raw[at] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(raw)))
     path.write_bytes(bytes(raw[:cut]) + data.draw(st.binary(max_size=3)))
+    message = ""
     try:
-        assert read_idx(path).dtype == np.uint8
+        read_idx(path)
     except RuntimeError as error:
-        assert str(path) in str(error)
+        message = str(error)
+    assert not message or message.startswith(f"'{path}' is not a valid IDX file")
 
 
 @given(array=arrays.filter(lambda a: a.size > 0), name=names, data=st.data())

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import minispore
@@ -136,7 +137,7 @@ def test_without_a_seed_iterators_differ() -> None:
 def test_memory_does_not_grow_with_the_data() -> None:
     alive: list[int] = []
 
-    def rows() -> Iterator[np.ndarray]:  # type: ignore[type-arg]
+    def rows() -> Iterator[npt.NDArray[np.float64]]:
         for _ in range(300):
             yield np.zeros(1000)
 

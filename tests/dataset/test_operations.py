@@ -1,4 +1,6 @@
 """Operations on datasets: columns, sizes, errors, and what is read when."""
+# Functions of users carry no types; the lambdas here stand for them.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from collections.abc import Iterator
 
@@ -32,8 +34,14 @@ def test_map_takes_the_first_column_unless_told() -> None:
 
 def test_map_gives_functions_numpy_arrays() -> None:
     seen: list[object] = []
-    rows(pairs(2).map(lambda a, b: (seen.append((a, b)), (a, b))[1], ["a", "b"]))
-    assert all(isinstance(value, np.ndarray) and value.shape == () for row in seen for value in row)  # type: ignore[attr-defined]
+
+    def look(a: object, b: object) -> tuple[object, object]:
+        seen.extend((a, b))
+        return a, b
+
+    rows(pairs(2).map(look, ["a", "b"]))
+    assert len(seen) == 4
+    assert all(isinstance(value, np.ndarray) and value.shape == () for value in seen)
 
 
 @pytest.mark.parametrize(
@@ -136,8 +144,8 @@ def test_batch_errors() -> None:
         numbers().batch(2, input_columns="a")
     with pytest.raises(RuntimeError, match="must return 2 columns, but returned 1"):
         rows(numbers().batch(2, per_batch_map=lambda a, _: (a,), output_columns=["a", "b"]))
-    with pytest.raises(RuntimeError, match="KeyError"):
-        rows(numbers().batch(2, per_batch_map=lambda a, _: {}[0]))
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        rows(numbers().batch(2, per_batch_map=lambda a, info: 1 / (info.batch_num - 1)))
 
 
 # structure
@@ -192,9 +200,9 @@ def test_zip_and_concat() -> None:
     with pytest.raises(RuntimeError, match="column 'a' would be there twice"):
         numbers().zip(pairs())
     with pytest.raises(RuntimeError, match="same columns in the same order"):
-        numbers() + pairs()
+        _ = numbers() + pairs()
     with pytest.raises(TypeError, match="must be a dataset"):
-        numbers() + 3  # type: ignore[operator]  # pyright: ignore[reportOperatorIssue]
+        _ = numbers() + 3  # type: ignore[operator]  # pyright: ignore[reportOperatorIssue]
     with pytest.raises(RuntimeError, match="must have the same types"):
         rows(numbers(2) + ds.NumpySlicesDataset([1.0], "a"))
 
@@ -270,4 +278,4 @@ def test_split_sizes() -> None:
     with pytest.raises(ValueError, match="above 0"):
         numbers().split([0, 10])
     with pytest.raises(TypeError, match="'sizes'"):
-        numbers().split([0.7, "a"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+        numbers().split([0.7, "a"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

@@ -50,7 +50,8 @@ def test_bad_slices() -> None:
     make = ds.NumpySlicesDataset
     with pytest.raises(ValueError, match="must have the same length, but got"):
         make(([1, 2], [3]))
-    for empty in ([], {}, ()):
+    nothing: list[list[object] | dict[str, object] | tuple[object, ...]] = [[], {}, ()]
+    for empty in nothing:
         with pytest.raises(ValueError, match="must have rows"):
             make(empty)
     with pytest.raises(TypeError, match="'data'"):
