@@ -263,6 +263,6 @@ def test_older_names_are_refused_with_all_of_them_named() -> None:
 
         def begin(self, run_context: RunContext) -> None: ...
 
-    refuse_older_names([Callback(), LossMonitor()])
+    refuse_older_names(CallbackManager(CallbackManager([Callback(), LossMonitor()])).callbacks)
     with pytest.raises(ValueError, match="Old defines begin, step_end"):
         refuse_older_names([Callback(), Old()])

@@ -114,12 +114,14 @@ def _hooks(callbacks: Iterable[Callback], event: str) -> Iterator[tuple[str, _Ho
 
 
 def as_list(callbacks: Callback | Iterable[Callback] | None) -> list[Callback]:
-    """Return `callbacks` as a list; TypeError if there is anything else in it."""
+    """Return `callbacks` as a list, those of managers one by one; TypeError for anything else."""
     if callbacks is None:
         return []
-    if isinstance(callbacks, Callback):
-        return [callbacks]
-    given: Iterable[object] = callbacks if hasattr(callbacks, "__iter__") else [callbacks]
+    given: Iterable[object]
+    if isinstance(callbacks, Callback) or not hasattr(callbacks, "__iter__"):
+        given = [callbacks]
+    else:
+        given = callbacks
     listed: list[Callback] = []
     for callback in given:
         if not isinstance(callback, Callback):
@@ -127,7 +129,7 @@ def as_list(callbacks: Callback | Iterable[Callback] | None) -> list[Callback]:
                 "The argument 'callbacks' must be a Callback or a list of Callback, "
                 f"but got {callback!r} of type {type(callback).__name__} in it."
             )
-        listed.append(callback)
+        listed += callback.callbacks if isinstance(callback, CallbackManager) else [callback]
     return listed
 
 
