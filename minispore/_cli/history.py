@@ -108,12 +108,6 @@ def accuracy_of(run_context: RunContext) -> float | None:
     return None if run_context.get_stop_requested() else params.metrics["accuracy"]
 
 
-class _Savable(Protocol):
-    """What is asked of a figure here; matplotlib's own signature is typed only in part."""
-
-    def savefig(self, fname: Path) -> None: ...
-
-
 def plot(rows: list[Row], path: Path) -> bool:
     """Draw loss and accuracy over the steps as a PNG; False where matplotlib is not installed."""
     try:
@@ -132,6 +126,15 @@ def plot(rows: list[Row], path: Path) -> bool:
     for axes in (upper, lower):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    picture: _Savable = figure
-    picture.savefig(path)
+    _save(figure, path)
     return True
+
+
+class _Savable(Protocol):
+    """What is asked of a figure here; matplotlib types its own signature only in part."""
+
+    def savefig(self, fname: Path) -> None: ...
+
+
+def _save(picture: _Savable, path: Path) -> None:
+    picture.savefig(path)
