@@ -25,6 +25,7 @@ from minispore._functional.values import from_values
 from minispore.common._methods import Methods
 
 Operand: TypeAlias = "Tensor | Values"
+Matrix: TypeAlias = "Tensor | NDArray[np.generic]"
 
 
 class Tensor(Methods):
@@ -205,11 +206,11 @@ class Tensor(Methods):
     def __rxor__(self, other: Operand) -> "Tensor":
         return comparison.bitwise_xor(other, self)
 
-    def __matmul__(self, other: "Tensor") -> "Tensor":
-        return linalg.matmul(self, _matrix(other)) if _is_array(other) else NotImplemented
+    def __matmul__(self, other: "Matrix") -> "Tensor":
+        return linalg.matmul(self, _tensor(other)) if _is_matrix(other) else NotImplemented
 
-    def __rmatmul__(self, other: "Tensor") -> "Tensor":
-        return linalg.matmul(_matrix(other), self) if _is_array(other) else NotImplemented
+    def __rmatmul__(self, other: "Matrix") -> "Tensor":
+        return linalg.matmul(_tensor(other), self) if _is_matrix(other) else NotImplemented
 
     # Comparing gives a tensor, not a bool, so identity is what a dictionary goes by.
     __hash__ = object.__hash__
@@ -303,11 +304,11 @@ def _is_operand(x: object) -> TypeGuard[Tensor | Number]:
     return isinstance(x, Tensor | int | float | np.generic | np.ndarray)
 
 
-def _is_array(x: object) -> bool:
+def _is_matrix(x: object) -> bool:
     return isinstance(x, Tensor | np.ndarray)
 
 
-def _matrix(x: Tensor | NDArray[np.generic]) -> Tensor:
+def _tensor(x: Matrix) -> Tensor:
     return x if isinstance(x, Tensor) else Tensor(x)
 
 

@@ -1,0 +1,243 @@
+"""A tensor holds what it was made of, and gives it back to Python and numpy."""
+
+import copy
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minispore as ms
+from minispore import Tensor, grad, ops
+
+from .strategies import Arrays, arrays, float_types
+
+scalars = arrays(shapes=st.just(()))
+
+
+def same(x: Arrays, y: Arrays) -> bool:
+    """Whether both are of one type, shape and content; NaN equals itself."""
+    return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+# Values in, values out.
+
+
+@given(arrays())
+def test_a_tensor_holds_a_copy_of_an_array(array: Arrays) -> None:
+    x = Tensor(array)
+    assert same(x.asnumpy(), array)
+    assert not np.shares_memory(x.asnumpy(), array)
+    assert (x.shape, x.ndim, x.size) == (array.shape, array.ndim, array.size)
+    assert (x.itemsize, x.nbytes) == (array.itemsize, array.nbytes)
+    assert x.strides == array.strides
+    assert x.dtype.numpy_dtype == array.dtype
+
+
+@given(arrays())
+def test_from_numpy_shares_memory_both_ways(array: Arrays) -> None:
+    x = Tensor.from_numpy(array)
+    assert x.asnumpy() is array or np.shares_memory(x.asnumpy(), array) or not array.size
+    array[...] = np.zeros(1, array.dtype)[0]
+    assert same(x.asnumpy(), array)
+    x[...] = 1
+    assert bool(np.all(array == 1))
+
+
+@given(arrays())
+def test_lists_come_back(array: Arrays) -> None:
+    x = Tensor(array)
+    assert repr(x.tolist()) == repr(array.tolist())
+    again = Tensor(x.tolist(), x.dtype)
+    assert again.asnumpy().shape == array.shape or not array.size
+    assert np.array_equal(again.asnumpy().ravel(), array.ravel(), equal_nan=array.dtype.kind == "f")
+
+
+@given(scalars)
+def test_one_element_is_a_number(array: Arrays) -> None:
+    x = Tensor(array.reshape(1, 1))
+    assert repr(x.item()) == repr(array.item())
+    assert repr(float(x)) == repr(float(array.item()))
+    assert bool(x) == bool(array.item())
+
+
+@pytest.mark.parametrize("convert", [float, int, bool, Tensor.item])
+@pytest.mark.parametrize("values", [[], [1, 2]])
+def test_other_tensors_are_no_numbers(
+    convert: Callable[[Tensor], object], values: list[int]
+) -> None:
+    with pytest.raises(ValueError, match="one element"):
+        convert(Tensor(values))
+
+
+@given(arrays())
+def test_copies_are_equal_and_apart(array: Arrays) -> None:
+    x = Tensor(array)
+    for y in (copy.copy(x), copy.deepcopy(x), x.copy(), Tensor(x)):
+        assert same(y.asnumpy(), array)
+        assert not np.shares_memory(y.asnumpy(), x.asnumpy())
+    assert same(pickle.loads(pickle.dumps(x)).asnumpy(), array)
+
+
+def test_a_deep_copy_keeps_what_is_one_thing() -> None:
+    x = Tensor([1.0])
+    first, second = copy.deepcopy([x, x])
+    assert first is second
+
+
+def test_numbers_keep_their_digits() -> None:
+    third = 1 / 3
+    assert Tensor(third, ms.float64).item() == third
+    assert Tensor([third], ms.float64).tolist() == [third]
+    assert (Tensor([0.0], ms.float64) + third).tolist() == [third]
+    numbers = [third]
+    assert (Tensor([0.0], ms.float64) + numbers).tolist() == [third]
+
+
+def test_ints_beyond_int64() -> None:
+    assert Tensor(2**63).dtype is ms.uint64
+    assert Tensor([2**64 - 1]).tolist() == [2**64 - 1]
+    with pytest.raises(TypeError, match="must be numbers"):
+        Tensor(2**64)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"input_data": "a"}, TypeError, "'input_data' must be a Tensor.*'a' of type str"),
+        ({"input_data": [[1], [2, 3]]}, TypeError, "'input_data' must be rectangular"),
+        ({"input_data": [1], "dtype": "float32"}, TypeError, "'dtype' must be a data type"),
+        ({"input_data": [1], "shape": (1,)}, ValueError, "'shape' must be None"),
+        ({"input_data": [1], "init": "ones"}, ValueError, "'init' needs a 'shape'"),
+        ({"shape": (2,)}, TypeError, "'dtype' must be given with 'shape'"),
+        ({"shape": (2.0,), "dtype": ms.float32}, TypeError, "'shape' must be an int or"),
+        ({"shape": 2, "dtype": ms.float32, "init": "ones"}, TypeError, "'init' must be an Init"),
+        ({"input_data": np.zeros(1, np.complex64)}, TypeError, "complex64"),
+    ],
+)
+def test_what_makes_no_tensor(
+    arguments: dict[str, object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        Tensor(**arguments)  # type: ignore[arg-type]
+
+
+# Python's protocols.
+
+
+def test_length_and_iteration() -> None:
+    x = Tensor([[1, 2], [3, 4]])
+    assert len(x) == 2
+    assert [row.tolist() for row in x] == [[1, 2], [3, 4]]
+    assert [row.tolist() for row in reversed(x)] == [[3, 4], [1, 2]]
+    with pytest.raises(TypeError, match="no length"):
+        len(Tensor(1))
+    with pytest.raises(TypeError, match="cannot be iterated"):
+        iter(Tensor(1))
+
+
+def test_an_index_is_an_integer() -> None:
+    assert [10, 20, 30][Tensor(1)] == 20
+    assert list(range(Tensor([2]))) == [0, 1]
+    with pytest.raises(TypeError, match="integer"):
+        range(Tensor(1.0))
+
+
+def test_membership_is_of_numbers() -> None:
+    assert 2 in Tensor([1, 2])
+    assert 3 not in Tensor([1, 2])
+    assert "a" not in Tensor([1, 2])
+    assert None not in Tensor([1, 2])
+
+
+def test_tensors_are_told_apart_by_identity() -> None:
+    x, y = Tensor(1), Tensor(1)
+    assert {x: "x", y: "y"}[x] == "x"
+    assert hash(x) != hash(y)
+
+
+@pytest.mark.parametrize("other", ["a", None, object(), {}])
+def test_nothing_else_is_equal(other: object) -> None:
+    x = Tensor([1, 2])
+    assert repr((x == other, x != other)) == "(False, True)"
+
+
+# numpy's protocols.
+
+
+@given(arrays())
+def test_numpy_takes_a_tensor_for_an_array(array: Arrays) -> None:
+    x = Tensor(array)
+    assert same(np.asarray(x), array)
+    assert np.shares_memory(np.asarray(x), x.asnumpy()) or not array.size
+    assert not np.shares_memory(np.array(x), x.asnumpy())
+    assert np.asarray(x, dtype=np.float64).dtype == np.float64
+
+
+@pytest.mark.parametrize("factor", [np.float32(3), np.array([3.0], np.float32), np.array(3.0)])
+def test_numpy_values_beside_a_tensor_stay_in_the_graph(factor: object) -> None:
+    def left(x: Tensor) -> Tensor:
+        return factor * x  # type: ignore[operator]
+
+    def right(x: Tensor) -> Tensor:
+        return x * factor  # type: ignore[operator]
+
+    for f in (left, right):
+        assert isinstance(f(Tensor([2.0])), Tensor)
+        assert grad(f)(Tensor([2.0])).tolist() == [3.0]
+
+
+def test_a_matrix_product_with_an_array() -> None:
+    identity = np.eye(2, dtype=np.float32)
+    x = Tensor([[1.0, 2.0]])
+    assert isinstance(identity @ x.T, Tensor)
+    assert (x @ identity).tolist() == [[1.0, 2.0]]
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x @ 3  # type: ignore[operator]
+    with pytest.raises(TypeError, match="unsupported operand"):
+        3 @ x  # type: ignore[operator]
+
+
+# In place and under a gradient.
+
+
+def test_in_place_forms_write_into_the_memory() -> None:
+    array = np.array([1.0, 2.0], np.float32)
+    x = Tensor.from_numpy(array)
+    assert x.add_(1).mul_(2).sub_(Tensor([1.0, 1.0])).div_(2) is x
+    assert array.tolist() == [1.5, 2.5]
+    assert x.fill_(3) is x
+    assert x.copy_(Tensor([4, 5])).tolist() == [4.0, 5.0]
+    assert array.tolist() == [4.0, 5.0]
+    assert x.zero_().tolist() == [0.0, 0.0]
+    with pytest.raises(ValueError, match="assignment"):
+        x.add_(ops.zeros((2, 2)))
+
+
+def test_in_place_forms_are_differentiable() -> None:
+    def f(x: Tensor) -> Tensor:
+        y = x * 1
+        y.mul_(x)
+        y.add_(1)
+        return y.sum()
+
+    assert grad(f)(Tensor([2.0, 3.0])).tolist() == [4.0, 6.0]
+
+
+@given(arrays(float_types, st.just((2, 3))))
+def test_views_share_memory(array: Arrays) -> None:
+    x = Tensor(array)
+    views = [x[0], x[:, 1], x.reshape(6), x.view(3, 2), x.T, x.mT, x.expand_dims(0), x.flatten()]
+    for view in views:
+        assert np.shares_memory(view.asnumpy(), x.asnumpy())
+        view[0] = 7.0
+        assert 7.0 in x
+        x.zero_()
+
+
+def test_the_tensor_function_makes_tensors() -> None:
+    from minispore.common.tensor import tensor
+
+    assert tensor([1, 2], ms.float16).dtype is ms.float16
