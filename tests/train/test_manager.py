@@ -162,12 +162,16 @@ def test_however_the_names_are_overridden_no_call_goes_round(
 
 
 def test_a_hook_set_on_the_instance_is_called() -> None:
-    log: list[RunContext] = []
-    callback = Callback()
-    hook: Callable[[RunContext], None] = log.append
-    callback.on_train_begin = hook  # type: ignore[method-assign, assignment]
-    CallbackManager(callback).emit(Callback.on_train_begin, CONTEXT)
-    assert log == [CONTEXT]
+    class Older(Callback):
+        def begin(self, run_context: RunContext) -> None:
+            pytest.fail("the instance is nearer")
+
+    for callback in (Callback(), Older()):
+        log: list[RunContext] = []
+        hook: Callable[[RunContext], None] = log.append
+        callback.on_train_begin = hook  # type: ignore[method-assign, assignment]
+        CallbackManager(callback).emit(Callback.on_train_begin, CONTEXT)
+        assert log == [CONTEXT]
 
 
 def test_a_loop_written_for_mindspore_drives_it() -> None:
