@@ -4,6 +4,7 @@ Everything that the package writes goes through `replacing`: a kill, an exceptio
 any moment leaves the old file (or none), never half of the new one.
 """
 
+import errno
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -42,7 +43,7 @@ def replacing(
     """
     target = os.path.realpath(path)
     if os.path.isdir(target):
-        raise IsADirectoryError(21, "The file to write is a folder", os.fspath(path))
+        raise IsADirectoryError(errno.EISDIR, "The file to write is a folder", os.fspath(path))
     temporary, file = _open_beside(target, os.fspath(path))
     try:
         with file:

@@ -45,6 +45,7 @@ def load_param_into_net(
     Raises:
         TypeError: `net` is no Cell, or `parameter_dict` no dict of str to Parameter (or str).
         RuntimeError: Some values do not fit in shape or type.
+        ValueError: Two parameters of `net` have the same name.
 
     Examples:
         >>> from minispore import nn
@@ -62,7 +63,7 @@ def load_param_into_net(
     check_type(strict_load, bool, "strict_load", "load_param_into_net")
     check_type(remove_redundancy, bool, "remove_redundancy", "load_param_into_net")
     values = _parameters(parameter_dict)
-    targets = {parameter.name: parameter for parameter in net.get_parameters()}
+    targets = _by_name(net)
     sources = _match(targets, values, strict_load)
     fitting: list[tuple[Parameter, Array]] = []
     problems: list[str] = []
@@ -81,6 +82,17 @@ def load_param_into_net(
     used = set(sources.values())
     not_loaded = [name for name in targets if name not in sources]
     return not_loaded, [name for name in parameter_dict if name not in used]
+
+
+def _by_name(net: Cell) -> dict[str, Parameter]:
+    found: dict[str, Parameter] = {}
+    for parameter in net.get_parameters():
+        if found.setdefault(parameter.name, parameter) is not parameter:
+            raise ValueError(
+                "For 'load_param_into_net', two parameters of the argument 'net' have the name "
+                f"{parameter.name!r}."
+            )
+    return found
 
 
 def _parameters(parameter_dict: object) -> dict[str, Parameter]:

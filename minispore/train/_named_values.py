@@ -1,6 +1,6 @@
-"""What is to be saved, in the forms that MindSpore takes: checked, named and in order."""
+"""What is to be saved, and how: MindSpore's forms of both, checked."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -16,23 +16,24 @@ Values = dict[str, Tensor | Value]
 
 
 def values_of(save_obj: object) -> Values:
-    """Names and values of a cell, list or dict, in its order."""
+    """Names and values of a cell, list, tuple or dict, in its order."""
     if isinstance(save_obj, Cell):
         return _unique((parameter.name, parameter) for parameter in save_obj.get_parameters())
-    if isinstance(save_obj, list):
-        return _unique(_named(item) for item in cast("list[object]", save_obj))
-    if isinstance(save_obj, dict):
-        return {_name(n): _value(n, v) for n, v in cast("dict[object, object]", save_obj).items()}
+    if isinstance(save_obj, list | tuple):
+        return _unique(_named(item) for item in cast("Sequence[object]", save_obj))
+    if isinstance(save_obj, Mapping):
+        pairs = cast("Mapping[object, object]", save_obj)
+        return {_name(name): _value(name, value) for name, value in pairs.items()}
     raise TypeError(
-        "For 'save_checkpoint', the argument 'save_obj' must be a Cell, a list or a dict, "
+        "For 'save_checkpoint', the argument 'save_obj' must be a Cell, list, tuple or dict, "
         f"but got {type(save_obj).__name__}."
     )
 
 
 def appended(append_dict: object, owner: str = "save_checkpoint") -> Values:
     """The values of an `append_dict`, with the dtypes that MindSpore stores them in."""
-    check_type(append_dict, dict, "append_dict", owner, none=True)
-    items = cast("dict[object, object]", append_dict or {}).items()
+    check_type(append_dict, Mapping, "append_dict", owner, none=True)
+    items = cast("Mapping[object, object]", append_dict or {}).items()
     return {_name(name, owner): _scalar(name, value, owner) for name, value in items}
 
 
@@ -80,8 +81,8 @@ def _unique(items: Iterable[tuple[str, Tensor]]) -> Values:
 def _named(item: object) -> tuple[str, Tensor]:
     if isinstance(item, Parameter):
         return item.name, item
-    if isinstance(item, dict):
-        pair = cast("dict[object, object]", item)
+    if isinstance(item, Mapping):
+        pair = cast("Mapping[object, object]", item)
         data = pair.get("data")
         if "name" in pair and isinstance(data, Tensor):
             return _name(pair["name"]), data

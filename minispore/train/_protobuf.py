@@ -202,7 +202,7 @@ def _field_at(stream: BufferedIOBase, number: int, wire: int, start: int, stop: 
     else:
         raise WireError(f"wire type {wire} at byte {start}")
     if end > stop:
-        raise WireError(f"field {number} at byte {start} wants {end - stop} bytes more")
+        raise WireError(f"field {number} at byte {start} goes {end - stop} bytes beyond the end")
     if wire != LENGTH:
         value = int.from_bytes(read_exactly(stream, start, end - start), "little")
     return Field(number, wire, value, start, end)

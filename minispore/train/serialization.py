@@ -1,5 +1,6 @@
 """Save and load parameters: MindSpore's functions, its file formats, names and defaults."""
 
+import errno
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -43,9 +44,9 @@ def save_checkpoint(
     Source: mindspore.save_checkpoint.
 
     Args:
-        save_obj: A cell, whose parameters are saved under their names; a list of Parameters; a
-            list of ``{"name": str, "data": Parameter or Tensor}``; or a dict of values by name, as
-            `load_checkpoint` returns it.
+        save_obj: A cell, whose parameters are saved under their names; a list or tuple of
+            Parameters or of ``{"name": str, "data": Parameter or Tensor}``; or a dict of values by
+            name, as `load_checkpoint` returns it.
         ckpt_file_name: The file; the ending of its format is added where it is missing. An
             existing file is replaced. The folder must exist.
         integrated_save: Only for a network split over devices; has no effect.
@@ -90,7 +91,8 @@ def save_checkpoint(
         values = {name: value for name, value in values.items() if choice_func(name)}
     path = os.fspath(ckpt_file_name)
     if not path or os.path.isdir(path):
-        raise IsADirectoryError(21, "The checkpoint file's name is that of a folder", path or ".")
+        what = "The checkpoint file's name is that of a folder"
+        raise IsADirectoryError(errno.EISDIR, what, path or ".")
     path = path if path.endswith(f".{format}") else f"{path}.{format}"
     with replacing(path, _PERMISSIONS) as file:
         if format == "safetensors":
@@ -141,6 +143,15 @@ def load_checkpoint(
             ending is not that of `format`.
         NotImplementedError: Decryption is asked for.
         RuntimeError: A value does not fit in `net`, which is then unchanged.
+
+    Examples:
+        >>> import tempfile
+        >>> from minispore import nn
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> save_checkpoint(nn.Dense(3, 2), folder.name + "/net.ckpt")
+        >>> load_checkpoint(folder.name + "/net.ckpt", choice_func=lambda name: name == "bias")
+        {'bias': Parameter (name=bias, shape=(2,), dtype=Float32, requires_grad=True)}
+        >>> folder.cleanup()
     """
     owner = "load_checkpoint"
     check_type(ckpt_file_name, (str, os.PathLike), "ckpt_file_name", owner)

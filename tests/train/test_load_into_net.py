@@ -166,6 +166,14 @@ def test_names_behind_a_prefix(net: str, file: str, got: list[int]) -> None:
     assert bool(caught) == any(g and n not in exact for n, g in zip(names, got, strict=True))
 
 
+def test_two_parameters_of_one_name_are_refused() -> None:
+    net = Net(a=1.0, b=2.0)
+    for parameter in net.get_parameters():
+        parameter.name = "p"
+    with pytest.raises(ValueError, match="two parameters.*'p'"):
+        load_param_into_net(net, named(p=3.0))
+
+
 def test_strict_loading_knows_no_prefix() -> None:
     net = Net(w=[0.0])
     assert load_param_into_net(net, row(["a.w"]), strict_load=True) == (["w"], ["a.w"])

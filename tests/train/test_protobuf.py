@@ -98,9 +98,9 @@ def test_the_documented_example() -> None:
         ("0e", "wire type 6"),
         ("08" + "ff" * 9 + "02", "does not fit in 64 bits"),
         ("08" + "80" * 10, "no end"),
-        ("0a05", "wants 5 bytes more"),
-        ("0901", "wants 7 bytes more"),
-        ("0dffff", "wants 2 bytes more"),
+        ("0a05", "5 bytes beyond the end"),
+        ("0901", "7 bytes beyond the end"),
+        ("0dffff", "2 bytes beyond the end"),
     ],
 )
 def test_what_is_wrong_is_said(data: str, reason: str) -> None:

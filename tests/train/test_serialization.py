@@ -102,7 +102,8 @@ def test_all_forms_of_what_is_saved(tmp_path: Path) -> None:
     net = Net(2.0)
     pairs: list[dict[str, object]] = [{"name": p.name, "data": p} for p in net.get_parameters()]
     by_name = {p.name: p for p in net.get_parameters()}
-    for form in (net, list(net.get_parameters()), pairs, by_name):
+    forms = (net, list(net.get_parameters()), tuple(net.get_parameters()), pairs, by_name)
+    for form in forms:
         save_checkpoint(form, path)
         assert numbers(load_checkpoint(path)) == {
             "scale": 2.0,
@@ -169,7 +170,6 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     [
         (TypeError, "save_obj", {"save_obj": None}),
         (TypeError, "save_obj", {"save_obj": Tensor(1)}),
-        (TypeError, "save_obj", {"save_obj": (parameter(1),)}),
         (TypeError, "save_obj", {"save_obj": [1]}),
         (TypeError, "save_obj", {"save_obj": [Tensor(1)]}),
         (TypeError, "save_obj", {"save_obj": [{"data": Tensor(1)}]}),

@@ -1,5 +1,6 @@
 """ModelCheckpoint: save what is trained, now and then and at the end."""
 
+import errno
 import os
 import re
 import time
@@ -214,7 +215,7 @@ def _directory(directory: str | os.PathLike[str] | _Name | None) -> str | _Name:
         raise ValueError(f"For '{_OWNER}', the argument 'directory' must not be empty.")
     path = os.path.abspath(directory)
     if os.path.exists(path) and not os.path.isdir(path):
-        raise NotADirectoryError(20, f"For '{_OWNER}', 'directory' is a file", path)
+        raise NotADirectoryError(errno.ENOTDIR, f"For '{_OWNER}', 'directory' is a file", path)
     # Made at once: a folder that cannot be made is better known before training than after.
     os.makedirs(path, exist_ok=True)
     return path
