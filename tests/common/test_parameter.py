@@ -1,0 +1,147 @@
+"""Parameters: tensors with a name and a memory of their own, found by their networks."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import minispore as ms
+from minispore import Parameter, ParameterTuple, Tensor, grad, nn
+from minispore.common.initializer import One, initializer
+
+from .strategies import Arrays, arrays
+
+
+@pytest.fixture
+def weight() -> Parameter:
+    return Parameter(Tensor([1.0, 2.0]), name="weight")
+
+
+@given(arrays())
+def test_a_parameter_holds_a_copy(array: Arrays) -> None:
+    for values in (array, Tensor(array), Tensor.from_numpy(array)):
+        p = Parameter(values, name="p")
+        assert p.asnumpy().tobytes() == array.tobytes()
+        assert not np.shares_memory(p.asnumpy(), array)
+
+
+def test_names() -> None:
+    first, second = Parameter(Tensor(1.0)), Parameter(Tensor(1.0), name="")
+    assert first.has_default_name
+    assert second.has_default_name
+    assert first.name != second.name
+    first.name = "weight"
+    assert (first.name, first.has_default_name) == ("weight", False)
+    with pytest.raises(ValueError, match=r"'name' must be a string or None, but got 3\."):
+        Parameter(Tensor(1.0), name=3)  # type: ignore[arg-type]
+
+
+def test_operations_give_tensors(weight: Parameter) -> None:
+    for result in (weight + 1, -weight, weight[0], weight.sum(), weight.T, weight.value()):
+        assert type(result) is Tensor
+
+
+def test_an_untrained_parameter_is_a_constant(weight: Parameter) -> None:
+    def f(x: Tensor) -> Tensor:
+        return (x * weight).sum()
+
+    assert grad(f, None, weight)(Tensor(3.0)).tolist() == [3.0, 3.0]
+    weight.requires_grad = False
+    assert grad(f)(Tensor(3.0)).item() == 3.0
+    with pytest.raises(TypeError, match="'requires_grad' must be a bool, but got 1"):
+        weight.requires_grad = 1  # type: ignore[assignment]
+
+
+def test_set_data_copies_and_keeps_the_type(weight: Parameter) -> None:
+    values = Tensor([3, 4], ms.float64)
+    assert weight.set_data(values) is weight
+    values[0] = 9
+    assert weight.dtype is ms.float32
+    assert weight.tolist() == [3.0, 4.0]
+    weight.data = Tensor([[5.0]])
+    assert weight.tolist() == [[5.0]]
+    for wrong in ([1.0], np.ones(2), "a", None):
+        with pytest.raises(TypeError, match="For 'set_data', the type of 'data'"):
+            weight.set_data(wrong)  # type: ignore[arg-type]
+    assert weight.tolist() == [[5.0]]
+
+
+def test_data_is_the_same_memory(weight: Parameter) -> None:
+    weight.data[0] = 9.0
+    assert weight.tolist() == [9.0, 2.0]
+    assert not isinstance(weight.data, Parameter)
+
+
+def test_writing_is_not_recorded(weight: Parameter) -> None:
+    def f(x: Tensor) -> Tensor:
+        weight[0] = x
+        weight.add_(1)
+        return (weight * x).sum()
+
+    assert grad(f)(Tensor(3.0)).item() == 4.0 + 3.0
+    assert weight.tolist() == [4.0, 3.0]
+
+
+def test_clones(weight: Parameter) -> None:
+    weight.requires_grad = False
+    for clone in (weight.clone(), weight.copy(), copy.copy(weight), copy.deepcopy(weight)):
+        assert repr(clone) == repr(weight)
+        assert clone.tolist() == weight.tolist()
+        assert not np.shares_memory(clone.asnumpy(), weight.asnumpy())
+    assert repr(pickle.loads(pickle.dumps(weight))) == repr(weight)
+    assert weight.clone("zeros").tolist() == [0.0, 0.0]
+    assert weight.clone(One()).tolist() == weight.clone(1).tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError, match="foo"):
+        weight.clone("foo")
+
+
+def test_a_clone_without_a_name_still_gets_one_of_its_cell() -> None:
+    class Net(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = copy.deepcopy(Parameter(Tensor(1.0)))
+
+    assert [p.name for p in Net().get_parameters()] == ["scale"]
+
+
+def test_a_copied_network_shares_what_its_original_shares() -> None:
+    class Tied(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one = nn.Dense(2, 2)
+            self.two = nn.Dense(2, 2)
+            self.two.weight = self.one.weight
+
+    net = Tied()
+    other = copy.deepcopy(net)
+    assert other.one.weight is other.two.weight
+    assert other.one.weight is not net.one.weight
+    assert [repr(p) for p in other.get_parameters()] == [repr(p) for p in net.get_parameters()]
+    other.one.weight.zero_()
+    assert net.one.weight.asnumpy().any()
+
+
+def test_tuples_hold_parameters_of_different_names(weight: Parameter) -> None:
+    bias = Parameter(initializer("zeros", [2]), name="bias")
+    pair = ParameterTuple([weight, bias])
+    assert [p.name for p in pair] == ["weight", "bias"]
+    assert [p.name for p in pair.clone("m", "ones")] == ["m.weight", "m.bias"]
+    assert [p.tolist() for p in pair.clone("m", "ones")] == [[1.0, 1.0], [1.0, 1.0]]
+    assert ParameterTuple((weight, weight)) == (weight, weight)
+    with pytest.raises(ValueError, match="two of the name 'weight'"):
+        ParameterTuple((weight, weight.clone()))
+    with pytest.raises(TypeError, match="each item must be a Parameter"):
+        ParameterTuple((weight, Tensor(1)))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'prefix' must not be empty"):
+        pair.clone("")
+    with pytest.raises(TypeError, match="'prefix'"):
+        pair.clone(3)  # type: ignore[arg-type]
+
+
+def test_tuples_are_copied_and_pickled(weight: Parameter) -> None:
+    pair = ParameterTuple([weight])
+    for other in (copy.deepcopy(pair), pickle.loads(pickle.dumps(pair))):
+        assert type(other) is ParameterTuple
+        assert repr(other) == repr(pair)
