@@ -20,7 +20,7 @@ def replacing(
     The bytes go to a temporary file in the same folder, are forced to the disk, and the file is
     then renamed, which the operating system does in one step. If anything fails before that,
     the temporary file is removed and `path` is what it was. A symbolic link is followed: the file
-    that it points to is replaced.
+    that it points to is replaced. After a kill the temporary file, `.….tmp`, may be left over.
 
     Args:
         path: The file to make or replace. Its folder must exist.
