@@ -1,0 +1,1 @@
+"""Measurements beside other systems, in one run, as ratios: `python -m benchmarks`."""
