@@ -3,12 +3,11 @@
 from typing import Literal, TypeAlias
 
 from minispore import ops
-from minispore._array import A, namespace
+from minispore._array import device_namespace, to_host
 from minispore._checks import check_int, check_one_of, check_type
 from minispore._dtype import FLOAT, INTEGER
 from minispore._functional.apply import apply1
 from minispore._rules import elementwise as rules
-from minispore._rules._types import Unary
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 
@@ -177,6 +176,8 @@ class CrossEntropyLoss(LossBase):
         self, labels: Tensor, classes: int, logits: Tensor
     ) -> tuple[Tensor, Tensor | None]:
         """One-hot targets, and how much each label counts if that is not 1 for all."""
+        if self.weight is None and _are_classes(labels, classes, self.ignore_index):
+            return ops.one_hot(labels, classes, 1.0, 0.0), None
         ignored = labels == self.ignore_index
         if ops.any(((labels < 0) | (labels >= classes)) & ~ignored):
             raise ValueError(
@@ -184,8 +185,6 @@ class CrossEntropyLoss(LossBase):
                 f"{self.ignore_index}, but got {labels}."
             )
         targets = ops.one_hot(labels, classes, 1.0, 0.0)
-        if not ops.any(ignored) and self.weight is None:
-            return targets, None
         counts = (~ignored).astype(logits.dtype)
         targets = targets * counts.expand_dims(-1)
         if self.weight is not None:
@@ -250,7 +249,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
             )
         if self.sparse:
             classes = logits.shape[1]
-            if ops.any((labels < 0) | (labels >= classes)):
+            if not _are_classes(labels, classes):
                 raise ValueError(
                     "For 'SoftmaxCrossEntropyWithLogits', 'labels' must be in "
                     f"[0, {classes}), but got {labels}."
@@ -347,17 +346,19 @@ class BCEWithLogitsLoss(LossBase):
         self._check(logits, labels)
         _check_same_shape(logits, labels, "BCEWithLogitsLoss")
         # -log sigmoid(x) = softplus(-x), and -log(1 - sigmoid(x)) = softplus(-x) + x.
-        below = apply1(_softplus, -logits)
+        below = apply1(rules.softplus, -logits)
         right = labels if self.pos_weight is None else labels * self.pos_weight
         losses = right * below + (1 - labels) * (below + logits)
         return self.get_loss(losses, 1.0 if self.weight is None else self.weight)
 
 
-def _softplus(x: A) -> Unary[A]:
-    """log(1 + eˣ), by a rule of its own: its slope is the sigmoid, also at 0."""
-    xp = namespace(x)
-    value = xp.maximum(x, 0.0) + xp.log(xp.exp(-xp.abs(x)) + 1.0)
-    return value, (lambda g: g * rules.sigmoid(x)[0],)
+def _are_classes(labels: Tensor, classes: int, ignored: int = -1) -> bool:
+    """Whether all labels are classes, and none is the ignored one; cheap, as nearly always true."""
+    if labels.size == 0:
+        return True
+    xp = device_namespace(labels._data)
+    low, high = (to_host(end(labels._data)).item() for end in (xp.min, xp.max))
+    return low >= 0 and high < classes and not low <= ignored <= high
 
 
 def _classes_last(x: Tensor, where: int) -> Tensor:

@@ -121,12 +121,12 @@ class TrainOneStepCell(Cell):
         self.return_grad = return_grad
         self._value_and_grad = ops.value_and_grad(network, None, self.weights)
 
-    def construct(self, *inputs: Tensor) -> object:
+    def construct(self, *inputs: Tensor) -> Tensor:
         """Do one step.
 
         Returns:
-            What the network returned: the loss. With `return_grad`, that and a dictionary from
-            the parameters' names to their gradients.
+            What the network returned: the loss. With `return_grad`, in spite of the annotation, a
+            tuple of that and a dictionary from the parameters' names to their gradients.
 
         Raises:
             ValueError: The loss is not a single number.
@@ -142,7 +142,7 @@ class TrainOneStepCell(Cell):
         self.optimizer(gradients)
         if self.return_grad:
             names = [parameter.name for parameter in self.weights]
-            return loss, dict(zip(names, gradients, strict=True))
+            return cast("Tensor", (loss, dict(zip(names, gradients, strict=True))))
         return loss
 
 

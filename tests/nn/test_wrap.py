@@ -124,7 +124,7 @@ def test_training_learns() -> None:
         train = nn.TrainOneStepCell(nn.WithLossCell(network, nn.CrossEntropyLoss()), optimizer)
         for _ in range(150):
             loss = train(Tensor(x), Tensor(y))
-        losses[optimizer.cls_name] = float(loss)  # type: ignore[arg-type]
+        losses[optimizer.cls_name] = float(loss)
     assert max(losses.values()) < 0.25, losses
 
 
