@@ -6,7 +6,7 @@ Given to a rule instead of numpy, it makes the rule's pullbacks leave nodes: see
 from collections.abc import Sequence
 
 from minispore._array import Axis, Shape, device_namespace
-from minispore._dtype import of
+from minispore._dtype import as_dtype
 from minispore._functional import arithmetic, comparison, elementwise, reduction, shape
 from minispore._functional.apply import apply1
 from minispore._functional.operands import cast_to
@@ -68,7 +68,7 @@ def stack(arrays: Sequence[T], /, *, axis: int) -> T:
 
 def astype(x: T, dtype: object, /) -> T:
     """`x` in another type."""
-    return cast_to(x, of(dtype))
+    return cast_to(x, as_dtype(dtype, "astype"))
 
 
 def zeros_like(x: T, /) -> T:

@@ -17,7 +17,7 @@ from minispore._rules import elementwise as rules
 
 Number: TypeAlias = int | float | bool
 # What may stand beside a tensor.
-Values: TypeAlias = Number | Sequence[Number] | NDArray[np.generic]
+Values: TypeAlias = Number | Sequence[Number] | np.generic | NDArray[np.generic]
 
 # The type that numbers bring with them, by category.
 _OF_NUMBERS = (_dtype.bool_, _dtype.int64, _dtype.float32)
@@ -71,30 +71,33 @@ def pair(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:
 def _beside(x: T, other: object, owner: str) -> tuple[T, T]:
     if isinstance(other, np.ndarray):
         return pair(x, wrap(from_values(cast("object", other), None, owner), x), owner)
-    if isinstance(other, np.generic):
-        other = cast("object", other.item())
-    elif as_items(other) is not None:
-        other = on_host(other, owner)
-    if isinstance(other, bool):
-        category = _dtype.BOOL
-    elif isinstance(other, int):
-        category = _dtype.INTEGER
-    elif isinstance(other, float):
-        category = _dtype.FLOAT
-    elif isinstance(other, np.ndarray):
-        category = _dtype.of(other.dtype).category
-    else:
-        raise TypeError(
-            f"For '{owner}', an operand beside a Tensor must be a Tensor or a number, "
-            f"but got {other!r} of type {type(other).__name__}."
-        )
+    value, category = _numbers(other, owner)
     own = dtype_of(x)
     common = own if own.category >= category else _OF_NUMBERS[category]
     left = cast_to(x, common)
     try:
-        value = device_namespace(left._data).asarray(other, common.numpy_dtype)
+        right = device_namespace(left._data).asarray(value, common.numpy_dtype)
     except OverflowError:
         raise ValueError(
             f"For '{owner}', the number {other} does not fit the tensor's type {common!r}."
         ) from None
-    return left, wrap(value, x)
+    return left, wrap(right, x)
+
+
+def _numbers(other: object, owner: str) -> tuple[Number | NDArray[np.generic], int]:
+    """A number, or a list of numbers as an array, and its category."""
+    if as_items(other) is not None:
+        array = on_host(other, owner)
+        return array, _dtype.of(array.dtype).category
+    if isinstance(other, np.generic):
+        other = cast("object", other.item())
+    if isinstance(other, bool):
+        return other, _dtype.BOOL
+    if isinstance(other, int):
+        return other, _dtype.INTEGER
+    if isinstance(other, float):
+        return other, _dtype.FLOAT
+    raise TypeError(
+        f"For '{owner}', an operand beside a Tensor must be a Tensor or a number, "
+        f"but got {other!r} of type {type(other).__name__}."
+    )

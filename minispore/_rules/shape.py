@@ -62,5 +62,5 @@ def stack(arrays: Sequence[A], axis: int) -> Nary[A]:
 
 
 def _taking(axis: int, part: int | slice) -> Pullback[A]:
-    index = (slice(None),) * axis + (part,)
+    index = (slice(None),) * axis + (part, ...)
     return lambda g: g[index]

@@ -1,0 +1,298 @@
+"""Every rule with what it takes: one table for all the suites that test them.
+
+Operands hold numbers that all differ from one another and from 0, so that no drawn point is a kink.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from inspect import getmembers, isfunction, signature
+from math import prod
+from pkgutil import iter_modules
+from typing import TypeAlias, cast, get_origin
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+
+import minispore._rules
+from minispore._array import Array
+from minispore._rules import arithmetic, elementwise, indexing, linalg, reduction, shape, softmax
+
+Floats: TypeAlias = NDArray[np.float64]
+Shape: TypeAlias = tuple[int, ...]
+# The operands' shapes, and what the rule takes beside them.
+Drawn: TypeAlias = tuple[tuple[Shape, ...], tuple[object, ...]]
+Outcome: TypeAlias = tuple[Floats, Sequence[Callable[[Floats], Floats] | None]]
+Domain: TypeAlias = Callable[[Floats], NDArray[np.generic]]
+
+
+def anything(x: Floats) -> Floats:
+    return x
+
+
+def away_from_zero(x: Floats) -> Floats:
+    return x + 0.5 * np.sign(x)
+
+
+def positive(x: Floats) -> Floats:
+    return np.abs(x) + 0.25
+
+
+def condition(x: Floats) -> NDArray[np.bool_]:
+    return x > 0
+
+
+def all_rules() -> dict[str, Callable[..., object]]:
+    """Each function of the package that gives a value and its pullbacks, by its name."""
+    found: dict[str, Callable[..., object]] = {}
+    for module in iter_modules(minispore._rules.__path__):
+        for name, function in getmembers(
+            import_module(f"minispore._rules.{module.name}"), isfunction
+        ):
+            gives_pair = get_origin(signature(function).return_annotation) is tuple
+            private = name.startswith("_")
+            if gives_pair and not private and function.__module__.endswith(module.name):
+                found[f"{module.name}.{name}"] = function
+    return found
+
+
+@st.composite
+def shapes(draw: st.DrawFn, low: int = 0, axes: int = 0) -> Shape:
+    """A shape of at least `axes` axes of at least `low`."""
+    return draw(hnp.array_shapes(min_dims=axes, max_dims=3, min_side=low, max_side=3))
+
+
+@st.composite
+def one(draw: st.DrawFn) -> Drawn:
+    return (draw(shapes()),), ()
+
+
+@st.composite
+def broadcasting(draw: st.DrawFn, operands: int = 2) -> Drawn:
+    drawn = draw(
+        hnp.mutually_broadcastable_shapes(
+            num_shapes=operands, min_dims=0, max_dims=3, min_side=0, max_side=3
+        )
+    )
+    return drawn.input_shapes, ()
+
+
+@st.composite
+def reduced(draw: st.DrawFn, low: int = 1) -> Drawn:
+    own = draw(shapes(low))
+    places = st.lists(
+        st.integers(0, len(own) - 1).flatmap(lambda i: st.sampled_from([i, i - len(own)])),
+        min_size=1,
+        unique_by=lambda i: i % len(own),
+    )
+    some = st.one_of(places.map(tuple), places.map(lambda axes: axes[0])) if own else st.none()
+    return (own,), (draw(st.none() | some), draw(st.booleans()))
+
+
+@st.composite
+def along_axis(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes(1, 1))
+    return (own,), (draw(st.integers(-len(own), len(own) - 1)),)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes(1, 1))
+    return (own, own), ()
+
+
+@st.composite
+def clipped(draw: st.DrawFn) -> Drawn:
+    bounds = (draw(st.sampled_from([None, -0.5123])), draw(st.sampled_from([None, 0.7131])))
+    return (draw(shapes()),), bounds
+
+
+@st.composite
+def reshaped(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    size = prod(own)
+    other = draw(st.sampled_from([own[::-1], (size,), (1, size), (*own, 1)]))
+    return (own,), (other,)
+
+
+@st.composite
+def permuted(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    axes = draw(st.permutations(range(len(own))))
+    behind = draw(st.booleans())
+    return (own,), (tuple(i - len(own) if behind else i for i in axes),)
+
+
+@st.composite
+def repeated(draw: st.DrawFn) -> Drawn:
+    drawn = draw(hnp.mutually_broadcastable_shapes(num_shapes=1, max_dims=3, max_side=3))
+    return drawn.input_shapes, (drawn.result_shape,)
+
+
+@st.composite
+def expanded(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    return (own,), (draw(st.integers(-len(own) - 1, len(own))),)
+
+
+@st.composite
+def squeezed(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    ones = [i for i, n in enumerate(own) if n == 1]
+    some = st.lists(st.sampled_from(ones), unique=True).map(tuple) if ones else st.just(())
+    return (own,), (draw(st.none() | some),)
+
+
+@st.composite
+def joined(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes(axes=1))
+    axis = draw(st.integers(-len(own), len(own) - 1))
+    lengths = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
+    place = axis % len(own)
+    return tuple((*own[:place], n, *own[place + 1 :]) for n in lengths), (axis,)
+
+
+@st.composite
+def stacked(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    return (own,) * draw(st.integers(1, 3)), (draw(st.integers(-len(own) - 1, len(own))),)
+
+
+@st.composite
+def multiplied(draw: st.DrawFn) -> Drawn:
+    stacks = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=2, max_side=3))
+    m, k, n = draw(st.tuples(*[st.integers(0, 3)] * 3))
+    left, right = stacks.input_shapes
+    return ((*left, m, k), (*right, k, n)), ()
+
+
+@st.composite
+def neurons(draw: st.DrawFn) -> Drawn:
+    n, inputs, outputs = draw(st.tuples(*[st.integers(0, 3)] * 3))
+    return ((n, inputs), (outputs, inputs), (outputs,)), ()
+
+
+@st.composite
+def basic_indices(draw: st.DrawFn, own: Shape) -> tuple[object, ...]:
+    """An integer or a slice within bounds for each axis, and perhaps new axes between them."""
+    items: list[object] = []
+    for n in own:
+        if draw(st.integers(0, 5)) == 0:
+            items.append(None)
+        if n and draw(st.booleans()):
+            items.append(draw(st.integers(-n, n - 1)))
+        else:
+            start, stop = sorted(draw(st.tuples(st.integers(0, n), st.integers(0, n))))
+            items.append(slice(start, stop, draw(st.integers(1, 2))))
+    return tuple(items)
+
+
+@st.composite
+def indices(draw: st.DrawFn, own: Shape) -> tuple[object, ...]:
+    if own and 0 not in own and draw(st.booleans()):
+        return draw(hnp.integer_array_indices(own, result_shape=shapes()))
+    if draw(st.integers(0, 3)) == 0:
+        return (draw(hnp.arrays(np.bool_, own)),)
+    return draw(basic_indices(own))
+
+
+@st.composite
+def taken(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    return (own,), (draw(indices(own)),)
+
+
+@st.composite
+def scattered(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    index = draw(indices(own))
+    part = np.zeros(own)[cast("tuple[slice, ...]", index)]
+    return (part.shape,), (index, own)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rule and what may be drawn for it.
+
+    Attributes:
+        rule: The rule.
+        drawn: Draws the operands' shapes and the further arguments.
+        domains: From numbers between -2 and 2 to each operand's elements; the last one repeats.
+        as_sequence: Whether the rule takes its operands as one sequence.
+    """
+
+    rule: Callable[..., object]
+    drawn: st.SearchStrategy[Drawn] = field(default_factory=one)
+    domains: tuple[Domain, ...] = (anything,)
+    as_sequence: bool = False
+
+    def __call__(self, operands: Sequence[object], args: Sequence[object]) -> Outcome:
+        """The rule's value and pullbacks, by their types arrays of numpy, whatever they are."""
+        first = (tuple(operands),) if self.as_sequence else tuple(operands)
+        return cast("Outcome", self.rule(*first, *args))
+
+    def fill(self, operands: Sequence[Shape], rng: np.random.Generator) -> list[Floats]:
+        """Elements for the operands, of which no two are equal."""
+        total = sum(prod(own) for own in operands)
+        grid = (rng.permutation(total) - total // 2 + 0.25) * (4.0 / max(total, 1))
+        filled: list[Floats] = []
+        start = 0
+        for i, own in enumerate(operands):
+            part = grid[start : start + prod(own)].reshape(own)
+            domain = self.domains[min(i, len(self.domains) - 1)]
+            filled.append(cast("Floats", np.asarray(domain(part.astype(np.float64)))))
+            start += prod(own)
+        return filled
+
+
+def cast_like(x: object) -> object:
+    """The rule `cast` to the operand's own type: others are not precise enough for differences."""
+    return elementwise.cast(cast("Array", x), cast("Array", x).dtype)
+
+
+CASES: dict[str, Case] = {
+    "arithmetic.add": Case(arithmetic.add, broadcasting()),
+    "arithmetic.subtract": Case(arithmetic.subtract, broadcasting()),
+    "arithmetic.multiply": Case(arithmetic.multiply, broadcasting()),
+    "arithmetic.divide": Case(arithmetic.divide, broadcasting(), (anything, away_from_zero)),
+    "arithmetic.power": Case(arithmetic.power, broadcasting(), (positive, anything)),
+    "arithmetic.maximum": Case(arithmetic.maximum, broadcasting()),
+    "arithmetic.minimum": Case(arithmetic.minimum, broadcasting()),
+    "arithmetic.where": Case(arithmetic.where, broadcasting(3), (condition, anything)),
+    "arithmetic.negative": Case(arithmetic.negative),
+    "elementwise.exp": Case(elementwise.exp),
+    "elementwise.log": Case(elementwise.log, domains=(positive,)),
+    "elementwise.sqrt": Case(elementwise.sqrt, domains=(positive,)),
+    "elementwise.square": Case(elementwise.square),
+    "elementwise.absolute": Case(elementwise.absolute),
+    "elementwise.sign": Case(elementwise.sign),
+    "elementwise.tanh": Case(elementwise.tanh),
+    "elementwise.sigmoid": Case(elementwise.sigmoid),
+    "elementwise.softplus": Case(elementwise.softplus),
+    "elementwise.relu": Case(elementwise.relu),
+    "elementwise.clip": Case(elementwise.clip, clipped()),
+    "elementwise.cast": Case(cast_like),
+    "elementwise.copy": Case(elementwise.copy),
+    "elementwise.identity": Case(elementwise.identity),
+    "indexing.getitem": Case(indexing.getitem, taken()),
+    "indexing.scatter": Case(indexing.scatter, scattered()),
+    "linalg.matmul": Case(linalg.matmul, multiplied()),
+    "linalg.dense": Case(linalg.dense, neurons()),
+    "reduction.sum": Case(reduction.sum, reduced(0)),
+    "reduction.mean": Case(reduction.mean, reduced()),
+    "reduction.max": Case(reduction.max, reduced()),
+    "reduction.min": Case(reduction.min, reduced()),
+    "reduction.logsumexp": Case(reduction.logsumexp, reduced()),
+    "shape.reshape": Case(shape.reshape, reshaped()),
+    "shape.permute": Case(shape.permute, permuted()),
+    "shape.broadcast_to": Case(shape.broadcast_to, repeated()),
+    "shape.expand_dims": Case(shape.expand_dims, expanded()),
+    "shape.squeeze": Case(shape.squeeze, squeezed()),
+    "shape.concat": Case(shape.concat, joined(), as_sequence=True),
+    "shape.stack": Case(shape.stack, stacked(), as_sequence=True),
+    "softmax.softmax": Case(softmax.softmax, along_axis()),
+    "softmax.log_softmax": Case(softmax.log_softmax, along_axis()),
+    "softmax.softmax_cross_entropy": Case(softmax.softmax_cross_entropy, rows()),
+}
