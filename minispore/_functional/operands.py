@@ -86,17 +86,17 @@ def _beside(x: T, other: object, owner: str) -> tuple[T, T]:
 
 def _numbers(other: object, owner: str) -> tuple[Number | NDArray[np.generic], int]:
     """A number, or a list of numbers as an array, and its category."""
-    if as_items(other) is not None:
-        array = on_host(other, owner)
-        return array, _dtype.of(array.dtype).category
-    if isinstance(other, np.generic):
-        other = cast("object", other.item())
+    if isinstance(other, float):
+        return other, _dtype.FLOAT
     if isinstance(other, bool):
         return other, _dtype.BOOL
     if isinstance(other, int):
         return other, _dtype.INTEGER
-    if isinstance(other, float):
-        return other, _dtype.FLOAT
+    if isinstance(other, np.generic):
+        return _numbers(cast("object", other.item()), owner)
+    if as_items(other) is not None:
+        array = on_host(other, owner)
+        return array, _dtype.of(array.dtype).category
     raise TypeError(
         f"For '{owner}', an operand beside a Tensor must be a Tensor or a number, "
         f"but got {other!r} of type {type(other).__name__}."
