@@ -22,7 +22,7 @@ class DatasetIterator(Generic[T]):
     Args:
         node: The end of the pipeline.
         make: What makes of a row's arrays what the user gets.
-        num_epochs: After so many epochs it is empty; -1 for never.
+        num_epochs: After so many epochs it raises RuntimeError; -1 for never.
         epoch: The number of the epoch to begin with.
         start: The number of its row to begin with.
     """
@@ -47,10 +47,17 @@ class DatasetIterator(Generic[T]):
         return self
 
     def __next__(self) -> T:
-        """Return the next row of the epoch; StopIteration at its end and after the last epoch."""
+        """Return the next row of the epoch; StopIteration at its end.
+
+        Raises:
+            RuntimeError: If the last epoch has ended before.
+        """
         if self._rows is None:
             if self._next_epoch == self._num_epochs:
-                raise StopIteration
+                raise RuntimeError(
+                    f"The iterator has given its {self._num_epochs} epochs; ask for more with "
+                    "'num_epochs', or for any number with -1."
+                )
             self._rows = self._epoch(self._next_epoch, self._start)
             self._next_epoch, self._start = self._next_epoch + 1, 0
         row = next(self._rows, None)

@@ -28,6 +28,11 @@ class Node(ABC):
         return sum(length(block) for block in self.blocks(first_epoch(), 64))
 
     @property
+    def endless(self) -> bool:
+        """Whether an epoch never ends, because of a repeat for ever; then `size` is one round's."""
+        return False
+
+    @property
     def batch_size(self) -> int:
         """The number of samples in a row; 1 before any batch."""
         return 1
@@ -51,6 +56,11 @@ class Operation(Node):
     def size(self) -> int:
         """Return the child's size."""
         return self.child.size()
+
+    @property
+    def endless(self) -> bool:
+        """Whether the child's epoch never ends."""
+        return self.child.endless
 
     @property
     def batch_size(self) -> int:

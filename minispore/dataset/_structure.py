@@ -21,7 +21,13 @@ class Take(Operation):
 
     def size(self) -> int:
         """Return `count`, or the child's size if that is less."""
-        return min(self.count, self.child.size())
+        size = self.child.size()
+        return self.count if size and self.child.endless else min(self.count, size)
+
+    @property
+    def endless(self) -> bool:
+        """Nothing is endless of which some is taken."""
+        return False
 
     def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
         """Yield rows until `count` is reached; no more are asked for."""
@@ -59,6 +65,11 @@ class Repeat(Operation):
     count: int
 
     @property
+    def endless(self) -> bool:
+        """Whether the repeats never end."""
+        return self.count < 0 or self.child.endless
+
+    @property
     def repeat_count(self) -> int:
         """The argument `count`."""
         return self.count
@@ -69,8 +80,9 @@ class Repeat(Operation):
 
     def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
         """Yield one child's epoch after another; whole epochs before `start` are not begun."""
-        size = self.child.size() if start else 1
-        done, within = divmod(start, max(1, size))
+        done, within = 0, start
+        if start and not self.child.endless:
+            done, within = divmod(start, max(1, self.child.size()))
         for i in count_up(done) if self.count < 0 else range(done, self.count):
             inner = epoch.numbered(epoch.number * max(1, self.count) + i).below()
             empty = True
@@ -171,13 +183,22 @@ class Zip(Node):
         return tuple([name for child in self.children for name in child.columns])
 
     @property
+    def endless(self) -> bool:
+        """Whether no child ends."""
+        return all(child.endless for child in self.children)
+
+    @property
     def batch_size(self) -> int:
         """The first child's batch size."""
         return self.children[0].batch_size
 
     def size(self) -> int:
-        """Return the size of the shortest child."""
-        return min(child.size() for child in self.children)
+        """Return the size of the shortest child; one that is endless is longer than any other."""
+        sizes = [child.size() for child in self.children]
+        if not all(sizes) or self.endless:
+            return min(sizes)
+        ending = zip(self.children, sizes, strict=True)
+        return min(size for child, size in ending if not child.endless)
 
     def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
         """Yield rows as long as every child has some."""
@@ -218,6 +239,11 @@ class Concat(Node):
         return self.children[0].columns
 
     @property
+    def endless(self) -> bool:
+        """Whether some child never ends."""
+        return any(child.endless for child in self.children)
+
+    @property
     def batch_size(self) -> int:
         """The first child's batch size."""
         return self.children[0].batch_size
@@ -230,8 +256,7 @@ class Concat(Node):
         """Yield the rows of the first child, then of the next."""
         types: list[np.dtype[np.generic]] | None = None
         for i, child in enumerate(self.children):
-            size = child.size() if start else 0
-            if start and start >= size:
+            if start and not child.endless and start >= (size := child.size()):
                 start -= size
                 continue
             for block in child.blocks(epoch.below(i), most, start):

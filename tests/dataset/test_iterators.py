@@ -50,10 +50,10 @@ def test_dict_iterators_name_the_columns() -> None:
     assert values == [0, 1, 2]
 
 
-def test_an_iterator_gives_its_number_of_epochs_and_then_nothing() -> None:
+def test_an_iterator_gives_its_number_of_epochs_and_no_more() -> None:
     iterator = numbers().create_tuple_iterator(num_epochs=2)
-    assert [len(list(iterator)) for _ in range(3)] == [3, 3, 0]
-    with pytest.raises(StopIteration):
+    assert [len(list(iterator)) for _ in range(2)] == [3, 3]
+    with pytest.raises(RuntimeError, match="has given its 2 epochs"):
         next(iterator)
     endless = numbers().create_tuple_iterator()
     assert [len(list(endless)) for _ in range(5)] == [3] * 5

@@ -61,6 +61,18 @@ def repeated(n: int) -> Step:
     return lambda c: Case(c.dataset.repeat(n), c.rows * n)
 
 
+def taken_of_endless(n: int) -> Step:
+    return lambda c: Case(c.dataset.repeat().take(n), (c.rows * n)[:n])
+
+
+def beside_endless(n: int) -> Step:
+    def zipped(c: Case) -> Case:
+        other = ds.NumpySlicesDataset(list(range(n)), "y", shuffle=False).repeat()
+        return Case(other.zip(c.dataset).project("x"), c.rows)
+
+    return zipped
+
+
 def batched(n: int, drop: bool) -> Step:
     return lambda c: Case(c.dataset.batch(n, drop), chunks(c.rows, n, drop))
 
@@ -90,6 +102,8 @@ plain_steps: list[Step] = [doubled, cast, filtered, appended, beside]
 steps = st.one_of(
     small.map(taken),
     small.map(skipped),
+    small.map(taken_of_endless),
+    small.map(beside_endless),
     st.integers(1, 3).map(repeated),
     st.sampled_from(plain_steps),
 )
