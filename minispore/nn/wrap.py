@@ -119,7 +119,6 @@ class TrainOneStepCell(Cell):
         self.weights = optimizer.parameters
         self.sens = 1.0 if sens is None else sens
         self.return_grad = return_grad
-        self._value_and_grad = ops.value_and_grad(network, None, self.weights)
 
     def construct(self, *inputs: Tensor) -> Tensor:
         """Do one step.
@@ -131,7 +130,7 @@ class TrainOneStepCell(Cell):
         Raises:
             ValueError: The loss is not a single number.
         """
-        loss, gradients = self._value_and_grad(*inputs)
+        loss, gradients = ops.value_and_grad(self.network, None, self.weights)(*inputs)
         if isinstance(loss, Tensor) and loss.ndim and loss.shape != (1,):
             raise ValueError(
                 "For 'TrainOneStepCell', the loss must be a single number, but it is of shape "

@@ -1,5 +1,7 @@
 """WithLossCell, WithEvalCell, TrainOneStepCell."""
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -151,3 +153,15 @@ def test_training_learns() -> None:
 def test_errors(make: Callable[[], object], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         make()
+
+
+def test_a_deep_copy_trains_a_network_of_its_own() -> None:
+    train = step()
+    twin = copy.deepcopy(train)
+    again = pickle.loads(pickle.dumps(train))
+    twin(X, Y)
+    again(X, Y)
+    assert train.weights[0].tolist() == [[1, 1]]
+    assert twin.weights[0].asnumpy() == pytest.approx(np.full((1, 2), 0.8))
+    assert twin.network.trainable_params()[0] is twin.weights[0]
+    assert again.weights[0].tolist() == twin.weights[0].tolist()

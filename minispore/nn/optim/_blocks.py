@@ -30,6 +30,10 @@ class Blocks:
         self._plans: dict[tuple[Shape, object], list[Block]] = {}
         self._scratch: dict[object, tuple[Array, Array]] = {}
 
+    def __reduce__(self) -> tuple[type["Blocks"], tuple[()]]:
+        # A copy, or what is unpickled, makes its own scratch.
+        return Blocks, ()
+
     def of(self, x: Array) -> list[Block]:
         """The blocks that make up `x`; a scalar has none and counts as one row."""
         key = x.shape, x.dtype

@@ -91,7 +91,7 @@ class SGD(Optimizer):
                 xp.subtract(w, xp.multiply(step, rate, out=first), out=w)
             return
         stat = self.stat[i]._data
-        fresh = bool(to_host(stat).flat[0])
+        fresh = bool(to_host(xp.any(xp.reshape(stat, (-1,))[:1])))
         if fresh:
             xp.copyto(stat, 0.0)
         for first, second, w, g, v in self._parts(data, gradient, self.accum[i]._data):
