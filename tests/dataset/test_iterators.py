@@ -130,6 +130,20 @@ def test_the_datasets_seed_goes_before_the_programs() -> None:
         ds.config.set_seed(-1)
 
 
+def test_settings_of_mindspores_machinery_are_accepted() -> None:
+    workers, size = ds.config.get_num_parallel_workers(), ds.config.get_prefetch_size()
+    ds.config.set_num_parallel_workers(3)
+    ds.config.set_prefetch_size(4)
+    ds.config.set_enable_shared_mem(False)
+    assert (ds.config.get_num_parallel_workers(), ds.config.get_prefetch_size()) == (3, 4)
+    ds.config.set_num_parallel_workers(workers)
+    ds.config.set_prefetch_size(size)
+    with pytest.raises(ValueError, match="'num'"):
+        ds.config.set_num_parallel_workers(0)
+    with pytest.raises(TypeError, match="'enable'"):
+        ds.config.set_enable_shared_mem(1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
 def test_without_a_seed_iterators_differ() -> None:
     assert epochs(numbers(30, shuffle=True), 1) != epochs(numbers(30, shuffle=True), 1)
 
