@@ -54,6 +54,10 @@ class Host(Variable):
     def item(self) -> Scalar:
         """The one element as a Python number.
 
+        >>> from minispore import Tensor
+        >>> Tensor([[0.5]]).item()
+        0.5
+
         Raises:
             ValueError: There are more or fewer elements than one.
         """

@@ -49,7 +49,12 @@ class Methods(Host):
         return shape.flatten(self, start_dim=start_dim, end_dim=end_dim)
 
     def reshape(self, *shape_: Int | Sequence[Int]) -> Self:
-        """The elements in another shape, given as one sequence or as several ints."""
+        """The elements in another shape, given as one sequence or as several ints.
+
+        >>> from minispore import Tensor
+        >>> Tensor([1, 2, 3, 4]).reshape(2, -1).tolist()
+        [[1, 2], [3, 4]]
+        """
         return shape.reshape(self, _lengths(shape_))
 
     def permute(self, *axis: Int | Sequence[Int]) -> Self:

@@ -68,7 +68,7 @@ class Parameter(Tensor):
 
     @property
     def has_default_name(self) -> bool:
-        """Whether nobody has given it a name yet."""
+        """Whether it goes by a name of its own making, which its cell may replace."""
         return not self._named
 
     @property
@@ -144,7 +144,8 @@ class Parameter(Tensor):
         return self.clone()
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Parameter, (self.asnumpy(), self._name, self.requires_grad)
+        name = self._name if self._named else None
+        return Parameter, (self.asnumpy(), name, self.requires_grad)
 
     def __setitem__(self, index: object, value: Operand) -> None:
         indexing.assign_at(self, index, value)
@@ -164,6 +165,16 @@ class Parameter(Tensor):
 
 class ParameterTuple(tuple[Parameter, ...]):
     """Parameters that belong together, no two of one name.
+
+    >>> from minispore import Parameter, ParameterTuple, Tensor
+    >>> weights = ParameterTuple([Parameter(Tensor([1.0]), name="weight")])
+    >>> weights.clone("moments", init="zeros")[0]
+    Parameter (name=moments.weight, shape=(1,), dtype=Float32, requires_grad=True)
+
+    Source: MindSpore's `mindspore.ParameterTuple`.
+
+    Args:
+        iterable: The parameters.
 
     Raises:
         TypeError: Something in it is no Parameter.

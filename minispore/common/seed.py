@@ -35,7 +35,12 @@ def set_seed(seed: int) -> None:
 
 
 def get_seed() -> int | None:
-    """The seed given to `set_seed`, None if there was none."""
+    """The seed given to `set_seed`, None if there was none.
+
+    >>> set_seed(1)
+    >>> get_seed()
+    1
+    """
     return _seed[0]
 
 

@@ -40,6 +40,16 @@ class Tensor(Methods):
     (`Tensor.from_numpy` shares its memory). Between types the wider wins, and a float always beats
     an integer: int32 with float32 gives float32.
 
+    Slices and other shapes of a tensor share its memory, and assigning to items writes into it:
+
+    >>> x = Tensor([1.0, 2.0])
+    >>> x[0:1][0] = 5
+    >>> x.tolist()
+    [5.0, 2.0]
+
+    While a gradient is being computed, assigning to items, as every form in place, gives this
+    tensor other elements instead: that can be differentiated, and other tensors keep what they had.
+
     Source: MindSpore's `mindspore.Tensor`.
 
     Args:
@@ -85,6 +95,10 @@ class Tensor(Methods):
     def from_numpy(array: NDArray[np.generic]) -> "Tensor":
         """A tensor in the memory of `array`: what is written to one is seen in the other.
 
+        >>> array = np.array([1, 2])
+        >>> Tensor.from_numpy(array).fill_(7).shape, array
+        ((2,), array([7, 7]))
+
         Raises:
             TypeError: `array` is no numpy array, or of a type that MindSpore has not.
         """
@@ -95,7 +109,8 @@ class Tensor(Methods):
             )
         _dtype.of(array.dtype)
         tensor = object.__new__(Tensor)
-        tensor._data = from_host(array)
+        # Of a subclass only the elements: a matrix would bring its own multiplication along.
+        tensor._data = from_host(np.asarray(array))
         tensor._node = None
         return tensor
 
@@ -294,6 +309,9 @@ def tensor(
     init: object = None,
 ) -> Tensor:
     """A tensor, by the arguments of `Tensor`.
+
+    >>> tensor([True, False])
+    Tensor(shape=[2], dtype=Bool, value= [ True, False])
 
     Source: MindSpore's `mindspore.tensor`.
     """

@@ -102,8 +102,9 @@ def test_a_clone_without_a_name_still_gets_one_of_its_cell() -> None:
         def __init__(self) -> None:
             super().__init__()
             self.scale = copy.deepcopy(Parameter(Tensor(1.0)))
+            self.shift = pickle.loads(pickle.dumps(Parameter(Tensor(1.0))))
 
-    assert [p.name for p in Net().get_parameters()] == ["scale"]
+    assert [p.name for p in Net().get_parameters()] == ["scale", "shift"]
 
 
 def test_a_copied_network_shares_what_its_original_shares() -> None:

@@ -46,6 +46,14 @@ def test_from_numpy_shares_memory_both_ways(array: Arrays) -> None:
     assert bool(np.all(array == 1))
 
 
+def test_a_subclass_of_arrays_is_taken_for_an_array() -> None:
+    matrix = np.ones((2, 2)).view(np.matrix)
+    for x in (Tensor(matrix), Tensor.from_numpy(matrix), Tensor(np.ma.masked_array(matrix))):
+        assert type(x.asnumpy()) is np.ndarray
+        assert (x * x).tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert np.shares_memory(Tensor.from_numpy(matrix).asnumpy(), matrix)
+
+
 @given(arrays())
 def test_lists_come_back(array: Arrays) -> None:
     x = Tensor(array)
