@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import minispore
-from minispore._cli import main
+from minispore._cli import downloading, main
 
 
 def read_table(folder: Path) -> list[dict[str, str]]:
@@ -178,6 +178,31 @@ def test_results_go_to_a_new_folder_by_default(
     main(["train", "--data", str(digits), "--epochs", "1"])
     (out,) = (tmp_path / "runs").iterdir()
     assert (out / "mnist-1_32.ckpt").is_file()
+
+
+def test_the_first_epoch_is_right_nine_times_of_ten(tmp_path: Path) -> None:
+    """On the 60,000 digits that the command draws when it is given no data."""
+    assert main(["train", "--epochs", "1", "--out", str(tmp_path)]) == 0
+    assert float(read_table(tmp_path)[-1]["accuracy"]) > 0.9
+
+
+def test_download_says_where_the_files_are_and_what_to_do_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloading, "download_mnist", lambda folder: folder)
+    assert main(["download", "mnist", str(tmp_path)]) == 0
+    assert f"minispore train --data {tmp_path}" in capsys.readouterr().out
+
+
+def test_a_download_that_fails_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_folder: Path) -> None:
+        raise RuntimeError("no mirror gave 'file':\n  one: is down\n  two: is down")
+
+    monkeypatch.setattr(downloading, "download_mnist", fail)
+    error = refused(["download", "mnist", str(tmp_path)], capsys)
+    assert error.endswith("no mirror gave 'file': one: is down two: is down\n")
 
 
 # ---- Ctrl-C

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from minispore._cli.arguments import parse
-from minispore._cli.download import download
+from minispore._cli.downloading import download
 from minispore._cli.errors import UserError
 from minispore._cli.training import train
 
