@@ -1,0 +1,245 @@
+"""The graph and the walk back through it, by what is seen of them from outside."""
+
+import gc
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore import Parameter, Tensor, grad, ops, value_and_grad
+from minispore._array import Array
+from minispore._autograd import Node, record, recording, walk
+
+from .naive import Number, gradient
+
+Value = TypeVar("Value", Number, Tensor)
+# An operation by its number, and which of the values so far it takes.
+Step = tuple[int, int, int]
+
+
+def run(steps: Sequence[Step], inputs: Sequence[Value]) -> list[Value]:
+    """All the values of a program: its inputs, and what each step makes of earlier ones."""
+    values = list(inputs)
+    for operation, left, right in steps:
+        x, y = values[left % len(values)], values[right % len(values)]
+        made = (x + y, x - y, x * y, -x, x.tanh())
+        values.append(made[operation])
+    return values
+
+
+programs = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=12
+)
+numbers = st.lists(st.floats(-1.5, 1.5), min_size=1, max_size=3)
+
+
+@given(steps=programs, points=numbers)
+def test_gradients_of_any_graph_are_those_of_the_naive_engine(
+    steps: list[Step], points: list[float]
+) -> None:
+    """Diamonds, values used again or never, inputs that do not matter: the graph is drawn."""
+    inputs = [Number(x) for x in points]
+    expected = run(steps, inputs)[-1]
+    by = tuple(range(len(points)))
+    tensors = [Tensor(np.float64(x)) for x in points]
+    if len(points) == 1:
+        value, single = value_and_grad(lambda *xs: run(steps, xs)[-1])(*tensors)
+        found: tuple[Tensor, ...] = (single,)
+    else:
+        value, found = value_and_grad(lambda *xs: run(steps, xs)[-1], by)(*tensors)
+    assert abs(float(value) - expected.value) <= 1e-9 * (1 + abs(expected.value))
+    for x, theirs in zip(inputs, found, strict=True):
+        wanted = gradient(expected, x)
+        assert abs(float(theirs) - wanted) <= 1e-9 * (1 + abs(wanted))
+
+
+@given(steps=programs, point=st.floats(-1.5, 1.5))
+def test_recorded_walks_give_the_same_gradients(steps: list[Step], point: float) -> None:
+    """A walk that is itself being recorded applies the rules anew, to the same end."""
+    x = Tensor(np.float64(point))
+    once = grad(lambda x: run(steps, [x])[-1])
+    _, inside = value_and_grad(once)(x), once(x)
+    nested, _ = value_and_grad(once)(x)
+    assert abs(float(nested) - float(inside)) <= 1e-9 * (1 + abs(float(inside)))
+
+
+def counted_chain(length: int) -> tuple[int, int]:
+    """How often pullbacks and additions ran on the way back through a ladder of diamonds."""
+    pulled = [0]
+    added = [0]
+
+    def pull(g: Array) -> Array:
+        pulled[0] += 1
+        return g
+
+    def add(x: float, y: float) -> float:
+        added[0] += 1
+        return (x + y) / 2
+
+    first = node = Node()
+    for _ in range(length):
+        node = Node((node, node), (pull, pull))
+    found = walk([(node, 1.0)], {first.number}, 0, lambda n: n.pullbacks, add)  # type: ignore[arg-type,return-value]
+    assert found == {first.number: 1.0}
+    return pulled[0], added[0]
+
+
+@pytest.mark.parametrize("length", [0, 1, 10, 1000])
+def test_each_edge_is_walked_once(length: int) -> None:
+    """A ladder of n diamonds has 2ⁿ paths, and 2n edges."""
+    assert counted_chain(length) == (2 * length, length)
+
+
+def test_nodes_are_visited_from_the_latest_to_the_earliest() -> None:
+    seen: list[str] = []
+
+    def note(name: str) -> Callable[[Array], Array]:
+        def pull(g: Array) -> Array:
+            seen.append(name)
+            return g
+
+        return pull
+
+    x = Node()
+    a = Node((x,), (note("a"),))
+    b = Node((x,), (note("b"),))
+    c = Node((a,), (note("c"),))
+    d = Node((b, c), (note("d to b"), note("d to c")))
+    walk([(d, 1.0)], {x.number}, 0, lambda n: n.pullbacks, lambda p, q: p + q)  # type: ignore[arg-type,return-value]
+    assert seen == ["d to b", "d to c", "c", "b", "a"]
+
+
+def test_nodes_from_before_are_constants_unless_wanted() -> None:
+    old = Node()
+    since = Node().number
+    y = Node((old,), (lambda g: g,))
+    assert walk([(y, 1.0)], set(), since, lambda n: n.pullbacks, min) == {}  # type: ignore[arg-type,return-value]
+    wanted = {old.number}
+    found = walk([(y, 1.0)], wanted, since, lambda n: n.pullbacks, min)  # type: ignore[arg-type,return-value]
+    assert found == {old.number: 1.0}
+
+
+@pytest.mark.parametrize("depth", [200_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_a_deep_chain_needs_no_stack(depth: int) -> None:
+    step = Tensor(np.float64(1.0 + 1e-6))
+
+    def chain(x: Tensor) -> Tensor:
+        for _ in range(depth):
+            x = x * step
+        return x
+
+    value, slope = value_and_grad(chain)(Tensor(np.float64(1.0)))
+    assert abs(float(value) / float(slope) - 1) < 1e-9
+
+
+def test_nothing_is_recorded_outside_of_a_differentiation() -> None:
+    weight = Parameter(Tensor([1.0]))
+    assert (weight * 2.0)._node is None
+    assert not recording.get()
+    grad(lambda x: x * weight)(Tensor([1.0]))
+    assert not recording.get()
+
+
+def test_recording_ends_with_an_exception() -> None:
+    weight = Tensor([1.0])
+
+    def fails(x: Tensor) -> Tensor:
+        raise KeyError(float((x * weight).item()))
+
+    with pytest.raises(KeyError):
+        grad(fails, 0, [weight])(Tensor([1.0]))
+    assert not recording.get()
+    assert weight._node is None
+
+
+def test_recording_can_be_turned_off_within() -> None:
+    with record():
+        assert recording.get()
+        with record(on=False):
+            assert not recording.get()
+        assert recording.get()
+
+
+def test_other_threads_record_nothing() -> None:
+    seen: list[bool] = []
+
+    def look(x: Tensor) -> Tensor:
+        other = threading.Thread(target=lambda: seen.append((x * 2.0)._node is not None))
+        other.start()
+        other.join()
+        seen.append((x * 2.0)._node is not None)
+        return x
+
+    grad(look)(Tensor([1.0]))
+    assert seen == [False, True]
+
+
+def test_threads_differentiate_beside_one_another() -> None:
+    results: dict[int, float] = {}
+
+    def work(n: int) -> None:
+        def power(x: Tensor) -> Tensor:
+            y = x
+            for _ in range(n):
+                y = y * x
+                time.sleep(0)
+            return y
+
+        results[n] = float(grad(power)(Tensor(np.float64(1.0))))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {n: n + 1.0 for n in range(1, 9)}
+
+
+def test_outputs_do_not_keep_the_graph_alive() -> None:
+    kept: list[weakref.ref[Tensor]] = []
+
+    def f(x: Tensor) -> tuple[Tensor, dict[str, list[Tensor]]]:
+        y = ops.exp(x)
+        kept.append(weakref.ref(y))
+        return ops.sum(y * y), {"more": [y + 1.0]}
+
+    (value, aux), slope = value_and_grad(f, has_aux=True)(Tensor([1.0, 2.0]))
+    assert value._node is None
+    assert aux["more"][0]._node is None
+    assert slope._node is None
+    gc.collect()
+    assert kept[0]() is None
+
+
+def test_gradients_are_writable_and_share_no_memory() -> None:
+    x, y = Tensor(np.ones((2, 3))), Tensor(np.ones((2, 3)))
+    by = (0, 1)
+    functions: list[Callable[[Tensor, Tensor], Tensor]] = [
+        lambda x, y: x + y,
+        lambda x, y: ops.sum(x + y),
+        lambda x, y: ops.reshape(x, (6,)) + ops.reshape(y, (6,)),
+        lambda x, y: ops.concat([x, y]),
+        lambda x, y: ops.mean(x) + y,
+        lambda x, y: x.T @ y,
+        lambda x, y: x,
+    ]
+    for f in functions:
+        first, second = (g.asnumpy() for g in grad(f, by)(x, y))
+        assert first.flags.writeable
+        assert second.flags.writeable
+        assert not np.shares_memory(first, second)
+        assert not np.shares_memory(first, x.asnumpy())
+        assert not np.shares_memory(second, y.asnumpy())
+
+
+def test_a_gradient_to_start_from_is_not_handed_back() -> None:
+    sens = Tensor(np.ones(3))
+    back = ops.GradOperation(sens_param=True)(lambda x: x)(Tensor(np.zeros(3)), sens)
+    assert isinstance(back, Tensor)
+    assert not np.shares_memory(back.asnumpy(), sens.asnumpy())

@@ -1,0 +1,195 @@
+"""Each rule's value and gradients against PyTorch's, also at kinks, zeros and infinities."""
+
+from collections.abc import Callable
+from math import prod
+from typing import Protocol, TypeAlias, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .cases import CASES, Floats, Shape
+from .libraries import to_numpy
+
+
+class Theirs(Protocol):
+    """What is used here of PyTorch's tensor."""
+
+    shape: Shape
+    ndim: int
+    grad: "Theirs"
+    requires_grad: bool
+
+    def backward(self, gradient: "Theirs") -> None: ...
+    def detach(self) -> "Theirs": ...
+    def numpy(self) -> Floats: ...
+    def sum(self, axis: int) -> "Theirs": ...
+    def squeeze(self, *axes: object) -> "Theirs": ...
+    def reshape(self, *shape: object) -> "Theirs": ...
+    def new_zeros(self, size: int) -> "Theirs": ...
+    def index_add(self, axis: int, index: "Theirs", values: "Theirs") -> "Theirs": ...
+    def __mul__(self, other: object) -> "Theirs": ...
+    def __neg__(self) -> "Theirs": ...
+
+
+class Functions(Protocol):
+    """A module of functions of tensors."""
+
+    def __getattr__(self, name: str) -> "Function": ...
+
+
+Function: TypeAlias = Callable[..., Theirs]
+torch = cast("Functions", pytest.importorskip("torch"))
+functional = cast("Functions", pytest.importorskip("torch.nn.functional"))
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def over(reduce: Function) -> Function:
+    """A reduction of PyTorch's, which takes no axes where it should take all."""
+
+    def reduced(x: Theirs, axis: object, keepdims: bool) -> Theirs:
+        axes = tuple(range(x.ndim)) if axis is None else axis
+        return reduce(x, dim=axes, keepdim=keepdims) if x.ndim else x * 1.0
+
+    return reduced
+
+
+def scattered(values: Theirs, index: tuple[slice, ...], shape: Shape) -> Theirs:
+    places = np.arange(prod(shape)).reshape(shape)[index].reshape(-1)
+    flat = values.new_zeros(prod(shape))
+    return flat.index_add(0, torch.tensor(places), values.reshape(-1)).reshape(shape)
+
+
+def clipped(x: Theirs, low: float | None, high: float | None) -> Theirs:
+    # PyTorch wants a bound.
+    return x * 1.0 if low is None and high is None else torch.clamp(x, low, high)
+
+
+def squeezed(x: Theirs, axis: object) -> Theirs:
+    return x.squeeze() if axis is None else x.squeeze(axis)
+
+
+def log_sum_exp(x: Theirs, axis: object, keepdims: bool) -> Theirs:
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    return torch.logsumexp(x, dim=axes, keepdim=keepdims)
+
+
+def cross_entropy(x: Theirs, y: Theirs) -> Theirs:
+    return -(torch.log_softmax(x, -1) * y).sum(-1)
+
+
+THEIRS: dict[str, Function] = {
+    "arithmetic.add": torch.add,
+    "arithmetic.subtract": torch.subtract,
+    "arithmetic.multiply": torch.multiply,
+    "arithmetic.divide": torch.divide,
+    "arithmetic.power": torch.pow,
+    "arithmetic.maximum": torch.maximum,
+    "arithmetic.minimum": torch.minimum,
+    "arithmetic.where": torch.where,
+    "arithmetic.negative": torch.negative,
+    "elementwise.exp": torch.exp,
+    "elementwise.log": torch.log,
+    "elementwise.sqrt": torch.sqrt,
+    "elementwise.square": torch.square,
+    "elementwise.absolute": torch.abs,
+    "elementwise.sign": torch.sign,
+    "elementwise.tanh": torch.tanh,
+    "elementwise.sigmoid": torch.sigmoid,
+    "elementwise.softplus": functional.softplus,
+    "elementwise.relu": torch.relu,
+    "elementwise.clip": clipped,
+    "elementwise.copy": torch.clone,
+    "indexing.scatter": scattered,
+    "linalg.matmul": torch.matmul,
+    "linalg.dense": functional.linear,
+    "reduction.sum": over(torch.sum),
+    "reduction.mean": over(torch.mean),
+    "reduction.max": over(torch.amax),
+    "reduction.min": over(torch.amin),
+    "reduction.logsumexp": log_sum_exp,
+    "shape.reshape": torch.reshape,
+    "shape.permute": torch.permute,
+    "shape.broadcast_to": torch.broadcast_to,
+    "shape.expand_dims": torch.unsqueeze,
+    "shape.squeeze": squeezed,
+    "shape.concat": lambda *given: torch.concat(given[:-1], given[-1]),
+    "shape.stack": lambda *given: torch.stack(given[:-1], given[-1]),
+    "softmax.softmax": torch.softmax,
+    "softmax.log_softmax": torch.log_softmax,
+    "softmax.softmax_cross_entropy": cross_entropy,
+}
+
+
+def compare(name: str, operands: list[Floats], args: tuple[object, ...], gradient: Floats) -> None:
+    """Value and gradients are PyTorch's, to the last few bits."""
+    with np.errstate(all="ignore"):
+        value, pullbacks = CASES[name](operands, args)
+        ours = [None if p is None else to_numpy(p(gradient)) for p in pullbacks]
+    theirs = [torch.tensor(x, requires_grad=x.dtype != np.bool_) for x in operands]
+    outcome = THEIRS[name](*theirs, *args)
+    np.testing.assert_allclose(value, outcome.detach().numpy(), rtol=1e-12, atol=1e-12)
+    if outcome.requires_grad:
+        outcome.backward(torch.tensor(gradient))
+    for x, back in zip(theirs, ours, strict=True):
+        if back is not None:
+            expected = x.grad.numpy() if outcome.requires_grad else np.zeros(x.shape)
+            np.testing.assert_allclose(back, expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", THEIRS)
+@given(data=st.data(), seed=seeds)
+def test_values_and_gradients_are_those_of_pytorch(
+    name: str, data: st.DataObject, seed: int
+) -> None:
+    shapes, args = data.draw(CASES[name].drawn)
+    rng = np.random.default_rng(seed)
+    operands = CASES[name].fill(shapes, rng)
+    shape = np.asarray(CASES[name](operands, args)[0]).shape
+    compare(name, operands, args, np.asarray(rng.normal(size=shape)))
+
+
+INF = np.inf
+EDGES: list[tuple[str, list[list[float]], tuple[object, ...]]] = [
+    ("arithmetic.maximum", [[1.0, 2.0, 3.0, INF], [1.0, 3.0, 2.0, INF]], ()),
+    ("arithmetic.minimum", [[1.0, 2.0, 3.0, INF], [1.0, 3.0, 2.0, INF]], ()),
+    ("arithmetic.power", [[0.0, 0.0, 2.0, -2.0, 0.0], [0.0, 2.0, 0.0, 2.0, 0.5]], ()),
+    ("arithmetic.divide", [[1.0, 1.0, 0.0], [INF, 2.0, 1.0]], ()),
+    ("elementwise.log", [[0.0, 1.0, INF]], ()),
+    ("elementwise.sqrt", [[0.0, 4.0, INF]], ()),
+    ("elementwise.absolute", [[0.0, -1.0, -INF]], ()),
+    ("elementwise.sign", [[0.0, -1.0, -INF]], ()),
+    ("elementwise.relu", [[0.0, -1.0, 1.0, INF, -INF]], ()),
+    ("elementwise.clip", [[-1.0, 0.0, 1.0, 2.0, 3.0]], (0.0, 2.0)),
+    ("elementwise.clip", [[-1.0, 0.0, 1.5, 2.0, 3.0]], (2.0, 1.0)),
+    ("elementwise.sigmoid", [[-INF, -800.0, 0.0, 800.0, INF]], ()),
+    ("elementwise.tanh", [[-INF, -800.0, 0.0, 800.0, INF]], ()),
+    ("elementwise.exp", [[-INF, -800.0, 0.0, 800.0]], ()),
+    ("elementwise.softplus", [[-800.0, 0.0, 15.0]], ()),
+    ("reduction.max", [[1.0, 3.0, 3.0, 2.0]], (0, False)),
+    ("reduction.min", [[1.0, 1.0, 3.0, 2.0]], (None, True)),
+    ("reduction.logsumexp", [[800.0, 800.0]], (0, False)),
+    ("reduction.logsumexp", [[-INF, 0.0]], (0, False)),
+    ("softmax.softmax", [[800.0, -INF, 0.0]], (0,)),
+    ("softmax.log_softmax", [[800.0, -800.0, 0.0]], (0,)),
+    ("softmax.softmax_cross_entropy", [[800.0, -800.0, 0.0], [0.0, 0.0, 1.0]], ()),
+]
+
+
+@pytest.mark.parametrize(("name", "operands", "args"), EDGES)
+def test_edges_are_those_of_pytorch(
+    name: str, operands: list[list[float]], args: tuple[object, ...]
+) -> None:
+    arrays = [np.array(x) for x in operands]
+    with np.errstate(all="ignore"):
+        shape = np.asarray(CASES[name](arrays, args)[0]).shape
+    compare(name, arrays, args, np.ones(shape))
+
+
+def test_an_infinite_logsumexp_is_infinite() -> None:
+    with np.errstate(all="ignore"):
+        for x in (-INF, INF):
+            value, _ = CASES["reduction.logsumexp"]([np.array([x, x])], (0, False))
+            assert value == x
