@@ -32,7 +32,11 @@ def compare(layer: nn.Cell, reference: Callable[..., Any], x: NDArray[np.float32
     expected = reference(theirs)
     start = np.linspace(-1, 2, expected.numel(), dtype=np.float32).reshape(expected.shape)
     expected.backward(torch.tensor(start))
-    value, gradient = ms.value_and_grad(lambda x: (layer(x) * Tensor(start)).sum())(Tensor(x))
+
+    def weighed(x: Tensor) -> Tensor:
+        return (layer(x) * Tensor(start)).sum()
+
+    value, gradient = ms.value_and_grad(weighed)(Tensor(x))
     assert np.allclose(layer(Tensor(x)).asnumpy(), expected.detach().numpy(), atol=1e-6)
     assert np.allclose(gradient.asnumpy(), theirs.grad.numpy(), atol=1e-5)
     assert value.shape == ()

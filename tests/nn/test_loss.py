@@ -39,7 +39,11 @@ def compare(
     target = torch.tensor(y.astype(np.int64) if y.dtype == np.int32 else y)
     expected = theirs(given_, target)
     expected.sum().backward()
-    value, gradient = ms.value_and_grad(lambda x: ours(x, Tensor(y)))(Tensor(x))
+
+    def loss(x: Tensor) -> Tensor:
+        return ours(x, Tensor(y))
+
+    value, gradient = ms.value_and_grad(loss)(Tensor(x))
     assert value.shape == tuple(expected.shape)
     assert np.allclose(value.asnumpy(), expected.detach().numpy(), rtol=1e-5, atol=atol)
     assert np.allclose(gradient.asnumpy(), given_.grad.numpy(), rtol=1e-4, atol=atol)

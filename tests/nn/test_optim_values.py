@@ -140,13 +140,14 @@ def test_sgd_is_that_of_pytorch(
     block: int,
 ) -> None:
     torch = pytest.importorskip("torch")
-    theirs = lambda w: torch.optim.SGD(  # noqa: E731
-        [w], rate, momentum, 0.0 if nesterov else 0.3, decay, nesterov
+    dampening = 0.0 if nesterov else 0.3
+    follow(
+        shape,
+        seed,
+        lambda w: nn.SGD([w], rate, momentum, dampening, decay, nesterov),
+        lambda w: torch.optim.SGD([w], rate, momentum, dampening, decay, nesterov),
+        block,
     )
-    ours = lambda w: nn.SGD(  # noqa: E731
-        [w], rate, momentum, 0.0 if nesterov else 0.3, decay, nesterov
-    )
-    follow(shape, seed, ours, theirs, block)
 
 
 @given(shapes, st.integers(0, 100), size, size, st.floats(0.5, 0.99), st.integers(3, 40))
