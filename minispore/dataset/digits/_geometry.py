@@ -20,13 +20,15 @@ BOX: Final = 20
 
 _AXIS: Final = 0.35  # where most drawings have their middle, in heights
 # Standard deviations, tuned on MNIST's training images.
-_UNSTEADY = 0.18  # of a knot, in distances to its nearest neighbour
-_WAIST, _SIDE, _TAPER = 0.2, 0.3, 0.17  # of heights and widths
+_CAREFUL, _CARELESS = 0.2, 1.5  # factors on all of the following but the pen
+_UNSTEADY = 0.21  # of a knot, in distances to its nearest neighbour
+_WAIST, _SIDE, _TAPER = 0.25, 0.3, 0.17  # of heights and widths
 _ASPECT = 0.17  # of the logarithm of width / height
 _SLANT_MEAN, _SLANT = 0.12, 0.2  # sideways per height, to the right
 _TURN = 0.1  # radians
 _BEND, _WAVES = 0.06, 3.0  # of a bend's amplitude in heights, and of its radians per height
-_RADIUS, _RADIUS_SPREAD = 1.2, 0.26  # pixels (the median), and of the logarithm
+_RADIUS, _RADIUS_SPREAD = 1.2, 0.3  # pixels (the median), and of the logarithm
+_THICKEST = 3.0  # pixels of radius: what the renderer has room for
 _PRESSURE = 0.12  # of the logarithm of the stroke's thickness along its way
 
 
@@ -45,69 +47,83 @@ def draw_glyphs(
     drawings: Drawings, which: npt.NDArray[np.intp], rng: np.random.Generator
 ) -> Glyphs:
     """Write the drawings numbered `which`, each by another hand."""
-    points = _unsteady(drawings, which, rng)
-    points = _bend(_tilt(_proportion(points, rng), rng), rng)
-    radius = _pressure(rng, len(which), POINTS)
+    hands = _Hands(rng, len(which))
+    points = _bend(_tilt(_proportion(_unsteady(drawings, which, hands), hands), hands), hands)
+    radius = _pressure(hands)
     return Glyphs(_fit(points, radius), radius, drawings.inked[which])
 
 
-def _random(rng: np.random.Generator, deviation: float, *shape: int) -> FloatArray:
-    """Normal numbers of mean 0."""
-    return np.float32(deviation) * rng.standard_normal(shape, dtype=np.float32)
+class _Hands:
+    """Those who write a block's images. Most are careful, a few are not."""
+
+    def __init__(self, rng: np.random.Generator, count: int) -> None:
+        self.rng = rng
+        self.count = count
+        self._carelessness = (
+            _CAREFUL + (_CARELESS - _CAREFUL) * rng.random(count, dtype=np.float32) ** 2
+        )
+
+    def miss(self, deviation: float, *shape: int) -> FloatArray:
+        """How far each hand misses, shape (count, *shape): normal, wider for a careless one."""
+        scale = deviation * self._carelessness.reshape(-1, *(1 for _ in shape))
+        return np.asarray(scale * self.vary(1, *shape), np.float32)
+
+    def vary(self, deviation: float, *shape: int) -> FloatArray:
+        """Normal numbers that have nothing to do with care, shape (count, *shape)."""
+        normal = self.rng.standard_normal((self.count, *shape), dtype=np.float32)
+        return np.float32(deviation) * normal
+
+    def phase(self, *shape: int) -> FloatArray:
+        """Angles, shape (count, *shape)."""
+        return np.float32(2 * np.pi) * self.rng.random((self.count, *shape), dtype=np.float32)
 
 
-def _unsteady(
-    drawings: Drawings, which: npt.NDArray[np.intp], rng: np.random.Generator
-) -> FloatArray:
+def _unsteady(drawings: Drawings, which: npt.NDArray[np.intp], hands: _Hands) -> FloatArray:
     """The points of each path after every knot was missed a little, less where knots are close."""
     knots = drawings.knots[which]
-    missed = drawings.room[which][:, :, None] * _random(rng, _UNSTEADY, *knots.shape)
+    missed = drawings.room[which][:, :, None] * hands.miss(_UNSTEADY, *knots.shape[1:])
     points: FloatArray = np.matmul(drawings.basis[which], knots + missed)
     return points
 
 
-def _proportion(points: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _proportion(points: FloatArray, hands: _Hands) -> FloatArray:
     """Divide the height anew between head and belly, and make one wider than the other."""
-    n = len(points)
     x, y = points[..., 0] - _AXIS, points[..., 1]
-    waist = np.clip(_random(rng, _WAIST, n, 1), -0.8, 0.8)
-    side = np.clip(_random(rng, _SIDE, n, 1), -0.8, 0.8)
-    taper = _random(rng, _TAPER, n, 1)
+    waist = np.clip(hands.miss(_WAIST, 1), -0.8, 0.8)
+    side = np.clip(hands.miss(_SIDE, 1), -0.8, 0.8)
+    taper = hands.miss(_TAPER, 1)
     wide = x * (1 + taper * (2 * y - 1)) + side * x * x
     return np.stack([wide, y + waist * y * (1 - y)], axis=-1, dtype=np.float32)
 
 
-def _tilt(points: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _tilt(points: FloatArray, hands: _Hands) -> FloatArray:
     """A random affine map of each drawing: proportions, then slant, then a turn."""
-    n = len(points)
-    width = np.exp(_random(rng, _ASPECT, n, 1))
-    slant = _SLANT_MEAN + _random(rng, _SLANT, n, 1)
-    turn = _random(rng, _TURN, n, 1)
+    width = np.exp(hands.miss(_ASPECT, 1))
+    slant = _SLANT_MEAN + hands.miss(_SLANT, 1)
+    turn = hands.miss(_TURN, 1)
     x, y = points[..., 0] * width - slant * points[..., 1], points[..., 1]
     cos, sin = np.cos(turn), np.sin(turn)
     return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1, dtype=np.float32)
 
 
-def _bend(points: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _bend(points: FloatArray, hands: _Hands) -> FloatArray:
     """Shift each point by a few slow waves of its place, as if the paper were elastic."""
-    n = len(points)
     bent = points.copy()
     for _ in range(2):
-        amplitude = _random(rng, _BEND, n, 1, 2)
-        direction = _random(rng, _WAVES, n, 2, 1)
-        phase = np.float32(2 * np.pi) * rng.random((n, 1, 1), dtype=np.float32)
-        bent += amplitude * np.sin(points @ direction + phase)
+        amplitude = hands.miss(_BEND, 1, 2)
+        direction = hands.vary(_WAVES, 2, 1)
+        bent += amplitude * np.sin(points @ direction + hands.phase(1, 1))
     return bent
 
 
-def _pressure(rng: np.random.Generator, n: int, count: int) -> FloatArray:
-    """Half the stroke's width at each point: a pen for each drawing, pressed more and less."""
-    pen = _RADIUS * np.exp(_random(rng, _RADIUS_SPREAD, n, 1))
-    change = _random(rng, _PRESSURE, n, 1)
-    waves = rng.random((n, 2), dtype=np.float32)
-    along = np.linspace(0, 1, count, dtype=np.float32)
-    angle = np.float32(2 * np.pi) * (along * (0.3 + 1.5 * waves[:, :1]) + waves[:, 1:])
-    return np.asarray(pen * np.exp(change * np.sin(angle)), np.float32)
+def _pressure(hands: _Hands) -> FloatArray:
+    """Half the stroke's width at each point: a pen for each hand, pressed more and less."""
+    pen = _RADIUS * np.exp(hands.vary(_RADIUS_SPREAD, 1))
+    change = hands.miss(_PRESSURE, 1)
+    along = np.linspace(0.0, 1.0, POINTS, dtype=np.float32)
+    angle = hands.phase(1) + along * (2.0 + 1.5 * hands.phase(1))
+    radius = np.minimum(pen * np.exp(change * np.sin(angle)), _THICKEST)
+    return np.asarray(radius, np.float32)
 
 
 def _fit(points: FloatArray, radius: FloatArray) -> FloatArray:

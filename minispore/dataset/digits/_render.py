@@ -22,7 +22,7 @@ _FAR = 9.0  # pixels: no ink near
 _MIDDLE = 14  # the pixel on which MNIST puts the centre of mass, counted from 0
 
 # How grey an image is: tuned on MNIST's training images.
-_ROUGHNESS = 0.10  # pixels: the edge's standard deviation
+_ROUGHNESS = 0.17  # pixels: the edge's standard deviation
 _SHARPNESS = 1.5  # of an edge, in greys a pixel
 _BLUR = 0.05  # the largest share of its ink that a pixel gives to each neighbour in a line
 
