@@ -23,7 +23,7 @@ class Dense(Cell):
     Tensor(shape=[1, 3], dtype=Float32, value=
     [[ 3.50000000e+00,  3.50000000e+00,  3.50000000e+00]])
 
-    See `mindspore.nn.Dense`.
+    Source: MindSpore's `mindspore.nn.Dense`.
 
     Args:
         in_channels: The length of the input's last axis.

@@ -42,7 +42,7 @@ class Cell(Watchable):
     of the class's own `construct`; where only `Cell` is known, it takes anything and gives a
     Tensor.
 
-    See `mindspore.nn.Cell`.
+    Source: MindSpore's `mindspore.nn.Cell`.
 
     >>> import minispore as ms
     >>> from minispore import nn

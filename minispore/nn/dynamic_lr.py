@@ -1,6 +1,6 @@
 """Learning rates as plain lists: one value for each step, worked out before training starts.
 
-Within an epoch the rate stays the same. MindSpore's pages: `mindspore.nn.exponential_decay_lr` …
+Within an epoch the rate stays the same. Source: MindSpore's `mindspore.nn.dynamic_lr`.
 """
 
 from collections.abc import Callable, Sequence

@@ -90,7 +90,7 @@ class CrossEntropyLoss(LossBase):
     >>> loss(Tensor([[0.0, 0.0], [0.0, 100.0]]), Tensor([0, 1], int32))
     Tensor(shape=[], dtype=Float32, value= 0.346574)
 
-    See `mindspore.nn.CrossEntropyLoss`.
+    Source: MindSpore's `mindspore.nn.CrossEntropyLoss`.
 
     Args:
         weight: The importance of each class, of shape (classes,).
@@ -207,7 +207,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
     >>> loss(Tensor([[0.0, 0.0]]), Tensor([1]))
     Tensor(shape=[1], dtype=Float32, value= [ 6.93147182e-01])
 
-    See `mindspore.nn.SoftmaxCrossEntropyWithLogits`.
+    Source: MindSpore's `mindspore.nn.SoftmaxCrossEntropyWithLogits`.
 
     Args:
         sparse: Whether labels are classes (integers) instead of probabilities.
@@ -263,7 +263,7 @@ class BCELoss(LossBase):
 
     The logarithms are of at least 1e-12, so that a wrong certainty costs 27.6 and not infinity.
 
-    See `mindspore.nn.BCELoss`.
+    Source: MindSpore's `mindspore.nn.BCELoss`.
 
     Args:
         weight: A factor for each element; its shape must broadcast with the input's.
@@ -304,7 +304,7 @@ class BCELoss(LossBase):
 class BCEWithLogitsLoss(LossBase):
     """`BCELoss` of the sigmoid of the input, without its loss of precision.
 
-    See `mindspore.nn.BCEWithLogitsLoss`.
+    Source: MindSpore's `mindspore.nn.BCEWithLogitsLoss`.
 
     >>> from minispore import Tensor, nn
     >>> nn.BCEWithLogitsLoss(reduction="sum")(Tensor([0.0, 100.0]), Tensor([1.0, 1.0]))

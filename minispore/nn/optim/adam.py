@@ -18,7 +18,7 @@ class Adam(Optimizer):
     With `m` and `v` the running means of the gradient and of its square,
     `w -= lr * √(1 - β₂ᵗ) / (1 - β₁ᵗ) * m / (√v + eps)`.
 
-    See `mindspore.nn.Adam`.
+    Source: MindSpore's `mindspore.nn.Adam`.
 
     Args:
         params: The parameters, or groups of them; see `Optimizer`.

@@ -15,7 +15,7 @@ class Momentum(Optimizer):
 
     With `use_nesterov` it is `w -= lr * (g + momentum * v)` (Sutskever et al., 2013).
 
-    See `mindspore.nn.Momentum`.
+    Source: MindSpore's `mindspore.nn.Momentum`.
 
     Args:
         params: The parameters, or groups of them; see `Optimizer`.

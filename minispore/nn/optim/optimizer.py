@@ -24,7 +24,7 @@ class Optimizer(Cell):
 
     A subclass defines `_update`, which changes one parameter, or `construct`, which does all.
 
-    See `mindspore.nn.Optimizer`.
+    Source: MindSpore's `mindspore.nn.Optimizer`.
 
     Args:
         learning_rate: A number; a list or a Tensor with one for each step; or a schedule.

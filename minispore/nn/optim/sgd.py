@@ -16,7 +16,7 @@ class SGD(Optimizer):
     `v` is the first step's gradient, and then `momentum * v + (1 - dampening) * g`; with
     `nesterov` the step is along `g + momentum * v` (Sutskever et al., 2013).
 
-    See `mindspore.nn.SGD`.
+    Source: MindSpore's `mindspore.nn.SGD`.
 
     >>> import minispore as ms
     >>> from minispore import nn
