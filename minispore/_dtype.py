@@ -41,23 +41,32 @@ class DType:
 
 BOOL, INTEGER, FLOAT = range(3)
 
-bool_ = DType(np.bool_, BOOL)
-int8 = DType(np.int8, INTEGER)
-int16 = DType(np.int16, INTEGER)
-int32 = DType(np.int32, INTEGER)
-int64 = DType(np.int64, INTEGER)
-uint8 = DType(np.uint8, INTEGER)
-uint16 = DType(np.uint16, INTEGER)
-uint32 = DType(np.uint32, INTEGER)
-uint64 = DType(np.uint64, INTEGER)
-float16 = DType(np.float16, FLOAT)
-float32 = DType(np.float32, FLOAT)
-float64 = DType(np.float64, FLOAT)
+bool_: Final = DType(np.bool_, BOOL)
+int8: Final = DType(np.int8, INTEGER)
+int16: Final = DType(np.int16, INTEGER)
+int32: Final = DType(np.int32, INTEGER)
+int64: Final = DType(np.int64, INTEGER)
+uint8: Final = DType(np.uint8, INTEGER)
+uint16: Final = DType(np.uint16, INTEGER)
+uint32: Final = DType(np.uint32, INTEGER)
+uint64: Final = DType(np.uint64, INTEGER)
+float16: Final = DType(np.float16, FLOAT)
+float32: Final = DType(np.float32, FLOAT)
+float64: Final = DType(np.float64, FLOAT)
 
 # MindSpore's other names for the same types.
-byte, short, int_, long = int8, int16, int32, int64
-ubyte, ushort, uint, ulong = uint8, uint16, uint32, uint64
-half, float_, single, double = float16, float32, float32, float64
+byte: Final = int8
+short: Final = int16
+int_: Final = int32
+long: Final = int64
+ubyte: Final = uint8
+ushort: Final = uint16
+uint: Final = uint32
+ulong: Final = uint64
+half: Final = float16
+float_: Final = float32
+single: Final = float32
+double: Final = float64
 
 ALL: Final = (
     bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64

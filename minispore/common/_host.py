@@ -49,7 +49,9 @@ class Host(Variable):
         """The elements as a numpy array, in the tensor's own memory (a copy if that is a GPU's)."""
         return to_host(self._data)
 
-    numpy = asnumpy
+    def numpy(self) -> NDArray[np.generic]:
+        """As `asnumpy`."""
+        return to_host(self._data)
 
     def item(self) -> Scalar:
         """The one element as a Python number.
@@ -111,7 +113,7 @@ class Host(Variable):
 
     # numpy's scalars and arrays leave operators to the tensor beside them: in their hands the
     # result would be an array, out of the graph.
-    __array_priority__ = 1000.0
+    __array_priority__: float = 1000.0
 
     def __array__(
         self, dtype: "np.dtype[np.generic] | None" = None, copy: bool | None = None

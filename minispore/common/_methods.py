@@ -6,7 +6,6 @@ from typing import Self, TypeAlias, cast
 from minispore import _dtype
 from minispore._array import Axis
 from minispore._functional import (
-    arithmetic,
     comparison,
     elementwise,
     indexing,
@@ -16,20 +15,18 @@ from minispore._functional import (
 )
 from minispore._functional import softmax as softmaxes
 from minispore._functional.operands import dtype_of
-from minispore._functional.variable import Variable
-from minispore.common._host import Host
+from minispore._functional.variable import T, Variable
+from minispore.common._elementwise import Elementwise
 
 # Some methods are named like Python's types and hide them in the class body.
 Int: TypeAlias = int
 Bool: TypeAlias = bool
 
 
-class Methods(Host):
+class Methods(Elementwise):
     """What can be done with a tensor by name."""
 
     __slots__ = ()
-
-    # Operations that go by other argument names here than in `ops`.
 
     def sum(
         self,
@@ -72,62 +69,85 @@ class Methods(Host):
         """Repeated to another shape."""
         return shape.broadcast_to(self, _lengths(shape_))
 
-    view = reshape
+    def view(self, *shape_: Int | Sequence[Int]) -> Self:
+        """As `reshape`."""
+        return self.reshape(*shape_)
 
-    # Operations that are the same here as in `ops`.
+    def all(self, axis: Axis = None, keep_dims: Bool = False) -> Self:
+        """Whether all elements hold, over `axis`."""
+        return comparison.all(self, axis, keep_dims)
 
-    add = arithmetic.add
-    sub = subtract = arithmetic.sub
-    mul = multiply = arithmetic.mul
-    div = divide = arithmetic.div
-    floor_divide = arithmetic.floor_divide
-    remainder = arithmetic.remainder
-    neg = negative = arithmetic.neg
-    pow = arithmetic.pow
-    maximum = arithmetic.maximum
-    minimum = arithmetic.minimum
-    abs = absolute = elementwise.abs
-    exp = elementwise.exp
-    log = elementwise.log
-    sqrt = elementwise.sqrt
-    square = elementwise.square
-    sign = elementwise.sign
-    tanh = elementwise.tanh
-    sigmoid = elementwise.sigmoid
-    relu = elementwise.relu
-    clip = clamp = elementwise.clip
-    floor = elementwise.floor
-    round = elementwise.round
-    isnan = elementwise.isnan
-    isinf = elementwise.isinf
-    isfinite = elementwise.isfinite
-    copy = clone = elementwise.copy
-    eq = comparison.equal
-    ne = not_equal = comparison.not_equal
-    lt = less = comparison.less
-    le = less_equal = comparison.less_equal
-    gt = greater = comparison.greater
-    ge = greater_equal = comparison.greater_equal
-    logical_and = comparison.logical_and
-    logical_or = comparison.logical_or
-    logical_xor = comparison.logical_xor
-    logical_not = comparison.logical_not
-    all = comparison.all
-    any = comparison.any
-    mean = reduction.mean
-    max = amax = reduction.amax
-    min = amin = reduction.amin
-    logsumexp = reduction.logsumexp
-    argmin = reduction.argmin
-    swapaxes = shape.swapaxes
-    expand_dims = unsqueeze = shape.expand_dims
-    squeeze = shape.squeeze
-    split = shape.split
-    gather = indexing.gather
-    gather_elements = indexing.gather_elements
-    matmul = linalg.matmul
-    softmax = softmaxes.softmax
-    log_softmax = softmaxes.log_softmax
+    def any(self, axis: Axis = None, keep_dims: Bool = False) -> Self:
+        """Whether any element holds, over `axis`."""
+        return comparison.any(self, axis, keep_dims)
+
+    def mean(self, axis: Axis = None, keep_dims: Bool = False) -> Self:
+        """The mean over `axis`, in the tensor's own type."""
+        return reduction.mean(self, axis, keep_dims)
+
+    def max(self, axis: Axis = None, keepdims: Bool = False) -> Self:
+        """The largest element over `axis`; equal ones share the gradient equally."""
+        return reduction.amax(self, axis, keepdims)
+
+    def amax(self, axis: Axis = None, keepdims: Bool = False) -> Self:
+        """As `max`."""
+        return reduction.amax(self, axis, keepdims)
+
+    def min(self, axis: Axis = None, keepdims: Bool = False) -> Self:
+        """The smallest element over `axis`; equal ones share the gradient equally."""
+        return reduction.amin(self, axis, keepdims)
+
+    def amin(self, axis: Axis = None, keepdims: Bool = False) -> Self:
+        """As `min`."""
+        return reduction.amin(self, axis, keepdims)
+
+    def logsumexp(self, axis: Axis, keep_dims: Bool = False) -> Self:
+        """log Σ exp(self) over `axis`, without overflow."""
+        return reduction.logsumexp(self, axis, keep_dims)
+
+    def argmin(self, axis: Int | None = None, keepdims: Bool = False) -> Self:
+        """The index of the first smallest element along `axis`, or in the flattened tensor."""
+        return reduction.argmin(self, axis, keepdims)
+
+    def softmax(self, axis: Int = -1) -> Self:
+        """exp(self) / Σ exp(self) along `axis`."""
+        return softmaxes.softmax(self, axis)
+
+    def log_softmax(self, axis: Int = -1) -> Self:
+        """The logarithm of `softmax`, without its overflow."""
+        return softmaxes.log_softmax(self, axis)
+
+    def swapaxes(self, axis0: Int, axis1: Int) -> Self:
+        """The two axes in each other's place."""
+        return shape.swapaxes(self, axis0, axis1)
+
+    def expand_dims(self, axis: Int) -> Self:
+        """A new axis of length 1 at `axis`."""
+        return shape.expand_dims(self, axis)
+
+    def unsqueeze(self, dim: Int) -> Self:
+        """As `expand_dims`."""
+        return shape.expand_dims(self, dim)
+
+    def squeeze(self, axis: Int | tuple[Int, ...] | None = None) -> Self:
+        """Without the axes of length 1 that `axis` names, or without any such axis."""
+        return shape.squeeze(self, axis)
+
+    def split(self, split_size_or_sections: Int | Sequence[Int], axis: Int = 0) -> tuple[Self, ...]:
+        """Parts along `axis`: of a given length (the last may be shorter), or of several."""
+        return shape.split(self, split_size_or_sections, axis)
+
+    def gather(self, input_indices: Variable, axis: Int, batch_dims: Int = 0) -> Self:
+        """The parts along `axis` that `input_indices` names, in its shape."""
+        return indexing.gather(self, input_indices, axis, batch_dims)
+
+    def gather_elements(self, dim: Int, index: Variable) -> Self:
+        """For each place of `index` the element at that place, but at `index` in `dim`."""
+        return indexing.gather_elements(self, dim, index)
+
+    def matmul(self: T, other: T) -> T:
+        """The matrix product; stacks of matrices broadcast, a vector is a row or a column."""
+        return linalg.matmul(self, other)
 
     def astype(self, dtype: _dtype.DTypeLike, copy: Bool = True) -> Self:
         """The elements in another type; differentiable between float types."""

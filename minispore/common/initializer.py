@@ -93,7 +93,7 @@ class Uniform(Initializer):
 
     def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
-        self.scale = check_number(scale, "scale", "Uniform")
+        self.scale: float = check_number(scale, "scale", "Uniform")
 
     def _initialize(self, arr: Values) -> None:
         _uniform(arr, abs(self.scale))
@@ -113,8 +113,8 @@ class Normal(Initializer):
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
         super().__init__(sigma=sigma, mean=mean)
-        self.sigma = check_number(sigma, "sigma", "Normal", low=0.0)
-        self.mean = check_number(mean, "mean", "Normal")
+        self.sigma: float = check_number(sigma, "sigma", "Normal", low=0.0)
+        self.mean: float = check_number(mean, "mean", "Normal")
 
     def _initialize(self, arr: Values) -> None:
         _normal(arr, self.sigma, self.mean)
@@ -139,10 +139,10 @@ class TruncatedNormal(Initializer):
     ) -> None:
         super().__init__(sigma=sigma, mean=mean, a=a, b=b)
         owner = "TruncatedNormal"
-        self.sigma = check_number(sigma, "sigma", owner, low=0.0)
-        self.mean = check_number(mean, "mean", owner)
-        self.a = check_number(a, "a", owner)
-        self.b = check_number(b, "b", owner)
+        self.sigma: float = check_number(sigma, "sigma", owner, low=0.0)
+        self.mean: float = check_number(mean, "mean", owner)
+        self.a: float = check_number(a, "a", owner)
+        self.b: float = check_number(b, "b", owner)
         if not self.a < self.b:
             raise ValueError(f"For '{owner}', 'a' must be smaller than 'b', but got {a} and {b}.")
 
@@ -162,7 +162,7 @@ class XavierUniform(Initializer):
 
     def __init__(self, gain: float = 1) -> None:
         super().__init__(gain=gain)
-        self.gain = check_number(gain, "gain", "XavierUniform")
+        self.gain: float = check_number(gain, "gain", "XavierUniform")
 
     def _initialize(self, arr: Values) -> None:
         _uniform(arr, abs(self.gain) * math.sqrt(6.0 / sum(_fans(arr.shape))))
@@ -180,7 +180,7 @@ class XavierNormal(Initializer):
 
     def __init__(self, gain: float = 1) -> None:
         super().__init__(gain=gain)
-        self.gain = check_number(gain, "gain", "XavierNormal")
+        self.gain: float = check_number(gain, "gain", "XavierNormal")
 
     def _initialize(self, arr: Values) -> None:
         _normal(arr, abs(self.gain) * math.sqrt(2.0 / sum(_fans(arr.shape))))
@@ -198,7 +198,7 @@ class _He(Initializer):
         super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
         owner = type(self).__name__
         check_one_of(mode, ("fan_in", "fan_out"), "mode", owner)
-        self.negative_slope = check_number(negative_slope, "negative_slope", owner)
+        self.negative_slope: float = check_number(negative_slope, "negative_slope", owner)
         self.mode = mode
         self.nonlinearity = nonlinearity
         self._gain = _gain(nonlinearity, self.negative_slope, owner)

@@ -228,7 +228,8 @@ class Tensor(Methods):
         return linalg.matmul(_tensor(other), self) if _is_matrix(other) else NotImplemented
 
     # Comparing gives a tensor, not a bool, so identity is what a dictionary goes by.
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        return object.__hash__(self)
 
     def __eq__(self, other: object) -> "Tensor":  # type: ignore[override]
         return comparison.equal(self, other) if _is_operand(other) else NotImplemented
