@@ -77,7 +77,8 @@ from minispore.ops._creation import (
     zeros,
     zeros_like,
 )
-from minispore.ops._grad import GradOperation, get_grad, grad, value_and_grad
+from minispore.ops._grad import get_grad, grad, value_and_grad
+from minispore.ops._grad_operation import GradOperation
 
 # The same operations under MindSpore's other names for them.
 absolute = abs

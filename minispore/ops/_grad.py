@@ -3,15 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeAlias, TypeVar, cast, overload
 
-from minispore._array import namespace
-from minispore._functional.differentiate import Derivative, differentiate
-from minispore._functional.variable import Variable, wrap
+from minispore._checks import as_items
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
+from minispore.ops._derivative import Weights, check_callable, derivative_of, in_sequence
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Weights: TypeAlias = Sequence[Tensor]
 Positions: TypeAlias = tuple[int, ...]
 
 
@@ -70,11 +68,12 @@ Tensor(shape=[], dtype=Float32, value= 3)))
         RuntimeError: When called: there is no such argument, or it is no tensor.
     """
     positions = _positions(grad_position, weights, "value_and_grad")
-    _check_callable(fn, "value_and_grad")
+    check_callable(fn, "value_and_grad")
 
     def with_gradients(*args: P.args, **kwargs: P.kwargs) -> tuple[object, object]:
-        derivative = _derivative(fn, args, kwargs, positions, weights, has_aux=has_aux)
-        return derivative.outputs, _arranged(derivative, grad_position, weights)
+        derivative = derivative_of(fn, args, kwargs, positions, weights, has_aux=has_aux)
+        arranged = _arranged(derivative.inputs, derivative.weights, grad_position, weights)
+        return derivative.outputs, arranged
 
     return with_gradients
 
@@ -136,13 +135,17 @@ def grad(
         RuntimeError: When called: there is no such argument, or it is no tensor.
     """
     positions = _positions(grad_position, weights, "grad")
-    _check_callable(fn, "grad")
+    check_callable(fn, "grad")
 
     def gradients(*args: P.args, **kwargs: P.kwargs) -> object:
-        derivative = _derivative(fn, args, kwargs, positions, weights, has_aux=has_aux)
+        derivative = derivative_of(fn, args, kwargs, positions, weights, has_aux=has_aux)
+        by_position: Sequence[object] = derivative.inputs
+        by_weight: Sequence[object] = derivative.weights
         if return_ids:
-            derivative = _identified(derivative, positions, weights)
-        arranged = _arranged(derivative, grad_position, weights)
+            names = [getattr(weight, "name", None) for weight in in_sequence(weights)]
+            by_position = tuple(zip(positions, by_position, strict=True))
+            by_weight = tuple(zip(names, by_weight, strict=True))
+        arranged = _arranged(by_position, by_weight, grad_position, weights)
         if has_aux:
             return arranged, cast("tuple[object, ...]", derivative.outputs)[1:]
         return arranged
@@ -152,6 +155,11 @@ def grad(
 
 def get_grad(gradients: object, identifier: int | Tensor) -> Tensor:
     """One gradient out of what `grad(..., return_ids=True)` gave.
+
+    >>> from minispore import Tensor, get_grad, grad
+    >>> gradients = grad(lambda x, y: x * y, (0, 1), return_ids=True)(Tensor(3.0), Tensor(2.0))
+    >>> get_grad(gradients, 1)
+    Tensor(shape=[], dtype=Float32, value= 3)
 
     Args:
         gradients: What it gave.
@@ -164,81 +172,11 @@ def get_grad(gradients: object, identifier: int | Tensor) -> Tensor:
     pending = [gradients]
     while pending:
         item = pending.pop()
-        if isinstance(item, tuple):
-            items = cast("tuple[object, ...]", item)
-            if len(items) == 2 and isinstance(items[0], int | str) and items[0] == wanted:
-                return cast("Tensor", items[1])
-            pending.extend(items)
+        items = as_items(item) or ()
+        if len(items) == 2 and isinstance(items[0], int | str) and items[0] == wanted:
+            return cast("Tensor", items[1])
+        pending.extend(items)
     raise RuntimeError(f"For 'get_grad', there is no gradient for {wanted!r}.")
-
-
-class GradOperation:
-    """Gradients in MindSpore's older form: first what is wanted, then of which function.
-
-    >>> from minispore import Tensor, ops
-    >>> ops.GradOperation(get_all=True)(lambda x, y: x * y)(Tensor(3.0), Tensor(2.0))
-    (Tensor(shape=[], dtype=Float32, value= 2), Tensor(shape=[], dtype=Float32, value= 3))
-
-    Source: MindSpore's `mindspore.ops.GradOperation`.
-
-    Args:
-        get_all: Whether to differentiate by all arguments, not only the first.
-        get_by_list: Whether to differentiate by weights.
-        sens_param: Whether the last argument is the gradient of the output to start from.
-    """
-
-    def __init__(
-        self, get_all: bool = False, get_by_list: bool = False, sens_param: bool = False
-    ) -> None:
-        self.get_all = get_all
-        self.get_by_list = get_by_list
-        self.sens_param = sens_param
-
-    def __call__(
-        self, fn: Callable[..., object], weights: Weights | None = None
-    ) -> Callable[..., object]:
-        """The function of gradients of `fn`; without `weights` a Cell's trainable parameters.
-
-        Raises:
-            TypeError: `fn` cannot be called.
-            ValueError: Weights are wanted, but `fn` is no Cell and none are given.
-        """
-        _check_callable(fn, "GradOperation")
-
-        def gradients(*args: object) -> object:
-            chosen = self._weights(fn, weights)
-            given, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
-            if self.get_all:
-                positions = tuple(i for i, x in enumerate(given) if isinstance(x, Tensor))
-            else:
-                positions = () if self.get_by_list else (0,)
-            derivative = _derivative(fn, given, {}, positions, chosen, sens=sens)
-            inputs = derivative.inputs if self.get_all else derivative.inputs[:1]
-            if self.get_by_list:
-                return (inputs, derivative.weights) if self.get_all else derivative.weights
-            return inputs if self.get_all else inputs[0]
-
-        return gradients
-
-    def _weights(self, fn: Callable[..., object], weights: Weights | None) -> Weights:
-        if not self.get_by_list:
-            return ()
-        if weights is not None:
-            return weights
-        trainable = getattr(fn, "trainable_params", None)
-        if trainable is None:
-            raise ValueError(
-                "For 'GradOperation', 'weights' must be given with get_by_list=True, "
-                "unless the function is a Cell."
-            )
-        return cast("Weights", trainable())
-
-
-def _check_callable(fn: object, owner: str) -> None:
-    if not callable(fn):
-        raise TypeError(
-            f"For '{owner}', the argument 'fn' must be callable, but got {type(fn).__name__}."
-        )
 
 
 def _positions(grad_position: object, weights: object, owner: str) -> tuple[int, ...]:
@@ -248,13 +186,9 @@ def _positions(grad_position: object, weights: object, owner: str) -> tuple[int,
                 f"For '{owner}', 'grad_position' and 'weights' must not be None at the same time."
             )
         return ()
-    named: tuple[object, ...] = (
-        cast("tuple[object, ...]", grad_position)
-        if isinstance(grad_position, tuple)
-        else (grad_position,)
-    )
+    items = as_items(grad_position)
     result: list[int] = []
-    for position in named:
+    for position in (grad_position,) if items is None else items:
         if not isinstance(position, int) or isinstance(position, bool):
             raise TypeError(
                 f"For '{owner}', the argument 'grad_position' must be an int or a tuple of ints, "
@@ -269,101 +203,16 @@ def _positions(grad_position: object, weights: object, owner: str) -> tuple[int,
     return tuple(result)
 
 
-def _derivative(
-    fn: Callable[..., object],
-    args: Sequence[object],
-    kwargs: dict[str, object],
-    positions: tuple[int, ...],
-    weights: Parameter | Weights | None,
-    *,
-    has_aux: bool = False,
-    sens: object = None,
-) -> Derivative:
-    for position in positions:
-        if position >= len(args):
-            raise RuntimeError(
-                f"There is no argument {position} to differentiate by: "
-                f"the function was called with {len(args)}."
-            )
-        if not isinstance(args[position], Tensor):
-            raise RuntimeError(
-                f"Argument {position} must be a Tensor to be differentiated by, "
-                f"but got {args[position]!r}."
-            )
-
-    def seeds(outputs: object) -> list[tuple[Variable, Variable]]:
-        if has_aux:
-            outputs = _first(outputs)
-        tensors = _tensors(outputs)
-        if sens is None:
-            return [(y, _ones(y)) for y in tensors]
-        given = _tensors(sens)
-        if [y.shape for y in tensors] != [g.shape for g in given]:
-            raise ValueError(
-                "The gradient to start from must have the shape of the output: "
-                f"{[y.shape for y in tensors]}, but got {[g.shape for g in given]}."
-            )
-        return list(zip(tensors, given, strict=True))
-
-    return differentiate(
-        fn,
-        args,
-        kwargs,
-        positions=positions,
-        weights=_sequence(weights),
-        seeds=seeds,
-    )
-
-
-def _first(outputs: object) -> object:
-    if not isinstance(outputs, tuple | list) or not outputs:
-        raise ValueError(
-            "With has_aux=True the function must return several outputs, the first of which is "
-            f"differentiated, but it returned {outputs!r}."
-        )
-    return cast("Sequence[object]", outputs)[0]
-
-
-def _tensors(outputs: object) -> list[Variable]:
-    if isinstance(outputs, Variable):
-        return [outputs]
-    if isinstance(outputs, tuple | list):
-        return [y for item in cast("Sequence[object]", outputs) for y in _tensors(item)]
-    return []
-
-
-def _ones(y: Variable) -> Variable:
-    return wrap(namespace(y._data).ones_like(y._data), y)
-
-
-def _sequence(weights: Parameter | Weights | None) -> Weights:
-    if weights is None:
-        return ()
-    return (weights,) if isinstance(weights, Tensor) else weights
-
-
 def _arranged(
-    derivative: Derivative,
+    by_position: Sequence[object],
+    by_weight: Sequence[object],
     grad_position: int | Positions | None,
     weights: Parameter | Weights | None,
 ) -> object:
-    inputs = derivative.inputs
-    # As in MindSpore, a tuple of one position gives a tensor.
-    by_position: object = inputs[0] if len(inputs) == 1 else inputs
+    """Gradients in the form that MindSpore gives them."""
+    # A tuple of one position gives a single gradient, a sequence of one weight a tuple.
+    first = by_position[0] if len(by_position) == 1 else by_position
     if weights is None:
-        return by_position
-    by_weight: object = derivative.weights
-    if isinstance(weights, Tensor):
-        by_weight = derivative.weights[0]
-    return by_weight if grad_position is None else (by_position, by_weight)
-
-
-def _identified(
-    derivative: Derivative, positions: tuple[int, ...], weights: Parameter | Weights | None
-) -> Derivative:
-    names = [getattr(w, "name", None) for w in _sequence(weights)]
-    pairs = (
-        tuple(zip(positions, derivative.inputs, strict=True)),
-        tuple(zip(names, derivative.weights, strict=True)),
-    )
-    return Derivative(derivative.outputs, *cast("tuple[tuple[Variable, ...], ...]", pairs))
+        return first
+    second = by_weight[0] if isinstance(weights, Tensor) else by_weight
+    return second if grad_position is None else (first, second)
