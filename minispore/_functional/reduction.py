@@ -3,9 +3,11 @@
 from minispore import _dtype
 from minispore._array import Axis, device_namespace
 from minispore._functional.apply import apply1
-from minispore._functional.axes import as_axes
+from minispore._functional.axes import as_axes, check_axis
+from minispore._functional.indexing import gather_elements
 from minispore._functional.operands import as_float, cast_to, dtype_of
-from minispore._functional.variable import T, wrap
+from minispore._functional.shape import squeeze
+from minispore._functional.variable import T, Variable, wrap
 from minispore._rules import reduction as rules
 
 
@@ -37,12 +39,48 @@ def mean(x: T, axis: Axis = None, keep_dims: bool = False) -> T:
 
 def amax(input: T, axis: Axis = None, keepdims: bool = False) -> T:
     """The largest element over `axis`; equal ones share the gradient equally."""
-    return apply1(rules.max, input, as_axes(axis, input.ndim, "amax"), keepdims)
+    return apply1(rules.max, input, _axes_with_elements(input, axis, "amax"), keepdims)
 
 
 def amin(input: T, axis: Axis = None, keepdims: bool = False) -> T:
     """The smallest element over `axis`; equal ones share the gradient equally."""
-    return apply1(rules.min, input, as_axes(axis, input.ndim, "amin"), keepdims)
+    return apply1(rules.min, input, _axes_with_elements(input, axis, "amin"), keepdims)
+
+
+def max(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T]:
+    """The largest elements along `axis`, and the index (int64) of the first of each.
+
+    Along an axis the gradient goes to the first of equal ones; over all, they share it equally.
+
+    >>> from minispore import Tensor, ops
+    >>> [found.tolist() for found in ops.max(Tensor([[1, 2], [4, 3]]), 1)]
+    [[2, 4], [1, 0]]
+
+    Raises:
+        TypeError: `axis` is neither an int nor None.
+        ValueError: `axis` is out of range, or has no elements.
+    """
+    if axis is None:
+        return amax(input, None, keepdims), argmax(input, None, keepdims)
+    return _at(input, argmax(input, axis, True), axis, keepdims)
+
+
+def min(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T]:
+    """The smallest elements along `axis`, and the index (int64) of the first of each.
+
+    Along an axis the gradient goes to the first of equal ones; over all, they share it equally.
+
+    >>> from minispore import Tensor, ops
+    >>> [found.tolist() for found in ops.min(Tensor([[1, 2], [4, 3]]), 1)]
+    [[1, 3], [0, 1]]
+
+    Raises:
+        TypeError: `axis` is neither an int nor None.
+        ValueError: `axis` is out of range, or has no elements.
+    """
+    if axis is None:
+        return amin(input, None, keepdims), argmin(input, None, keepdims)
+    return _at(input, argmin(input, axis, True), axis, keepdims)
 
 
 def logsumexp(input: T, dim: Axis, keepdim: bool = False) -> T:
@@ -52,14 +90,55 @@ def logsumexp(input: T, dim: Axis, keepdim: bool = False) -> T:
 
 
 def argmax(input: T, dim: int | None = None, keepdim: bool = False) -> T:
-    """The index (int64) of the first largest element along `dim`, or in the flattened tensor."""
-    xp = device_namespace(input._data)
-    as_axes(dim, input.ndim, "argmax")
-    return wrap(xp.argmax(input._data, axis=dim, keepdims=keepdim), input)
+    """The index (int64) of the first largest element along `dim`, or in the flattened tensor.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.argmax(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1)
+    Tensor(shape=[2], dtype=Int64, value= [1, 0])
+
+    Raises:
+        TypeError: `dim` is neither an int nor None.
+        ValueError: `dim` is out of range, or has no elements.
+    """
+    place = _axis_with_elements(input, dim, "argmax")
+    found = device_namespace(input._data).argmax(input._data, axis=place, keepdims=keepdim)
+    return wrap(found, input)
 
 
 def argmin(input: T, axis: int | None = None, keepdims: bool = False) -> T:
-    """The index (int64) of the first smallest element along `axis`, or in the flattened tensor."""
-    xp = device_namespace(input._data)
-    as_axes(axis, input.ndim, "argmin")
-    return wrap(xp.argmin(input._data, axis=axis, keepdims=keepdims), input)
+    """The index (int64) of the first smallest element along `axis`, or in the flattened tensor.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.argmin(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1)
+    Tensor(shape=[2], dtype=Int64, value= [0, 1])
+
+    Raises:
+        TypeError: `axis` is neither an int nor None.
+        ValueError: `axis` is out of range, or has no elements.
+    """
+    place = _axis_with_elements(input, axis, "argmin")
+    found = device_namespace(input._data).argmin(input._data, axis=place, keepdims=keepdims)
+    return wrap(found, input)
+
+
+def _at(x: T, indices: T, axis: int, keepdims: bool) -> tuple[T, T]:
+    values = gather_elements(x, axis, indices)
+    return (values, indices) if keepdims else (squeeze(values, axis), squeeze(indices, axis))
+
+
+def _axis_with_elements(x: Variable, axis: int | None, owner: str) -> int | None:
+    place = None if axis is None else check_axis(axis, x.ndim, "axis", owner)
+    _axes_with_elements(x, place, owner)
+    return place
+
+
+def _axes_with_elements(x: Variable, axis: Axis, owner: str) -> Axis:
+    """The axes to reduce: of nothing there is no largest element."""
+    axes = as_axes(axis, x.ndim, owner)
+    named = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    if any(x.shape[i] == 0 for i in named):
+        raise ValueError(
+            f"For '{owner}', there must be elements to choose from, but the shape is {x.shape} "
+            f"and the axis {axis!r}."
+        )
+    return axes

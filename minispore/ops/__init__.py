@@ -53,7 +53,17 @@ from minispore._functional.elementwise import (
 )
 from minispore._functional.indexing import gather, gather_elements, one_hot
 from minispore._functional.linalg import dense, matmul
-from minispore._functional.reduction import amax, amin, argmax, argmin, logsumexp, mean, sum
+from minispore._functional.reduction import (
+    amax,
+    amin,
+    argmax,
+    argmin,
+    logsumexp,
+    max,
+    mean,
+    min,
+    sum,
+)
 from minispore._functional.shape import (
     broadcast_to,
     concat,
@@ -158,8 +168,10 @@ __all__ = [
     "logsumexp",
     "lt",
     "matmul",
+    "max",
     "maximum",
     "mean",
+    "min",
     "minimum",
     "mul",
     "multiply",
