@@ -17,13 +17,26 @@ def add(input: T | Values, other: T | Values) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.add(Tensor([1.0, 2.0]), 1)
     Tensor(shape=[2], dtype=Float32, value= [ 2.00000000e+00,  3.00000000e+00])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "add")
     return apply2(rules.add, x, y)
 
 
 def sub(input: T | Values, other: T | Values) -> T:
-    """`input - other`, element by element, with broadcasting."""
+    """`input - other`, element by element, with broadcasting.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.sub(Tensor([1.0, 2.0]), 1)
+    Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  1.00000000e+00])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "sub")
     if dtype_of(x) is _dtype.bool_:
         raise TypeError("For 'sub', the operands must be numbers, but both are of type Bool.")
@@ -31,7 +44,16 @@ def sub(input: T | Values, other: T | Values) -> T:
 
 
 def mul(input: T | Values, other: T | Values) -> T:
-    """`input * other`, element by element, with broadcasting."""
+    """`input * other`, element by element, with broadcasting.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.mul(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
+    Tensor(shape=[2], dtype=Float32, value= [ 3.00000000e+00,  8.00000000e+00])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "mul")
     return apply2(rules.multiply, x, y)
 
@@ -43,6 +65,10 @@ def div(
     rounding_mode: Literal["floor", "trunc"] | None = None,
 ) -> T:
     """`input / other`, element by element; integers are divided as float32.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.div(Tensor([7, -7]), 2)
+    Tensor(shape=[2], dtype=Float32, value= [ 3.50000000e+00, -3.50000000e+00])
 
     Args:
         input: The dividend.
@@ -68,6 +94,10 @@ def floor_divide(input: T | Values, other: T | Values) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.floor_divide(Tensor([7, -7]), 2)
     Tensor(shape=[2], dtype=Int64, value= [ 3, -4])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "floor_divide")
     return wrap(device_namespace(x._data).floor_divide(x._data, y._data), x)
@@ -79,6 +109,10 @@ def remainder(input: T | Values, other: T | Values) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.remainder(Tensor([7, -7]), 2)
     Tensor(shape=[2], dtype=Int64, value= [1, 1])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "remainder")
     if dtype_of(x).category < _dtype.FLOAT:
@@ -89,7 +123,15 @@ def remainder(input: T | Values, other: T | Values) -> T:
 def pow(input: T | Values, exponent: T | Values) -> T:
     """`input` to the power `exponent`, element by element, with broadcasting.
 
+    >>> from minispore import Tensor, ops
+    >>> ops.pow(Tensor([1.0, 2.0]), 3)
+    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  8.00000000e+00])
+
     A negative power of integers is what integers can hold of it: 0 except for 1 and -1.
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, exponent, "pow")
     xp = device_namespace(x._data)
@@ -101,18 +143,41 @@ def pow(input: T | Values, exponent: T | Values) -> T:
 
 
 def neg(input: T) -> T:
-    """`-input`."""
+    """`-input`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.neg(Tensor([1, -2]))
+    Tensor(shape=[2], dtype=Int64, value= [-1,  2])
+    """
     return apply1(rules.negative, input)
 
 
 def maximum(input: T | Values, other: T | Values) -> T:
-    """The larger of both, element by element; equal ones take half of the gradient each."""
+    """The larger of both, element by element; equal ones take half of the gradient each.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.maximum(Tensor([1, 4]), Tensor([2, 3]))
+    Tensor(shape=[2], dtype=Int64, value= [2, 4])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "maximum")
     return apply2(rules.maximum, x, y)
 
 
 def minimum(input: T | Values, other: T | Values) -> T:
-    """The smaller of both, element by element; equal ones take half of the gradient each."""
+    """The smaller of both, element by element; equal ones take half of the gradient each.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.minimum(Tensor([1, 4]), Tensor([2, 3]))
+    Tensor(shape=[2], dtype=Int64, value= [1, 3])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "minimum")
     return apply2(rules.minimum, x, y)
 
@@ -123,6 +188,10 @@ def where(condition: Variable, input: T | Values, other: T | Values) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.where(Tensor([True, False]), Tensor([1.0, 2.0]), 0.0)
     Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  0.00000000e+00])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "where")
     return apply3(rules.where, wrap(condition._data, x), x, y)

@@ -7,96 +7,232 @@ from minispore._functional.variable import T, wrap
 
 
 def equal(input: T | Values, other: T | Values) -> T:
-    """Where both are equal."""
+    """Where both are equal.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.equal(Tensor([1, 2]), 2)
+    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "equal")
     return wrap(device_namespace(x._data).equal(x._data, y._data), x)
 
 
 def not_equal(input: T | Values, other: T | Values) -> T:
-    """Where both differ."""
+    """Where both differ.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.not_equal(Tensor([1, 2]), 2)
+    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "not_equal")
     return wrap(device_namespace(x._data).not_equal(x._data, y._data), x)
 
 
 def less(input: T | Values, other: T | Values) -> T:
-    """Where `input` is smaller than `other`."""
+    """Where `input` is smaller than `other`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.less(Tensor([1, 2]), 2)
+    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "less")
     return wrap(x._data < y._data, x)
 
 
 def less_equal(input: T | Values, other: T | Values) -> T:
-    """Where `input` is at most `other`."""
+    """Where `input` is at most `other`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.less_equal(Tensor([1, 2]), 1)
+    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "less_equal")
     return wrap(x._data <= y._data, x)
 
 
 def greater(input: T | Values, other: T | Values) -> T:
-    """Where `input` is larger than `other`."""
+    """Where `input` is larger than `other`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.greater(Tensor([1, 2]), 1)
+    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "greater")
     return wrap(x._data > y._data, x)
 
 
 def greater_equal(input: T | Values, other: T | Values) -> T:
-    """Where `input` is at least `other`."""
+    """Where `input` is at least `other`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.greater_equal(Tensor([1, 2]), 2)
+    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "greater_equal")
     return wrap(x._data >= y._data, x)
 
 
 def logical_and(input: T, other: T | bool) -> T:
-    """Where both hold; a number holds unless it is 0."""
+    """Where both hold; a number holds unless it is 0.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.logical_and(Tensor([True, False]), Tensor([True, True]))
+    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "logical_and")
     return wrap(device_namespace(x._data).logical_and(x._data, y._data), x)
 
 
 def logical_or(input: T, other: T | bool) -> T:
-    """Where either holds."""
+    """Where either holds.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.logical_or(Tensor([True, False]), Tensor([True, True]))
+    Tensor(shape=[2], dtype=Bool, value= [ True,  True])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "logical_or")
     return wrap(device_namespace(x._data).logical_or(x._data, y._data), x)
 
 
 def logical_xor(input: T, other: T | bool) -> T:
-    """Where one of both holds, but not the other."""
+    """Where one of both holds, but not the other.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.logical_xor(Tensor([True, False]), Tensor([True, True]))
+    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+
+    Raises:
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: The shapes do not broadcast.
+    """
     x, y = pair(input, other, "logical_xor")
     return wrap(device_namespace(x._data).logical_xor(x._data, y._data), x)
 
 
 def logical_not(input: T) -> T:
-    """Where `input` does not hold."""
+    """Where `input` does not hold.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.logical_not(Tensor([True, False]))
+    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+    """
     return wrap(device_namespace(input._data).logical_not(input._data), input)
 
 
 def bitwise_and(input: T | Values, other: T | Values) -> T:
-    """The bits set in both; for bools, logical and."""
+    """The bits set in both; for bools, logical and.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.bitwise_and(Tensor([6, 7]), 3)
+    Tensor(shape=[2], dtype=Int64, value= [2, 3])
+
+    Raises:
+        TypeError: An operand holds floats.
+    """
     x, y = _bits(input, other, "bitwise_and")
     return wrap(device_namespace(x._data).bitwise_and(x._data, y._data), x)
 
 
 def bitwise_or(input: T | Values, other: T | Values) -> T:
-    """The bits set in either; for bools, logical or."""
+    """The bits set in either; for bools, logical or.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.bitwise_or(Tensor([6, 4]), 3)
+    Tensor(shape=[2], dtype=Int64, value= [7, 7])
+
+    Raises:
+        TypeError: An operand holds floats.
+    """
     x, y = _bits(input, other, "bitwise_or")
     return wrap(device_namespace(x._data).bitwise_or(x._data, y._data), x)
 
 
 def bitwise_xor(input: T | Values, other: T | Values) -> T:
-    """The bits set in one but not in the other; for bools, exclusive or."""
+    """The bits set in one but not in the other; for bools, exclusive or.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.bitwise_xor(Tensor([6, 7]), 3)
+    Tensor(shape=[2], dtype=Int64, value= [5, 4])
+
+    Raises:
+        TypeError: An operand holds floats.
+    """
     x, y = _bits(input, other, "bitwise_xor")
     return wrap(device_namespace(x._data).bitwise_xor(x._data, y._data), x)
 
 
 def bitwise_not(input: T) -> T:
-    """The other bits; for bools, logical not."""
+    """The other bits; for bools, logical not.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.bitwise_not(Tensor([0, 1]))
+    Tensor(shape=[2], dtype=Int64, value= [-1, -2])
+
+    Raises:
+        TypeError: An operand holds floats.
+    """
     x, _ = _bits(input, False, "bitwise_not")
     return wrap(device_namespace(x._data).bitwise_invert(x._data), x)
 
 
 def all(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
-    """Whether all elements hold, over `axis`."""
+    """Whether all elements hold, over `axis`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.all(Tensor([[True, False], [True, True]]), 1)
+    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+
+    Raises:
+        TypeError: An axis is no int.
+        ValueError: An axis is out of range or named twice.
+    """
     xp = device_namespace(input._data)
     return wrap(xp.all(input._data, axis=axis, keepdims=keep_dims), input)
 
 
 def any(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
-    """Whether any element holds, over `axis`."""
+    """Whether any element holds, over `axis`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.any(Tensor([[True, False], [False, False]]), 1)
+    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+
+    Raises:
+        TypeError: An axis is no int.
+        ValueError: An axis is out of range or named twice.
+    """
     xp = device_namespace(input._data)
     return wrap(xp.any(input._data, axis=axis, keepdims=keep_dims), input)
 

@@ -9,52 +9,111 @@ from minispore._rules import elementwise as rules
 
 
 def exp(input: T) -> T:
-    """The exponential function."""
+    """The exponential function.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.exp(Tensor([0.0, 1.0]))
+    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.71828198e+00])
+    """
     return apply1(rules.exp, as_float(input))
 
 
 def log(input: T) -> T:
-    """The natural logarithm."""
+    """The natural logarithm.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.log(Tensor([1.0, 10.0]))
+    Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  2.30258512e+00])
+    """
     return apply1(rules.log, as_float(input))
 
 
 def sqrt(input: T) -> T:
-    """The square root."""
+    """The square root.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.sqrt(Tensor([4.0, 9.0]))
+    Tensor(shape=[2], dtype=Float32, value= [ 2.00000000e+00,  3.00000000e+00])
+    """
     return apply1(rules.sqrt, as_float(input))
 
 
 def square(input: T) -> T:
-    """`input * input`."""
+    """`input * input`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.square(Tensor([2, -3]))
+    Tensor(shape=[2], dtype=Int64, value= [4, 9])
+    """
     return apply1(rules.square, input)
 
 
 def abs(input: T) -> T:
-    """The absolute value; its gradient at 0 is 0."""
+    """The absolute value; its gradient at 0 is 0.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.abs(Tensor([2, -3]))
+    Tensor(shape=[2], dtype=Int64, value= [2, 3])
+    """
     return apply1(rules.absolute, input)
 
 
 def sign(input: T) -> T:
-    """-1, 0 or 1."""
+    """-1, 0 or 1.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.sign(Tensor([2, 0, -3]))
+    Tensor(shape=[3], dtype=Int64, value= [ 1,  0, -1])
+    """
     return apply1(rules.sign, input)
 
 
 def tanh(input: T) -> T:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.tanh(Tensor([0.0, 1.0]))
+    Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  7.61594176e-01])
+    """
     return apply1(rules.tanh, as_float(input))
 
 
 def sigmoid(input: T) -> T:
-    """1 / (1 + exp(-input))."""
+    """1 / (1 + exp(-input)).
+
+    >>> from minispore import Tensor, ops
+    >>> ops.sigmoid(Tensor([0.0, 1.0]))
+    Tensor(shape=[2], dtype=Float32, value= [ 5.00000000e-01,  7.31058598e-01])
+    """
     return apply1(rules.sigmoid, as_float(input))
 
 
+def softplus(input: T) -> T:
+    """log(1 + exp(input)), a smooth `relu`; its gradient is the sigmoid.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.softplus(Tensor([0.0, 1.0]))
+    Tensor(shape=[2], dtype=Float32, value= [ 6.93147182e-01,  1.31326163e+00])
+    """
+    return apply1(rules.softplus, as_float(input))
+
+
 def relu(input: T) -> T:
-    """max(input, 0); its gradient at 0 is 0."""
+    """max(input, 0); its gradient at 0 is 0.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.relu(Tensor([2, -3]))
+    Tensor(shape=[2], dtype=Int64, value= [2, 0])
+    """
     return apply1(rules.relu, input)
 
 
 def clip(input: T, min: float | None = None, max: float | None = None) -> T:
     """`input` kept within [min, max]; a float bound makes float32 of integers.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.clip(Tensor([1, 2, 3, 4]), 2, 3)
+    Tensor(shape=[4], dtype=Int64, value= [2, 2, 3, 3])
 
     Raises:
         ValueError: Both bounds are None.
@@ -66,27 +125,52 @@ def clip(input: T, min: float | None = None, max: float | None = None) -> T:
 
 
 def floor(input: T) -> T:
-    """Rounded down; its gradient is zero."""
+    """Rounded down; its gradient is zero.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.floor(Tensor([1.5, -1.5]))
+    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00, -2.00000000e+00])
+    """
     return wrap(device_namespace(input._data).floor(input._data), input)
 
 
 def round(input: T) -> T:
-    """Rounded to the nearest integer, halves to the even one; its gradient is zero."""
+    """Rounded to the nearest integer, halves to the even one; its gradient is zero.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.round(Tensor([0.5, 1.5, 2.7]))
+    Tensor(shape=[3], dtype=Float32, value= [ 0.00000000e+00,  2.00000000e+00,  3.00000000e+00])
+    """
     return wrap(device_namespace(input._data).round(input._data), input)
 
 
 def isnan(input: T) -> T:
-    """Where the elements are no numbers."""
+    """Where the elements are no numbers.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.isnan(Tensor([1.0, float("nan")]))
+    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+    """
     return wrap(device_namespace(input._data).isnan(input._data), input)
 
 
 def isinf(input: T) -> T:
-    """Where the elements are infinite."""
+    """Where the elements are infinite.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.isinf(Tensor([1.0, float("inf")]))
+    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+    """
     return wrap(device_namespace(input._data).isinf(input._data), input)
 
 
 def isfinite(input: T) -> T:
-    """Where the elements are neither infinite nor no numbers."""
+    """Where the elements are neither infinite nor no numbers.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.isfinite(Tensor([1.0, float("inf")]))
+    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+    """
     return wrap(device_namespace(input._data).isfinite(input._data), input)
 
 
@@ -101,10 +185,18 @@ def cast(input: T, dtype: _dtype.DTypeLike) -> T:
     >>> import minispore as ms
     >>> ms.ops.cast(ms.Tensor([1.7, -1.7]), ms.int32)
     Tensor(shape=[2], dtype=Int32, value= [ 1, -1])
+
+    Raises:
+        TypeError: `dtype` is no data type.
     """
     return cast_to(input, _dtype.as_dtype(dtype, "cast"))
 
 
 def stop_gradient(value: T) -> T:
-    """`value`, as a constant: no gradient flows through it."""
+    """`value`, as a constant: no gradient flows through it.
+
+    >>> from minispore import Tensor, grad, ops
+    >>> grad(lambda x: x * ops.stop_gradient(x))(Tensor(3.0))
+    Tensor(shape=[], dtype=Float32, value= 3)
+    """
     return wrap(value._data, value)

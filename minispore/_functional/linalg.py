@@ -34,6 +34,11 @@ def matmul(input: T, other: T) -> T:
 def dense(input: T, weight: T, bias: T | None = None) -> T:
     """`input @ weight.T + bias`: the layer of fully connected neurons.
 
+    >>> from minispore import Tensor, ops
+    >>> ops.dense(Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]]), Tensor([0.5]))
+    Tensor(shape=[1, 1], dtype=Float32, value=
+    [[ 1.15000000e+01]])
+
     Args:
         input: Of shape (…, in_channels).
         weight: Of shape (out_channels, in_channels).

@@ -19,6 +19,10 @@ def sum(
     >>> from minispore import Tensor, ops
     >>> ops.sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
     Tensor(shape=[2], dtype=Float32, value= [ 4.00000000e+00,  6.00000000e+00])
+
+    Raises:
+        TypeError: An axis is no int.
+        ValueError: An axis is out of range or named twice.
     """
     wanted = None if dtype is None else _dtype.as_dtype(dtype, "sum")
     if wanted is None and dtype_of(input).category < _dtype.FLOAT:
@@ -31,19 +35,46 @@ def sum(
 
 
 def mean(x: T, axis: Axis = None, keep_dims: bool = False) -> T:
-    """The mean over `axis`, in the type of `x` (of integers: cut to an integer)."""
+    """The mean over `axis`, in the type of `x` (of integers: cut to an integer).
+
+    >>> from minispore import Tensor, ops
+    >>> ops.mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
+    Tensor(shape=[2], dtype=Float32, value= [ 2.00000000e+00,  3.00000000e+00])
+
+    Raises:
+        TypeError: An axis is no int.
+        ValueError: An axis is out of range or named twice.
+    """
     own = dtype_of(x)
     value = apply1(rules.mean, as_float(x), as_axes(axis, x.ndim, "mean"), keep_dims)
     return cast_to(value, own)
 
 
 def amax(input: T, axis: Axis = None, keepdims: bool = False) -> T:
-    """The largest element over `axis`; equal ones share the gradient equally."""
+    """The largest element over `axis`; equal ones share the gradient equally.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.amax(Tensor([[1, 2], [4, 3]]), 1)
+    Tensor(shape=[2], dtype=Int64, value= [2, 4])
+
+    Raises:
+        TypeError: An axis is no int.
+        ValueError: An axis is out of range, named twice, or has no elements.
+    """
     return apply1(rules.max, input, _axes_with_elements(input, axis, "amax"), keepdims)
 
 
 def amin(input: T, axis: Axis = None, keepdims: bool = False) -> T:
-    """The smallest element over `axis`; equal ones share the gradient equally."""
+    """The smallest element over `axis`; equal ones share the gradient equally.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.amin(Tensor([[1, 2], [4, 3]]), 1)
+    Tensor(shape=[2], dtype=Int64, value= [1, 3])
+
+    Raises:
+        TypeError: An axis is no int.
+        ValueError: An axis is out of range, named twice, or has no elements.
+    """
     return apply1(rules.min, input, _axes_with_elements(input, axis, "amin"), keepdims)
 
 
@@ -84,7 +115,16 @@ def min(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T
 
 
 def logsumexp(input: T, dim: Axis, keepdim: bool = False) -> T:
-    """log Σ exp(input) over `dim`, without overflow."""
+    """log Σ exp(input) over `dim`, without overflow.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.logsumexp(Tensor([1000.0, 1000.0]), 0)
+    Tensor(shape=[], dtype=Float32, value= 1000.69)
+
+    Raises:
+        TypeError: An axis is no int.
+        ValueError: An axis is out of range or named twice.
+    """
     x = as_float(input)
     return apply1(rules.logsumexp, x, as_axes(dim, x.ndim, "logsumexp"), keepdim)
 

@@ -66,6 +66,10 @@ def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1
 def permute(input: T, axis: Sequence[int]) -> T:
     """The axes in the order of `axis`.
 
+    >>> from minispore import ops
+    >>> ops.permute(ops.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+
     Raises:
         ValueError: `axis` does not name each axis once.
     """
@@ -79,7 +83,16 @@ def permute(input: T, axis: Sequence[int]) -> T:
 
 
 def swapaxes(input: T, axis0: int, axis1: int) -> T:
-    """The two axes in each other's place."""
+    """The two axes in each other's place.
+
+    >>> from minispore import ops
+    >>> ops.swapaxes(ops.zeros((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+
+    Raises:
+        TypeError: An axis is no int.
+        ValueError: An axis is out of range.
+    """
     first = check_axis(axis0, input.ndim, "axis0", "swapaxes")
     second = check_axis(axis1, input.ndim, "axis1", "swapaxes")
     axes = list(range(input.ndim))
@@ -89,6 +102,10 @@ def swapaxes(input: T, axis0: int, axis1: int) -> T:
 
 def broadcast_to(input: T, shape: Sequence[int]) -> T:
     """`input` repeated to `shape`; -1 keeps a length.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.broadcast_to(Tensor([1, 2]), (2, -1)).tolist()
+    [[1, 2], [1, 2]]
 
     Raises:
         ValueError: An axis of a length other than 1 would have to be repeated.
@@ -108,6 +125,10 @@ def broadcast_to(input: T, shape: Sequence[int]) -> T:
 def expand_dims(input_x: T, axis: int) -> T:
     """A new axis of length 1 at `axis`.
 
+    >>> from minispore import Tensor, ops
+    >>> ops.expand_dims(Tensor([1, 2]), 1).shape
+    (2, 1)
+
     Raises:
         ValueError: `axis` is out of range.
     """
@@ -117,6 +138,10 @@ def expand_dims(input_x: T, axis: int) -> T:
 
 def squeeze(input: T, axis: int | tuple[int, ...] | None = None) -> T:
     """Without the axes of length 1 that `axis` names, or without any such axis.
+
+    >>> from minispore import ops
+    >>> ops.squeeze(ops.zeros((1, 2, 1))).shape
+    (2,)
 
     Raises:
         ValueError: A named axis is not of length 1.
@@ -158,6 +183,10 @@ def concat(tensors: Sequence[T], axis: int = 0) -> T:
 
 def stack(tensors: Sequence[T], axis: int = 0) -> T:
     """The tensors side by side along a new `axis`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.stack([Tensor([1, 2]), Tensor([3, 4])], 1).tolist()
+    [[1, 3], [2, 4]]
 
     Raises:
         ValueError: There is no tensor, or their shapes differ.

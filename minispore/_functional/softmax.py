@@ -13,18 +13,35 @@ def softmax(input: T, axis: int = -1) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.softmax(Tensor([0.0, 0.0]))
     Tensor(shape=[2], dtype=Float32, value= [ 5.00000000e-01,  5.00000000e-01])
+
+    Raises:
+        TypeError: `axis` is no int.
+        ValueError: `axis` is out of range.
     """
     return apply1(rules.softmax, as_float(input), check_axis(axis, input.ndim, "axis", "softmax"))
 
 
 def log_softmax(logits: T, axis: int = -1) -> T:
-    """The logarithm of `softmax`, without its overflow."""
+    """The logarithm of `softmax`, without its overflow.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.log_softmax(Tensor([0.0, 0.0]))
+    Tensor(shape=[2], dtype=Float32, value= [-6.93147182e-01, -6.93147182e-01])
+
+    Raises:
+        TypeError: `axis` is no int.
+        ValueError: `axis` is out of range.
+    """
     place = check_axis(axis, logits.ndim, "axis", "log_softmax")
     return apply1(rules.log_softmax, as_float(logits), place)
 
 
 def softmax_cross_entropy(logits: T, targets: T) -> T:
     """−Σ targets · log_softmax(logits) over the last axis: a loss for each row.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.softmax_cross_entropy(Tensor([[0.0, 0.0]]), Tensor([[0.0, 1.0]]))
+    Tensor(shape=[1], dtype=Float32, value= [ 6.93147182e-01])
 
     Args:
         logits: Of shape (n, classes).

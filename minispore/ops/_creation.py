@@ -21,12 +21,25 @@ def zeros(size: Size, dtype: DTypeLike | None = None) -> Tensor:
     >>> ops.zeros((1, 2))
     Tensor(shape=[1, 2], dtype=Float32, value=
     [[ 0.00000000e+00,  0.00000000e+00]])
+
+    Raises:
+        TypeError: A length is no int, or `dtype` no data type.
+        ValueError: A length is negative.
     """
     return _tensor(current().zeros(_size(size, "zeros"), _type(dtype, "zeros").numpy_dtype))
 
 
 def ones(shape: Size, dtype: DTypeLike | None = None) -> Tensor:
-    """Ones; float32 unless told otherwise."""
+    """Ones; float32 unless told otherwise.
+
+    >>> from minispore import ops
+    >>> ops.ones(2)
+    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  1.00000000e+00])
+
+    Raises:
+        TypeError: A length is no int, or `dtype` no data type.
+        ValueError: A length is negative.
+    """
     return _tensor(current().ones(_size(shape, "ones"), _type(dtype, "ones").numpy_dtype))
 
 
@@ -36,23 +49,51 @@ def full(size: Size, fill_value: Number, *, dtype: DTypeLike | None = None) -> T
     >>> from minispore import ops
     >>> ops.full(2, 7)
     Tensor(shape=[2], dtype=Int64, value= [7, 7])
+
+    Raises:
+        TypeError: A length is no int, or `dtype` no data type.
+        ValueError: A length is negative.
     """
     chosen = _of_numbers(fill_value) if dtype is None else _dtype.as_dtype(dtype, "full")
     return _tensor(current().full(_size(size, "full"), fill_value, chosen.numpy_dtype))
 
 
 def zeros_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
-    """Zeros of the shape and type of `input`."""
+    """Zeros of the shape and type of `input`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.zeros_like(Tensor([1, 2]))
+    Tensor(shape=[2], dtype=Int64, value= [0, 0])
+
+    Raises:
+        TypeError: `dtype` is no data type.
+    """
     return zeros(input.shape, _like(input, dtype, "zeros_like"))
 
 
 def ones_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
-    """Ones of the shape and type of `input`."""
+    """Ones of the shape and type of `input`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.ones_like(Tensor([1, 2]))
+    Tensor(shape=[2], dtype=Int64, value= [1, 1])
+
+    Raises:
+        TypeError: `dtype` is no data type.
+    """
     return ones(input.shape, _like(input, dtype, "ones_like"))
 
 
 def full_like(input: Variable, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
-    """One value everywhere, of the shape and type of `input`."""
+    """One value everywhere, of the shape and type of `input`.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.full_like(Tensor([1, 2]), 7)
+    Tensor(shape=[2], dtype=Int64, value= [7, 7])
+
+    Raises:
+        TypeError: `dtype` is no data type.
+    """
     return full(input.shape, fill_value, dtype=_like(input, dtype, "full_like"))
 
 
@@ -62,6 +103,10 @@ def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
     >>> from minispore import ops
     >>> ops.eye(2).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
+
+    Raises:
+        TypeError: A length is no int, or `dtype` no data type.
+        ValueError: A length is negative.
     """
     rows, columns = _size((n, n if m is None else m), "eye")
     return _tensor(current().eye(rows, columns, dtype=_type(dtype, "eye").numpy_dtype))
