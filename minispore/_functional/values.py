@@ -16,7 +16,7 @@ def from_values(values: object, dtype: DType | None, owner: str) -> Array:
     """An array of its own memory from numbers, nested lists and tuples, numpy arrays, variables.
 
     A numpy array or variable keeps its type. In Python's numbers, and in lists whatever they hold,
-    a float anywhere makes float32, else an int int64.
+    a float anywhere makes float32, else an int int64 (uint64 if it is too large for that).
 
     Raises:
         TypeError: The values are no numbers, or the lists are ragged.
@@ -48,6 +48,8 @@ def on_host(values: object, owner: str) -> NDArray[np.generic]:
     plain = _unwrapped(values)
     try:
         host: NDArray[np.generic] = np.array(plain)
+        if host.dtype == np.float64 and host.size and bool(host.max() >= 2.0**63):
+            host = _wide_integers(plain, host)
     except (ValueError, OverflowError) as error:
         raise TypeError(
             f"For '{owner}', the argument 'input_data' must be rectangular and of numbers, "
@@ -58,6 +60,13 @@ def on_host(values: object, owner: str) -> NDArray[np.generic]:
             f"For '{owner}', the elements of 'input_data' must be numbers, but got {values!r}."
         )
     return host
+
+
+def _wide_integers(plain: object, floats: NDArray[np.generic]) -> NDArray[np.generic]:
+    """The numbers as uint64 if all are ints; numpy makes floats of those beside smaller ones."""
+    exact: NDArray[np.object_] = np.array(plain, np.object_)
+    ints = all(isinstance(x, int) for x in exact.ravel())
+    return exact.astype(np.uint64) if ints else floats
 
 
 def _natural(numbers: NDArray[np.generic]) -> DType:

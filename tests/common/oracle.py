@@ -13,9 +13,10 @@ import warnings
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 FILE = Path(__file__).with_name("oracle.txt")
 INDENT = "    "
@@ -28,6 +29,16 @@ class Entry(NamedTuple):
     expression: str
     theirs: str
     ours: str
+
+
+class Named(Protocol):
+    """What is read off a tensor or parameter of either package."""
+
+    name: str
+    requires_grad: bool
+    dtype: object
+
+    def asnumpy(self) -> NDArray[np.generic]: ...
 
 
 def read(lines: Iterable[str]) -> Iterator[Entry]:
@@ -96,17 +107,6 @@ def shown(value: object) -> str:
     if hasattr(value, "asnumpy"):
         return _tensor(cast("Named", value))
     return repr(value)
-
-
-class Named:
-    """What this script reads off a tensor or parameter of either package."""
-
-    name: str
-    requires_grad: bool
-    dtype: object
-
-    def asnumpy(self) -> "np.typing.NDArray[np.generic]":
-        raise NotImplementedError
 
 
 def _tensor(value: Named) -> str:

@@ -106,9 +106,11 @@ def test_numbers_keep_their_digits() -> None:
 
 def test_ints_beyond_int64() -> None:
     assert Tensor(2**63).dtype is ms.uint64
-    assert Tensor([2**64 - 1]).tolist() == [2**64 - 1]
-    with pytest.raises(TypeError, match="must be numbers"):
-        Tensor(2**64)
+    assert Tensor([2**64 - 1, 0]).tolist() == [2**64 - 1, 0]
+    assert Tensor([2.0**63, 0]).dtype is ms.float32
+    for wrong in (2**64, [2**63, -1]):
+        with pytest.raises(TypeError, match="of numbers|be numbers"):
+            Tensor(wrong)
 
 
 @pytest.mark.parametrize(
