@@ -86,7 +86,6 @@ def outcome(package: str, expression: str) -> str:
                 exec(statement, names)
             text = shown(eval(last, names))
         except Exception as error:
-            # numpy's own error types are private and differ between its versions.
             text = f"raises {type(error).__name__}"
     return text.replace(package, "ms")
 
