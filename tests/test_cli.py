@@ -189,7 +189,10 @@ def test_the_first_epoch_is_right_nine_times_of_ten(tmp_path: Path) -> None:
 def test_download_says_where_the_files_are_and_what_to_do_next(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(downloading, "download_mnist", lambda folder: folder)
+    def succeed(folder: Path) -> Path:
+        return folder
+
+    monkeypatch.setattr(downloading, "download_mnist", succeed)
     assert main(["download", "mnist", str(tmp_path)]) == 0
     assert f"minispore train --data {tmp_path}" in capsys.readouterr().out
 
@@ -237,4 +240,6 @@ def test_ctrl_c_ends_a_run_with_the_checkpoint_saved(digits: Path, tmp_path: Pat
     epoch, in_epoch = (step - 1) // 32 + 1, (step - 1) % 32 + 1
     assert f"mnist-{epoch}_{in_epoch}.ckpt" in lines[-1]
     saved = minispore.load_checkpoint(str(tmp_path / f"mnist-{epoch}_{in_epoch}.ckpt"))
-    assert saved["dense_relu_sequential.0.weight"].shape == (512, 784)
+    weight = saved["dense_relu_sequential.0.weight"]
+    assert isinstance(weight, minispore.Parameter)
+    assert weight.shape == (512, 784)

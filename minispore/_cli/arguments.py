@@ -64,7 +64,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--epochs", type=_positive_int, default=3, help="passes over the data")
     parser.add_argument("--batch-size", type=_positive_int, default=64, help="images in a step")
-    parser.add_argument("--lr", type=_positive_float, default=0.1, help="the learning rate")
+    parser.add_argument("--lr", type=_positive_float, default=0.02, help="the learning rate")
     parser.add_argument(
         "--seed", type=_seed, default=1, help="same seed and arguments, same weights"
     )

@@ -43,7 +43,7 @@ def train(arguments: Arguments) -> bool:
     model = Model(
         network,
         loss_fn=nn.CrossEntropyLoss(),
-        optimizer=nn.SGD(network.trainable_params(), arguments.lr),
+        optimizer=nn.SGD(network.trainable_params(), arguments.lr, momentum=0.9, nesterov=True),
         metrics={"accuracy"},
     )
     interrupt = StopOnInterrupt()
