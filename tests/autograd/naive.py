@@ -5,7 +5,8 @@ bound on a graph with many diamonds; being obviously right is all it is for.
 """
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 
 @dataclass(eq=False)
@@ -13,7 +14,7 @@ class Number:
     """A number, and for each number that it was computed from the slope by it."""
 
     value: float
-    slopes: "list[tuple[Number, float]]" = field(default_factory=list)
+    slopes: "Sequence[tuple[Number, float]]" = ()
 
     def __add__(self, other: "Number") -> "Number":
         return Number(self.value + other.value, [(self, 1.0), (other, 1.0)])
