@@ -47,6 +47,7 @@ MNIST_FILES: Final[Mapping[str, Content]] = {
 """MNIST's four files and what is in them."""
 
 _CHUNK = 1 << 16
+_TRIES = 20  # for a mirror that breaks off again and again
 
 
 def download_mnist(
@@ -148,20 +149,23 @@ def _fetch(url: str, path: Path, content: Content, *, progress: bool, timeout: f
 
 
 def _transfer(url: str, part: Path, *, progress: bool, timeout: float) -> None:
-    """Append to `part` what is missing of `url`; try again as long as each try brings more."""
+    """Append to `part` what is missing of `url`; try again as long as each try changes something.
+
+    A part that is of no use to the server (see `_get`) is emptied, and then filled from the start.
+    """
     pooch = _import_pooch()
-    while True:
-        with part.open("ab") as file:
-            before = file.tell()
-            try:
+    for tries_left in reversed(range(_TRIES)):
+        before = part.stat().st_size if part.exists() else 0
+        try:
+            with part.open("ab") as file:
                 _get(pooch, url, file, before, progress=progress, timeout=timeout)
-                return
-            except OSError:
-                brought = file.tell()
-                if brought <= before:
-                    if not brought:
-                        part.unlink()
-                    raise
+            return
+        except OSError:
+            after = part.stat().st_size
+            if not after:
+                part.unlink()
+            if after == before or not tries_left:
+                raise
 
 
 class _Response(Protocol):

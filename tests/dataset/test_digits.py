@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import minispore
 from minispore import nn
-from minispore.dataset import MnistDataset, digits, transforms, vision
+from minispore.dataset import Dataset, MnistDataset, digits, transforms, vision
 from minispore.dataset.digits._geometry import Glyphs
 from minispore.dataset.digits._render import distance_to_ink
 from minispore.dataset.digits._skeletons import SKELETONS
@@ -147,10 +147,9 @@ def test_mean_and_spread_are_those_of_mnist(
 
 @pytest.mark.mnist
 def test_a_network_trained_on_them_reads_real_handwriting(tmp_path: Path, mnist: Path) -> None:
-    def pipeline(folder: Path, usage: str) -> MnistDataset:
-        data = MnistDataset(str(folder), usage)
+    def pipeline(folder: Path, usage: str) -> Dataset:
         steps = [vision.Rescale(1 / 255, 0), vision.Normalize((0.1307,), (0.3081,))]
-        data = data.map([*steps, vision.HWC2CHW()], "image")
+        data = MnistDataset(str(folder), usage).map([*steps, vision.HWC2CHW()], "image")
         return data.map(transforms.TypeCast(minispore.int32), "label").batch(64)
 
     minispore.set_seed(1)
@@ -164,8 +163,8 @@ def test_a_network_trained_on_them_reads_real_handwriting(tmp_path: Path, mnist:
     )
     optimizer = nn.SGD(network.trainable_params(), 0.1)
     model = Model(network, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
-    model.train(2, pipeline(digits.write(tmp_path, train=20_000, test=10), "train"))
-    assert model.eval(pipeline(mnist, "test"))["accuracy"] > 0.8
+    model.train(2, pipeline(digits.write(tmp_path, train=15_000, test=10), "train"))
+    assert model.eval(pipeline(mnist, "test"))["accuracy"] > 0.8  # about 0.87
 
 
 # ---- the drawings

@@ -181,12 +181,23 @@ def test_a_part_of_a_file_that_changed_is_thrown_away(tmp_path: Path, serve: Sta
 
 
 def test_a_part_longer_than_the_file_is_thrown_away(tmp_path: Path, serve: Start) -> None:
-    server = serve(PACKED + b"more and more")
-    server.cuts = [len(PACKED) + 5, 0]
+    server = serve(PACKED + bytes(200_000))
+    server.cuts = [len(PACKED) + 140_000, 0]
     with pytest.raises(RuntimeError, match="no mirror"):
         fetch(tmp_path, server)
+    (part,) = tmp_path.iterdir()
+    assert part.stat().st_size > len(PACKED)
     server.files["/file.gz"] = PACKED
     assert fetch(tmp_path, server) == UNPACKED
+
+
+def test_a_server_that_always_breaks_off_is_given_up(tmp_path: Path, serve: Start) -> None:
+    server = serve(PACKED)
+    server.ranges = False
+    server.cuts = [140_000, 70_000] * 100
+    with pytest.raises(RuntimeError, match="no mirror gave 'file'"):
+        fetch(tmp_path, server)
+    assert len(server.requests) <= 20
 
 
 # ---- several mirrors

@@ -19,8 +19,10 @@ BOX: Final = 20
 """Pixels along the side of the box that a glyph's ink fills."""
 
 _AXIS: Final = 0.35  # where most drawings have their middle, in heights
-# Standard deviations, tuned on MNIST's training images.
-_CAREFUL, _CARELESS = 0.2, 1.5  # factors on all of the following but the pen
+
+# Standard deviations, tuned on MNIST's training images. All but the pen's are multiplied by a
+# factor from careful to careless, nearer to careful for most images.
+_CAREFUL, _CARELESS = 0.2, 1.3
 _UNSTEADY = 0.21  # of a knot, in distances to its nearest neighbour
 _WAIST, _SIDE, _TAPER = 0.25, 0.3, 0.17  # of heights and widths
 _ASPECT = 0.17  # of the logarithm of width / height
