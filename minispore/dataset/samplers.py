@@ -66,7 +66,7 @@ class SequentialSampler(BuiltinSampler):
         super().__init__(num_samples)
         if start_index is not None:
             check_int(start_index, "start_index", "SequentialSampler")
-        self.start_index = start_index or 0
+        self.start_index: int = start_index or 0
 
     def order(self, count: int, epoch: Epoch) -> Indices:
         """Return `start_index` and the numbers after it."""
@@ -117,7 +117,7 @@ class SubsetSampler(BuiltinSampler):
         listed = list(indices) if isinstance(indices, Iterable) else [indices]
         for index in listed:
             check_type(index, (int, np.integer), "indices", type(self).__name__)
-        self.indices = np.array(listed, np.intp)
+        self.indices: npt.NDArray[np.intp] = np.array(listed, np.intp)
 
     def order(self, count: int, epoch: Epoch) -> Indices:
         """Return the given numbers."""
@@ -169,7 +169,7 @@ class WeightedRandomSampler(BuiltinSampler):
                 "For 'WeightedRandomSampler', the argument 'weights' must be finite numbers, none "
                 f"negative and one above zero, but got {weights!r}."
             )
-        self.weights = array / array.sum()
+        self.weights: npt.NDArray[np.float64] = array / array.sum()
         self.replacement = replacement
 
     def order(self, count: int, epoch: Epoch) -> Indices:
@@ -213,11 +213,11 @@ class DistributedSampler(BuiltinSampler):
     ) -> None:
         super().__init__(num_samples)
         owner = "DistributedSampler"
-        self.num_shards = check_int(num_shards, "num_shards", owner, low=1)
-        self.shard_id = check_int(shard_id, "shard_id", owner, low=0, high=num_shards - 1)
+        self.num_shards: int = check_int(num_shards, "num_shards", owner, low=1)
+        self.shard_id: int = check_int(shard_id, "shard_id", owner, low=0, high=num_shards - 1)
         check_type(shuffle, bool, "shuffle", owner)
         self.shuffles = shuffle
-        self.offset = check_int(offset, "offset", owner, low=-1, high=num_shards - 1)
+        self.offset: int = check_int(offset, "offset", owner, low=-1, high=num_shards - 1)
 
     def order(self, count: int, epoch: Epoch) -> Indices:
         """Return every `num_shards`-th row of the permutation that all shards share."""

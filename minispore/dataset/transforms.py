@@ -32,7 +32,9 @@ class TypeCast(Transform):
     """
 
     def __init__(self, output_type: object) -> None:
-        self.dtype = as_dtype(output_type, "TypeCast", "output_type").numpy_dtype
+        self.dtype: np.dtype[np.generic] = as_dtype(
+            output_type, "TypeCast", "output_type"
+        ).numpy_dtype
 
     def batched(self, block: Array) -> Array:
         """Convert all rows."""
@@ -68,8 +70,8 @@ class OneHot(Transform):
     """
 
     def __init__(self, num_classes: int, smoothing_rate: float = 0.0) -> None:
-        self.num_classes = check_int(num_classes, "num_classes", "OneHot", low=1)
-        self.smoothing_rate = check_number(
+        self.num_classes: int = check_int(num_classes, "num_classes", "OneHot", low=1)
+        self.smoothing_rate: float = check_number(
             smoothing_rate, "smoothing_rate", "OneHot", low=0.0, high=1.0
         )
 
@@ -111,7 +113,9 @@ class Compose:
     """
 
     def __init__(self, transforms: Sequence[Callable[..., object]]) -> None:
-        self.transforms = flattened(transforms, "Compose", "transforms")
+        self.transforms: tuple[Callable[..., object], ...] = flattened(
+            transforms, "Compose", "transforms"
+        )
 
     def __call__(self, *values: object) -> object:
         """Apply the transforms to the values of one row; several results are a tuple."""

@@ -33,8 +33,8 @@ class Rescale(Transform):
     """
 
     def __init__(self, rescale: float, shift: float) -> None:
-        self.rescale = np.float32(check_number(rescale, "rescale", "Rescale"))
-        self.shift = np.float32(check_number(shift, "shift", "Rescale"))
+        self.rescale: np.float32 = np.float32(check_number(rescale, "rescale", "Rescale"))
+        self.shift: np.float32 = np.float32(check_number(shift, "shift", "Rescale"))
 
     def batched(self, block: Array) -> Array:
         """Rescale all rows."""
@@ -72,8 +72,8 @@ class Normalize(Transform):
 
     def __init__(self, mean: Sequence[float], std: Sequence[float], is_hwc: bool = True) -> None:
         check_type(is_hwc, bool, "is_hwc", "Normalize")
-        self.mean = _per_channel(mean, "mean")
-        self.std = _per_channel(std, "std")
+        self.mean: Floats = _per_channel(mean, "mean")
+        self.std: Floats = _per_channel(std, "std")
         if len(self.mean) != len(self.std):
             raise ValueError(
                 "For 'Normalize', the arguments 'mean' and 'std' must have the same length, but "
@@ -154,7 +154,9 @@ class ToTensor(Transform):
     """
 
     def __init__(self, output_type: object = np.float32) -> None:
-        self.dtype = as_dtype(output_type, "ToTensor", "output_type").numpy_dtype
+        self.dtype: np.dtype[np.generic] = as_dtype(
+            output_type, "ToTensor", "output_type"
+        ).numpy_dtype
 
     def batched(self, block: Array) -> Array:
         """Convert all rows."""

@@ -52,8 +52,8 @@ class Dense(Cell):
         dtype: DType = float32,
     ) -> None:
         super().__init__()
-        self.in_channels = check_int(in_channels, "in_channels", "Dense", low=1)
-        self.out_channels = check_int(out_channels, "out_channels", "Dense", low=1)
+        self.in_channels: int = check_int(in_channels, "in_channels", "Dense", low=1)
+        self.out_channels: int = check_int(out_channels, "out_channels", "Dense", low=1)
         check_type(has_bias, bool, "has_bias", "Dense")
         check_type(activation, (str, Cell), "activation", "Dense", none=True)
         check_type(dtype, DType, "dtype", "Dense")
@@ -62,13 +62,15 @@ class Dense(Cell):
         self.has_bias = has_bias
         if weight_init is None:
             weight_init = HeUniform(math.sqrt(5))
-        self.weight = _first_values(weight_init, (out_channels, in_channels), dtype, "weight_init")
+        self.weight: Parameter = _first_values(
+            weight_init, (out_channels, in_channels), dtype, "weight_init"
+        )
         self.bias: Parameter | None = None
         if has_bias:
             if bias_init is None:
                 bias_init = Uniform(1 / math.sqrt(in_channels))
             self.bias = _first_values(bias_init, (out_channels,), dtype, "bias_init")
-        self.activation = (
+        self.activation: Cell | None = (
             get_activation(activation, "Dense") if isinstance(activation, str) else activation
         )
 
@@ -181,7 +183,7 @@ class Dropout(Cell):
             if not 0 <= p < 1:
                 raise ValueError(f"For 'Dropout', the argument 'p' must be in [0, 1), got {p}.")
         self.p = p
-        self.keep_prob = keep_prob if p is None else 1 - p
+        self.keep_prob: float = keep_prob if p is None else 1 - p
 
     def construct(self, x: Tensor) -> Tensor:
         """Apply the layer.

@@ -54,7 +54,7 @@ class _Decay(_Formula):
         check_type(is_stair, bool, "is_stair", owner)
         self.learning_rate = learning_rate
         self.decay_rate = decay_rate
-        self.decay_steps = check_int(decay_steps, "decay_steps", owner, low=1)
+        self.decay_steps: int = check_int(decay_steps, "decay_steps", owner, low=1)
         self.is_stair = is_stair
 
 
@@ -114,7 +114,7 @@ class CosineDecayLR(_Formula):
         check_bounds(min_lr, max_lr, "CosineDecayLR")
         self.min_lr = min_lr
         self.max_lr = max_lr
-        self.decay_steps = check_int(decay_steps, "decay_steps", "CosineDecayLR", low=1)
+        self.decay_steps: int = check_int(decay_steps, "decay_steps", "CosineDecayLR", low=1)
 
     def _rate(self, step: int) -> float:
         return _rates.cosine(self.min_lr, self.max_lr, step, self.decay_steps)
@@ -151,7 +151,7 @@ class PolynomialDecayLR(_Formula):
         check_type(update_decay_steps, bool, "update_decay_steps", "PolynomialDecayLR")
         self.start_learning_rate = learning_rate
         self.end_learning_rate = end_learning_rate
-        self.decay_steps = check_int(decay_steps, "decay_steps", "PolynomialDecayLR", low=1)
+        self.decay_steps: int = check_int(decay_steps, "decay_steps", "PolynomialDecayLR", low=1)
         self.power = power
         self.update_decay_steps = update_decay_steps
 
@@ -178,7 +178,7 @@ class WarmUpLR(_Formula):
         super().__init__()
         check_rate(learning_rate, "learning_rate", "WarmUpLR", zero=True)
         self.learning_rate = learning_rate
-        self.warmup_steps = check_int(warmup_steps, "warmup_steps", "WarmUpLR", low=1)
+        self.warmup_steps: int = check_int(warmup_steps, "warmup_steps", "WarmUpLR", low=1)
 
     def _rate(self, step: int) -> float:
         return _rates.warm_up(self.learning_rate, step, self.warmup_steps)

@@ -9,6 +9,7 @@ from typing import cast
 from minispore import ops
 from minispore._checks import check_type
 from minispore.common.dtype import float32
+from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.nn.optim.optimizer import Optimizer
@@ -116,8 +117,8 @@ class TrainOneStepCell(Cell):
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer
-        self.weights = optimizer.parameters
-        self.sens = 1.0 if sens is None else sens
+        self.weights: ParameterTuple = optimizer.parameters
+        self.sens: float | Tensor = 1.0 if sens is None else sens
         self.return_grad = return_grad
 
     def construct(self, *inputs: Tensor) -> Tensor:

@@ -74,17 +74,17 @@ class Adam(Optimizer):
         if use_offload:
             raise ValueError("For 'Adam', 'use_offload' is not supported and must be False.")
         # In float32, as their powers are: the correction is then exactly that of the means.
-        self.beta1 = number(Tensor(beta1, float32))
-        self.beta2 = number(Tensor(beta2, float32))
+        self.beta1: float = number(Tensor(beta1, float32))
+        self.beta2: float = number(Tensor(beta2, float32))
         self.eps = eps
         self.use_nesterov = use_nesterov
         self.use_amsgrad = use_amsgrad
         # β₁ᵗ and β₂ᵗ, kept because a checkpoint has them.
-        self.beta1_power = Parameter(Tensor(1.0, float32), name="beta1_power")
-        self.beta2_power = Parameter(Tensor(1.0, float32), name="beta2_power")
-        self.moment1 = self._state("moment1")
-        self.moment2 = self._state("moment2")
-        self.vhat = self._state("vhat") if use_amsgrad else ParameterTuple(())
+        self.beta1_power: Parameter = Parameter(Tensor(1.0, float32), name="beta1_power")
+        self.beta2_power: Parameter = Parameter(Tensor(1.0, float32), name="beta2_power")
+        self.moment1: ParameterTuple = self._state("moment1")
+        self.moment2: ParameterTuple = self._state("moment2")
+        self.vhat: ParameterTuple = self._state("vhat") if use_amsgrad else ParameterTuple(())
 
     # Of the step that is being done.
     _correction: float = 1.0

@@ -3,7 +3,7 @@
 from minispore._array import Array, DeviceNamespace
 from minispore._checks import check_number, check_type
 from minispore.common.dtype import float32
-from minispore.common.parameter import Parameter
+from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.nn.optim._groups import Parameters
@@ -45,8 +45,8 @@ class Momentum(Optimizer):
         check_number(momentum, "momentum", "Momentum", low=0.0)
         check_type(use_nesterov, bool, "use_nesterov", "Momentum")
         self.use_nesterov = use_nesterov
-        self.momentum = Parameter(Tensor(momentum, float32), name="momentum")
-        self.moments = self._state("moments")
+        self.momentum: Parameter = Parameter(Tensor(momentum, float32), name="momentum")
+        self.moments: ParameterTuple = self._state("moments")
 
     # Of the step that is being done.
     _momentum: float = 0.0

@@ -60,16 +60,16 @@ class Optimizer(Cell):
         super().__init__(auto_prefix=False)
         owner = self.cls_name
         settings = read(parameters, weight_decay, owner)
-        self.loss_scale = check_number(loss_scale, "loss_scale", owner, low=0.0)
+        self.loss_scale: float = check_number(loss_scale, "loss_scale", owner, low=0.0)
         if self.loss_scale == 0:
             raise ValueError(f"For '{owner}', the argument 'loss_scale' must be above 0, got 0.")
         self.weight_decay = weight_decay
-        self.is_group = settings.grouped
-        self.is_group_params_ordered = settings.ordered
-        self.is_group_lr = any(setting.group is not None for setting in settings.each)
+        self.is_group: bool = settings.grouped
+        self.is_group_params_ordered: bool = settings.ordered
+        self.is_group_lr: bool = any(setting.group is not None for setting in settings.each)
 
         # The order of these assignments is that of the parameters in a checkpoint.
-        self.global_step = Parameter(Tensor([0], int32), name="global_step")
+        self.global_step: Parameter = Parameter(Tensor([0], int32), name="global_step")
         named: dict[int | None, Parameter | LearningRateSchedule] = {}
         for setting in settings.each:
             if setting.group not in named:
@@ -80,8 +80,10 @@ class Optimizer(Cell):
         self.learning_rate = _combined(rates) if self.is_group_lr else rates[0]
         self.parameters = ParameterTuple(setting.parameter for setting in settings.each)
 
-        self.dynamic_lr = any(isinstance(rate, Cell) for rate in rates)
-        self.decay_flags = tuple(setting.decay != 0.0 for setting in settings.each)
+        self.dynamic_lr: bool = any(isinstance(rate, Cell) for rate in rates)
+        self.decay_flags: tuple[bool, ...] = tuple(
+            setting.decay != 0.0 for setting in settings.each
+        )
         self._rates: list[Source] = list(rates)
         self._decays: list[Source] = [setting.decay for setting in settings.each]
         self._blocks = Blocks()

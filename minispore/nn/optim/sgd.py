@@ -3,7 +3,7 @@
 from minispore._array import Array, DeviceNamespace, to_host
 from minispore._checks import check_number, check_type
 from minispore.common.dtype import float32
-from minispore.common.parameter import Parameter
+from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.nn.optim._groups import Parameters
@@ -57,7 +57,7 @@ class SGD(Optimizer):
                 "For 'SGD', the argument 'weight_decay' must be a number, but is a Cell."
             )
         factor = check_number(momentum, "momentum", "SGD", low=0.0)
-        self.dampening = check_number(dampening, "dampening", "SGD", low=0.0)
+        self.dampening: float = check_number(dampening, "dampening", "SGD", low=0.0)
         check_type(nesterov, bool, "nesterov", "SGD")
         if nesterov and (factor == 0 or self.dampening != 0):
             raise ValueError(
@@ -65,10 +65,10 @@ class SGD(Optimizer):
                 f"but got {momentum} and {dampening}."
             )
         self.nesterov = nesterov
-        self.momentum = Parameter(Tensor(factor, float32), name="momentum")
-        self.accum = self._state("accum")
+        self.momentum: Parameter = Parameter(Tensor(factor, float32), name="momentum")
+        self.accum: ParameterTuple = self._state("accum")
         # 1 until the first step, then 0: whether `accum` is still to be filled.
-        self.stat = self._state("stat", 1.0)
+        self.stat: ParameterTuple = self._state("stat", 1.0)
 
     # Of the step that is being done.
     _momentum: float = 0.0
