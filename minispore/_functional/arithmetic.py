@@ -6,7 +6,7 @@ from minispore import _dtype
 from minispore._array import device_namespace
 from minispore._checks import check_one_of
 from minispore._functional.apply import apply1, apply2, apply3
-from minispore._functional.operands import Values, as_float, dtype_of, pair
+from minispore._functional.operands import Values, as_float, check_numbers, dtype_of, pair
 from minispore._functional.variable import T, Variable, wrap
 from minispore._rules import arithmetic as rules
 
@@ -38,8 +38,7 @@ def sub(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "sub")
-    if dtype_of(x) is _dtype.bool_:
-        raise TypeError("For 'sub', the operands must be numbers, but both are of type Bool.")
+    check_numbers(x, "sub")
     return apply2(rules.subtract, x, y)
 
 
@@ -100,6 +99,7 @@ def floor_divide(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "floor_divide")
+    check_numbers(x, "floor_divide")
     return wrap(device_namespace(x._data).floor_divide(x._data, y._data), x)
 
 
@@ -115,6 +115,7 @@ def remainder(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "remainder")
+    check_numbers(x, "remainder")
     if dtype_of(x).category < _dtype.FLOAT:
         return wrap(device_namespace(x._data).remainder(x._data, y._data), x)
     return sub(x, mul(floor_divide(x, y), y))
@@ -134,6 +135,7 @@ def pow(input: T | Values, exponent: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, exponent, "pow")
+    check_numbers(x, "pow")
     xp = device_namespace(x._data)
     if dtype_of(x).category < _dtype.FLOAT and bool(xp.any(y._data < 0)):
         # numpy refuses; the quotient is computed as a float and cut.
@@ -149,6 +151,7 @@ def neg(input: T) -> T:
     >>> ops.neg(Tensor([1, -2]))
     Tensor(shape=[2], dtype=Int64, value= [-1,  2])
     """
+    check_numbers(input, "neg")
     return apply1(rules.negative, input)
 
 

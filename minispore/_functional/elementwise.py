@@ -3,7 +3,7 @@
 from minispore import _dtype
 from minispore._array import device_namespace
 from minispore._functional.apply import apply1
-from minispore._functional.operands import as_float, cast_to
+from minispore._functional.operands import as_float, cast_to, check_numbers
 from minispore._functional.variable import T, wrap
 from minispore._rules import elementwise as rules
 
@@ -65,6 +65,7 @@ def sign(input: T) -> T:
     >>> ops.sign(Tensor([2, 0, -3]))
     Tensor(shape=[3], dtype=Int64, value= [ 1,  0, -1])
     """
+    check_numbers(input, "sign")
     return apply1(rules.sign, input)
 
 
@@ -141,6 +142,7 @@ def round(input: T) -> T:
     >>> ops.round(Tensor([0.5, 1.5, 2.7]))
     Tensor(shape=[3], dtype=Float32, value= [ 0.00000000e+00,  2.00000000e+00,  3.00000000e+00])
     """
+    check_numbers(input, "round")
     return wrap(device_namespace(input._data).round(input._data), input)
 
 

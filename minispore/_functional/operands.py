@@ -43,6 +43,12 @@ def as_float(x: T) -> T:
     return x if dtype_of(x).category == _dtype.FLOAT else cast_to(x, _dtype.float32)
 
 
+def check_numbers(x: Variable, owner: str) -> None:
+    """Raise TypeError if the elements are bools."""
+    if x._data.dtype == np.bool_:
+        raise TypeError(f"For '{owner}', the operands must be numbers, but got bools.")
+
+
 def pair(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:
     """Both operands as variables of their common type.
 
