@@ -1,23 +1,35 @@
-"""What `import minispore` costs, beside `import numpy`, each in a fresh interpreter."""
+"""What importing minispore costs, beside `import numpy`, each in a fresh interpreter."""
 
 import subprocess
 import sys
 
 from benchmarks._timing import Contestant, Row, compare
 
+# `import minispore` alone loads no package of its own yet: they come with the first use.
+EVERYTHING = "import minispore.dataset, minispore.nn, minispore.train"
 
-def _inside(name: str) -> float:
-    """The seconds of the import statement alone, without the interpreter's start."""
-    code = f"import time; t = time.perf_counter(); import {name}; print(time.perf_counter() - t)"
+
+def _inside(statement: str) -> float:
+    """The seconds of an import statement alone, without the interpreter's start."""
+    code = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return float(done.stdout)
 
 
 def rows() -> list[Row]:
-    """The import statement."""
-    return compare(
-        "import minispore",
-        lambda: _inside("minispore"),
-        [Contestant("import numpy", lambda: _inside("numpy"), 1.5)],
-        turns=21,
-    )
+    """The statement alone, with the first tensor, and with everything that there is."""
+    statements = {
+        "import minispore": "import numpy; import minispore",
+        "import minispore and name Tensor": "import minispore; minispore.Tensor",
+        "import all packages of minispore": EVERYTHING,
+    }
+    return [
+        row
+        for work, statement in statements.items()
+        for row in compare(
+            work,
+            lambda statement=statement: _inside(statement),
+            [Contestant("import numpy", lambda: _inside("import numpy"), 1.5)],
+            turns=21,
+        )
+    ]

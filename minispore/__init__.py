@@ -2,139 +2,60 @@
 
 `import minispore as ms` gives MindSpore's top-level names; `minispore.nn`, `minispore.ops`,
 `minispore.dataset` and `minispore.train` are its packages.
+
+A name is imported when it is first used: a program that only differentiates functions loads
+neither datasets nor callbacks, and starts that much faster. `__init__.pyi` has the same names for
+type checkers; a test keeps the two alike.
 """
 
-from minispore import common, dataset, nn, ops, train
-from minispore.common import context, dtype
-from minispore.common.context import (
-    GRAPH_MODE,
-    PYNATIVE_MODE,
-    get_context,
-    set_context,
-    set_device,
-)
-from minispore.common.dtype import (
-    bool_,
-    byte,
-    double,
-    dtype_to_nptype,
-    dtype_to_pytype,
-    float16,
-    float32,
-    float64,
-    float_,
-    half,
-    int8,
-    int16,
-    int32,
-    int64,
-    int_,
-    long,
-    pytype_to_dtype,
-    short,
-    single,
-    ubyte,
-    uint,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-    ushort,
-)
-from minispore.common.jit import jit
-from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.common.seed import get_seed, set_seed
-from minispore.common.tensor import Tensor
-from minispore.ops import GradOperation, get_grad, grad, value_and_grad
-from minispore.train import (
-    Accuracy,
-    Callback,
-    CheckpointConfig,
-    Loss,
-    LossMonitor,
-    Metric,
-    Model,
-    ModelCheckpoint,
-    RunContext,
-    TimeMonitor,
-    get_metric_fn,
-    load_checkpoint,
-    load_param_into_net,
-    names,
-    rearrange_inputs,
-    save_checkpoint,
-)
+from importlib import import_module
 
 __version__ = "0.1.0"
 
-from_numpy = Tensor.from_numpy
-tensor = Tensor
+# Where each name comes from.
+_HOMES = {
+    "minispore": ("common", "dataset", "nn", "ops", "train"),
+    "minispore.common": ("context", "dtype"),
+    "minispore.common.context": (
+        "GRAPH_MODE",
+        "PYNATIVE_MODE",
+        "get_context",
+        "set_context",
+        "set_device",
+    ),
+    "minispore.common.dtype": (
+        "bool_", "byte", "double", "dtype_to_nptype", "dtype_to_pytype", "float16", "float32",
+        "float64", "float_", "half", "int8", "int16", "int32", "int64", "int_", "long",
+        "pytype_to_dtype", "short", "single", "ubyte", "uint", "uint8", "uint16", "uint32",
+        "uint64", "ushort",
+    ),
+    "minispore.common.jit": ("jit",),
+    "minispore.common.parameter": ("Parameter", "ParameterTuple"),
+    "minispore.common.seed": ("get_seed", "set_seed"),
+    "minispore.common.tensor": ("Tensor", "from_numpy", "tensor"),
+    "minispore.ops": ("GradOperation", "get_grad", "grad", "value_and_grad"),
+    "minispore.train": (
+        "Accuracy", "Callback", "CheckpointConfig", "Loss", "LossMonitor", "Metric", "Model",
+        "ModelCheckpoint", "RunContext", "TimeMonitor", "get_metric_fn", "load_checkpoint",
+        "load_param_into_net", "names", "rearrange_inputs", "save_checkpoint",
+    ),
+}  # fmt: skip
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "GRAPH_MODE",
-    "PYNATIVE_MODE",
-    "Accuracy",
-    "Callback",
-    "CheckpointConfig",
-    "GradOperation",
-    "Loss",
-    "LossMonitor",
-    "Metric",
-    "Model",
-    "ModelCheckpoint",
-    "Parameter",
-    "ParameterTuple",
-    "RunContext",
-    "Tensor",
-    "TimeMonitor",
-    "bool_",
-    "byte",
-    "common",
-    "context",
-    "dataset",
-    "double",
-    "dtype",
-    "dtype_to_nptype",
-    "dtype_to_pytype",
-    "float16",
-    "float32",
-    "float64",
-    "float_",
-    "from_numpy",
-    "get_context",
-    "get_grad",
-    "get_metric_fn",
-    "get_seed",
-    "grad",
-    "half",
-    "int16",
-    "int32",
-    "int64",
-    "int8",
-    "int_",
-    "jit",
-    "load_checkpoint",
-    "load_param_into_net",
-    "long",
-    "names",
-    "nn",
-    "ops",
-    "pytype_to_dtype",
-    "rearrange_inputs",
-    "save_checkpoint",
-    "set_context",
-    "set_device",
-    "set_seed",
-    "short",
-    "single",
-    "tensor",
-    "train",
-    "ubyte",
-    "uint",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uint8",
-    "ushort",
-    "value_and_grad",
-]
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'minispore' has no attribute '{name}'")
+    if home in ("minispore", "minispore.common"):
+        value: object = import_module(f"{home}.{name}")
+    else:
+        value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

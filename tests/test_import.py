@@ -1,7 +1,15 @@
 """`import minispore` is light: it loads numpy, itself, and nothing that only some programs need."""
 
+import ast
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import minispore
 
 # What is imported where it is used, because most programs that import minispore never use it.
 LATER = {
@@ -28,3 +36,30 @@ def test_importing_minispore_loads_no_third_party_package_but_numpy() -> None:
     tops = {name.partition(".")[0] for name in new} - set(sys.stdlib_module_names)
     # numpy's own submodules bring Cython's run time with them.
     assert {top for top in tops if "cython" not in top} <= {"minispore", "numpy"}
+
+
+def test_importing_minispore_leaves_its_packages_for_later() -> None:
+    assert not {name for name in modules_after("import minispore") if name.startswith("minispore.")}
+
+
+def test_what_is_given_later_is_what_type_checkers_see() -> None:
+    stub = ast.parse(Path(minispore.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imported = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(imported) == set(minispore.__all__)
+    for name, source in imported.items():
+        home, _, attribute = source.rpartition(".")
+        given = getattr(minispore, name)
+        if isinstance(given, ModuleType):
+            assert given.__name__ == source
+        else:
+            assert given is getattr(import_module(home), attribute)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Tenser'"):
+        minispore.Tenser  # type: ignore[attr-defined]  # noqa: B018

@@ -9,7 +9,7 @@ from minispore._checks import check_int
 
 _lock = Lock()
 _seed: list[int | None] = [None]
-_streams: dict[str, np.random.Generator] = {}
+_streams: "dict[str, np.random.Generator]" = {}
 
 
 def set_seed(seed: int) -> None:
@@ -44,7 +44,7 @@ def get_seed() -> int | None:
     return _seed[0]
 
 
-def generator(stream: str) -> np.random.Generator:
+def generator(stream: str) -> "np.random.Generator":
     """The program's random stream of that name ("init", "dropout", "dataset", …).
 
     Streams do not disturb one another: drawing more weights never changes the order of the data.
@@ -55,7 +55,7 @@ def generator(stream: str) -> np.random.Generator:
         return _streams[stream]
 
 
-def stream_seed(stream: str) -> np.random.SeedSequence:
+def stream_seed(stream: str) -> "np.random.SeedSequence":
     """The seed sequence of a stream: of the program's seed and the stream's name."""
     # crc32 rather than hash(): the same in every process.
     name = zlib.crc32(stream.encode())

@@ -319,6 +319,9 @@ def tensor(
     return Tensor(input_data, dtype, shape, init)
 
 
+from_numpy = Tensor.from_numpy
+
+
 def _is_operand(x: object) -> TypeGuard[Tensor | Number]:
     return isinstance(x, Tensor | int | float | np.generic | np.ndarray)
 

@@ -40,7 +40,7 @@ class Epoch:
         """Return an epoch that is the same in every process, even where no seed was set."""
         return self if self.seeded else replace(self, seed=0)
 
-    def generator(self) -> np.random.Generator:
+    def generator(self) -> "np.random.Generator":
         """Return the random stream of this node in this pass, from its beginning."""
         return np.random.default_rng(
             np.random.SeedSequence([self.seed, self.number], spawn_key=self.path)

@@ -59,6 +59,6 @@ class Frozen(Operation):
         return self.child.blocks(self.epoch, most, start)
 
 
-def _slots(rng: np.random.Generator, size: int) -> Iterator[int]:
+def _slots(rng: "np.random.Generator", size: int) -> Iterator[int]:
     while True:
         yield from rng.integers(size, size=_DRAWS).tolist()
