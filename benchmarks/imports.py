@@ -23,13 +23,13 @@ def rows() -> list[Row]:
         "import minispore and name Tensor": "import minispore; minispore.Tensor",
         "import all packages of minispore": EVERYTHING,
     }
-    return [
-        row
-        for work, statement in statements.items()
-        for row in compare(
-            work,
-            lambda statement=statement: _inside(statement),
-            [Contestant("import numpy", lambda: _inside("import numpy"), 1.5)],
-            turns=21,
-        )
-    ]
+    return [row for work, statement in statements.items() for row in _beside_numpy(work, statement)]
+
+
+def _beside_numpy(work: str, statement: str) -> list[Row]:
+    return compare(
+        work,
+        lambda: _inside(statement),
+        [Contestant("import numpy", lambda: _inside("import numpy"), 1.5)],
+        turns=21,
+    )

@@ -1,6 +1,5 @@
 """Where new arrays live, and the way to the host's memory and back."""
 
-from contextvars import ContextVar
 from typing import Literal, cast
 
 import numpy as np
@@ -11,30 +10,31 @@ from minispore._array.registry import NUMPY, register
 
 DeviceTarget = Literal["CPU", "GPU"]
 
-_target: ContextVar[DeviceTarget] = ContextVar("device_target", default="CPU")
+# Of the whole program, so that every thread makes its tensors in the same place.
+_target: list[DeviceTarget] = ["CPU"]
 _gpu: list[DeviceNamespace[Array]] = []
 
 
 def device_target() -> DeviceTarget:
     """The kind of device on which new tensors are made."""
-    return _target.get()
+    return _target[0]
 
 
 def set_device_target(target: DeviceTarget) -> None:
     """Make new tensors on `target`; RuntimeError where CuPy or a GPU is missing."""
     if target == "GPU" and not _gpu:
         _gpu.append(_open_gpu())
-    _target.set(target)
+    _target[0] = target
 
 
 def current() -> DeviceNamespace[Array]:
     """The namespace that makes new arrays."""
-    return NUMPY if _target.get() == "CPU" else _gpu[0]
+    return NUMPY if _target[0] == "CPU" else _gpu[0]
 
 
 def from_host(values: NDArray[np.generic]) -> Array:
     """`values` as an array of the current device; on the CPU it is the same memory."""
-    return current().asarray(values) if _target.get() == "GPU" else cast("Array", values)
+    return current().asarray(values) if _target[0] == "GPU" else cast("Array", values)
 
 
 def to_host(x: Array) -> NDArray[np.generic]:
