@@ -3,8 +3,10 @@
 from minispore import _dtype
 from minispore._array import device_namespace
 from minispore._functional.apply import apply1
-from minispore._functional.operands import as_float, cast_to, check_numbers
-from minispore._functional.variable import T, wrap
+from minispore._functional.arithmetic import where
+from minispore._functional.comparison import greater, less
+from minispore._functional.operands import Number, as_float, cast_to, check_numbers
+from minispore._functional.variable import T, Variable, wrap
 from minispore._rules import elementwise as rules
 
 
@@ -109,8 +111,10 @@ def relu(input: T) -> T:
     return apply1(rules.relu, input)
 
 
-def clip(input: T, min: float | None = None, max: float | None = None) -> T:
+def clip(input: T, min: T | Number | None = None, max: T | Number | None = None) -> T:
     """`input` kept within [min, max]; a float bound makes float32 of integers.
+
+    Bounds may be tensors that broadcast; where they cross, the upper one holds.
 
     >>> from minispore import Tensor, ops
     >>> ops.clip(Tensor([1, 2, 3, 4]), 2, 3)
@@ -121,6 +125,9 @@ def clip(input: T, min: float | None = None, max: float | None = None) -> T:
     """
     if min is None and max is None:
         raise ValueError("For 'clip', at least one of 'min' and 'max' must be given, got neither.")
+    if isinstance(min, Variable) or isinstance(max, Variable):
+        value = input if min is None else where(less(input, min), min, input)
+        return value if max is None else where(greater(value, max), max, value)
     floats = isinstance(min, float) or isinstance(max, float)
     return apply1(rules.clip, as_float(input) if floats else input, min, max)
 

@@ -100,7 +100,11 @@ def gather_elements(input: T, dim: int, index: Variable) -> T:
 
 
 def one_hot(
-    indices: T, depth: int, on_value: Number = 1, off_value: Number = 0, axis: int = -1
+    indices: T,
+    depth: int,
+    on_value: Variable | Number = 1,
+    off_value: Variable | Number = 0,
+    axis: int = -1,
 ) -> T:
     """A new axis of length `depth` that is `on_value` at the index and `off_value` elsewhere.
 
@@ -122,11 +126,17 @@ def one_hot(
         )
     place = indices.ndim if axis == -1 else axis
     xp = device_namespace(indices._data)
-    dtype = _dtype.int64 if isinstance(on_value, int) else _dtype.float32
+    if isinstance(on_value, Variable):
+        dtype = dtype_of(on_value)
+    else:
+        dtype = _dtype.int64 if isinstance(on_value, int) else _dtype.float32
     classes = xp.arange(0, depth, 1, indices._data.dtype)
     column = xp.reshape(classes, (depth,) + (1,) * (indices.ndim - place))
     hit = xp.equal(xp.expand_dims(indices._data, axis=place), column)
-    on, off = (xp.asarray(value, dtype.numpy_dtype) for value in (on_value, off_value))
+    on, off = (
+        xp.asarray(value._data if isinstance(value, Variable) else value, dtype.numpy_dtype)
+        for value in (on_value, off_value)
+    )
     return wrap(xp.where(hit, on, off), indices)
 
 
