@@ -121,8 +121,8 @@ def reshaped(draw: st.DrawFn) -> Drawn:
 def permuted(draw: st.DrawFn) -> Drawn:
     own = draw(shapes())
     axes = draw(st.permutations(range(len(own))))
-    behind = draw(st.booleans())
-    return (own,), (tuple(i - len(own) if behind else i for i in axes),)
+    # Some are counted from behind.
+    return (own,), (tuple(i - len(own) * draw(st.integers(0, 1)) for i in axes),)
 
 
 @st.composite
