@@ -63,7 +63,6 @@ from minispore.train import (
 
 __version__: str
 
-
 __all__ = [
     "GRAPH_MODE",
     "PYNATIVE_MODE",
