@@ -1,6 +1,6 @@
 """The tensor: an array with a data type, operators, and a place in the graph."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, TypeGuard, cast
 
 import numpy as np
@@ -319,7 +319,7 @@ def tensor(
     return Tensor(input_data, dtype, shape, init)
 
 
-from_numpy = Tensor.from_numpy
+from_numpy: Callable[[NDArray[np.generic]], Tensor] = Tensor.from_numpy
 
 
 def _is_operand(x: object) -> TypeGuard[Tensor | Number]:

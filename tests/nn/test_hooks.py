@@ -125,7 +125,7 @@ def test_backward_hooks_see_all_gradients_at_once() -> None:
     cell.register_backward_pre_hook(lambda _, grad_out: seen.append(("pre", values(grad_out), [])))
     assert cell(X, Y).tolist() == [15, 42]
     assert seen == []
-    expected = [("pre", [[1, 1]], []), ("hook", [[15, 21], [3, 6]], [[1, 1]])]
+    expected: list[object] = [("pre", [[1, 1]], []), ("hook", [[15, 21], [3, 6]], [[1, 1]])]
     assert grad(total(cell))(X, Y).tolist() == [15, 21]
     assert seen == expected
     seen.clear()
@@ -159,7 +159,10 @@ def test_backward_hooks_replace() -> None:
 def test_backward_hooks_work_at_every_level() -> None:
     cell = Product()
     cell.register_backward_hook(lambda _, grad_in, grad_out: (grad_in[0] * 2, grad_in[1]))
-    first = grad(lambda x: cell(x, x).sum())
+
+    def first(x: Tensor) -> Tensor:
+        return grad(lambda x: cell(x, x).sum())(x)
+
     # d/dx of 3x² is 3x + 3x; the hook doubles one of the two.
     assert first(X).tolist() == [9, 18]
     assert grad(lambda x: first(x).sum())(X).tolist() == [9 + 3, 9 + 3]
@@ -226,7 +229,10 @@ def test_bprop_of_several_outputs_and_higher_orders() -> None:
             return 3 * x * x * (dout[0] - dout[1])
 
     cell = Cubes()
-    first = grad(lambda x: (cell(x)[0] - cell(x)[1]).sum())
+
+    def first(x: Tensor) -> Tensor:
+        return grad(lambda x: (cell(x)[0] - cell(x)[1]).sum())(x)
+
     assert first(X).tolist() == [6, 24]
     assert grad(lambda x: first(x).sum())(X).tolist() == [12, 24]
     assert grad(lambda x: cell(x)[1].sum())(X).tolist() == [-3, -12]
@@ -251,9 +257,11 @@ def test_hooks_and_training_together() -> None:
     """A hook on the first layer, whose input wants no gradient, is called all the same."""
     net = nn.SequentialCell(nn.Dense(2, 3), nn.ReLU(), nn.Dense(3, 1))
     norms: list[float] = []
-    net[0].register_backward_hook(
-        lambda _, grad_in, grad_out: norms.append(float(np.abs(grad_out[0].asnumpy()).sum()))
-    )
+
+    def note(_cell: nn.Cell, _grad_in: object, grad_out: tuple[Tensor, ...]) -> None:
+        norms.append(float(np.abs(grad_out[0].asnumpy()).sum()))
+
+    net[0].register_backward_hook(note)
     plain = grad(lambda x: net(x).sum(), None, net.trainable_params())(ms.ops.ones((4, 2)))
     assert len(norms) == 1
     net[0]._hooks = None

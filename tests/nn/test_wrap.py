@@ -77,7 +77,11 @@ def test_loss_and_evaluation() -> None:
     with_loss = nn.WithLossCell(network, nn.MSELoss())
     assert with_loss(X, Y).item() == 1
     assert with_loss.backbone_network is network
-    assert nn.WithLossCell(network, lambda x, y: (x - y).sum())(X, Y).item() == 4
+
+    def difference(x: Tensor, y: Tensor) -> Tensor:
+        return (x - y).sum()
+
+    assert nn.WithLossCell(network, difference)(X, Y).item() == 4
     loss, outputs, label = nn.WithEvalCell(network, nn.MSELoss())(X, Y)
     assert (loss.item(), outputs.tolist(), label is Y) == (1, [[2.0]] * 4, True)
     half = nn.Dense(2, 1, dtype=ms.float16)
