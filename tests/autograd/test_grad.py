@@ -72,6 +72,20 @@ def test_the_outer_variable_flows_through_the_inner_gradient() -> None:
     assert float(grad(outer)(scalar(2.0))) == 96.0
 
 
+def test_an_argument_and_a_weight_that_are_one_tensor_share_the_gradient() -> None:
+    """∂(x w)/∂w is x alone, also where x was made of w: what is asked for ends the walk."""
+
+    def outer(w: Tensor) -> tuple[Tensor, Tensor]:
+        def product(x: Tensor) -> Tensor:
+            return x * w
+
+        by_x, (by_w,) = cast("tuple[Tensor, tuple[Tensor]]", grad(product, 0, [w])(w))
+        return by_x, by_w
+
+    parts, _ = value_and_grad(outer)(scalar(3.0))
+    assert [float(part) for part in parts] == [3.0, 3.0]
+
+
 def test_what_is_also_reached_from_outside_is_a_constant_there() -> None:
     x = scalar(3.0)
 
