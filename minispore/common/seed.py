@@ -1,7 +1,9 @@
 """One seed for the whole program, and an independent random stream for each use of chance."""
 
 import zlib
+from collections.abc import Mapping
 from threading import Lock
+from typing import cast
 
 import numpy as np
 
@@ -9,6 +11,8 @@ from minispore._checks import check_int
 
 _lock = Lock()
 _seed: list[int | None] = [None]
+# What stands in for the seed where none was set: drawn when first needed.
+_chance: list[int | None] = [None]
 _streams: "dict[str, np.random.Generator]" = {}
 
 
@@ -60,5 +64,63 @@ def stream_seed(stream: str) -> "np.random.SeedSequence":
     # crc32 rather than hash(): the same in every process.
     name = zlib.crc32(stream.encode())
     if _seed[0] is None:
-        return np.random.SeedSequence()
+        return np.random.SeedSequence([_entropy(), name])
     return np.random.SeedSequence([_seed[0], name])
+
+
+def random_state() -> dict[str, object]:
+    """All of the program's chance: seed, streams, numpy's global state and that of `random`.
+
+    After `set_random_state` with it, everything is drawn again as it was from here on, in this
+    process or another. It consists of dicts with str keys, lists, tuples, int, float, str, None and
+    numpy arrays.
+    """
+    import random
+
+    with _lock:
+        streams = {name: stream.bit_generator.state for name, stream in _streams.items()}
+        program = {"seed": _seed[0], "entropy": _entropy(), "streams": streams}
+    version, words, gauss = random.getstate()
+    python = {"version": version, "words": np.array(words, np.uint64), "gauss": gauss}
+    return {"program": program, "numpy": np.random.get_state(legacy=False), "python": python}
+
+
+def set_random_state(state: Mapping[str, object]) -> None:
+    """Go back to a state that `random_state` has returned.
+
+    Raises:
+        ValueError: It is none, or one of another version of Python or numpy. Nothing is changed.
+    """
+    before = random_state()
+    try:
+        _set_random_state(state)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        _set_random_state(before)
+        raise ValueError(f"The random state cannot be set: {error!r}.") from error
+
+
+def _set_random_state(state: Mapping[str, object]) -> None:
+    import random
+
+    program = cast("Mapping[str, object]", state["program"])
+    python = cast("Mapping[str, object]", state["python"])
+    words = cast("np.ndarray[tuple[int], np.dtype[np.uint64]]", python["words"])
+    random.setstate((python["version"], tuple(words.tolist()), python["gauss"]))
+    np.random.set_state(cast("dict[str, object]", state["numpy"]))
+    with _lock:
+        _seed[0] = cast("int | None", program["seed"])
+        _chance[0] = cast("int", program["entropy"])
+        states = cast("Mapping[str, Mapping[str, object]]", program["streams"])
+        for name in _streams.keys() - states.keys():
+            del _streams[name]
+        for name, stream_state in states.items():
+            if name not in _streams:
+                _streams[name] = np.random.default_rng(0)
+            _streams[name].bit_generator.state = stream_state
+
+
+def _entropy() -> int:
+    entropy = _chance[0]
+    if entropy is None:
+        entropy = _chance[0] = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    return entropy

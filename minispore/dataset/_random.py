@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from minispore.common.seed import get_seed
+from minispore.common.seed import generator, get_seed
 
 _override: list[int | None] = [None]
 
@@ -17,7 +17,7 @@ class Epoch:
     middle without replaying it.
 
     Attributes:
-        seed: What was set for the dataset or the program, fresh entropy if nothing was.
+        seed: What was set for the dataset or the program, a random number if nothing was.
         seeded: Whether it was set.
         number: How many passes came before.
         path: The way from the pipeline's end to a node, so that each node has its own stream.
@@ -52,7 +52,7 @@ def first_epoch() -> Epoch:
     seed = _override[0] if _override[0] is not None else get_seed()
     if seed is not None:
         return Epoch(seed, seeded=True)
-    return Epoch(int(np.random.default_rng().integers(2**63)), seeded=False)
+    return Epoch(int(generator("dataset").integers(2**63)), seeded=False)
 
 
 def override_seed(seed: int) -> None:

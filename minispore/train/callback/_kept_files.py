@@ -1,0 +1,61 @@
+"""The files that a saving policy keeps: one is removed only when no policy keeps it any longer."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import ClassVar
+from weakref import WeakSet
+
+
+class KeptFiles:
+    """Paths of the files that one callback keeps, the oldest first.
+
+    Only files that were added are ever removed, and none that another callback still keeps.
+
+    Examples:
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = os.path.join(folder.name, "net.ckpt")
+        >>> open(path, "wb").close()
+        >>> newest, best = KeptFiles([path]), KeptFiles([path])
+        >>> newest.remove(path)
+        >>> os.path.exists(path)
+        True
+        >>> best.remove(path)
+        >>> os.path.exists(path)
+        False
+        >>> folder.cleanup()
+    """
+
+    _all: ClassVar[WeakSet["KeptFiles"]] = WeakSet()
+
+    def __init__(self, paths: Iterable[str] = ()) -> None:
+        self._paths = [os.path.abspath(path) for path in paths]
+        self._all.add(self)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def add(self, path: str) -> None:
+        """Keep a file: from now on the newest."""
+        path = os.path.abspath(path)
+        if path in self._paths:
+            self._paths.remove(path)
+        self._paths.append(path)
+
+    def remove(self, path: str) -> None:
+        """Keep it no longer, and delete it unless another policy keeps it."""
+        path = os.path.abspath(path)
+        self._paths.remove(path)
+        if not any(path in other._paths for other in self._all):
+            # Whoever has removed or moved it by hand meant to.
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+
+    def keep_newest(self, most: int) -> None:
+        """Remove the oldest until `most` are left."""
+        for path in self._paths[: max(0, len(self) - most)]:
+            self.remove(path)
