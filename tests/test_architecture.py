@@ -15,6 +15,7 @@ FLOORS = {
     "_typing": 0,
     "_checks": 0,
     "_atomic": 0,
+    "_left_out": 0,
     "_dtype": 1,
     "_array": 1,
     "_rules": 2,
@@ -22,6 +23,7 @@ FLOORS = {
     "_functional": 3,
     "common": 4,
     "ops": 5,
+    "_metrics": 5,
     "nn": 6,
     "dataset": 6,
     "train": 7,
@@ -31,8 +33,11 @@ FLOORS = {
     "_cli": 9,
     "__main__": 10,
 }
-# The side building: data knows tensors and dtypes, and nothing of operations or networks.
-NARROWER = {"dataset": {"_typing", "_checks", "_atomic", "_dtype", "common"}}
+# The side buildings: data and metrics know tensors, and nothing of operations or networks.
+NARROWER = {
+    "dataset": {"_typing", "_checks", "_atomic", "_dtype", "common"},
+    "_metrics": {"_checks", "common"},
+}
 # Where code may run on a device, only `_array` may name an array library.
 DEVICE_PARTS = {"_rules", "_autograd"}
 

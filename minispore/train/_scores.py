@@ -1,11 +1,38 @@
-"""The metrics of an evaluation: which of the network's outputs each of them is given."""
+"""The metrics of an evaluation: how a model is told them, and which outputs each is given."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import cast
 
 import numpy as np
 
-from minispore.train.metrics import Loss, Metric
+from minispore._checks import check_type
+from minispore.train.metrics import Loss, Metric, get_metric_fn
+
+
+def get_metrics(metrics: AbstractSet[str] | Mapping[str, Metric] | None) -> dict[str, Metric]:
+    """Return the metrics of `Model`'s argument: a set of names, a dict of metrics, or None."""
+    check_type(metrics, (dict, set, frozenset), "metrics", "Model", none=True)
+    if metrics is None:
+        return {}
+    if isinstance(metrics, Mapping):
+        for name, metric in metrics.items():
+            check_type(name, str, "metrics.keys", "Model")
+            check_type(metric, Metric, f"metrics[{name!r}]", "Model")
+        return dict(metrics)
+    # In the order of their names: that of a set changes from run to run.
+    return {name: _by_name(name) for name in sorted(metrics, key=str)}
+
+
+def _by_name(name: str) -> Metric:
+    try:
+        return get_metric_fn(name)
+    except TypeError as error:
+        error.add_note(
+            f"For 'Model', the metric {name!r} needs arguments, so its name alone does not do: "
+            f"give 'metrics' a dict, {{{name!r}: the metric}}."
+        )
+        raise
 
 
 class Scores:

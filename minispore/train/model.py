@@ -18,12 +18,11 @@ from minispore.train._arguments import (
     is_due,
 )
 from minispore.train._dataset import DatasetLike, check_dataset
-from minispore.train._scores import Scores
+from minispore.train._scores import Scores, get_metrics
 from minispore.train.callback._base import Callback
 from minispore.train.callback._manager import CallbackManager, refuse_older_names
 from minispore.train.callback._run_context import InternalCallbackParam, RunContext
 from minispore.train.metrics import Metric
-from minispore.train.metrics._names import get_metrics
 
 Callbacks = Callback | Iterable[Callback]
 

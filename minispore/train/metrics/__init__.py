@@ -1,8 +1,51 @@
 """Metrics: what `Model.eval` measures, by class and by name."""
 
-from minispore.train.metrics._accuracy import Accuracy
-from minispore.train.metrics._loss import Loss
-from minispore.train.metrics._metric import Metric, rearrange_inputs
-from minispore.train.metrics._names import get_metric_fn, names
+from minispore._metrics import (
+    F1,
+    MAE,
+    MSE,
+    ROC,
+    Accuracy,
+    ConfusionMatrix,
+    ConfusionMatrixMetric,
+    CosineSimilarity,
+    Dice,
+    Fbeta,
+    Loss,
+    Metric,
+    Perplexity,
+    Precision,
+    Recall,
+    Top1CategoricalAccuracy,
+    Top5CategoricalAccuracy,
+    TopKCategoricalAccuracy,
+    auc,
+    get_metric_fn,
+    names,
+    rearrange_inputs,
+)
 
-__all__ = ["Accuracy", "Loss", "Metric", "get_metric_fn", "names", "rearrange_inputs"]
+__all__ = [
+    "F1",
+    "MAE",
+    "MSE",
+    "ROC",
+    "Accuracy",
+    "ConfusionMatrix",
+    "ConfusionMatrixMetric",
+    "CosineSimilarity",
+    "Dice",
+    "Fbeta",
+    "Loss",
+    "Metric",
+    "Perplexity",
+    "Precision",
+    "Recall",
+    "Top1CategoricalAccuracy",
+    "Top5CategoricalAccuracy",
+    "TopKCategoricalAccuracy",
+    "auc",
+    "get_metric_fn",
+    "names",
+    "rearrange_inputs",
+]

@@ -1,6 +1,8 @@
 """Loss: the mean of the losses of an evaluation's batches."""
 
-from minispore.train.metrics._metric import Metric
+import numpy as np
+
+from minispore._metrics._metric import Metric, rearrange_inputs
 
 
 class Loss(Metric):
@@ -25,6 +27,7 @@ class Loss(Metric):
         self._sum_loss = 0.0
         self._total_num = 0
 
+    @rearrange_inputs
     def update(self, *inputs: object) -> None:
         """Add the loss of one batch.
 
@@ -40,8 +43,9 @@ class Loss(Metric):
             raise ValueError(
                 f"For 'Loss.update', the dimension of the loss must be 0 or 1, but got {loss.ndim}."
             )
-        self._sum_loss += float(loss.mean())
-        self._total_num += 1
+        if loss.size:
+            self._sum_loss += float(loss.mean(dtype=np.float64))
+            self._total_num += 1
 
     def eval(self) -> float:
         """Return the mean; RuntimeError if there was no batch."""

@@ -87,10 +87,18 @@ class Metric(metaclass=ABCMeta):
 
     def _check_count(self, inputs: Sequence[object], expected: int, what: str) -> None:
         if len(inputs) != expected:
+            hint = ": 'set_indexes' chooses among them" if len(inputs) > expected else ""
             raise ValueError(
                 f"For '{type(self).__name__}.update', it needs {expected} input"
-                f"{'s' * (expected > 1)} ({what}), but got {len(inputs)}."
+                f"{'s' * (expected > 1)} ({what}), but got {len(inputs)}{hint}."
             )
+
+    def _predicted_and_true(
+        self, inputs: Sequence[object]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return the two inputs of most metrics as arrays."""
+        self._check_count(inputs, 2, "predicted value, true value")
+        return self._convert_data(inputs[0]), self._convert_data(inputs[1])
 
     def _no_samples(self) -> RuntimeError:
         name = type(self).__name__
@@ -110,7 +118,17 @@ def rearrange_inputs(
 
     @wraps(update)
     def chosen(self: M, *inputs: object) -> None:
-        indexes = self.indexes
-        update(self, *(inputs if indexes is None else (inputs[i] for i in indexes)))
+        update(self, *(inputs if self.indexes is None else _chosen(inputs, self)))
 
     return chosen
+
+
+def _chosen(inputs: Sequence[object], metric: Metric) -> list[object]:
+    indexes = metric.indexes or []
+    try:
+        return [inputs[index] for index in indexes]
+    except IndexError:
+        raise IndexError(
+            f"For '{type(metric).__name__}.update', 'set_indexes' chose the inputs {indexes}, "
+            f"but there are only {len(inputs)}."
+        ) from None
