@@ -89,6 +89,12 @@ class Batch(Operation):
         """The child's repeat count."""
         return self.child.repeat_count
 
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The functions for the batch size and of the batch."""
+        size = () if isinstance(self.rows, int) else (self.rows,)
+        return size if self.per_batch is None else (*size, self.per_batch.function)
+
     def size(self) -> int:
         """Return the number of batches."""
         if not isinstance(self.rows, int):

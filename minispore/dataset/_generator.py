@@ -110,8 +110,7 @@ def _starter(source: object) -> Callable[[], Iterable[object]]:
 
         return replay
     if isinstance(source, Iterable):
-        rows = cast(Iterable[object], source)
-        return lambda: rows
+        return cast(Iterable[object], source).__iter__
     if callable(source):
         return cast(Callable[[], Iterable[object]], source)
     raise TypeError(

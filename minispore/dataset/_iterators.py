@@ -1,14 +1,17 @@
 """Iterators over a pipeline: the one place where arrays become tensors."""
 
-from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from itertools import zip_longest
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
+from minispore.common.seed import random_state, set_random_state
 from minispore.common.tensor import Tensor
 from minispore.dataset._block import Array, Row, rows_of
 from minispore.dataset._node import Node
-from minispore.dataset._random import first_epoch
+from minispore.dataset._position import described, remembering, user_code_of
+from minispore.dataset._random import Epoch, first_epoch
 
 T = TypeVar("T")
 
@@ -23,25 +26,17 @@ class DatasetIterator(Generic[T]):
         node: The end of the pipeline.
         make: What makes of a row's arrays what the user gets.
         num_epochs: After so many epochs it raises RuntimeError; -1 for never.
-        epoch: The number of the epoch to begin with.
-        start: The number of its row to begin with.
     """
 
-    def __init__(
-        self,
-        node: Node,
-        make: Callable[[Row], T],
-        num_epochs: int,
-        epoch: int = 0,
-        start: int = 0,
-    ) -> None:
+    def __init__(self, node: Node, make: Callable[[Row], T], num_epochs: int) -> None:
         self._node = node
         self._make = make
         self._num_epochs = num_epochs
-        self._next_epoch = epoch
-        self._start = start
         self._first = first_epoch()
+        self._number = 0  # of the epoch that is gone through, or comes next
+        self._taken = 0  # its rows so far
         self._rows: Iterator[Row] | None = None
+        self._begin: dict[str, object] = {}
 
     def __iter__(self) -> "DatasetIterator[T]":
         return self
@@ -53,22 +48,102 @@ class DatasetIterator(Generic[T]):
             RuntimeError: If the last epoch has ended before.
         """
         if self._rows is None:
-            if self._next_epoch == self._num_epochs:
+            if self._number == self._num_epochs:
                 raise RuntimeError(
                     f"The iterator has given its {self._num_epochs} epochs; ask for more with "
                     "'num_epochs', or for any number with -1."
                 )
-            self._rows = self._epoch(self._next_epoch, self._start)
-            self._next_epoch, self._start = self._next_epoch + 1, 0
+            self._begin = self._before_epoch()
+            self._rows = self._epoch(0)
         row = next(self._rows, None)
         if row is None:
-            self._rows = None
+            self._rows, self._taken = None, 0
+            self._number += 1
             raise StopIteration
+        self._taken += 1
         return self._make(row)
 
-    def _epoch(self, number: int, start: int) -> Iterator[Row]:
-        for block in self._node.blocks(self._first.numbered(number), _ROWS_AHEAD, start):
+    def state_dict(self) -> dict[str, object]:
+        """Return where it stands: what another iterator over the same pipeline needs to go on.
+
+        Python functions and objects in the pipeline may draw from `random` or `numpy.random`. Those
+        that remember anything else have to define `state_dict` and `load_state_dict` themselves.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> data = NumpySlicesDataset(list(range(100)))
+            >>> rows, others = data.create_tuple_iterator(), data.create_tuple_iterator()
+            >>> first = next(rows)
+            >>> others.load_state_dict(rows.state_dict())
+            >>> int(next(rows)[0]) == int(next(others)[0])
+            True
+        """
+        return {
+            "seed": self._first.seed,
+            "seeded": self._first.seeded,
+            "epoch": self._number,
+            "taken": self._taken,
+            "begin": self._begin if self._taken else {},
+            "pipeline": described(self._node),
+        }
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go to where another iterator stood.
+
+        Rows before are not computed again, unless there is Python code in the pipeline: then those
+        of the current epoch are, from the random state in which it began.
+
+        Raises:
+            ValueError: If the state is none, or of another pipeline; nothing is changed then.
+        """
+        try:
+            first = Epoch(int(cast("int", state["seed"])), seeded=bool(state["seeded"]))
+            number, taken = int(cast("int", state["epoch"])), int(cast("int", state["taken"]))
+            begin = dict(cast("Mapping[str, object]", state["begin"]))
+            pipeline = list(cast("list[str]", state["pipeline"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"This is no state of a dataset's iterator: {error!r}.") from error
+        _compare(pipeline, described(self._node))
+        self._first, self._number, self._taken = first, number, taken
+        self._rows = None
+        if not taken:
+            return
+        self._begin = begin
+        if not begin:
+            self._rows = self._epoch(taken)
+            return
+        self._return_to(begin)
+        self._rows = self._epoch(0)
+        for _ in range(taken):
+            if next(self._rows, None) is None:
+                raise ValueError(f"The dataset has come to its end before row {taken}.")
+
+    def _epoch(self, start: int) -> Iterator[Row]:
+        for block in self._node.blocks(self._first.numbered(self._number), _ROWS_AHEAD, start):
             yield from rows_of(block)
+
+    def _before_epoch(self) -> dict[str, object]:
+        """What it takes to go through the epoch once more: nothing, if it is all our own doing."""
+        if not user_code_of(self._node):
+            return {}
+        states = [dict(item.state_dict()) for item in remembering(self._node)]
+        return {"random": random_state(), "objects": states}
+
+    def _return_to(self, begin: Mapping[str, object]) -> None:
+        states = cast("list[Mapping[str, object]]", begin["objects"])
+        for item, state in zip(remembering(self._node), states, strict=True):
+            item.load_state_dict(state)
+        set_random_state(cast("Mapping[str, object]", begin["random"]))
+
+
+def _compare(pipeline: list[str], ours: list[str]) -> None:
+    for saved, own in zip_longest(pipeline, ours):
+        if saved != own:
+            raise ValueError(
+                f"The state is that of another dataset, which had {saved or 'nothing'} where this "
+                f"one has {own or 'nothing'}. (Where a 'split' is not the same, a seed set before "
+                "makes it so.)"
+            )
 
 
 def tensors(row: Row) -> list[Tensor]:

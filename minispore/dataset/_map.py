@@ -33,6 +33,11 @@ class Map(Operation):
         """The child's columns with `outputs` in the place of `inputs`."""
         return replaced_columns(self.child.columns, self.inputs, self.outputs)
 
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The Python functions; the package's transforms neither draw nor remember anything."""
+        return tuple([each for each in self.functions if not isinstance(each, Transform)])
+
     def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
         """Yield the mapped blocks; rows before `start` are not mapped."""
         before, after = self.child.columns, self.columns

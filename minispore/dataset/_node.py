@@ -33,6 +33,11 @@ class Node(ABC):
         return False
 
     @property
+    def user_code(self) -> tuple[object, ...]:
+        """The functions and objects of the user's that this node itself calls."""
+        return ()
+
+    @property
     def batch_size(self) -> int:
         """The number of samples in a row; 1 before any batch."""
         return 1

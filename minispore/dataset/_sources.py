@@ -10,7 +10,7 @@ import numpy.typing as npt
 from minispore.dataset._block import Array, Block, Row, as_element, as_tuple, stacked
 from minispore.dataset._node import Node
 from minispore.dataset._random import Epoch
-from minispore.dataset.samplers import BuiltinSampler
+from minispore.dataset.samplers import BuiltinSampler, IterSampler
 
 
 @runtime_checkable
@@ -26,6 +26,7 @@ class SupportsIndexing(Protocol):
         ...
 
 
+@runtime_checkable
 class Store(Protocol):
     """Rows that can be had by number."""
 
@@ -50,6 +51,12 @@ class StoreNode(Node):
     def columns(self) -> tuple[str, ...]:
         """The names of the store's columns."""
         return self.names
+
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The object that rows come from, and the sampler, if they are the user's."""
+        source = (self.store.source,) if isinstance(self.store, ObjectStore) else ()
+        return (*source, self.sampler.sampler) if isinstance(self.sampler, IterSampler) else source
 
     def size(self) -> int:
         """Return the number of rows that the sampler takes."""
@@ -113,6 +120,11 @@ class IterableNode(Node):
     def columns(self) -> tuple[str, ...]:
         """The names that the user gave."""
         return self.names
+
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The generator function or the iterable."""
+        return (self.start,)
 
     def size(self) -> int:
         """Return the iterable's length if it has one; otherwise count."""

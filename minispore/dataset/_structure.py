@@ -138,6 +138,11 @@ class Filter(Operation):
     predicate: Callable[..., object]
     inputs: tuple[str, ...]
 
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The predicate."""
+        return (self.predicate,)
+
     def size(self) -> int:
         """Count the rows: nothing else tells."""
         return Node.size(self)

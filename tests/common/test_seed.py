@@ -75,8 +75,10 @@ def test_a_stream_is_the_same_in_every_process() -> None:
 
 def test_without_a_seed_every_run_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_seed", [None])
+    monkeypatch.setattr(module, "_chance", [None])
     monkeypatch.setattr(module, "_streams", {})
     first = draws("init")
+    monkeypatch.setattr(module, "_chance", [None])
     monkeypatch.setattr(module, "_streams", {})
     assert get_seed() is None
     assert draws("init") != first

@@ -1,0 +1,93 @@
+"""Where a pass over a pipeline stands: what is needed to go on from there in another process."""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Protocol, cast, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from minispore.dataset._node import Node
+from minispore.dataset._random import Epoch
+from minispore.dataset._sources import Store
+from minispore.dataset.samplers import BuiltinSampler
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """Whatever remembers something, and can be told to go back to it."""
+
+    @property
+    def state_dict(self) -> Callable[[], Mapping[str, object]]:
+        """What it remembers."""
+        ...
+
+    @property
+    def load_state_dict(self) -> Callable[[Mapping[str, object]], object]:
+        """Remember this instead."""
+        ...
+
+
+def nodes_of(node: Node) -> Iterator[Node]:
+    """Yield a pipeline's nodes, the end first."""
+    yield node
+    for child in _children(node):
+        yield from nodes_of(child)
+
+
+def user_code_of(node: Node) -> list[object]:
+    """The objects and functions of the user's that make a pipeline's rows; of methods the object.
+
+    With any of them, rows may depend on what was drawn or counted before.
+    """
+    code = [item for each in nodes_of(node) for item in each.user_code]
+    return [getattr(item, "__self__", item) for item in code]
+
+
+def remembering(node: Node) -> list[Stateful]:
+    """Those among the user's objects that have a state."""
+    return [item for item in user_code_of(node) if isinstance(item, Stateful)]
+
+
+def described(node: Node) -> list[str]:
+    """What makes a pipeline give these rows in this order, without code and data: a line a node."""
+    return [_line(each) for each in nodes_of(node)]
+
+
+def _children(node: Node) -> Iterator[Node]:
+    for value in _values(node).values():
+        for item in cast("tuple[object, ...]", value if isinstance(value, tuple) else (value,)):
+            if isinstance(item, Node):
+                yield item
+
+
+def _values(node: object) -> dict[str, object]:
+    if is_dataclass(node):
+        return {field.name: getattr(node, field.name) for field in fields(node)}
+    return dict(vars(node))
+
+
+def _line(what: object) -> str:
+    told = {name: _told(value) for name, value in _values(what).items()}
+    settings = ", ".join(f"{name}={text}" for name, text in told.items() if text)
+    return f"{type(what).__name__}({settings})"
+
+
+def _told(value: object) -> str:
+    """A setting as text; nothing for what is no setting."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    if isinstance(value, np.ndarray):
+        array = cast("npt.NDArray[np.generic]", value)
+        return f"{array.shape}#{zlib.crc32(array.tobytes()):08x}"
+    if isinstance(value, Epoch):
+        return f"Epoch({value.seed}, {value.number})"
+    if isinstance(value, BuiltinSampler):
+        return _line(value)
+    if isinstance(value, Store):
+        return f"{value.count()} rows"
+    if isinstance(value, tuple):
+        texts = [_told(item) for item in cast("tuple[object, ...]", value)]
+        return f"({', '.join(texts)})" if all(texts) else ""
+    return ""
