@@ -163,6 +163,16 @@ class Parameter(Tensor):
     __str__ = __repr__
 
 
+def parameter_in(tensor: Tensor, name: str) -> Parameter:
+    """A parameter in the memory of `tensor`, which its maker gives up: nothing is copied."""
+    parameter = object.__new__(Parameter)
+    parameter._data = tensor._data
+    parameter._node = None
+    parameter.name = name
+    parameter.requires_grad = True
+    return parameter
+
+
 class ParameterTuple(tuple[Parameter, ...]):
     """Parameters that belong together, no two of one name.
 

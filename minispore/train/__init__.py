@@ -35,7 +35,16 @@ from minispore.train.metrics import (
     rearrange_inputs,
 )
 from minispore.train.model import Model
-from minispore.train.serialization import load_checkpoint, load_param_into_net, save_checkpoint
+from minispore.train.serialization import (
+    async_ckpt_thread_status,
+    ckpt_to_safetensors,
+    load_checkpoint,
+    load_checkpoint_async,
+    load_param_into_net,
+    safetensors_to_ckpt,
+    save_checkpoint,
+    wait_for_saves,
+)
 
 __all__ = [
     "F1",
@@ -63,13 +72,18 @@ __all__ = [
     "Top1CategoricalAccuracy",
     "Top5CategoricalAccuracy",
     "TopKCategoricalAccuracy",
+    "async_ckpt_thread_status",
     "auc",
+    "ckpt_to_safetensors",
     "get_metric_fn",
     "load_checkpoint",
+    "load_checkpoint_async",
     "load_param_into_net",
     "names",
     "rearrange_inputs",
+    "safetensors_to_ckpt",
     "save_checkpoint",
+    "wait_for_saves",
 ]
 
 # In a dictionary, since a definition would tell type checkers that there is every attribute.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from minispore._checks import check_one_of, check_type
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
-from minispore.train._checkpoint_file import Value
+from minispore.train._stored import Value
 
 FORMATS = ("ckpt", "safetensors")
 Values = dict[str, Tensor | Value]
@@ -43,6 +43,14 @@ def on_host(values: Values) -> Iterator[tuple[str, Value]]:
         yield name, value.asnumpy() if isinstance(value, Tensor) else value
 
 
+def snapshot(values: Values) -> dict[str, Value]:
+    """The values as they are now, in memory of their own."""
+    return {
+        name: value if isinstance(value, str) else np.array(value, order="C")
+        for name, value in on_host(values)
+    }
+
+
 def check_storage(
     owner: str,
     async_save: object,
@@ -58,15 +66,11 @@ def check_storage(
     check_type(mode, str, f"{prefix}_mode", owner)
     check_type(crc_check, bool, "crc_check", owner)
     check_one_of(format, FORMATS, "format", owner)
-    if async_save is not False:
-        check_one_of(async_save, (True, "thread", "process"), "async_save", owner)
-        raise NotImplementedError(f"For '{owner}', 'async_save' must be False in minispore.")
+    check_one_of(async_save, (True, False, "thread", "process"), "async_save", owner)
     if key is not None:
         raise NotImplementedError(
             f"For '{owner}', '{prefix}_key' must be None: minispore has no encryption."
         )
-    if crc_check and format == "safetensors":
-        raise ValueError(f"For '{owner}', 'crc_check' is for the format 'ckpt' only.")
 
 
 def _unique(items: Iterable[tuple[str, Tensor]]) -> Values:

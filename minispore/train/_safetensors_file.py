@@ -1,66 +1,208 @@
-"""`.safetensors` files, through the package of that name, as MindSpore writes and reads them."""
+"""`.safetensors` files as MindSpore writes and reads them: named arrays, written in a stream.
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
-from typing import BinaryIO, Protocol, cast
+The header's length as a little-endian uint64, the header, the arrays' content one after the other:
 
-import numpy as np
-import numpy.typing as npt
+    {"__metadata__": {"format": "ms", …},
+     name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, …}
 
-Array = npt.NDArray[np.generic]
+Offsets count from the header's end; nothing lies between or after the arrays. As MindSpore does it,
+the check sum is `crc_num` in the metadata: the CRC-32 of each name and its content in turn, in the
+order of the names. Its Int4 is I8 here, with a note in the metadata.
+
+The package `safetensors` is not used: its arrays would be a second copy in memory, numpy's part of
+it has no BF16, and it knows no check sum.
+
+Source: https://huggingface.co/docs/safetensors
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from io import BufferedIOBase
+from itertools import pairwise
+from typing import BinaryIO, Final, cast
+
+from minispore.train import _stored as stored
+from minispore.train._protobuf import WireError, read_exactly, size_of
+from minispore.train._stored import Content, Entry, Value
+
+_METADATA: Final = "__metadata__"
+_CRC: Final = "crc_num"
+_MAX_HEADER: Final = 100_000_000  # the package's limit
+# In the order in which the package lays out arrays, the last first, so that each is aligned.
+_CODES: Final = {
+    "Bool": "BOOL", "UInt8": "U8", "Int8": "I8", "Int4": "I8", "Float8E5M2": "F8_E5M2",
+    "Float8E4M3FN": "F8_E4M3", "Int16": "I16", "UInt16": "U16", "Float16": "F16",
+    "BFloat16": "BF16", "Int32": "I32", "UInt32": "U32", "Float32": "F32", "Complex64": "C64",
+    "Float64": "F64", "Int64": "I64", "UInt64": "U64",
+}  # fmt: skip
+_KINDS: Final = {code: kind for kind, code in _CODES.items() if kind != "Int4"}
+_RANKS: Final = {code: rank for rank, code in enumerate(_KINDS)}
 
 
-class _File(Protocol):
-    def keys(self) -> Iterable[str]: ...
-    def get_tensor(self, name: str) -> Array: ...
+# ---- writing
 
 
-def write(file: BinaryIO, values: Iterable[tuple[str, Array | str]]) -> None:
-    """Write named arrays to `file`.
+def write(
+    file: BinaryIO, values: Iterable[tuple[str, Value | Content]], *, crc_check: bool = False
+) -> None:
+    """Write named arrays to `file`, without making a second copy of any.
+
+    Args:
+        file: Where to write; never sought in.
+        values: Names and arrays or another file's contents.
+        crc_check: Whether a check sum is added, for which all content is read once more.
 
     Raises:
-        ImportError: The package `safetensors` is not installed.
-        ValueError: A value is a text, which the format cannot hold, or a name is taken by it.
+        TypeError: An array's dtype is none of MindSpore's.
+        ValueError: A value is a text or of a type that the format cannot hold, or a name is taken
+            by it or no valid Unicode.
     """
-    try:
-        from safetensors.numpy import save
-    except ImportError as error:
-        raise _missing() from error
-    file.write(save(_arrays(values), metadata={"format": "ms"}))
+    contents = {name: _content(name, value) for name, value in values}
+    order = sorted(contents, key=lambda name: (-_RANKS[_CODES[contents[name].kind]], name))
+    metadata = {name: "Int4" for name in order if contents[name].kind == "Int4"}
+    metadata |= {"format": "ms"}
+    if crc_check:
+        metadata[_CRC] = str(_crc(contents))
+    header: dict[str, object] = {_METADATA: metadata}
+    end = 0
+    for name in order:
+        content = contents[name]
+        begin, end = end, end + content.size
+        header[name] = {
+            "dtype": _CODES[content.kind],
+            "shape": content.dims,
+            "data_offsets": (begin, end),
+        }
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for name in order:
+        file.writelines(contents[name].read(0, contents[name].size))
 
 
-def read(path: str, choose: Callable[[str], bool]) -> dict[str, Array | str]:
-    """Read the chosen arrays of the file at `path`.
+def _content(name: str, value: Value | Content) -> Content:
+    content = value if isinstance(value, Content) else stored.content_of(value)
+    if content.kind == "str":
+        raise ValueError(f"A '.safetensors' file cannot hold the text {name!r}; use 'ckpt'.")
+    if content.kind not in _CODES:
+        raise ValueError(f"A '.safetensors' file cannot hold {name!r}, of type {content.kind}.")
+    if name == _METADATA:
+        raise ValueError(f"A '.safetensors' file keeps the name '{_METADATA}' for itself.")
+    if not _is_unicode(name):
+        raise ValueError(f"The name {name!r} is no valid Unicode.")
+    return content
+
+
+def _crc(contents: Mapping[str, Content]) -> int:
+    crc = 0
+    for name in sorted(contents):
+        crc = zlib.crc32(name.encode(), crc)
+        for chunk in contents[name].read(0, contents[name].size):
+            crc = zlib.crc32(chunk, crc)
+    return crc
+
+
+# ---- reading
+
+
+def scan(file: BufferedIOBase) -> tuple[dict[str, Entry], bool]:
+    """Find what a `.safetensors` file holds, and check all that it says, a check sum included.
+
+    Args:
+        file: Open for reading and seekable.
+
+    Returns:
+        Where each name's content lies, in the header's order, and whether a check sum was there.
 
     Raises:
-        ImportError: The package `safetensors` is not installed.
-        ValueError: The file is damaged, or holds a type that numpy has not.
+        WireError: The bytes are no file of the format; the text says why.
     """
+    header, start = _header(file)
+    metadata = _metadata(header.pop(_METADATA, {}))
+    entries = {name: _entry(name, item, start) for name, item in header.items()}
+    for name, entry in entries.items():
+        if entry.kind == "Int8" and metadata.get(name) == "Int4":
+            entry.kind = "Int4"
+        stored.check(name, entry)
+    spans = sorted(entry.spans[0] for entry in entries.values())
+    ends = [start, *(begin + length for begin, length in spans)]
+    begins = [*(begin for begin, _ in spans), size_of(file)]
+    if ends != begins:
+        raise WireError("its arrays do not lie one after the other from the header to the end")
+    if _CRC not in metadata:
+        return entries, False
+    crc = 0
+    for name in sorted(entries):
+        ((begin, length),) = entries[name].spans
+        crc = stored.crc32(file, begin, begin + length, zlib.crc32(name.encode(), crc))
+    if metadata[_CRC] != str(crc):
+        raise WireError(stored.WRONG_CRC)
+    return entries, True
+
+
+def _header(file: BufferedIOBase) -> tuple[dict[str, object], int]:
+    """The header's items, and where the content begins."""
+    size = size_of(file)
+    length = int.from_bytes(read_exactly(file, 0, 8), "little")
+    if length > min(size - 8, _MAX_HEADER):
+        raise WireError(f"its header promises to be {length} bytes long")
+    text = read_exactly(file, 8, length)
     try:
-        from safetensors import SafetensorError, safe_open
-    except ImportError as error:
-        raise _missing() from error
+        header: object = json.loads(text.decode(), object_pairs_hook=_without_repeats)
+    except RecursionError:
+        raise WireError("its header is nested too deep") from None
+    except WireError:
+        raise
+    except ValueError as error:  # of UTF-8, of JSON, of an endless number
+        raise WireError(f"its header is no JSON: {error}") from None
+    if not isinstance(header, dict):
+        raise WireError("its header is no JSON object")
+    return cast("dict[str, object]", header), 8 + length
+
+
+def _without_repeats(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = sorted(name for name, _ in pairs)
+        raise WireError(f"the name {next(a for a, b in pairwise(names) if a == b)!r} comes twice")
+    return found
+
+
+def _metadata(item: object) -> Mapping[str, object]:
+    if not isinstance(item, dict):
+        raise WireError(f"its {_METADATA} is no JSON object")
+    return cast("dict[str, object]", item)
+
+
+def _entry(name: str, item: object, start: int) -> Entry:
+    if not _is_unicode(name):
+        raise WireError(f"the name {name!r} is no valid Unicode")
+    fields = cast("dict[str, object]", item) if isinstance(item, dict) else {}
+    code = fields.get("dtype")
+    shape, offsets = _integers(fields.get("shape")), _integers(fields.get("data_offsets"))
+    if len(fields) != 3 or not isinstance(code, str) or shape is None or offsets is None:
+        raise WireError(f"{name!r} is not described by dtype, shape and data_offsets")
+    if len(offsets) != 2 or not offsets[0] <= offsets[1]:
+        raise WireError(f"{name!r} has the impossible data_offsets {list(offsets)}")
+    begin, end = offsets
+    # Of a type that the format has got since, neither the elements' size nor their use is known.
+    kind = _KINDS.get(code, f"safetensors' {code}")
+    return Entry(kind, shape, start + begin, end - begin)
+
+
+def _integers(item: object) -> tuple[int, ...] | None:
+    """The items of a list of integers ≥ 0; None for anything else."""
+    if not isinstance(item, list):
+        return None
+    numbers = cast("list[object]", item)
+    found = tuple(n for n in numbers if type(n) is int and n >= 0)
+    return found if len(found) == len(numbers) else None
+
+
+def _is_unicode(name: str) -> bool:
     try:
-        # The package's stubs say nothing of what is opened.
-        with cast("AbstractContextManager[_File]", safe_open(path, framework="np")) as file:
-            return {name: file.get_tensor(name) for name in filter(choose, file.keys())}
-    except (SafetensorError, TypeError) as error:  # TypeError: bfloat16 and other types
-        raise ValueError(f"Failed to read the checkpoint file '{path}': {error}.") from error
-
-
-def _arrays(values: Iterable[tuple[str, Array | str]]) -> dict[str, Array]:
-    arrays: dict[str, Array] = {}
-    for name, value in values:
-        if isinstance(value, str):
-            raise ValueError(f"A '.safetensors' file cannot hold the text {name!r}; use 'ckpt'.")
-        if name == "__metadata__":
-            raise ValueError("A '.safetensors' file keeps the name '__metadata__' for itself.")
-        # The package writes memory as it lies, whatever the strides say.
-        arrays[name] = np.ascontiguousarray(value).reshape(value.shape)
-    return arrays
-
-
-def _missing() -> ImportError:
-    return ImportError(
-        "format='safetensors' needs the package 'safetensors': pip install 'minispore[safetensors]'"
-    )
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -96,7 +96,6 @@ def test_the_rest_is_as_given() -> None:
         (TypeError, "integrated_save", {"integrated_save": 3}),
         (TypeError, "async_save", {"async_save": 3}),
         (ValueError, "async_save", {"async_save": "later"}),
-        (NotImplementedError, "async_save", {"async_save": True}),
         (TypeError, "saved_network", {"saved_network": 3}),
         (TypeError, "append_info", {"append_info": 3}),
         (TypeError, "append_info", {"append_info": {"a": 1}}),

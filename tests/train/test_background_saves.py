@@ -1,0 +1,272 @@
+"""Saving in the background: what was there when it was asked for, in order, no error lost."""
+
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from minispore.common import Parameter, Tensor
+from minispore.train import _background, _saving
+from minispore.train.serialization import (
+    async_ckpt_thread_status,
+    load_checkpoint,
+    load_checkpoint_async,
+    save_checkpoint,
+    wait_for_saves,
+)
+
+Write = Callable[..., None]
+
+
+def parameter(fill: float, count: int = 3) -> Parameter:
+    return Parameter(Tensor(np.full(count, fill, np.float32)), name="p")
+
+
+def value(path: Path) -> float:
+    found = load_checkpoint(path)["p"]
+    assert isinstance(found, Parameter)
+    assert len(set(found.tolist())) == 1
+    return float(found.asnumpy()[0])
+
+
+@pytest.fixture(autouse=True)
+def nothing_in_waiting() -> Iterator[None]:
+    yield
+    wait_for_saves()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """An event without which no file is written."""
+    opened = threading.Event()
+    write = _saving.write_file
+
+    def late(*arguments: object) -> None:
+        assert opened.wait(60)
+        write(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(_saving, "write_file", late)
+    yield opened
+    opened.set()
+    wait_for_saves()
+
+
+@pytest.mark.parametrize("how", [True, "thread", "process"])
+def test_what_is_saved_is_what_there_was(
+    tmp_path: Path, gate: threading.Event, how: bool | str
+) -> None:
+    path = tmp_path / "x.ckpt"
+    weights = parameter(1.0)
+    save_checkpoint([weights], path, async_save=how)
+    assert async_ckpt_thread_status()
+    assert not path.exists()
+    weights.asnumpy()[:] = 2.0  # as an optimiser does it, in place
+    gate.set()
+    wait_for_saves()
+    assert not async_ckpt_thread_status()
+    assert value(path) == 1.0
+
+
+def test_the_folder_is_that_of_the_call(
+    tmp_path: Path, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_checkpoint([parameter(1.0)], "x", async_save=True)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    gate.set()
+    wait_for_saves()
+    assert value(tmp_path / "x.ckpt") == 1.0
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_files_appear_in_the_order_of_their_saves(
+    tmp_path: Path, gate: threading.Event, second: bool
+) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint([parameter(1.0)], path, async_save=True)
+    threading.Timer(0.05, gate.set).start()
+    save_checkpoint([parameter(2.0)], path, async_save=second)
+    wait_for_saves()
+    assert value(path) == 2.0
+
+
+def test_loading_waits_for_a_file_that_is_being_saved(
+    tmp_path: Path, gate: threading.Event
+) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint([parameter(1.0)], path, async_save=True)
+    future = load_checkpoint_async(path)
+    threading.Timer(0.05, gate.set).start()
+    assert value(path) == 1.0
+    assert list(future.result()) == ["p"]
+
+
+def test_an_error_comes_out_at_the_wait_and_only_once(tmp_path: Path) -> None:
+    save_checkpoint([parameter(1.0)], tmp_path / "no" / "x", async_save=True)
+    with pytest.raises(FileNotFoundError, match="no/x.ckpt") as caught:
+        wait_for_saves()
+    assert "x.ckpt' was saved in the background" in caught.value.__notes__[0]
+    wait_for_saves()
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_an_error_comes_out_at_the_next_save_which_is_not_done(
+    tmp_path: Path, second: bool
+) -> None:
+    save_checkpoint([parameter(1.0)], tmp_path / "no" / "x", async_save=True)
+    with pytest.raises(FileNotFoundError, match="no/x.ckpt"):
+        save_checkpoint([parameter(2.0)], tmp_path / "y", async_save=second)
+    assert not (tmp_path / "y.ckpt").exists()
+    save_checkpoint([parameter(2.0)], tmp_path / "y", async_save=second)
+    wait_for_saves()
+    assert value(tmp_path / "y.ckpt") == 2.0
+
+
+def test_wrong_arguments_are_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="save_obj"):
+        save_checkpoint([3], tmp_path / "x", async_save=True)  # type: ignore[arg-type]
+    with pytest.raises(IsADirectoryError):
+        save_checkpoint([parameter(1.0)], tmp_path, async_save=True)
+    assert not async_ckpt_thread_status()
+
+
+def test_a_load_of_another_file_leaves_the_error_where_it_is(tmp_path: Path) -> None:
+    save_checkpoint([parameter(1.0)], tmp_path / "x")
+    save_checkpoint([parameter(1.0)], tmp_path / "no" / "x", async_save=True)
+    assert value(tmp_path / "x.ckpt") == 1.0
+    with pytest.raises(FileNotFoundError):
+        wait_for_saves()
+
+
+def test_the_copies_are_let_go_of_when_they_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies: list[weakref.ref[np.ndarray[tuple[int, ...], np.dtype[np.float32]]]] = []
+    write = _saving.write_file
+
+    def remember(path: str, values: Iterator[tuple[str, object]], *rest: object) -> None:
+        pairs = list(values)
+        copies.extend(weakref.ref(array) for _, array in pairs)  # type: ignore[arg-type]
+        write(path, pairs, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(_saving, "write_file", remember)
+    save_checkpoint([parameter(1.0)], tmp_path / "x", async_save=True)
+    _background.background.settle(str(tmp_path / "x.ckpt"))
+    assert [copy() for copy in copies] == [None]
+
+
+def test_many_threads_lose_nothing(tmp_path: Path) -> None:
+    errors: list[OSError] = []
+
+    def save(path: Path) -> None:
+        while True:  # what raises another save's error has not been done
+            try:
+                return save_checkpoint([parameter(1.0)], path, async_save=True)
+            except FileNotFoundError as error:
+                errors.append(error)
+
+    def work(number: int) -> None:
+        for turn in range(6):
+            save((tmp_path / "no" if turn % 3 == 2 else tmp_path) / f"{number}-{turn}")
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    save(tmp_path / "last")
+    wait_for_saves()
+    assert len(list(tmp_path.glob("*.ckpt"))) == 4 * 4 + 1
+    assert len({error.filename for error in errors}) == len(errors) == 4 * 2
+
+
+AT_EXIT = """
+import sys
+import numpy as np
+from minispore import Parameter, Tensor
+from minispore.train.serialization import save_checkpoint
+weights = Parameter(Tensor(np.ones(1_000_000, np.float32)), name="p")
+save_checkpoint([weights], sys.argv[1], async_save=True)
+"""
+
+
+def at_exit(path: Path) -> str:
+    command = [sys.executable, "-c", AT_EXIT, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return done.stderr
+
+
+def test_a_program_that_ends_writes_its_file_first(tmp_path: Path) -> None:
+    assert at_exit(tmp_path / "x.ckpt") == ""
+    assert value(tmp_path / "x.ckpt") == 1.0
+
+
+def test_a_program_that_ends_prints_the_error(tmp_path: Path) -> None:
+    printed = at_exit(tmp_path / "no" / "x.ckpt")
+    assert "FileNotFoundError" in printed
+    assert "no/x.ckpt" in printed
+
+
+class Saves(RuleBasedStateMachine):
+    """Any row of saves, good and bad, and waits, against what it should leave."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        import tempfile
+
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name)
+        self.files: dict[str, float] = {}
+        self.pending = False
+        self.count = 0.0
+
+    def attempt(self, action: Callable[[], None]) -> bool:
+        """Whether it went through; it fails where an error is in waiting, and only there."""
+        if self.pending:
+            self.pending = False
+            with pytest.raises(FileNotFoundError):
+                action()
+            return False
+        action()
+        return True
+
+    @rule(name=st.sampled_from("ab"), background=st.booleans())
+    def save(self, name: str, background: bool) -> None:
+        self.count += 1
+        weights = parameter(self.count)
+        path = self.path / f"{name}.ckpt"
+        if self.attempt(lambda: save_checkpoint([weights], path, async_save=background)):
+            self.files[name] = self.count
+        weights.asnumpy()[:] = -1
+
+    @rule()
+    def fail(self) -> None:
+        path = self.path / "no" / "x"
+        if self.attempt(lambda: save_checkpoint([parameter(0)], path, async_save=True)):
+            self.pending = True
+
+    @rule()
+    def wait(self) -> None:
+        self.attempt(wait_for_saves)
+
+    @invariant()
+    def what_is_loaded_was_saved(self) -> None:
+        for name, expected in self.files.items():
+            assert value(self.path / f"{name}.ckpt") == expected
+
+    def teardown(self) -> None:
+        self.wait()
+        self.folder.cleanup()
+
+
+TestSaves = Saves.TestCase
+TestSaves.settings = settings(stateful_step_count=15)

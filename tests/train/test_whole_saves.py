@@ -1,0 +1,65 @@
+"""A save is whole or not there, and needs no second copy of what is saved."""
+
+import subprocess
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minispore.common import Parameter, Tensor
+from minispore.train.serialization import load_checkpoint, save_checkpoint
+
+
+def parameter(values: object, name: str = "p") -> Parameter:
+    return Parameter(Tensor(values), name=name)
+
+
+@pytest.mark.parametrize("format_", ["ckpt", "safetensors"])
+def test_saving_and_loading_make_no_second_copy(tmp_path: Path, format_: str) -> None:
+    path = tmp_path / f"x.{format_}"
+    size = 2**24
+    weight = parameter(np.zeros(size // 4, np.float32), "w")
+    tracemalloc.start()
+    save_checkpoint([weight], path, crc_check=True, format=format_)
+    saving = tracemalloc.get_traced_memory()[1]
+    tracemalloc.reset_peak()
+    loaded = load_checkpoint(path, format=format_)
+    loading = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert saving < size / 8
+    assert loading < size * 9 / 8
+    assert len(loaded) == 1
+
+
+# Saves one network of ones and one of twos in turns, and says when it begins; every other
+# process does so in the background.
+WRITER = """
+import sys
+import numpy as np
+from minispore.common.tensor import Tensor
+from minispore.train.serialization import save_checkpoint
+print("ready", flush=True)
+while True:
+    for fill in (1, 2):
+        items = [{"name": str(n), "data": Tensor(np.full(9999, fill))} for n in range(20)]
+        save_checkpoint(items, sys.argv[1], crc_check=True, async_save=sys.argv[2] == "1")
+"""
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_a_kill_during_a_save_leaves_a_whole_file(tmp_path: Path, kills: int) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint([parameter(np.full(1, 1), str(n)) for n in range(20)], path)
+    for index in range(kills):
+        command = [sys.executable, "-c", WRITER, str(path), str(index % 2)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            time.sleep(0.0037 * (index % 11))
+            process.kill()
+        loaded = load_checkpoint(path)
+        assert len(loaded) == 20
+        assert len({v.asnumpy()[0] for v in loaded.values() if isinstance(v, Parameter)}) == 1
