@@ -1,6 +1,7 @@
 """numpy as a device namespace: its own functions, under the names of the contract."""
 
 import builtins
+from collections.abc import Callable
 from types import EllipsisType
 from typing import cast
 
@@ -27,7 +28,6 @@ from numpy import (
     empty_like,
     equal,
     exp,
-    expand_dims,
     eye,
     floor,
     floor_divide,
@@ -40,10 +40,8 @@ from numpy import (
     logical_not,
     logical_or,
     logical_xor,
-    max,
     maximum,
     mean,
-    min,
     minimum,
     multiply,
     not_equal,
@@ -59,7 +57,6 @@ from numpy import (
     squeeze,
     stack,
     subtract,
-    sum,
     tanh,
     trunc,
     where,
@@ -90,7 +87,6 @@ __all__ = [
     "empty_like",
     "equal",
     "exp",
-    "expand_dims",
     "eye",
     "floor",
     "floor_divide",
@@ -103,10 +99,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
-    "max",
     "maximum",
-    "mean",
-    "min",
     "minimum",
     "multiply",
     "not_equal",
@@ -122,7 +115,6 @@ __all__ = [
     "squeeze",
     "stack",
     "subtract",
-    "sum",
     "tanh",
     "trunc",
     "where",
@@ -130,10 +122,43 @@ __all__ = [
     "zeros_like",
     "assign",
     "constant",
+    "expand_dims",
+    "max",
+    "mean",
+    "min",
     "scatter",
+    "sum",
 ]
 
 Floats = NDArray[np.generic]
+Axis = int | tuple[int, ...] | None
+
+# numpy's own functions of the names below look first for other libraries' arrays and for lists,
+# which for small arrays takes longer than the work. Its stubs want `keepdims` as a literal.
+_sum = cast("Callable[..., Floats]", add.reduce)
+_max = cast("Callable[..., Floats]", maximum.reduce)
+_min = cast("Callable[..., Floats]", minimum.reduce)
+
+
+def sum(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
+    """As numpy.sum."""
+    return _sum(x, axis=axis, keepdims=keepdims)
+
+
+def max(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
+    """As numpy.max."""
+    return _max(x, axis=axis, keepdims=keepdims)
+
+
+def min(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
+    """As numpy.min."""
+    return _min(x, axis=axis, keepdims=keepdims)
+
+
+def expand_dims(x: Floats, /, *, axis: int) -> Floats:
+    """As numpy.expand_dims, for one axis."""
+    place = axis if axis >= 0 else x.ndim + 1 + axis
+    return x.reshape(*x.shape[:place], 1, *x.shape[place:])
 
 
 def constant(x: Floats, /) -> Floats:

@@ -20,7 +20,9 @@ def dense(x: A, weight: A, bias: A) -> Ternary[A]:
     the pullback of the transpose.
     """
     xp = namespace(x)
-    return x @ weight.mT + bias, (
+    value = x @ weight.mT
+    value += bias  # into the memory that the product has just been given
+    return value, (
         lambda g: g @ weight,
         lambda g: g.mT @ x,
         lambda g: xp.sum(g, axis=0),

@@ -49,7 +49,7 @@ def logsumexp(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
 def spread(g: A, shape: Shape, axis: Axis, keepdims: bool) -> A:
     """Repeat a reduced `g` over the axes that were reduced from `shape`."""
     xp = namespace(g)
-    if not keepdims:
+    if axis is not None and not keepdims:
         gone = _axes(axis, len(shape))
         g = xp.reshape(g, tuple(1 if i in gone else n for i, n in enumerate(shape)))
     return xp.broadcast_to(g, shape)
