@@ -2,11 +2,12 @@
 
 import csv
 import math
+from io import StringIO
 from pathlib import Path
 from time import perf_counter
-from types import TracebackType
-from typing import NamedTuple, Protocol, Self
+from typing import BinaryIO, NamedTuple, Protocol, Self
 
+from minispore._atomic import replacing
 from minispore._cli.errors import UserError
 from minispore.train import Callback, RunContext
 
@@ -50,18 +51,8 @@ class History(Callback):
         self.rows.clear()
         self._losses: list[float] = []
         self._started = perf_counter()
-        self._file = self._path.open("w", newline="", encoding="utf-8")
-        self._writer = csv.writer(self._file)
-        self._writer.writerow(Row._fields)
+        self._write_table()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._file.close()
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Note the loss.
@@ -79,15 +70,15 @@ class History(Callback):
         # The last row of an epoch waits for the accuracy.
         in_epoch = (params.cur_step_num - 1) % params.batch_num + 1
         if in_epoch % EVERY == 0 and in_epoch < params.batch_num:
-            self._write(run_context, None)
+            self._add_row(run_context, None)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Note the accuracy."""
         accuracy = accuracy_of(run_context)
         if self._losses or accuracy is not None:
-            self._write(run_context, accuracy)
+            self._add_row(run_context, accuracy)
 
-    def _write(self, run_context: RunContext, accuracy: float | None) -> None:
+    def _add_row(self, run_context: RunContext, accuracy: float | None) -> None:
         params = run_context.original_args()
         row = Row(
             step=params.cur_step_num,
@@ -98,8 +89,16 @@ class History(Callback):
         )
         self._losses.clear()
         self.rows.append(row)
-        self._writer.writerow("" if value is None else value for value in row)
-        self._file.flush()
+        self._write_table()
+
+    def _write_table(self) -> None:
+        """Replace the file: whoever looks at it, at whatever moment, sees whole rows."""
+        text = StringIO(newline="")
+        table = csv.writer(text)
+        table.writerow(Row._fields)
+        table.writerows(self.rows)
+        with replacing(self._path) as file:
+            file.write(text.getvalue().encode())
 
 
 def accuracy_of(run_context: RunContext) -> float | None:
@@ -126,15 +125,16 @@ def plot(rows: list[Row], path: Path) -> bool:
     for axes in (upper, lower):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    _save(figure, path)
+    with replacing(path) as file:
+        _save(figure, file)
     return True
 
 
 class _Savable(Protocol):
     """What is asked of a figure here; matplotlib types its own signature only in part."""
 
-    def savefig(self, fname: Path) -> None: ...
+    def savefig(self, fname: BinaryIO) -> None: ...
 
 
-def _save(picture: _Savable, path: Path) -> None:
-    picture.savefig(path)
+def _save(picture: _Savable, file: BinaryIO) -> None:
+    picture.savefig(file)

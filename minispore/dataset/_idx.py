@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from minispore._atomic import replacing
+
 _UBYTE = 8
 _MAX_DIMS = 64  # numpy's own limit
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -78,7 +80,7 @@ def write_idx(path: str | os.PathLike[str], array: npt.NDArray[np.uint8]) -> Non
     The same array gives the same bytes: no time stamp enters the gzip header.
 
     Args:
-        path: The file; replaced if it exists.
+        path: The file; replaced, in one step, if it exists.
         array: Any shape of 1 to 64 dimensions.
 
     Raises:
@@ -103,14 +105,14 @@ def write_idx(path: str | os.PathLike[str], array: npt.NDArray[np.uint8]) -> Non
         )
     header = bytes((0, 0, _UBYTE, array.ndim)) + np.array(array.shape, ">u4").tobytes()
     data = np.ascontiguousarray(array).data
-    if os.fspath(path).endswith(".gz"):
-        import gzip
+    with replacing(path) as file:
+        if os.fspath(path).endswith(".gz"):
+            import gzip
 
-        with Path(path).open("wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-            packed.write(header)
-            packed.write(data)
-    else:
-        with Path(path).open("wb") as file:
+            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                packed.write(header)
+                packed.write(data)
+        else:
             file.write(header)
             file.write(data)
 

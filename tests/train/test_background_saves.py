@@ -33,7 +33,7 @@ def parameter(fill: float, count: int = 3) -> Parameter:
 def value(path: Path) -> float:
     found = load_checkpoint(path)["p"]
     assert isinstance(found, Parameter)
-    assert len(set(found.tolist())) == 1
+    assert np.unique(found.asnumpy()).size == 1
     return float(found.asnumpy()[0])
 
 
