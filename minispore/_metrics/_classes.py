@@ -24,7 +24,7 @@ def class_count(predicted: Array, before: int, owner: str) -> int:
             f"For '{owner}.update', the predicted value must have a class in its second "
             f"dimension, but got shape {predicted.shape}."
         )
-    classes = predicted.shape[1]
+    classes: int = predicted.shape[1]
     if before not in (0, classes):
         raise ValueError(
             f"For '{owner}.update', class number not match: the last predicted value had "
@@ -33,16 +33,19 @@ def class_count(predicted: Array, before: int, owner: str) -> int:
     return classes
 
 
-def labels_for(predicted: Array, label: Array, owner: str) -> Array:
+def labels_for(predicted: Array, label: Array, owner: str, *, column: bool = False) -> Array:
     """Return the labels in the shape of `predicted` without its second dimension.
 
     Args:
         predicted: scores of shape (N, C, …).
         label: class numbers of shape (N, …), or one-hot of the shape of `predicted`.
         owner: the metric that the error names.
+        column: take class numbers of shape (N, 1) with scores (N, C), too.
     """
     if label.shape == predicted.shape and _is_one_hot(label):
         label = label.argmax(axis=1)
+    elif column and predicted.ndim == 2 and label.shape == (len(predicted), 1):
+        label = label[:, 0]
     if label.shape != predicted.shape[:1] + predicted.shape[2:]:
         raise ValueError(
             f"For '{owner}.update', in classification case the true value must have the shape of "

@@ -18,8 +18,8 @@ class ConfusionMatrix(Metric):
         num_classes: the number of classes.
         normalize: "no_norm": numbers of samples; "target": each row's shares; "prediction": each
             column's shares; "all": shares of all samples. A share of nothing is 0.
-        threshold: from what score on, exclusive, a prediction means class 1, if there are no
-            scores of classes.
+        threshold: from what score on a prediction means class 1, where it is one score and not
+            one of each class.
 
     Raises:
         TypeError: if `num_classes` is no int or `threshold` no float.
@@ -70,7 +70,7 @@ class ConfusionMatrix(Metric):
         if predicted.ndim == label.ndim + 1 and predicted.ndim > 1 and predicted.shape[1]:
             predicted = predicted.argmax(axis=1)
         elif self.num_classes <= 2 or predicted.dtype.kind == "f":
-            predicted = (predicted > self.threshold).astype(np.int64)
+            predicted = (predicted >= self.threshold).astype(np.int64)
         if predicted.shape != label.shape:
             raise ValueError(
                 "For 'ConfusionMatrix.update', the predicted value must have the shape of the true "

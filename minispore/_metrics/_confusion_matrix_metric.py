@@ -27,9 +27,9 @@ class ConfusionMatrixMetric(Metric):
             "markedness", or another name of them, "tpr" say.
         calculation_method: False: count everything together and compute one rate. True: compute a
             rate for each sample and channel, and then `decrease` them.
-        decrease: "none": (N, C) rates; "mean" or "sum" of all; "mean_batch" or "sum_batch": over
-            the samples, (C,); "mean_channel" or "sum_channel": over the channels, (N,). Rates that
-            are NaN are left out.
+        decrease: "none": (N, C) rates; "mean_batch" or "sum_batch": over the samples, (C,);
+            "mean_channel" or "sum_channel": over the channels, (N,); "mean" or "sum": over the
+            channels and then over the samples, one number. What is NaN is left out.
 
     Raises:
         TypeError: for an argument of another type.
@@ -109,14 +109,17 @@ class ConfusionMatrixMetric(Metric):
         before = [] if self._counts is None else [self._counts]
         self._counts = np.concatenate([*before, counts], axis=1)
 
-    def eval(self) -> Values:
-        """Return the rate, float64: (1,) for one number; RuntimeError if there were no samples."""
+    def eval(self) -> Values | float:
+        """Return the rate, or the rates; RuntimeError if there were no samples.
+
+        Without `calculation_method` the one rate is an array of shape (1,), as it is in MindSpore.
+        """
         if self._counts is None or not self._counts.any():
             raise self._no_samples()
         with np.errstate(divide="ignore", invalid="ignore"):
             rates = self._rate(*self._counts)
         if not self.calculation_method:
-            return rates[0]
+            return rates.ravel()
         return rates if self.decrease == "none" else _decreased(rates, self.decrease)
 
 
@@ -126,12 +129,19 @@ def _counts(predicted: npt.NDArray[np.bool_], label: npt.NDArray[np.bool_]) -> V
     return np.stack([outcome.sum(axis=rest) for outcome in outcomes], dtype=np.float64)
 
 
-def _decreased(rates: Values, mode: str) -> Values:
+def _decreased(rates: Values, mode: str) -> Values | float:
     what, _, over = mode.partition("_")
-    axis = {"": (0, 1), "batch": (0,), "channel": (1,)}[over]
+    if over:
+        return _along(0 if over == "batch" else 1, rates, what)
+    # Sample by sample, so that each counts as much as any other.
+    return float(_along(0, _along(1, rates, what), what))
+
+
+def _along(axis: int, rates: Values, what: str) -> Values:
+    """Return the sums or means of what is not NaN."""
     defined = ~np.isnan(rates)
-    decreased: Values = np.where(defined, rates, 0).sum(axis=axis)
-    if what == "mean":
-        with np.errstate(invalid="ignore"):
-            decreased = decreased / defined.sum(axis=axis)
-    return np.atleast_1d(decreased)
+    sums: Values = np.where(defined, rates, 0).sum(axis=axis)
+    if what == "sum":
+        return sums
+    with np.errstate(invalid="ignore"):
+        return sums / defined.sum(axis=axis)

@@ -1,5 +1,7 @@
 """Fbeta and F1: precision and recall in one number."""
 
+from typing import ClassVar
+
 from minispore._checks import check_number
 from minispore._metrics._positives import Counts, Positives, Ratios, share
 
@@ -7,8 +9,8 @@ from minispore._metrics._positives import Counts, Positives, Ratios, share
 class Fbeta(Positives):
     """The weighted harmonic mean of precision P and recall R: (1 + β²)·P·R / (β²·P + R).
 
-    Predictions are scores of shape (N, C, …), labels class numbers (N, …), or one-hot of the
-    predictions' shape. `eval` returns the measure of each class, and 0 for a class without hits.
+    Predictions are scores of shape (N, C, …), labels class numbers (N, …), (N, 1) for (N, C), or
+    one-hot of the predictions' shape. `eval` returns the measure of each class, and 0 for a class without hits.
 
     Args:
         beta: how many times as important recall is as precision.
@@ -25,6 +27,8 @@ class Fbeta(Positives):
         >>> fbeta.eval().round(4)
         array([0.8333, 0.5556])
     """
+
+    _takes_column: ClassVar[bool] = True
 
     def __init__(self, beta: float) -> None:
         self._beta = check_number(beta, "beta", type(self).__name__)

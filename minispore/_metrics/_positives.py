@@ -1,7 +1,7 @@
 """Positives counted right and wrong: what precision, recall and F have in common."""
 
 from abc import abstractmethod
-from typing import Any, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,9 @@ class Positives(Metric):
         eval_type: "classification" or "multilabel".
     """
 
+    # Whether class numbers may be of shape (N, 1).
+    _takes_column: ClassVar[bool] = False
+
     def __init__(self, eval_type: str = "classification") -> None:
         super().__init__()
         check_eval_type(eval_type, type(self).__name__)
@@ -57,7 +60,8 @@ class Positives(Metric):
         predicted, label = self._predicted_and_true(inputs)
         classes = class_count(predicted, self._class_num, owner)
         if self._type == "classification":
-            numbers = class_numbers(labels_for(predicted, label, owner), classes, owner)
+            label = labels_for(predicted, label, owner, column=self._takes_column)
+            numbers = class_numbers(label, classes, owner)
             counts = _by_class(predicted.argmax(axis=1), numbers, classes)
             self._counts = self._counts + counts if self._class_num else counts
         else:
@@ -95,7 +99,9 @@ class Positives(Metric):
 
 def share(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> Ratios:
     """Return `part / whole`, and 0 where there is nothing."""
-    return np.divide(part, whole, out=np.zeros(whole.shape), where=whole != 0)
+    result = np.zeros(whole.shape)
+    np.divide(part, whole, out=result, where=whole != 0)
+    return result
 
 
 def _by_class(predicted: npt.NDArray[Any], actual: Counts, classes: int) -> Counts:

@@ -57,9 +57,7 @@ class TopKCategoricalAccuracy(Metric):
                 f"For '{owner}.update', there must be at least k = {self.k} classes, "
                 f"but the predicted value has shape {scores.shape}."
             )
-        if scores.ndim == 2 and scores.shape[1] > 1 and label.shape == (len(scores), 1):
-            label = label[:, 0]
-        label = labels_for(scores, label, owner)
+        label = labels_for(scores, label, owner, column=True)
         # Negated as floats, since unsigned integers have no negatives. A NaN comes last.
         best = np.argsort(-scores.astype(np.float64), axis=1, kind="stable")[:, : self.k]
         self._correct += int(np.count_nonzero(best == np.expand_dims(label, 1)))

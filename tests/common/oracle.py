@@ -10,7 +10,7 @@ prints the file anew:
 
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
@@ -113,7 +113,7 @@ def _tensor(value: Named) -> str:
     return f"{value.dtype}{list(array.shape)} {array.tolist()}"
 
 
-def main(package: str) -> None:
+def main(package: str, outcome: Callable[[str, str], str]) -> None:
     """Copy the standard input with the package's outcomes in place of those that are there."""
     # Otherwise MindSpore may raise an expression's error in the next one.
     import_module(package).set_context(pynative_synchronize=True)
@@ -128,4 +128,4 @@ def main(package: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], outcome)
