@@ -1,0 +1,186 @@
+"""From one format to the other and back: every byte of content arrives, of every type."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore import _dtype as dtypes
+from minispore.common import Parameter, Tensor
+from minispore.train import _checkpoint_file, _stored
+from minispore.train.serialization import (
+    ckpt_to_safetensors,
+    load_checkpoint,
+    safetensors_to_ckpt,
+    save_checkpoint,
+)
+
+FIXTURES = Path(__file__).parent / "fixtures"
+NAMES = st.text("ab.é名", min_size=1, max_size=5)
+ARRAYS = st.sampled_from([dtype.numpy_dtype for dtype in dtypes.ALL]).flatmap(
+    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0))
+)
+
+
+def save(path: Path, *names: str, **options: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    items = [Parameter(Tensor([float(i)]), name=name) for i, name in enumerate(names)]
+    save_checkpoint(items, path, **options)  # type: ignore[arg-type]
+
+
+def names(path: Path) -> list[str]:
+    return sorted(load_checkpoint(path, format=path.suffix[1:]))
+
+
+def tree(folder: Path) -> set[str]:
+    return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+
+
+@given(st.dictionaries(NAMES, ARRAYS, min_size=1, max_size=4), st.booleans(), st.integers(1, 99))
+def test_there_and_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    values: dict[str, np.ndarray],
+    crc: bool,
+    slice_bytes: int,
+) -> None:
+    folder = tmp_path_factory.mktemp("there")
+    first = folder / "x.ckpt"
+    with first.open("wb") as file:
+        _checkpoint_file.write(file, values.items(), crc_check=crc, slice_bytes=slice_bytes)
+    ckpt_to_safetensors(first)
+    safetensors_to_ckpt(folder / "x.safetensors", folder / "back")
+    with (folder / "back" / "x.ckpt").open("rb") as file:
+        entries, has_crc = _checkpoint_file.scan(file)
+        found = {name: _stored.load(file, name, entry) for name, entry in entries.items()}
+    assert has_crc == crc
+    assert found.keys() == values.keys()
+    for name, array in found.items():
+        assert isinstance(array, np.ndarray)
+        assert (array.dtype, array.shape) == (values[name].dtype, values[name].shape)
+        assert array.tobytes() == values[name].tobytes()
+
+
+def test_types_that_cannot_be_loaded_can_be_converted(tmp_path: Path) -> None:
+    path = tmp_path / "others.safetensors"
+    path.write_bytes((FIXTURES / "others.safetensors").read_bytes())
+    safetensors_to_ckpt(path)
+    with (tmp_path / "others.ckpt").open("rb") as file:
+        found = {n: (e.kind, e.dims) for n, e in _checkpoint_file.scan(file)[0].items()}
+    assert found == {
+        "bfloat16": ("BFloat16", (2,)),
+        "qint4x2": ("Int4", (2,)),
+        "complex64": ("Complex64", (2,)),
+    }
+    ckpt_to_safetensors(tmp_path / "others.ckpt", tmp_path / "back")
+    assert (tmp_path / "back" / "others.safetensors").read_bytes() == path.read_bytes()
+
+
+def test_a_type_that_the_other_format_has_not(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="cannot hold 'complex128', of type Complex128"):
+        ckpt_to_safetensors(FIXTURES / "others.ckpt", tmp_path)
+    with (tmp_path / "x.safetensors").open("wb") as file:
+        text = b'{"x":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}'
+        file.write(len(text).to_bytes(8, "little") + text + b"\0")
+    with pytest.raises(ValueError, match="cannot hold 'x', whose type is safetensors' F4"):
+        safetensors_to_ckpt(tmp_path / "x.safetensors")
+    assert tree(tmp_path) == {"x.safetensors"}
+
+
+def test_a_text_cannot_be_converted(tmp_path: Path) -> None:
+    save(tmp_path / "x.ckpt", "a", append_dict={"note": "text"})
+    with pytest.raises(ValueError, match="text 'note'"):
+        ckpt_to_safetensors(tmp_path / "x.ckpt")
+    assert tree(tmp_path) == {"x.ckpt"}
+
+
+# What MindSpore 2.10 makes of such folders.
+@pytest.mark.parametrize(
+    ("regex", "made"),
+    [
+        (None, {"rank1/a-3", "rank_0/a-1_2", "rank_0/b", "rankx/ba"}),
+        ("a", {"rank1/a-3", "rank_0/a-1_2", "rankx/ba"}),
+        ("a-1_2.ckpt", {"rank_0/a-1_2"}),
+        (".*ckpt", {"rank1/a-3", "rank_0/a-1_2", "rank_0/b", "rankx/ba"}),
+        ("^b", {"rank_0/b", "rankx/ba"}),
+    ],
+)
+def test_folders_of_several_processes(tmp_path: Path, regex: str | None, made: set[str]) -> None:
+    source = tmp_path / "in"
+    for name in ("rank_0/a-1_2", "rank_0/b", "rank1/a-3", "rankx/ba", "top", "other/a"):
+        save(source / name, "x")
+    (source / "rank_0" / "read.me").touch()
+    ckpt_to_safetensors(source, tmp_path / "out", file_name_regex=regex)
+    assert tree(tmp_path / "out") == {f"{name}.safetensors" for name in made}
+    safetensors_to_ckpt(tmp_path / "out")
+    assert {f"{name}.ckpt" for name in made} < tree(tmp_path / "out")
+
+
+def test_a_folder_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(Path("a"), "x", "y")
+    save(Path("b"), "z")
+    ckpt_to_safetensors(".")
+    ckpt_to_safetensors("a.ckpt", "out", name_map={"x": "renamed"})
+    assert tree(tmp_path) == {
+        "a.ckpt", "b.ckpt", "a.safetensors", "b.safetensors", "out/a.safetensors",
+    }  # fmt: skip
+    assert names(tmp_path / "a.safetensors") == ["x", "y"]
+    assert names(tmp_path / "out" / "a.safetensors") == ["renamed", "y"]
+
+
+def test_new_names(tmp_path: Path) -> None:
+    save(tmp_path / "x.ckpt", "a", "b")
+    with pytest.raises(ValueError, match="gives two values of .*x.ckpt' the name 'b'"):
+        ckpt_to_safetensors(tmp_path / "x.ckpt", name_map={"a": "b"})
+    ckpt_to_safetensors(tmp_path / "x.ckpt", name_map={"a": "b", "b": "a"})
+    swapped = load_checkpoint(tmp_path / "x.safetensors", format="safetensors")
+    assert {n: p.tolist() for n, p in swapped.items() if isinstance(p, Parameter)} == {
+        "a": [1.0],
+        "b": [0.0],
+    }
+    with pytest.warns(UserWarning, match="no values of these names.*: zz"):
+        ckpt_to_safetensors(tmp_path / "x.ckpt", name_map={"zz": "c"})
+
+
+@pytest.mark.parametrize(
+    ("error", "argument", "changes"),
+    [
+        (TypeError, "file_path", {"file_path": 3}),
+        (ValueError, "no file or folder 'nothere'", {"file_path": "nothere"}),
+        (ValueError, "must end with '.ckpt'", {"file_path": "y.txt"}),
+        (ValueError, r"a '\.ckpt' file in 'file_path'", {"file_path": "empty"}),
+        (ValueError, "'file_name_regex' fits, but got 'x.ckpt' and 'z'", {"file_name_regex": "z"}),
+        (TypeError, "file_name_regex", {"file_name_regex": 3}),
+        (TypeError, "save_path", {"save_path": 3}),
+        (ValueError, "'save_path' must be a folder", {"save_path": "y.txt"}),
+        (TypeError, "name_map", {"name_map": 3}),
+        (TypeError, "name_map", {"name_map": {"a": 3}}),
+        (TypeError, "processes_num", {"processes_num": "a"}),
+        (ValueError, "processes_num", {"processes_num": 0}),
+    ],
+)
+def test_wrong_arguments(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[Exception],
+    argument: str,
+    changes: dict[str, object],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(Path("x.ckpt"), "a")
+    Path("y.txt").touch()
+    Path("empty").mkdir()
+    before = tree(tmp_path)
+    with pytest.raises(error, match=argument):
+        ckpt_to_safetensors(**({"file_path": "x.ckpt"} | changes))  # type: ignore[arg-type]
+    assert tree(tmp_path) == before
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.ckpt").write_bytes(b"\x0a")
+    with pytest.raises(ValueError, match=r"Failed to read the checkpoint file '.*x.ckpt'"):
+        ckpt_to_safetensors(tmp_path / "x.ckpt")
+    assert tree(tmp_path) == {"x.ckpt"}

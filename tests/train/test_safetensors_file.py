@@ -1,0 +1,258 @@
+"""`.safetensors`: the package reads ours, its and MindSpore's are read, and damage is found."""
+
+import json
+import zlib
+from collections.abc import Iterable
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore import _dtype as dtypes
+from minispore.common import Parameter, Tensor
+from minispore.train import _safetensors_file as st_file
+from minispore.train._protobuf import WireError
+from minispore.train._stored import Value, load
+from minispore.train.serialization import load_checkpoint, save_checkpoint
+
+FIXTURES = Path(__file__).parent / "fixtures"
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20).filter(
+    lambda name: name != "__metadata__"
+)
+ARRAYS = st.sampled_from([dtype.numpy_dtype for dtype in dtypes.ALL]).flatmap(
+    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0))
+)
+FILES = st.dictionaries(NAMES, ARRAYS, max_size=6)
+Arrays = dict[str, npt.NDArray[np.generic]]
+
+
+def written(values: Iterable[tuple[str, Value]], *, crc: bool = False) -> bytes:
+    file = BytesIO()
+    st_file.write(file, values, crc_check=crc)
+    return file.getvalue()
+
+
+def read_all(data: bytes) -> tuple[dict[str, Value], bool]:
+    """The values, and whether there is a check sum."""
+    file = BytesIO(data)
+    entries, has_crc = st_file.scan(file)
+    return {name: load(file, name, entry) for name, entry in entries.items()}, has_crc
+
+
+def read(data: bytes) -> dict[str, Value]:
+    return read_all(data)[0]
+
+
+def header_of(data: bytes) -> dict[str, object]:
+    length = int.from_bytes(data[:8], "little")
+    found: dict[str, object] = json.loads(data[8 : 8 + length])
+    return found
+
+
+def assert_same(found: dict[str, Value], expected: Arrays) -> None:
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        value = found[name]
+        assert isinstance(value, np.ndarray)
+        assert (value.dtype, value.shape) == (array.dtype, array.shape)
+        assert value.tobytes() == array.tobytes()
+
+
+@given(FILES, st.booleans())
+def test_what_is_written_is_read(values: Arrays, crc: bool) -> None:
+    found, has_crc = read_all(written(values.items(), crc=crc))
+    assert_same(found, values)
+    assert has_crc == crc
+
+
+@given(FILES)
+def test_the_bytes_are_those_of_the_package(values: Arrays) -> None:
+    package = pytest.importorskip("safetensors.numpy")
+    arrays = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in values.items()}
+    data: bytes = package.save(arrays, metadata={"format": "ms"})
+    assert written(values.items()) == data
+    assert_same(read(data), values)
+
+
+@given(ARRAYS)
+def test_the_layout_in_memory_does_not_matter(array: npt.NDArray[np.generic]) -> None:
+    other = array.T
+    swapped = other.astype(other.dtype.newbyteorder(">"))
+    expected = written([("x", np.ascontiguousarray(other).reshape(other.shape))])
+    assert written([("x", other)]) == written([("x", swapped)]) == expected
+
+
+@pytest.mark.parametrize("name", ["dtypes", "crc", "shapes"])
+def test_mindspores_files_are_read_and_written_byte_for_byte(name: str) -> None:
+    data = (FIXTURES / f"{name}.safetensors").read_bytes()
+    values, crc = read_all(data)
+    assert crc == (name == "crc")
+    assert written(values.items(), crc=crc) == data
+
+
+def test_the_values_of_mindspores_files() -> None:
+    for name in ("dtypes", "crc"):
+        ones = np.array([[0, 1], [1, 0]])
+        found = read((FIXTURES / f"{name}.safetensors").read_bytes())
+        assert_same(found, {str(t.name): ones.astype(t.numpy_dtype) for t in dtypes.ALL})
+    shapes: Arrays = {
+        "scalar": np.array(2.5, np.float32),
+        "one": np.array([2.5], np.float32),
+        "é.名前.𝄞": np.arange(6, dtype=np.int32).reshape(1, 2, 3),
+        "empty": np.zeros((2, 0, 3), np.float16),
+    }
+    assert_same(read((FIXTURES / "shapes.safetensors").read_bytes()), shapes)
+
+
+@pytest.mark.parametrize("format_", ["ckpt", "safetensors"])
+def test_types_that_are_not_minispores(format_: str) -> None:
+    path = FIXTURES / f"others.{format_}"
+    loaded = load_checkpoint(path, format=format_, specify_prefix="bfloat16")
+    (value,) = loaded.values()
+    assert isinstance(value, Parameter)
+    assert str(value.dtype) == "Float32"
+    assert value.tolist() == [1.0, 2.0]
+    refused = {"qint4x2": "Int4", "complex64": "Complex64"}
+    if format_ == "ckpt":
+        refused |= {"complex128": "Complex128", "hifloat8": "HiFloat8"}
+        refused |= {"float8_e4m3fn": "Float8E4M3FN", "float8_e5m2": "Float8E5M2"}
+    for name, kind in refused.items():
+        with pytest.raises(ValueError, match=f"others.*'{name}' has the type '{kind}', which mini"):
+            load_checkpoint(path, format=format_, specify_prefix=name)
+
+
+@given(hnp.arrays(np.uint16, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0)))
+def test_every_bfloat16_is_widened_without_loss(halves: npt.NDArray[np.uint16]) -> None:
+    header: dict[str, object] = {
+        "b": {"dtype": "BF16", "shape": halves.shape, "data_offsets": [0, halves.nbytes]}
+    }
+    (value,) = read(file_of(header, halves.tobytes())).values()
+    assert isinstance(value, np.ndarray)
+    assert value.dtype == np.float32
+    assert value.shape == halves.shape
+    np.testing.assert_array_equal(value.view(np.uint32) >> 16, halves)
+    assert not (value.view(np.uint32) & 0xFFFF).any()
+
+
+@given(FILES.filter(lambda files: any(a.size for a in files.values())), st.data())
+def test_changed_content_is_found_by_the_check_sum(values: Arrays, draw: st.DataObject) -> None:
+    data = bytearray(written(values.items(), crc=True))
+    start = 8 + int.from_bytes(data[:8], "little")
+    data[draw.draw(st.integers(start, len(data) - 1))] ^= draw.draw(st.integers(1, 255))
+    with pytest.raises(WireError, match="check sum"):
+        read(bytes(data))
+
+
+def test_every_cut_is_found() -> None:
+    data = (FIXTURES / "shapes.safetensors").read_bytes()
+    for cut in range(len(data)):
+        with pytest.raises(WireError):
+            read(data[:cut])
+
+
+def file_of(header: object, content: bytes = b"\0\1") -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + content
+
+
+def one(**changes: object) -> dict[str, object]:
+    return {"x": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]} | changes}
+
+
+def crc_of(name: bytes, content: bytes) -> str:
+    return str(zlib.crc32(content, zlib.crc32(name)))
+
+
+BAD = {
+    "inside a field": b"\0\0\0",
+    "promises to be 9": b"\x09" + bytes(8),
+    f"promises to be {2**63} bytes": (2**63).to_bytes(8, "little") + b"{}",
+    "no JSON object": file_of([], b""),
+    "no JSON: ": file_of(b"{"),
+    "no JSON: .*utf-8": file_of(b'{"\xff": 3}'),
+    "no JSON: .*digits": file_of(b'{"x": ' + b"9" * 9999 + b"}"),
+    "nested too deep": file_of(b"[" * 100_000),
+    "'x' comes twice": file_of(b'{"x": 1, "x": 2}'),
+    "no valid Unicode": file_of(b'{"\\ud800": {}}'),
+    "__metadata__ is no": file_of(one() | {"__metadata__": 3}),
+    "'x' is not described": file_of({"x": 3}),
+    "'x' is not described by": file_of(one(more=1)),
+    "'x' is not described by dtype": file_of(one(dtype=3)),
+    "'x' is not described by dtype, ": file_of(one(shape=2)),
+    "'x' is not described by dtype, s": file_of(one(shape=[2.0])),
+    "'x' is not described by dtype, sh": file_of(one(shape=[True])),
+    "'x' is not described by dtype, sha": file_of(one(shape=[-2])),
+    "'x' is not described by dtype, shap": file_of(one(data_offsets=None)),
+    "impossible data_offsets": file_of(one(data_offsets=[2, 0])),
+    "impossible data_offsets.*3": file_of(one(data_offsets=[0, 1, 3])),
+    "2 bytes of content.*ask for 3": file_of(one(shape=[3])),
+    "2 bytes of content.*ask for 16": file_of(one(dtype="I64")),
+    "more than 64 dimensions": file_of(one(shape=[1] * 64 + [2])),
+    "impossible shape": file_of(one(shape=[2**62, 0], data_offsets=[0, 0])),
+    "do not lie one after the other": file_of(one(), b"\0\1\2"),
+    "do not lie one after": file_of(one(), b"\0"),
+    "do not lie one": file_of(one(data_offsets=[1, 3]), b"\0\1\2"),
+    "do not lie": file_of(one() | {"y": one()["x"]}),
+    'type "safetensors\' F4", which': file_of(one(dtype="F4")),
+    "type 'Complex64'": file_of(one(dtype="C64", data_offsets=[0, 16]), bytes(16)),
+    "neither true nor false": file_of(one(dtype="BOOL"), b"\0\2"),
+    "check sum": file_of(one() | {"__metadata__": {"crc_num": crc_of(b"x", b"\0\2")}}),
+    "its check sum": file_of(one() | {"__metadata__": {"crc_num": 3}}),
+}
+
+
+@pytest.mark.parametrize("reason", BAD)
+def test_what_is_wrong_is_said(reason: str) -> None:
+    with pytest.raises(WireError, match=reason):
+        read(BAD[reason])
+
+
+def test_forms_that_mindspore_does_not_write() -> None:
+    for header in (one(), one() | {"__metadata__": {"note": "any"}}):
+        assert_same(read(file_of(header)), {"x": np.array([0, 1], np.uint8)})
+    checked = one() | {"__metadata__": {"crc_num": crc_of(b"x", b"\0\1")}}
+    assert read_all(file_of(checked))[1]
+    assert read(file_of({}, b"")) == {}
+
+
+def parameter(values: object, name: str = "p") -> Parameter:
+    return Parameter(Tensor(values), name=name)
+
+
+def test_what_the_format_cannot_hold_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    with pytest.raises(ValueError, match="text 'note'"):
+        save_checkpoint([parameter(1)], path, append_dict={"note": "x"}, format="safetensors")
+    for name, reason in (("__metadata__", "keeps the name"), ("\ud800", "Unicode")):
+        with pytest.raises(ValueError, match=reason):
+            save_checkpoint([parameter(1, name)], path, format="safetensors")
+    assert not list(tmp_path.iterdir())
+
+
+def test_saving_and_loading(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    save_checkpoint(
+        [parameter([1.0, 2.0])],
+        path,
+        append_dict={"epoch": 3},
+        format="safetensors",
+        crc_check=True,
+    )
+    loaded = load_checkpoint(path, format="safetensors", crc_check=True)
+    assert {n: p.tolist() for n, p in loaded.items() if isinstance(p, Parameter)} == {
+        "p": [1.0, 2.0],
+        "epoch": 3,
+    }
+    assert list(load_checkpoint(path, format="safetensors", specify_prefix="e")) == ["epoch"]
+    path.chmod(0o600)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"Failed to read .*x.safetensors': its arrays do not lie"):
+        load_checkpoint(path, format="safetensors")
+    save_checkpoint([parameter(1)], path, format="safetensors")
+    with pytest.warns(UserWarning, match="no check sum"):
+        load_checkpoint(path, format="safetensors", crc_check=True)
