@@ -82,7 +82,8 @@ def random_state() -> dict[str, object]:
         program = {"seed": _seed[0], "entropy": _entropy(), "streams": streams}
     version, words, gauss = random.getstate()
     python = {"version": version, "words": np.array(words, np.uint64), "gauss": gauss}
-    return {"program": program, "numpy": np.random.get_state(legacy=False), "python": python}
+    legacy = np.random.get_state(legacy=False)  # noqa: NPY002 (what users' code draws from)
+    return {"program": program, "numpy": legacy, "python": python}
 
 
 def set_random_state(state: Mapping[str, object]) -> None:
@@ -106,7 +107,7 @@ def _set_random_state(state: Mapping[str, object]) -> None:
     python = cast("Mapping[str, object]", state["python"])
     words = cast("np.ndarray[tuple[int], np.dtype[np.uint64]]", python["words"])
     random.setstate((python["version"], tuple(words.tolist()), python["gauss"]))
-    np.random.set_state(cast("dict[str, object]", state["numpy"]))
+    np.random.set_state(cast("dict[str, object]", state["numpy"]))  # noqa: NPY002 (likewise)
     with _lock:
         _seed[0] = cast("int | None", program["seed"])
         _chance[0] = cast("int", program["entropy"])

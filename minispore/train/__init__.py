@@ -3,10 +3,12 @@
 from minispore._left_out import refusing
 from minispore._metrics._left_out import LEFT_OUT
 from minispore.train.callback import (
+    BackupAndRestore,
     Callback,
     CheckpointConfig,
     LossMonitor,
     ModelCheckpoint,
+    OnRequestExit,
     RunContext,
     TimeMonitor,
 )
@@ -52,6 +54,7 @@ __all__ = [
     "MSE",
     "ROC",
     "Accuracy",
+    "BackupAndRestore",
     "Callback",
     "CheckpointConfig",
     "ConfusionMatrix",
@@ -67,6 +70,7 @@ __all__ = [
     "Perplexity",
     "Precision",
     "Recall",
+    "OnRequestExit",
     "RunContext",
     "TimeMonitor",
     "Top1CategoricalAccuracy",

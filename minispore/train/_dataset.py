@@ -1,9 +1,11 @@
 """What the loop asks of a dataset, and its batches, epoch by epoch."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Protocol, cast, runtime_checkable
 
 from minispore.common import Tensor
+from minispore.common.seed import random_state, set_random_state
 
 
 @runtime_checkable
@@ -36,10 +38,30 @@ def check_dataset(dataset: object, name: str, owner: str) -> DatasetLike:
     return dataset
 
 
-def epochs(
-    dataset: DatasetLike, num_epochs: int, columns: int | None = None
-) -> Iterator[Iterator[list[Tensor]]]:
-    """Yield, `num_epochs` times, the batches of an epoch.
+@runtime_checkable
+class SupportsState(Protocol):
+    """What remembers something: a callback, or an iterable that knows where it stands.
+
+    The state consists of None, bool, int, float, str, Tensor and numpy array, and of lists, tuples
+    and dicts (with str as keys) of these.
+    """
+
+    def state_dict(self) -> Mapping[str, object]:
+        """Return what another one, made alike, needs to go on from here."""
+        ...
+
+    def load_state_dict(self, state: Mapping[str, object], /) -> object:
+        """Go on from there; ValueError if that cannot be."""
+        ...
+
+
+class Epochs:
+    """The batches of a dataset, epoch by epoch, and how far they have been gone through.
+
+    An iterable of your own without `state_dict` and `load_state_dict` is brought to a position by
+    going through it: through all epochs before, and, from the random state in which the current
+    one began, through its batches. So it must give the same again, but for what it draws from
+    `random` and `numpy.random`.
 
     Args:
         dataset: what to go through.
@@ -49,23 +71,84 @@ def epochs(
     Raises:
         ValueError: on a batch with another number of columns, or an epoch without a batch.
     """
-    source = dataset.create_tuple_iterator(num_epochs=num_epochs)
-    for _ in range(num_epochs):
-        yield _batches(source, columns)
 
+    def __init__(self, dataset: DatasetLike, num_epochs: int, columns: int | None = None) -> None:
+        self._source = dataset.create_tuple_iterator(num_epochs=num_epochs)
+        self._num_epochs = num_epochs
+        self._columns = columns
+        self._done = 0  # epochs
+        self._taken = 0  # batches of the epoch after these
+        self._ended = False  # whether that was all of them
+        self._begin: Mapping[str, object] = {}  # the random state before it
+        self._rest: Iterator[Sequence[object]] | None = None  # of it, after a jump into it
 
-def _batches(source: Iterable[Sequence[object]], columns: int | None) -> Iterator[list[Tensor]]:
-    empty = True
-    for row in source:
-        empty = False
-        if columns is not None and len(row) != columns:
+    def __iter__(self) -> Iterator[tuple[int, Iterator[list[Tensor]]]]:
+        """Yield the number of epochs before, and the batches of the epoch."""
+        while self._done < self._num_epochs:
+            yield self._done, self._batches()
+            self._done, self._taken, self._ended = self._done + 1, 0, False
+
+    def state_dict(self, *, closed: bool) -> dict[str, object]:
+        """Where the next batch comes from: the current epoch, or, if it is closed, the next."""
+        source = self._source
+        return {
+            "done": self._done + closed,
+            "taken": 0 if closed else self._taken,
+            "ended": self._ended and not closed,
+            "begin": {} if closed or isinstance(source, SupportsState) else self._begin,
+            "source": dict(source.state_dict()) if isinstance(source, SupportsState) else {},
+        }
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go to a position.
+
+        Raises:
+            ValueError: The dataset is another one.
+        """
+        self._done = cast("int", state["done"])
+        self._taken, self._ended = cast("int", state["taken"]), cast("bool", state["ended"])
+        self._begin = cast("Mapping[str, object]", state["begin"])
+        if isinstance(self._source, SupportsState):
+            self._source.load_state_dict(cast("Mapping[str, object]", state["source"]))
+            rest = iter(self._source)
+        else:
+            rest = self._gone_through()
+        if self._ended:
+            rest = iter(())
+        self._rest = rest if self._taken else None
+
+    def _gone_through(self) -> Iterator[Sequence[object]]:
+        for _ in range(self._done):
+            for _ in self._source:
+                pass
+        if self._begin:
+            set_random_state(self._begin)
+        rest = iter(self._source) if self._taken else iter(())
+        if sum(1 for _ in islice(rest, self._taken)) < self._taken:
+            raise ValueError(f"The dataset has come to its end before batch {self._taken}.")
+        if self._ended:
+            for _ in rest:  # nothing, but it may have to be asked
+                pass
+        return rest
+
+    def _batches(self) -> Iterator[list[Tensor]]:
+        rest, self._rest = self._rest, None
+        if rest is None:
+            if not isinstance(self._source, SupportsState):
+                self._begin = random_state()
+            rest = iter(self._source)
+        for row in rest:
+            self._taken += 1
+            if self._columns is not None and len(row) != self._columns:
+                raise ValueError(
+                    f"When 'loss_fn' is not None, 'train_dataset' should return {self._columns} "
+                    f"elements, the input and the label, but got {len(row)}."
+                )
+            yield [item if isinstance(item, Tensor) else Tensor(item) for item in row]
+        self._ended = True
+        if not self._taken:
             raise ValueError(
-                f"When 'loss_fn' is not None, 'train_dataset' should return {columns} elements, "
-                f"the input and the label, but got {len(row)}."
+                "There is no data left in the dataset for another epoch: its "
+                "'create_tuple_iterator' must return an iterable that can be gone through "
+                "'num_epochs' times."
             )
-        yield [item if isinstance(item, Tensor) else Tensor(item) for item in row]
-    if empty:
-        raise ValueError(
-            "There is no data left in the dataset for another epoch: its 'create_tuple_iterator' "
-            "must return an iterable that can be gone through 'num_epochs' times."
-        )

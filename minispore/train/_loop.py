@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable
 
 from minispore.common import Tensor
-from minispore.train._dataset import epochs
+from minispore.train._boundary import Boundary
+from minispore.train._dataset import Epochs
 from minispore.train._scores import Scores
 from minispore.train.callback._base import Callback
 from minispore.train.callback._manager import CallbackManager
@@ -15,6 +16,8 @@ def train(
 ) -> None:
     """Train for `epoch_num` epochs after `initial_epoch`, or until a stop is requested.
 
+    Between two steps is a boundary: there, a run can be left and entered again.
+
     Args:
         context: of which the parameters say what to train on what.
         callbacks: who is told about it.
@@ -22,27 +25,37 @@ def train(
     """
     params = context.original_args()
     columns = None if params.loss_fn is None else 2
-    data = epochs(params.train_dataset, params.epoch_num, columns)
+    data = Epochs(params.train_dataset, params.epoch_num, columns)
+    boundary = Boundary(context, callbacks.callbacks, data)
 
     callbacks.emit(Callback.on_train_begin, context)
-    for epoch, batches in enumerate(data, start=params.initial_epoch + 1):
-        params.cur_epoch_num = epoch
+    boundary.resume()
+    for done, batches in data:
+        params.cur_epoch_num = params.initial_epoch + done + 1
         params.train_network.set_train()
         callbacks.emit(Callback.on_train_epoch_begin, context)
-        _train_steps(batches, context, callbacks)
+        boundary.opened()
+        _train_steps(batches, context, callbacks, boundary)
         if validate is not None and not context.get_stop_requested():
-            validate()
+            with boundary.validation():
+                validate()
         callbacks.emit(Callback.on_train_epoch_end, context)
         # The results of an evaluation are this epoch's only.
         params.pop("metrics", None)
         params.pop("eval_results", None)
+        boundary.reached(closed=True)
         if context.get_stop_requested():
             break
+    boundary.leave("ended")
     callbacks.emit(Callback.on_train_end, context)
+    boundary.reached(closed=True)
 
 
 def _train_steps(
-    batches: Iterable[list[Tensor]], context: RunContext, callbacks: CallbackManager
+    batches: Iterable[list[Tensor]],
+    context: RunContext,
+    callbacks: CallbackManager,
+    boundary: Boundary,
 ) -> None:
     params = context.original_args()
     network = params.train_network
@@ -54,6 +67,7 @@ def _train_steps(
             network.set_train()
         params.net_outputs = network(*batch)
         callbacks.emit(Callback.on_train_step_end, context)
+        boundary.reached()
         if context.get_stop_requested():
             break
 
@@ -62,7 +76,7 @@ def evaluate(context: RunContext, callbacks: CallbackManager, scores: Scores) ->
     """Go through `valid_dataset` once, or until a stop is requested; return the results."""
     params = context.original_args()
     network = params.eval_network
-    (batches,) = epochs(params.valid_dataset, 1)
+    ((_, batches),) = Epochs(params.valid_dataset, 1)
 
     callbacks.emit(Callback.on_eval_begin, context)
     callbacks.emit(Callback.on_eval_epoch_begin, context)

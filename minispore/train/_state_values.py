@@ -19,7 +19,7 @@ _ARRAY, _TENSOR, _TUPLE, _DICT = "$array", "$tensor", "$tuple", "$dict"
 
 
 def encode(value: object, name: str) -> tuple[str, dict[str, Array]]:
-    """The tree as a text, and the arrays to be kept beside it, named `name.0`, `name.1`, …
+    """The tree as a text, and the arrays to be kept beside it, named `name.0` and so on.
 
     Raises:
         TypeError: Some value is of another type; the message says where it is.

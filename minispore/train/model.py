@@ -1,5 +1,6 @@
 """Model: a network, its loss, its optimizer and its metrics, and the four things done with them."""
 
+import os
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import cast
@@ -114,6 +115,7 @@ class Model:
         dataset_sink_mode: bool = False,
         sink_size: int = -1,
         initial_epoch: int = 0,
+        resume: str | os.PathLike[str] | None = None,
     ) -> None:
         """Train the network.
 
@@ -124,17 +126,19 @@ class Model:
             dataset_sink_mode: accepted and without effect, as in MindSpore on a CPU.
             sink_size: accepted and without effect.
             initial_epoch: epochs done before; training goes from the next one to `epoch`.
+            resume: a checkpoint with a training state, of the same training with the same
+                callbacks: it goes on from there exactly as if it had not been interrupted.
 
         Raises:
             TypeError: for an argument of another type.
             ValueError: if `epoch` is not above `initial_epoch`, either is negative, or the dataset
                 is empty or does not yield what the network takes; if the model has a loss
-                function but no optimizer.
+                function but no optimizer; if `resume` is no checkpoint of this training.
         """
         owner = "Model.train"
         check_sink(dataset_sink_mode, sink_size, owner)
         manager = CallbackManager(callbacks)
-        context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager)
+        context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
         with manager.run(context):
             _loop.train(context, manager)
 
@@ -149,6 +153,7 @@ class Model:
         valid_dataset_sink_mode: bool = False,
         sink_size: int = -1,
         initial_epoch: int = 0,
+        resume: str | os.PathLike[str] | None = None,
     ) -> None:
         """Train the network and evaluate it in between.
 
@@ -166,6 +171,8 @@ class Model:
             valid_dataset_sink_mode: accepted and without effect.
             sink_size: accepted and without effect.
             initial_epoch: epochs done before; training goes from the next one to `epoch`.
+            resume: a checkpoint with a training state, of the same training with the same
+                callbacks: it goes on from there exactly as if it had not been interrupted.
 
         Raises:
             TypeError: as `train`.
@@ -178,7 +185,7 @@ class Model:
         check_frequency(valid_frequency)
         manager = CallbackManager(callbacks)
         refuse_older_names(manager.callbacks)
-        context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager)
+        context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
         params = context.original_args()
         if valid_dataset is not None:
             self._check_metrics(owner)
@@ -299,6 +306,7 @@ class Model:
         train_dataset: DatasetLike,
         initial_epoch: int,
         manager: CallbackManager,
+        resume: str | os.PathLike[str] | None,
     ) -> RunContext:
         check_epochs(epoch, initial_epoch, owner)
         check_dataset(train_dataset, "train_dataset", owner)
@@ -307,7 +315,8 @@ class Model:
                 f"For '{owner}', the model has a 'loss_fn' but no 'optimizer': "
                 "nothing would be trained."
             )
-        return RunContext(
+        check_type(resume, (str, os.PathLike), "resume", owner, none=True)
+        context = RunContext(
             InternalCallbackParam(
                 mode="train",
                 dataset_sink_mode=False,
@@ -326,6 +335,9 @@ class Model:
                 device_number=1,
             )
         )
+        if resume is not None:
+            context.request_resume(resume)
+        return context
 
     def _evaluate(
         self, dataset: DatasetLike, context: RunContext, manager: CallbackManager

@@ -1,5 +1,6 @@
 """Callbacks: the protocol, and those that come with the package, one file each."""
 
+from minispore.train.callback._backup_and_restore import BackupAndRestore
 from minispore.train.callback._callback import (
     Callback,
     RunContext,
@@ -9,13 +10,16 @@ from minispore.train.callback._callback import (
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._checkpoint_config import CheckpointConfig
 from minispore.train.callback._loss_monitor import LossMonitor
+from minispore.train.callback._on_request_exit import OnRequestExit
 from minispore.train.callback._time_monitor import TimeMonitor
 
 __all__ = [
+    "BackupAndRestore",
     "Callback",
     "CheckpointConfig",
     "LossMonitor",
     "ModelCheckpoint",
+    "OnRequestExit",
     "RunContext",
     "TimeMonitor",
     "_CallbackManager",

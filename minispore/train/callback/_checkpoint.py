@@ -4,17 +4,18 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from typing import ClassVar
-from weakref import WeakSet
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import cast
 
 from minispore._atomic import replacing
 from minispore._checks import check_type
+from minispore.train._training_state import TrainingState
 from minispore.train.callback._base import Callback
 from minispore.train.callback._checkpoint_config import CheckpointConfig
-from minispore.train.callback._run_context import InternalCallbackParam, RunContext
-from minispore.train.serialization import save_checkpoint
+from minispore.train.callback._kept_files import KeptFiles
+from minispore.train.callback._run_context import InternalCallbackParam, Occasion, RunContext
+from minispore.train.serialization import save_checkpoint, wait_for_saves
 
 _OWNER = "ModelCheckpoint"
 # How a file or folder is named: once and for all, or anew each time.
@@ -32,8 +33,14 @@ class ModelCheckpoint(Callback):
     It also writes `prefix-graph.meta`, for which MindSpore has its compiled graph; there is none
     here, and the file holds the tree of cells as text.
 
-    Files are removed only by the ModelCheckpoint that wrote them, and never while another one
+    Files are removed only by the ModelCheckpoint that wrote them, and never while another callback
     keeps the same file.
+
+    With ``append_info=["training_state"]`` in `config`, `Model.train` and `Model.fit` can resume
+    from the files. Each is then saved when all callbacks have seen the step, and a resumed run
+    writes and removes the files that the uninterrupted one would have. The last step of a run that
+    is stopped is saved beside the files that are kept, and is removed by a resumed run when it
+    saves its next.
 
     Source: mindspore.train.ModelCheckpoint.
 
@@ -66,8 +73,6 @@ class ModelCheckpoint(Callback):
         >>> folder.cleanup()
     """
 
-    _all: ClassVar[WeakSet["ModelCheckpoint"]] = WeakSet()
-
     def __init__(
         self,
         prefix: str | _Name = "CKP",
@@ -79,89 +84,163 @@ class ModelCheckpoint(Callback):
         self._config = CheckpointConfig() if config is None else config
         self._directory = _directory(directory)
         self._prefix = _prefix(prefix)
+        self._first_prefix = self._prefix
         if isinstance(self._prefix, str) and isinstance(self._directory, str):
             self._prefix += _next_ending(self._directory, self._prefix)
-        self._files: list[str] = []  # those that are kept, the oldest first
+        self._files = KeptFiles()
         self._latest = ""
+        self._kept_time: float | None = None
         self._start()
-        self._all.add(self)
 
     @property
     def latest_ckpt_file_name(self) -> str:
         """The path of the newest checkpoint, "" before there is one."""
         return self._latest
 
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._files.end_run()
+
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Start counting; write the tree of cells."""
+        """Start counting."""
         self._start()
-        if isinstance(self._prefix, str):
-            params = run_context.original_args()
-            tree = f"# The tree of cells that minispore trains.\n{params.train_network}\n"
-            with replacing(self._path(params, f"{self._prefix}-graph.meta")) as file:
-                file.write(tree.encode())
+        self._files = KeptFiles(self._files)
+        if self._config.training_state:
+            run_context.add_state_saver(self)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """Save if it is time."""
+        """Save if it is time; before the first time, write the tree of cells."""
         params = run_context.original_args()
+        if not self._described:
+            self._describe(params)
         steps, seconds = self._config.save_checkpoint_steps, self._config.save_checkpoint_seconds
         due = (
             params.cur_step_num % steps == 0
             if steps
             else seconds and time.monotonic() - self._saved_time > seconds
         )
-        if due:
+        if due and self._config.training_state:
+            run_context.request_save(self)
+        elif due:
             self._save(params)
+
+    def save_training_state(
+        self, run_context: RunContext, state: TrainingState, occasion: Occasion
+    ) -> None:
+        """Save with the training state: what is due, and the last step wherever a run is left."""
+        params = run_context.original_args()
+        if occasion == "asked" or (occasion == "ended" and self._is_missing(params)):
+            self._save(params, state)
+        elif occasion == "stopped" and self._is_missing(params):
+            self._latest = self._in_passing = self._write(params, self._name(params), state)
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Save the last step, unless that has been done or nothing is to be saved."""
         params = run_context.original_args()
-        wanted = self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds
-        if wanted and params.get("cur_step_num", 0) != self._saved_step:
+        if not self._config.training_state and self._is_missing(params):
             self._save(params)
+        if self._config.async_save:
+            wait_for_saves()
+        self._remove_old()
 
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
         """Save what has been trained so far, if the policy says so."""
         params = run_context.original_args()
         if self._config.exception_save and params.get("cur_step_num", 0):
             self._write(params, f"{self._name(params)}_breakpoint")
+        if self._config.async_save:
+            wait_for_saves()
+
+    def state_dict(self) -> dict[str, object]:
+        """What the files are called, which are kept, and how long ago the last were saved."""
+        saved, kept, now = self._saved_time, self._kept_time, time.monotonic()
+        return {
+            "prefix": self._prefix if isinstance(self._prefix, str) else "",
+            "files": [self._told(path) for path in self._files],
+            "latest": self._told(self._latest),
+            "in_passing": self._told(self._in_passing),
+            "newest_only": self._told(self._newest_only),
+            "saved_step": self._saved_step,
+            # Nothing about time where only steps count: the files are then always the same.
+            "since_saved": now - saved if self._counts_time() else 0.0,
+            "since_kept": None if kept is None else now - kept,
+        }
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on with those files.
+
+        Raises:
+            ValueError: It is no such state, or that of another prefix.
+        """
+        first, prefix = self._first_prefix, state["prefix"]
+        if isinstance(first, str):
+            if not isinstance(prefix, str) or not re.fullmatch(
+                re.escape(first) + r"(_\d+)?", prefix
+            ):
+                raise ValueError(f"the prefix of '{_OWNER}' was {prefix!r}, and is now {first!r}")
+            self._prefix = prefix
+        now = time.monotonic()
+        self._files.end_run()
+        self._files = KeptFiles(map(self._full, cast("list[str]", state["files"])))
+        self._latest = self._full(state["latest"])
+        self._in_passing = self._full(state["in_passing"])
+        self._newest_only = self._full(state["newest_only"])
+        self._saved_step = cast("int", state["saved_step"])
+        self._saved_time = now - cast("float", state["since_saved"])
+        since_kept = cast("float | None", state["since_kept"])
+        self._kept_time = None if since_kept is None else now - since_kept
 
     def _start(self) -> None:
         """Begin a run: nothing saved yet, and the clocks at zero."""
+        self._described = False
         self._saved_step = 0
         self._saved_time = time.monotonic()
-        self._kept_time: float | None = None
+        self._kept_time = None
         self._newest_only = ""  # the file that the next one replaces, where minutes count
+        self._in_passing = ""  # the file that was only saved because the run was stopped
 
-    def _save(self, params: InternalCallbackParam) -> None:
+    def _is_missing(self, params: InternalCallbackParam) -> bool:
+        """Whether the last step has yet to be saved."""
+        wanted = self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds
+        return bool(wanted) and params.get("cur_step_num", 0) != self._saved_step
+
+    def _save(self, params: InternalCallbackParam, state: TrainingState | None = None) -> None:
         """Write a checkpoint, then remove those that the policy does not keep."""
-        path = self._write(params, self._name(params))
+        if self._config.async_save:
+            # Only when a file is there can those before it go.
+            wait_for_saves()
+            self._remove_old()
+        path = self._write(params, self._name(params), state)
         self._latest = path
         self._saved_step = params.cur_step_num
         self._saved_time = time.monotonic()
-        if path in self._files:
-            self._files.remove(path)
-        self._files.append(path)
-        if self._config.keep_checkpoint_per_n_minutes:
-            self._keep_by_time(path, 60 * self._config.keep_checkpoint_per_n_minutes)
-        elif self._config.keep_checkpoint_max:
-            for old in self._files[: -self._config.keep_checkpoint_max]:
-                self._remove(old)
+        self._files.add(path)
+        if not self._config.async_save:
+            self._remove_old()
 
-    def _keep_by_time(self, path: str, seconds: int) -> None:
-        if self._newest_only in self._files and self._newest_only != path:
-            self._remove(self._newest_only)
-        now = time.monotonic()
-        if self._kept_time is None or now - self._kept_time >= seconds:
-            self._kept_time, self._newest_only = now, ""
+    def _remove_old(self) -> None:
+        if self._in_passing and self._in_passing != self._latest:
+            KeptFiles([self._in_passing]).keep_newest(0)
+            self._in_passing = ""
+        if self._config.keep_checkpoint_per_n_minutes:
+            self._keep_by_time(60 * self._config.keep_checkpoint_per_n_minutes)
+        elif self._config.keep_checkpoint_max:
+            self._files.keep_newest(self._config.keep_checkpoint_max)
+
+    def _keep_by_time(self, seconds: int) -> None:
+        path = self._latest
+        if path in {"", self._newest_only} or self._kept_time == self._saved_time:
+            return
+        if self._newest_only in self._files:
+            self._files.remove(self._newest_only)
+        if self._kept_time is None or self._saved_time - self._kept_time >= seconds:
+            self._kept_time, self._newest_only = self._saved_time, ""
         else:
             self._newest_only = path
-
-    def _remove(self, path: str) -> None:
-        self._files.remove(path)
-        if not any(path in other._files for other in self._all if other is not self):
-            # Whoever has removed or moved it by hand meant to.
-            with suppress(FileNotFoundError):
-                os.unlink(path)
 
     def _name(self, params: InternalCallbackParam) -> str:
         if not isinstance(self._prefix, str):
@@ -176,24 +255,50 @@ class ModelCheckpoint(Callback):
         os.makedirs(directory, exist_ok=True)
         return os.path.join(directory, name)
 
-    def _write(self, params: InternalCallbackParam, name: str) -> str:
+    def _base(self) -> str:
+        """The folder from which paths are told, so that it can be moved as a whole."""
+        return self._directory if isinstance(self._directory, str) else os.path.abspath(os.sep)
+
+    def _told(self, path: str) -> str:
+        return path and os.path.relpath(path, self._base())
+
+    def _full(self, path: object) -> str:
+        return os.path.join(self._base(), path) if isinstance(path, str) and path else ""
+
+    def _counts_time(self) -> bool:
+        config = self._config
+        return bool(config.save_checkpoint_seconds or config.keep_checkpoint_per_n_minutes)
+
+    def _describe(self, params: InternalCallbackParam) -> None:
+        """Write the tree of cells."""
+        self._described = True
+        if isinstance(self._prefix, str):
+            tree = f"# The tree of cells that minispore trains.\n{params.train_network}\n"
+            with replacing(self._path(params, f"{self._prefix}-graph.meta")) as file:
+                file.write(tree.encode())
+
+    def _write(
+        self, params: InternalCallbackParam, name: str, state: TrainingState | None = None
+    ) -> str:
         config = self._config
         path = self._path(params, f"{name}.{config.format}")
         network = config.saved_network
         save_checkpoint(
             params.train_network if network is None else network,
             path,
-            append_dict=self._appended(params),
+            integrated_save=config.integrated_save,
+            async_save=config.async_save,
+            append_dict=self._appended(params) | (state.entries(config.format) if state else {}),
             crc_check=config.crc_check,
             format=config.format,
+            remove_redundancy=config.remove_redundancy,
         )
         return path
 
-    def _appended(self, params: InternalCallbackParam) -> dict[str, object] | None:
-        if self._config.append_dict is None:
-            return None
+    def _appended(self, params: InternalCallbackParam) -> dict[str, object]:
         now = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
-        return {name: now.get(name, value) for name, value in self._config.append_dict.items()}
+        given = self._config.append_dict or {}
+        return {name: now.get(name, value) for name, value in given.items()}
 
 
 def _prefix(prefix: str | _Name) -> str | _Name:

@@ -9,6 +9,7 @@ from minispore.train._named_values import appended, check_storage
 
 _OWNER = "CheckpointConfig"
 _INFO = ("epoch_num", "step_num")
+_TRAINING_STATE = "training_state"
 
 
 class CheckpointConfig:
@@ -27,15 +28,19 @@ class CheckpointConfig:
         keep_checkpoint_per_n_minutes: Keep the first file and then one each n minutes; beside
             these there is always the newest. Needs `keep_checkpoint_max` 0 or None.
         integrated_save: Only for a network split over devices; has no effect.
-        async_save: Must be False.
+        async_save: Whether files are written in the background: True, "thread" or "process" (which
+            is a thread, too). What goes wrong is raised at the next saving, or at the run's end.
         saved_network: What to save; by default the network that is trained, with the state of
             its optimiser.
-        append_info: What to save with it: "epoch_num", "step_num" (the current ones) and at most
-            one dict of values by name: int, float, bool, str, Parameter or Tensor.
+        append_info: What to save with it: "epoch_num", "step_num" (the current ones), at most
+            one dict of values by name: int, float, bool, str, Parameter or Tensor; and
+            "training_state" (minispore's own), with which the training can be resumed from the
+            file exactly. It cannot be had with a `saved_network`.
         enc_key: Must be None: encryption is not supported.
         enc_mode: Without a key it has no effect.
         exception_save: Whether to save when an exception ends the training, an interrupt by the
-            user included; that file's name ends with `_breakpoint`.
+            user included; that file's name ends with `_breakpoint`. It has no training state: an
+            exception may come in the middle of a step.
         crc_check: Whether files end with a check sum.
         remove_redundancy: Only for a run of several processes; has no effect.
         format: "ckpt" or "safetensors".
@@ -44,8 +49,9 @@ class CheckpointConfig:
     Raises:
         TypeError: An argument is of a wrong type.
         ValueError: A number is negative; steps, seconds, number and minutes are all 0 or None;
-            an unknown `format` or name in `append_info`.
-        NotImplementedError: Encryption or asynchronous saving is asked for.
+            an unknown `format` or name in `append_info`; a training state is asked for of another
+            network than the one that is trained.
+        NotImplementedError: Encryption is asked for.
 
     Examples:
         >>> config = CheckpointConfig(save_checkpoint_steps=100, append_info=["epoch_num"])
@@ -99,7 +105,15 @@ class CheckpointConfig:
         self._keep_max = keep_checkpoint_max if keep_checkpoint_max or self._keep_minutes else 1
         self._saved_network = saved_network
         self._append_dict = _append_dict(append_info)
+        self._training_state = append_info is not None and _TRAINING_STATE in append_info
+        if self._training_state and saved_network is not None:
+            raise ValueError(
+                f"For '{_OWNER}', 'training_state' in 'append_info' is that of the network that is "
+                "trained: 'saved_network' must be None."
+            )
         self._integrated_save = integrated_save
+        self._async_save = async_save
+        self._remove_redundancy = remove_redundancy
         self._exception_save = exception_save
         self._crc_check = crc_check
         self._format = format
@@ -131,9 +145,9 @@ class CheckpointConfig:
         return self._integrated_save
 
     @property
-    def async_save(self) -> bool:
-        """Always False."""
-        return False
+    def async_save(self) -> bool | str:
+        """Whether files are written in the background, as given."""
+        return self._async_save
 
     @property
     def saved_network(self) -> Cell | None:
@@ -144,6 +158,16 @@ class CheckpointConfig:
     def append_dict(self) -> dict[str, object] | None:
         """What is saved beside the network; the numbers of epoch and step are still 0."""
         return self._append_dict
+
+    @property
+    def training_state(self) -> bool:
+        """Whether the training can be resumed from the files."""
+        return self._training_state
+
+    @property
+    def remove_redundancy(self) -> bool:
+        """As given."""
+        return self._remove_redundancy
 
     @property
     def enc_key(self) -> None:
@@ -195,11 +219,11 @@ def _append_dict(append_info: object) -> dict[str, object] | None:
             found |= values
         elif isinstance(item, str) and item in _INFO:
             found.setdefault(item, 0)
-        else:
+        elif item != _TRAINING_STATE:
             raise (ValueError if isinstance(item, str) else TypeError)(
-                f"For '{_OWNER}', an element of 'append_info' must be 'epoch_num', 'step_num' or "
-                f"a dict, but got {item!r}."
+                f"For '{_OWNER}', an element of 'append_info' must be 'epoch_num', 'step_num', "
+                f"'training_state' or a dict, but got {item!r}."
             )
     if dicts > 1:
         raise TypeError(f"For '{_OWNER}', 'append_info' must hold at most one dict, got {dicts}.")
-    return found
+    return found or None

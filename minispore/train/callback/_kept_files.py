@@ -10,7 +10,8 @@ from weakref import WeakSet
 class KeptFiles:
     """Paths of the files that one callback keeps, the oldest first.
 
-    Only files that were added are ever removed, and none that another callback still keeps.
+    Only files that were added are ever removed, and none that another callback keeps in the same
+    run.
 
     Examples:
         >>> import tempfile
@@ -59,3 +60,7 @@ class KeptFiles:
         """Remove the oldest until `most` are left."""
         for path in self._paths[: max(0, len(self) - most)]:
             self.remove(path)
+
+    def end_run(self) -> None:
+        """Let others remove these files, if they come to write them anew."""
+        self._all.discard(self)

@@ -1,12 +1,18 @@
 """What a callback is told: the parameters of the run, and the latch that stops it."""
 
+import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from minispore._checks import check_type
 from minispore.common import Tensor
 from minispore.nn import Cell, Optimizer
 from minispore.train._dataset import DatasetLike
+from minispore.train._training_state import TrainingState
+
+# Why a training state is saved: somebody asked for it, or the run is left where it could go on,
+# because of a stop or because it has come to its end.
+Occasion = Literal["asked", "stopped", "ended"]
 
 
 class InternalCallbackParam(dict[str, object]):
@@ -88,6 +94,20 @@ class InternalCallbackParam(dict[str, object]):
             raise AttributeError(f"The callback parameters hold no '{name}'.") from None
 
 
+class StateSaver(Protocol):
+    """A callback that writes training states into files."""
+
+    def save_training_state(
+        self, run_context: "RunContext", state: TrainingState, occasion: Occasion, /
+    ) -> None:
+        """Write what is trained, as it now is, and this state of the training.
+
+        Called between two steps, when all callbacks have seen what happened before. If a run
+        is resumed from the file, it is called again, as if it had not been before.
+        """
+        ...
+
+
 class RunContext:
     """What every hook receives: the run's parameters and the way to end it.
 
@@ -112,6 +132,9 @@ class RunContext:
             original_args = InternalCallbackParam(original_args)
         self._original_args: InternalCallbackParam = original_args
         self._stop_requested = False
+        self._resume_from: str | None = None
+        self._savers: list[StateSaver] = []
+        self._asking: list[StateSaver] = []
 
     def original_args(self) -> InternalCallbackParam:
         """Return the run's parameters: one object for the whole run, open to additions."""
@@ -128,3 +151,37 @@ class RunContext:
     def get_stop_requested(self) -> bool:
         """Return whether some callback asked for the run to end."""
         return self._stop_requested
+
+    def request_resume(self, path: str | os.PathLike[str]) -> None:
+        """Go on from a training checkpoint, before the first step of this run.
+
+        It has its effect until `on_train_begin` has been called on all callbacks; the first request
+        counts.
+        """
+        if self._resume_from is None:
+            self._resume_from = os.fspath(path)
+
+    def get_resume_requested(self) -> str | None:
+        """Return the file from which the run is to go on, None if it begins anew."""
+        return self._resume_from
+
+    def add_state_saver(self, saver: StateSaver) -> None:
+        """Let `saver`, a callback of this run, save the training state whenever the run is left."""
+        self._savers.append(saver)
+
+    def request_save(self, saver: StateSaver) -> None:
+        """Let `saver` save the training state as soon as all callbacks have seen this event.
+
+        That is after the current step or, from the last step's end on, after the current epoch.
+        """
+        if saver not in self._asking:
+            self._asking.append(saver)
+
+    def get_state_savers(self) -> list[StateSaver]:
+        """Return the callbacks that were added by `add_state_saver`."""
+        return list(self._savers)
+
+    def take_requests(self) -> list[StateSaver]:
+        """Return who has asked for the training state, and forget it: it is what the loop does."""
+        asking, self._asking = self._asking, []
+        return asking

@@ -1,0 +1,167 @@
+"""Boundaries: the places between two steps where a run can be left, and entered again.
+
+At a boundary all callbacks have seen what happened before, and nothing of what comes next has
+begun. Whatever is remembered from there on is in the parameters, the dataset's position, the random
+states and the callbacks' states: together they are the training state.
+"""
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from minispore.common import Tensor
+from minispore.common.seed import random_state, set_random_state
+from minispore.train._dataset import Epochs, SupportsState
+from minispore.train._resume import check_fits, restore_callbacks
+from minispore.train._state_values import encode
+from minispore.train._training_state import (
+    TrainingCheckpoint,
+    TrainingState,
+    read_training_checkpoint,
+)
+from minispore.train.callback._base import Callback
+from minispore.train.callback._run_context import Occasion, RunContext, StateSaver
+
+
+class Boundary:
+    """The boundaries of one run.
+
+    Args:
+        context: The run's; a resume requested there is checked at once.
+        callbacks: The run's callbacks.
+        data: What is trained on.
+
+    Raises:
+        ValueError: The run cannot be resumed from that file.
+    """
+
+    def __init__(self, context: RunContext, callbacks: Sequence[Callback], data: Epochs) -> None:
+        self._context = context
+        self._params = context.original_args()
+        self._callbacks = callbacks
+        self._data = data
+        self._closed = True  # whether no epoch is open
+        self._held: TrainingState | None = None  # that of where the run is left
+        self._checkpoint: TrainingCheckpoint | None = None
+        self._find_checkpoint()
+
+    # On the way in.
+
+    def resume(self) -> None:
+        """Go to where a resumed run goes on; if that is inside of an epoch, this must be opened."""
+        self._find_checkpoint()
+        if self._checkpoint is None:
+            return
+        values = self._checkpoint.values
+        try:
+            self._data.load_state_dict(cast("Mapping[str, object]", values["data"]))
+        except ValueError as error:
+            raise ValueError(
+                f"The training state in '{self._checkpoint.path}' does not fit: {error}"
+            ) from error
+        self._params.cur_epoch_num = cast("int", values["epoch"])
+        self._params.cur_step_num = cast("int", values["step"])
+        if values["closed"]:
+            self._restore(self._checkpoint)
+
+    def opened(self) -> None:
+        """An epoch was opened: if that is the one in which a resumed run goes on, go on."""
+        self._closed = False
+        if self._checkpoint is not None:
+            self._restore(self._checkpoint)
+
+    def _find_checkpoint(self) -> None:
+        path = self._context.get_resume_requested()
+        if path is not None and self._checkpoint is None:
+            self._checkpoint = read_training_checkpoint(path)
+            check_fits(self._checkpoint, self._params, self._callbacks)
+
+    def _restore(self, checkpoint: TrainingCheckpoint) -> None:
+        values = checkpoint.values
+        restore_callbacks(checkpoint, self._callbacks)
+        for parameter in self._params.train_network.get_parameters():
+            value = checkpoint.parameters[parameter.name].asnumpy().reshape(parameter.shape)
+            parameter.set_data(Tensor.from_numpy(value))
+        for net_outputs in cast("list[object]", values["net_outputs"]):
+            self._params.net_outputs = net_outputs
+        set_random_state(cast("Mapping[str, object]", values["random"]))
+        self._checkpoint = None
+        # A kill may have come between one saver's file and the next one's.
+        for number, occasion in cast("list[tuple[int, Occasion]]", values["savers"]):
+            saver = cast("StateSaver", self._callbacks[number])
+            saver.save_training_state(self._context, checkpoint.state, occasion)
+
+    # On the way.
+
+    def reached(self, *, closed: bool = False) -> None:
+        """A step is done, or the epoch closed: now save, if it was asked for or a stop was."""
+        self._closed = closed
+        if self._context.get_stop_requested():
+            self.leave("stopped")
+        self._save([(saver, "asked") for saver in self._context.take_requests()])
+
+    def leave(self, occasion: Occasion) -> None:
+        """The run ends here: what is saved from now on goes on here, whatever is still called."""
+        if self._held is None:
+            asking, savers = self._context.take_requests(), self._context.get_state_savers()
+            saves: list[tuple[StateSaver, Occasion]] = [(saver, "asked") for saver in asking]
+            saves += [(saver, occasion) for saver in savers if saver not in asking]
+            if saves:
+                self._held = self._state(saves)
+                self._save(saves)
+
+    @contextmanager
+    def validation(self) -> Generator[None, None, None]:
+        """Around a validation: a run that is stopped in it goes on before it."""
+        saves: list[tuple[StateSaver, Occasion]] = [
+            (saver, "stopped") for saver in self._context.get_state_savers()
+        ]
+        before = self._state(saves) if saves else None
+        yield
+        if before is not None and self._context.get_stop_requested():
+            self._held = before
+            self._save(saves)
+
+    def _save(self, saves: Sequence[tuple[StateSaver, Occasion]]) -> None:
+        if saves:
+            state = self._held or self._state(saves)
+            for saver, occasion in saves:
+                saver.save_training_state(self._context, state, occasion)
+
+    def _state(self, saves: Sequence[tuple[StateSaver, Occasion]]) -> TrainingState:
+        params = self._params
+        names = [type(callback).__qualname__ for callback in self._callbacks]
+        states = {
+            f"{i} {name}": _state_of(callback)
+            for i, (name, callback) in enumerate(zip(names, self._callbacks, strict=True))
+        }
+        places = {id(callback): i for i, callback in enumerate(self._callbacks)}
+        return TrainingState.of(
+            {
+                "initial_epoch": params.initial_epoch,
+                "batch_num": params.batch_num,
+                "epoch": params.get("cur_epoch_num", params.initial_epoch),
+                "closed": self._closed,
+                "step": params.cur_step_num,
+                "net_outputs": _what_can_be_saved(params.get("net_outputs")),
+                "parameters": [each.name for each in params.train_network.get_parameters()],
+                "callbacks": names,
+                "states": states,
+                "savers": [(places[id(saver)], occasion) for saver, occasion in saves],
+                "data": self._data.state_dict(closed=self._closed),
+                "random": random_state(),
+            }
+        )
+
+
+def _state_of(callback: Callback) -> Mapping[str, object] | None:
+    return callback.state_dict() if isinstance(callback, SupportsState) else None
+
+
+def _what_can_be_saved(net_outputs: object) -> list[object]:
+    """The value as the only one of a list; none if it is nothing that a file can hold."""
+    try:
+        encode(net_outputs, "")
+    except TypeError:
+        return []
+    return [net_outputs]

@@ -1,0 +1,90 @@
+"""Whether a run can go on from a checkpoint, said before anything is changed; callbacks' states."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import cast
+
+from minispore.train._dataset import SupportsState
+from minispore.train._training_state import TrainingCheckpoint
+from minispore.train.callback._base import Callback
+from minispore.train.callback._run_context import InternalCallbackParam
+
+
+def check_fits(
+    checkpoint: TrainingCheckpoint, params: InternalCallbackParam, callbacks: Sequence[Callback]
+) -> None:
+    """Raise ValueError unless the checkpoint is one of this very training."""
+    for problem in _problems(checkpoint, params, callbacks):
+        raise ValueError(
+            f"The training state in '{checkpoint.path}' is not one of this training: {problem}."
+        )
+
+
+def _problems(
+    checkpoint: TrainingCheckpoint, params: InternalCallbackParam, callbacks: Sequence[Callback]
+) -> Iterator[str]:
+    values = checkpoint.values
+    misfits = list(_misfits(checkpoint, params))
+    if misfits:
+        yield "these parameters differ:\n    " + "\n    ".join(misfits)
+    names = [type(callback).__qualname__ for callback in callbacks]
+    saved = cast("list[str]", values["callbacks"])
+    for i, (then, now) in enumerate(zip_longest(saved, names)):
+        if then != now:
+            yield f"its callback number {i} was {then or 'none'}, and is now {now or 'none'}"
+    if values["batch_num"] != params.batch_num:
+        yield f"its epochs had {values['batch_num']} steps, and now have {params.batch_num}"
+    if values["initial_epoch"] != params.initial_epoch:
+        yield (
+            f"its 'initial_epoch' was {values['initial_epoch']}, and is now {params.initial_epoch}"
+        )
+    epoch, last = cast("int", values["epoch"]), params.initial_epoch + params.epoch_num
+    if epoch > last:
+        yield f"it was saved in epoch {epoch}, and 'epoch' is now {last}"
+
+
+def _misfits(checkpoint: TrainingCheckpoint, params: InternalCallbackParam) -> Iterator[str]:
+    own = {each.name: each for each in params.train_network.get_parameters()}
+    for name in cast("list[str]", checkpoint.values["parameters"]):
+        if name not in own:
+            yield f"{name}: not in the network"
+        elif name not in checkpoint.parameters:
+            yield f"{name}: not in the file"
+        else:
+            saved, here = checkpoint.parameters[name], own.pop(name)
+            # Files do not tell a scalar from one element.
+            same = saved.shape == here.shape or {saved.shape, here.shape} == {(), (1,)}
+            if not same or saved.dtype != here.dtype:
+                yield (
+                    f"{name}: the network's is {here.dtype} {here.shape}, the file's "
+                    f"{saved.dtype} {saved.shape}"
+                )
+            continue
+        own.pop(name, None)
+    for name in own:
+        yield f"{name}: not in the file"
+
+
+def restore_callbacks(checkpoint: TrainingCheckpoint, callbacks: Sequence[Callback]) -> None:
+    """Give each callback its state; if one refuses, none has been changed.
+
+    Raises:
+        ValueError: A callback cannot take its state.
+    """
+    states = cast("Mapping[str, Mapping[str, object] | None]", checkpoint.values["states"])
+    done: list[tuple[SupportsState, Mapping[str, object]]] = []
+    for callback, (name, state) in zip(callbacks, states.items(), strict=True):
+        if state is None and not isinstance(callback, SupportsState):
+            continue
+        try:
+            if state is None or not isinstance(callback, SupportsState):
+                raise ValueError("it must have both 'state_dict' and 'load_state_dict'")
+            done.append((callback, callback.state_dict()))
+            callback.load_state_dict(state)
+        except Exception as error:
+            for changed, before in done:
+                changed.load_state_dict(before)
+            raise ValueError(
+                f"The training state in '{checkpoint.path}' does not fit the callback "
+                f"'{name}': {error}"
+            ) from error

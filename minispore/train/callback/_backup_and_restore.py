@@ -1,0 +1,96 @@
+"""BackupAndRestore: a training that is begun again goes on where it was interrupted."""
+
+import os
+from contextlib import suppress
+from typing import Literal, cast
+
+from minispore._checks import check_int, check_type
+from minispore.train._training_state import TrainingState
+from minispore.train.callback._base import Callback
+from minispore.train.callback._run_context import Occasion, RunContext
+from minispore.train.serialization import save_checkpoint
+
+_OWNER = "BackupAndRestore"
+
+
+class BackupAndRestore(Callback):
+    """Back up the training at the ends of epochs, and go on from the backup if there is one.
+
+    The same script, started again after a crash, trains as if nothing had happened: weights,
+    optimiser, epoch and step, the dataset's order, random states and the callbacks' own states are
+    those of the backup, which is the file `backup.ckpt`. When the training has come to its end,
+    it is removed; a training that was stopped or has failed keeps it.
+
+    A run that is given another file as `resume` does not look for a backup.
+
+    Source: mindspore.train.BackupAndRestore.
+
+    Args:
+        backup_dir: The folder, made if it is not there.
+        save_freq: "epoch" for a backup at the end of each epoch, or the number of epochs from one
+            to the next. If the run is stopped, there is one of that moment as well.
+        delete_checkpoint: Whether to remove the file at the end. Where it stays, a training that
+            is begun again with no more epochs than before has nothing left to do.
+
+    Raises:
+        TypeError: An argument is of a wrong type.
+        ValueError: `backup_dir` is empty or `save_freq` is not positive; when training begins, if
+            the file is damaged or is that of another training.
+
+    Examples:
+        >>> import tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> backup = BackupAndRestore(folder.name, save_freq=2)
+        >>> os.path.basename(backup.backup_file)
+        'backup.ckpt'
+        >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        backup_dir: str | os.PathLike[str],
+        save_freq: int | Literal["epoch"] = "epoch",
+        delete_checkpoint: bool = True,
+    ) -> None:
+        super().__init__()
+        check_type(backup_dir, (str, os.PathLike), "backup_dir", _OWNER)
+        if not os.fspath(backup_dir):
+            raise ValueError(f"For '{_OWNER}', the argument 'backup_dir' must not be empty.")
+        check_type(delete_checkpoint, bool, "delete_checkpoint", _OWNER)
+        self._every = 1
+        if save_freq != "epoch":
+            self._every = check_int(cast("object", save_freq), "save_freq", _OWNER, low=1)
+        self._delete = delete_checkpoint
+        folder = os.path.abspath(backup_dir)
+        os.makedirs(folder, exist_ok=True)
+        self._file = os.path.join(folder, "backup.ckpt")
+
+    @property
+    def backup_file(self) -> str:
+        """The path of the backup, whether there is one or not."""
+        return self._file
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Have the run go on from the backup."""
+        run_context.add_state_saver(self)
+        if os.path.exists(self._file):
+            run_context.request_resume(self._file)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Ask for a backup if it is time."""
+        if run_context.original_args().cur_epoch_num % self._every == 0:
+            run_context.request_save(self)
+
+    def save_training_state(
+        self, run_context: RunContext, state: TrainingState, occasion: Occasion
+    ) -> None:
+        """Write the backup; at the end only if it is to stay."""
+        if occasion != "ended" or not self._delete:
+            network = run_context.original_args().train_network
+            save_checkpoint(network, self._file, append_dict=state.entries(), crc_check=True)
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        """Remove the backup, unless the run was stopped."""
+        if self._delete and not run_context.get_stop_requested():
+            with suppress(FileNotFoundError):
+                os.unlink(self._file)
