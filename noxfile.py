@@ -46,7 +46,6 @@ def nightly(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure: `nox -s bench -- benchmarks/NAME.py`; the table is in docs/benchmarks.md."""
+    """Measure beside other systems: `nox -s bench -- --write` puts the table into the docs."""
     session.install("-e", ".[bench]")
-    for script in session.posargs:
-        session.run("python", script)
+    session.run("python", "-m", "benchmarks", *session.posargs)

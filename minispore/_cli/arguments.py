@@ -21,7 +21,7 @@ class Arguments(argparse.Namespace):
     lr: float
     seed: int
     device: Literal["cpu", "gpu"]
-    out: Path | None
+    out: Path | None = None
     # download
     dataset: Literal["mnist"]
     folder: Path
@@ -76,7 +76,6 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         help="folder for what the run leaves behind (default: runs/ and the time)",
     )
-    parser.set_defaults(out=None)
 
 
 def _add_download(parser: argparse.ArgumentParser) -> None:

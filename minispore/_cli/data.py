@@ -15,7 +15,7 @@ def data_folder(data: str) -> Path:
     if data != "digits":
         return Path(data)
     folder = cache_folder() / "digits"
-    print(f"Digits drawn by minispore: {folder}", flush=True)
+    print(f"Images: digits that minispore draws, once, into {folder}", flush=True)
     return digits.write(folder)
 
 
