@@ -90,6 +90,7 @@ from minispore.ops._creation import (
 )
 from minispore.ops._grad import get_grad, grad, value_and_grad
 from minispore.ops._grad_operation import GradOperation
+from minispore.ops._summary import HistogramSummary, ImageSummary, ScalarSummary, TensorSummary
 
 # The same operations under MindSpore's other names for them.
 absolute = abs
@@ -111,6 +112,10 @@ unsqueeze = expand_dims
 
 __all__ = [
     "GradOperation",
+    "HistogramSummary",
+    "ImageSummary",
+    "ScalarSummary",
+    "TensorSummary",
     "abs",
     "absolute",
     "add",

@@ -1,0 +1,59 @@
+"""Work done behind the program's back, in its order, by one thread.
+
+What has to be computed for a summary, pictures and histograms, takes longer than a training step
+may wait. The thread is the executor's of the standard library, which finishes its work before the
+program ends; more than a few tasks in waiting make the program wait, so memory is bounded.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final
+
+_MOST_WAITING: Final = 8
+
+
+class Behind:
+    """A thread and its tasks, each of which returns what there is to warn about."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(1, "summary")
+        self._waiting: deque[Future[list[str]]] = deque()
+
+    def do(self, task: Callable[[], list[str]]) -> list[str]:
+        """Have `task` done.
+
+        Returns:
+            The warnings of tasks that have been done since the last call.
+
+        Raises:
+            Exception: One of these tasks raised it; the one that is handed over is done anyway.
+        """
+        self._waiting.append(self._executor.submit(task))
+        return self._collect(_MOST_WAITING)
+
+    def wait(self) -> list[str]:
+        """Wait for all tasks; return and raise as `do`."""
+        return self._collect(0)
+
+    def end(self) -> list[str]:
+        """Wait for all tasks and end the thread; return and raise as `do`."""
+        try:
+            return self._collect(0)
+        finally:
+            self._executor.shutdown()
+
+    def _collect(self, most: int) -> list[str]:
+        warnings: list[str] = []
+        errors: list[BaseException] = []
+        while self._waiting and (len(self._waiting) > most or self._waiting[0].done()):
+            future = self._waiting.popleft()
+            error = future.exception()
+            if error is None:
+                warnings += future.result()
+            else:
+                errors.append(error)
+        if errors:
+            # Later ones follow from the first as a rule.
+            raise errors[0]
+        return warnings

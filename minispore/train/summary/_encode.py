@@ -1,0 +1,182 @@
+"""Events as bytes, in the two dialects of the format.
+
+TensorBoard and MindSpore share the framing, the event and the picture, and differ in the rest:
+
+    Event   { double wall_time = 1; int64 step = 2; string version = 3; bytes graph = 4;
+              Summary { repeated Value value = 1 } summary = 5 }
+    Value   { string tag = 1; … }
+
+| | TensorBoard | MindSpore |
+|---|---|---|
+| scalar | float 2 | float 3 |
+| image | {height 1, width 2, colorspace 3, png 4} 4 | the same |
+| histogram | {min 1, max 2, number 3, sum 4, …} 5 | {{left 1, width 2, count 3} 1, …} 9 |
+| tensor | {type 1, {{size 1} 2} 2, content 4} 8 | {dims 1, type 2, packed floats 3} 8 |
+| landscape | – | {points 1, path 2, metadata 3, end 4} 10 |
+
+Both scalar fields and both histogram fields in one file would be read by MindSpore and by
+TensorBoard's Python loader, but not by the loader in Rust that TensorBoard starts by default: it
+gives a file up at the first field of a kind that it does not expect. Hence a file for each.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispore.train import _protobuf as wire
+from minispore.train.summary._event import Event, Histogram, Image, Landscape, Value
+
+# The codes of dtypes: TensorFlow's DataType, and MindSpore's.
+TENSORFLOW: Final = {
+    "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "int64": 9,
+    "bool": 10, "uint16": 17, "float16": 19, "uint32": 22, "uint64": 23,
+}  # fmt: skip
+MINDSPORE: Final = {
+    "bool": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint8": 6, "uint16": 7, "uint32": 8,
+    "uint64": 9, "float16": 10, "float32": 11, "float64": 12,
+}  # fmt: skip
+
+
+def for_tensorboard(event: Event) -> bytes:
+    """The event as TensorBoard reads it; landscapes, which it has not, are left out."""
+    return _event(event, _tensorboard_value)
+
+
+def for_mindspore(event: Event) -> bytes:
+    """The event as MindSpore writes it."""
+    return _event(event, _mindspore_value)
+
+
+def _event(event: Event, encode: Callable[[Value], bytes]) -> bytes:
+    parts = [wire.double_field(1, event.wall_time), wire.varint_field(2, event.step)]
+    if event.version is not None:
+        parts.append(wire.text_field(3, event.version))
+    if event.graph is not None:
+        parts.append(wire.bytes_field(4, event.graph))
+    values = b"".join(wire.bytes_field(1, encoded) for v in event.values if (encoded := encode(v)))
+    if values:
+        parts.append(wire.bytes_field(5, values))
+    return b"".join(parts)
+
+
+def _tensorboard_value(value: Value) -> bytes:
+    tag = wire.text_field(1, value.tag)
+    match value.content:
+        case Image() as image:
+            return tag + wire.bytes_field(4, _image(image))
+        case Histogram() as histogram:
+            return tag + wire.bytes_field(5, _tensorboard_histogram(histogram))
+        case np.ndarray() as array:
+            return tag + wire.bytes_field(8, _tensorboard_tensor(array))
+        case Landscape():
+            return b""
+        case number:
+            return tag + wire.float_field(2, number)
+
+
+def _mindspore_value(value: Value) -> bytes:
+    tag = wire.text_field(1, value.tag)
+    match value.content:
+        case Image() as image:
+            return tag + wire.bytes_field(4, _image(image))
+        case Histogram() as histogram:
+            return tag + wire.bytes_field(9, _mindspore_histogram(histogram))
+        case np.ndarray() as array:
+            return tag + wire.bytes_field(8, _mindspore_tensor(array))
+        case Landscape() as landscape:
+            return tag + wire.bytes_field(10, _landscape(landscape))
+        case number:
+            return tag + wire.float_field(3, number)
+
+
+def _image(image: Image) -> bytes:
+    return b"".join(
+        (
+            wire.varint_field(1, image.height),
+            wire.varint_field(2, image.width),
+            wire.varint_field(3, image.colorspace),
+            wire.bytes_field(4, image.png),
+        )
+    )
+
+
+def _tensorboard_histogram(histogram: Histogram) -> bytes:
+    finite = histogram.finite
+    return b"".join(
+        (
+            wire.double_field(1, histogram.min if finite else 0.0),
+            wire.double_field(2, histogram.max if finite else 0.0),
+            wire.double_field(3, finite),
+            wire.double_field(4, histogram.sum),
+            wire.double_field(5, histogram.sum_squares),
+            wire.bytes_field(6, histogram.edges[1:].astype("<f8").tobytes()),
+            wire.bytes_field(7, histogram.counts.astype("<f8").tobytes()),
+        )
+    )
+
+
+def _mindspore_histogram(histogram: Histogram) -> bytes:
+    # Each bucket: a left border and a width, with their keys, and a count.
+    parts: list[bytes] = []
+    lefts, widths = histogram.edges[:-1].tolist(), np.diff(histogram.edges).tolist()
+    for left, width, count in zip(lefts, widths, histogram.counts.tolist(), strict=True):
+        bucket = struct.pack("<BdBd", 9, left, 17, width) + wire.varint_field(3, count)
+        parts.append(wire.bytes_field(1, bucket))
+    parts += [
+        wire.varint_field(2, histogram.nan),
+        wire.varint_field(3, histogram.pos_inf),
+        wire.varint_field(4, histogram.neg_inf),
+    ]
+    if len(parts) > 3:
+        parts += [
+            wire.double_field(5, histogram.max),
+            wire.double_field(6, histogram.min),
+            wire.double_field(7, histogram.sum),
+        ]
+    return b"".join([*parts, wire.varint_field(8, histogram.elements)])
+
+
+def _tensorboard_tensor(array: NDArray[np.generic]) -> bytes:
+    dims = b"".join(wire.bytes_field(2, wire.varint_field(1, n)) for n in array.shape)
+    little = array.astype(array.dtype.newbyteorder("<"))
+    return b"".join(
+        (
+            wire.varint_field(1, TENSORFLOW[array.dtype.name]),
+            wire.bytes_field(2, dims),
+            wire.bytes_field(4, little.tobytes()),
+        )
+    )
+
+
+def _mindspore_tensor(array: NDArray[np.generic]) -> bytes:
+    dims = b"".join(wire.varint_field(1, n) for n in array.shape)
+    # Whatever the type, MindSpore stores the elements as float32; too large ones become infinite.
+    with np.errstate(over="ignore"):
+        elements = array.astype("<f4").tobytes()
+    return dims + wire.varint_field(2, MINDSPORE[array.dtype.name]) + wire.bytes_field(3, elements)
+
+
+def _landscape(landscape: Landscape) -> bytes:
+    parts = [wire.bytes_field(1, _points(landscape.x, landscape.y, landscape.z))]
+    if landscape.intervals:
+        intervals = b"".join(wire.varint_field(1, n) for n in landscape.intervals)
+        way = _points(landscape.path_x, landscape.path_y, landscape.path_z)
+        parts.append(wire.bytes_field(2, intervals + wire.bytes_field(2, way)))
+    metadata = (
+        wire.text_field(1, landscape.decomposition)
+        + wire.text_field(2, landscape.unit)
+        + wire.varint_field(3, landscape.step_per_epoch)
+    )
+    parts.append(wire.bytes_field(3, metadata))
+    parts.append(wire.bytes_field(4, _points(*(np.array([c]) for c in landscape.end))))
+    return b"".join(parts)
+
+
+def _points(*coordinates: NDArray[np.float64]) -> bytes:
+    return b"".join(
+        wire.bytes_field(number, _mindspore_tensor(c.astype(np.float32)))
+        for number, c in enumerate(coordinates, start=1)
+    )

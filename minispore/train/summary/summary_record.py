@@ -1,0 +1,397 @@
+"""SummaryRecord: a training's values in files that TensorBoard and MindInsight show.
+
+The program hands values over and goes on; pictures, histograms and files are made by a thread.
+"""
+
+import os
+import time
+import warnings
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import Final, Self, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispore._checks import check_int, check_type
+from minispore.common import Tensor
+from minispore.nn import Cell
+from minispore.ops._summary import check_shape, listeners
+from minispore.train.summary._arguments import (
+    OWNER,
+    as_lineage,
+    check_folder,
+    check_part,
+    check_value,
+)
+from minispore.train.summary._behind import Behind
+from minispore.train.summary._event import Content, Event, Landscape, Value
+from minispore.train.summary._export import check_options, export
+from minispore.train.summary._files import Files, Names
+from minispore.train.summary._graph import Tracer
+from minispore.train.summary._histogram import histogram
+from minispore.train.summary._image import picture
+from minispore.train.summary._lineage import Lineage, encode
+
+_Array = NDArray[np.generic]
+_Given: TypeAlias = _Array | Landscape
+
+_VALUES: Final = ("tensor", "scalar", "image", "histogram")
+_LINEAGE: Final = ("train_lineage", "eval_lineage", "custom_lineage_data")
+PLUGINS: Final = (*_VALUES, *_LINEAGE, "dataset_graph", "graph", "landscape")
+
+
+class SummaryRecord:
+    """Write values of a training into event files, for TensorBoard and for MindInsight.
+
+    What is added since the last `record` is written by the next one, and so is what `ops`'
+    summaries hand out in between, those in the middle of a network. Of each kind and name the
+    newest value counts.
+
+    In `log_dir` arise, where seconds since 1970, a number and the host's name make each name new:
+
+    * `events.out.events.summary.….…_MS`, MindSpore's event file;
+    * `events.out.tfevents.….…_MS`, the same for TensorBoard;
+    * `events.out.graph.tfevents.….…_MS`, the network's graph, for TensorBoard;
+    * `….summary.…_lineage`, with what was trained, for MindInsight; and
+    * `export_….…/tensor`, if `export_options` say so.
+
+    Files are made when there is something to write, and read while they grow. They are written by
+    a thread: `flush` and `close` wait for it.
+
+    Source: MindSpore's `mindspore.SummaryRecord`.
+
+    Args:
+        log_dir: The folder, made if there is none.
+        file_prefix: What the names of the files begin with.
+        file_suffix: What they end with.
+        num_process: Accepted as in MindSpore; there is always one thread.
+        network: Whose graph is written, as it is recorded when the network is next called.
+        max_file_size: The most bytes of a file; what would go beyond is left out, with a warning.
+            None for no limit.
+        raise_exception: Whether an error of the file system is raised, by the method that notices,
+            rather than warned of.
+        export_options: ``{"tensor_format": "npy"}`` also saves tensors as files of numpy.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: A text is empty or not made of letters, digits, "_" and "."; or there is no such
+            option.
+        OSError: The folder cannot be made.
+
+    Examples:
+        >>> import minispore as ms, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> with SummaryRecord(folder.name) as record:
+        ...     for step in range(3):
+        ...         record.add_value("scalar", "loss", ms.Tensor(1.0 / (1 + step)))
+        ...         _ = record.record(step)
+        >>> from minispore.train.summary import read_events
+        >>> [event.values for event in read_events(record.log_dir)][1]
+        (Value(tag='loss', content=1.0),)
+        >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        log_dir: str,
+        file_prefix: str = "events",
+        file_suffix: str = "_MS",
+        num_process: int = 32,
+        network: Cell | None = None,
+        max_file_size: int | None = None,
+        raise_exception: bool = False,
+        export_options: dict[str, str | None] | None = None,
+    ) -> None:
+        folder = check_folder(log_dir, "log_dir", OWNER)
+        check_part(file_prefix, "file_prefix")
+        check_part(file_suffix, "file_suffix")
+        check_int(num_process, "num_process", OWNER, low=1)
+        check_type(network, Cell, "network", OWNER, none=True)
+        check_type(max_file_size, int, "max_file_size", OWNER, none=True)
+        check_type(raise_exception, bool, "raise_exception", OWNER)
+        self._formats = check_options(export_options, OWNER)
+        if max_file_size is not None and max_file_size <= 0:
+            if max_file_size < 0:
+                warnings.warn(
+                    "For 'SummaryRecord', the 'max_file_size' should be greater than 0. "
+                    f"but got value {max_file_size}.",
+                    stacklevel=2,
+                )
+            max_file_size = None
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        self._names = Names(folder, file_prefix, file_suffix)
+        self._files = Files(self._names, max_file_size)
+        self._raise_exception = raise_exception
+        self._behind: Behind | None = Behind()
+        self._values: dict[tuple[str, str], tuple[float, _Given]] = {}
+        self._lineage: list[tuple[float, Lineage]] = []
+        self._mode = "train"
+        self._listening = False
+        self._tracer: Tracer | None = None
+        self._graph: bytes | None = None
+        self._graph_written = False
+        if network is not None:
+            self.trace(network)
+        self.listen()
+
+    def __enter__(self) -> Self:
+        """Nothing to do: the record is open from the start."""
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    @property
+    def log_dir(self) -> str:
+        """The path of MindSpore's event file, whether or not it has been made yet."""
+        return self._names.mindspore
+
+    def set_mode(self, mode: str) -> None:
+        """Say what the network is doing: in mode "eval" the summaries of `ops` are not taken.
+
+        Raises:
+            ValueError: `mode` is neither "train" nor "eval".
+        """
+        if mode not in {"train", "eval"}:
+            raise ValueError(
+                f'For "SummaryRecord.set_mode", {mode!r} is not a recognized mode, '
+                'expect the parameter "mode" is "train" or "eval"'
+            )
+        self._mode = mode
+
+    def add_value(self, plugin: str, name: str, value: object) -> None:
+        """Add a value to the next step that is recorded.
+
+        Args:
+            plugin: The kind: one of
+
+                * "scalar", a Tensor of one number;
+                * "image", a Tensor of shape (n, 1 or 3, height, width), shown as one picture;
+                * "tensor" and "histogram", a Tensor with axes;
+                * "graph", a Cell, whose graph is written once it has been called, or the bytes of a
+                  TensorFlow GraphDef;
+                * "custom_lineage_data", a dict from str to int, float or str; "train_lineage", a
+                  `TrainLineage`; "eval_lineage", an `EvaluationLineage`: for MindInsight only;
+                * "landscape", a `Landscape`, likewise.
+            name: Under which the value is shown; a "/" makes groups.
+            value: The value; of a Tensor, a copy is taken at once.
+
+        Raises:
+            TypeError: `value` is not of the kind's type.
+            ValueError: There is no such kind, `name` is no text, or a Tensor's shape does not fit.
+        """
+        if plugin not in PLUGINS:
+            raise ValueError(
+                f'For "SummaryRecord.add_value", no such "plugin" of {plugin!r} , '
+                f"expect value is one of [{', '.join(PLUGINS)}]"
+            )
+        if not isinstance(name, str) or not name:
+            raise ValueError(
+                'For "SummaryRecord", the parameter "name" type should be str, '
+                f"but got {name!r} of type {type(name).__name__}."
+            )
+        if plugin in _VALUES:
+            check_value(value, Tensor, plugin)
+            check_shape(plugin, name, cast("Tensor", value).shape, OWNER)
+            self._add(plugin, name, np.array(cast("Tensor", value).asnumpy()))
+        elif plugin == "graph":
+            self._add_graph(value)
+        elif plugin == "landscape":
+            check_value(value, Landscape, plugin)
+            self._add(plugin, name, cast("Landscape", value))
+        else:
+            self._lineage.append((time.time(), as_lineage(plugin, value)))
+
+    def record(
+        self,
+        step: int,
+        train_network: Cell | None = None,
+        plugin_filter: Callable[[str], bool] | None = None,
+    ) -> bool:
+        """Write what has been added since the last time.
+
+        Args:
+            step: The step that it belongs to.
+            train_network: A network whose graph is written if none was given before.
+            plugin_filter: Gets a kind of value, says whether to write that kind; what is not
+                written waits for the next time.
+
+        Returns:
+            False if the record is closed.
+
+        Raises:
+            TypeError: An argument is of the wrong type.
+            OSError: A file could not be written and `raise_exception` is set.
+        """
+        check_int(step, "step", OWNER)
+        check_type(train_network, Cell, "train_network", OWNER, none=True)
+        if plugin_filter is not None and not callable(plugin_filter):
+            raise TypeError(
+                f"For '{OWNER}', the argument 'plugin_filter' must be a function or None, "
+                f"but got {plugin_filter!r} of type {type(plugin_filter).__name__}."
+            )
+        if self._behind is None:
+            warnings.warn(
+                "For 'SummaryRecord', The record writer is closed, "
+                "please check if close() method is called",
+                stacklevel=2,
+            )
+            return False
+        self._record_graph(train_network)
+        for wall_time, lineage in self._lineage:
+            self._do(partial(self._files.write_lineage, encode(lineage, wall_time)))
+        self._lineage.clear()
+        chosen = {
+            key: value
+            for key, value in self._values.items()
+            if plugin_filter is None or plugin_filter(key[0])
+        }
+        if chosen:
+            self._values = {k: v for k, v in self._values.items() if k not in chosen}
+            self._do(partial(self._write, step, chosen))
+        return True
+
+    def flush(self) -> None:
+        """Wait until all that was recorded is on the disk.
+
+        Raises:
+            OSError: A file could not be written and `raise_exception` is set.
+        """
+        if self._behind is None:
+            warnings.warn(
+                "For 'SummaryRecord', the record writer is closed and can not flush, "
+                "please check if close() method is called",
+                stacklevel=2,
+            )
+            return
+        self._do(self._sync)
+        self._tell(self._behind.wait)
+
+    def close(self) -> None:
+        """Write all that was recorded and close the files; once closed, nothing happens.
+
+        Raises:
+            OSError: A file could not be written and `raise_exception` is set.
+        """
+        if self._behind is None:
+            return
+        behind, self._behind = self._behind, None
+        self.listen(on=False)
+        if self._tracer is not None:
+            self._tracer.stop()
+        try:
+            self._tell(behind.end)
+        finally:
+            self._files.close()
+
+    def listen(self, *, on: bool = True) -> None:
+        """Take what the summaries of `ops` hand out, or stop doing so."""
+        if on and not self._listening:
+            listeners.append(self._hear)
+        elif self._listening and not on:
+            listeners.remove(self._hear)
+        self._listening = on
+
+    def trace(self, network: Cell, names: dict[str, Cell] | None = None) -> None:
+        """Record the network's graph when it is next called, to be written by the next `record`.
+
+        Args:
+            network: The network.
+            names: The parts of the graph; by default the network under its class's name.
+        """
+        if self._tracer is not None:
+            self._tracer.stop()
+        self._tracer = Tracer(network, names or {type(network).__name__: network})
+        self._graph_written = False
+
+    def _hear(self, kind: str, name: str, array: _Array) -> None:
+        if self._mode == "train":
+            self._values[kind, name] = time.time(), array
+
+    def _add(self, plugin: str, name: str, value: _Given) -> None:
+        if (plugin, name) in self._values:
+            warnings.warn(
+                f"For \"SummaryRecord.add_value\", '{name}/{plugin}' has duplicate values. "
+                "Only the newest one will be recorded.",
+                stacklevel=3,
+            )
+        self._values[plugin, name] = time.time(), value
+
+    def _add_graph(self, value: object) -> None:
+        if isinstance(value, bytes):
+            self._graph, self._graph_written = value, False
+        elif isinstance(value, Cell):
+            self.trace(value)
+        else:
+            raise TypeError(
+                f"For '{OWNER}', a graph must be a Cell or the bytes of a GraphDef, "
+                f"but got {value!r} of type {type(value).__name__}."
+            )
+
+    def _record_graph(self, train_network: Cell | None) -> None:
+        if self._graph_written:
+            return
+        if self._tracer is None and self._graph is None:
+            if train_network is not None:
+                self.trace(train_network)
+            return
+        graph = self._graph
+        if graph is None and self._tracer is not None:
+            graph = self._tracer.graph()
+        if graph is None:
+            warnings.warn(
+                "Failed to get proto for graph: the network has not been called yet.", stacklevel=3
+            )
+            return
+        self._graph_written = True
+        self._do(partial(self._files.write_graph, Event(time.time(), graph=graph)))
+
+    def _write(self, step: int, chosen: dict[tuple[str, str], tuple[float, _Given]]) -> list[str]:
+        """What the thread does for a step."""
+        values = tuple(
+            Value(name, _content(plugin, given)) for (plugin, name), (_, given) in chosen.items()
+        )
+        if "tensor_format" in self._formats:
+            for (plugin, name), (_, given) in chosen.items():
+                if plugin == "tensor":
+                    export(self._names.export, name, step, cast("_Array", given))
+        wall_time = max(wall_time for wall_time, _ in chosen.values())
+        return self._files.write(Event(wall_time, step, values=values))
+
+    def _sync(self) -> list[str]:
+        self._files.sync()
+        return []
+
+    def _do(self, task: Callable[[], list[str]]) -> None:
+        behind = self._behind
+        if behind is not None:
+            self._tell(partial(behind.do, task))
+
+    def _tell(self, collect: Callable[[], list[str]]) -> None:
+        """Warn of what the thread has to say, and raise or warn of its errors."""
+        try:
+            texts = collect()
+        except OSError as error:
+            if self._raise_exception:
+                raise
+            texts = [f"For 'SummaryRecord', a summary was lost: {error}."]
+        for text in texts:
+            warnings.warn(text, stacklevel=4)
+
+
+def _content(plugin: str, given: _Given) -> Content:
+    if isinstance(given, Landscape):
+        return given
+    if plugin == "scalar":
+        return float(given.reshape(()))
+    if plugin == "image":
+        return picture(given)
+    return histogram(given) if plugin == "histogram" else given
