@@ -1,6 +1,6 @@
-"""Any change to a checkpoint's bytes: sound values or the documented error; little memory and time.
+"""Any change to a checkpoint's bytes: sound values or the documented error, within limits.
 
-What is changed are files of MindSpore's, and of ours with slices; hypothesis chooses what and where.
+What is changed are files of MindSpore's and sliced ones of ours; hypothesis chooses what and where.
 """
 
 import tracemalloc
@@ -25,6 +25,7 @@ from minispore.train._protobuf import (
     varint,
     varint_field,
 )
+from minispore.train._stored import Value
 from minispore.train.serialization import ckpt_to_safetensors, load_checkpoint, safetensors_to_ckpt
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -37,7 +38,12 @@ EDGES = [0, 1, 2**7, 2**14, 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1, 2**63, 2*
 def sliced(*, crc: bool) -> bytes:
     file = BytesIO()
     array = np.arange(20, dtype=np.int16).reshape(4, 5)
-    values = [("weight", array), ("note", "text"), ("flags", array > 9), ("empty", array[:0])]
+    values: list[tuple[str, Value]] = [
+        ("weight", array),
+        ("note", "text"),
+        ("flags", array > 9),
+        ("empty", array[:0]),
+    ]
     _checkpoint_file.write(file, values, crc_check=crc, slice_bytes=7)
     return file.getvalue()
 
@@ -62,12 +68,11 @@ def mutated(draw: st.DrawFn, ending: str) -> bytes:
         stop = draw(st.integers(start, min(len(data), start + 40)))
         other = draw(seeds)
         begin = draw(st.integers(0, len(other)))
+        byte = data[start] if start < len(data) else 0
         piece = draw(
             st.one_of(
                 st.binary(max_size=8),
-                st.just(
-                    bytes([(data[start : start + 1] or b"\0")[0] ^ 1 << draw(st.integers(0, 7))])
-                ),
+                st.integers(0, 7).map(lambda bit: bytes([byte ^ 1 << bit])),
                 st.sampled_from(EDGES).map(varint),
                 st.sampled_from(EDGES).map(lambda n: n.to_bytes(8, "little")),
                 st.sampled_from(EDGES).map(lambda n: str(n).encode()),
@@ -108,18 +113,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check_load(path: Path) -> None:
+    message = ""
+    loaded: dict[str, Parameter | str] = {}
     try:
         loaded = load_checkpoint(path, format=path.suffix[1:])
     except ValueError as error:
-        expected = f"Failed to read the checkpoint file '{path}': "
-        nothing = f"For 'load_checkpoint', no value is loaded from the checkpoint file '{path}'"
-        assert str(error).startswith((expected, nothing))
-        return
+        message = str(error)
+    expected = f"Failed to read the checkpoint file '{path}': "
+    nothing = f"For 'load_checkpoint', no value is loaded from the checkpoint file '{path}'"
+    assert loaded or message.startswith((expected, nothing))
     for name, value in loaded.items():
         assert name
-        if isinstance(value, Parameter):
-            assert value.name == name
-            assert value.asnumpy().flags.writeable
+        assert isinstance(value, str) or value.name == name
 
 
 @given(data=mutated("ckpt"))
@@ -154,8 +159,7 @@ def test_converting_a_changed_file(folder: Path, ckpt: bytes, other: bytes) -> N
         out.unlink(missing_ok=True)
         try:
             convert(path, folder / "out")
-        except ValueError as error:
-            assert str(error)
+        except ValueError:
             assert not out.exists()
         else:
             with out.open("rb") as file:
