@@ -144,4 +144,5 @@ def _along(axis: int, rates: Values, what: str) -> Values:
     if what == "sum":
         return sums
     with np.errstate(invalid="ignore"):
-        return sums / defined.sum(axis=axis)
+        means: Values = sums / defined.sum(axis=axis)
+    return means

@@ -10,7 +10,8 @@ class Fbeta(Positives):
     """The weighted harmonic mean of precision P and recall R: (1 + β²)·P·R / (β²·P + R).
 
     Predictions are scores of shape (N, C, …), labels class numbers (N, …), (N, 1) for (N, C), or
-    one-hot of the predictions' shape. `eval` returns the measure of each class, and 0 for a class without hits.
+    one-hot of the predictions' shape. `eval` returns the measure of each class, 0 for one without
+    hits.
 
     Args:
         beta: how many times as important recall is as precision.

@@ -3,7 +3,7 @@
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Concatenate, Self, TypeVar, cast
+from typing import Any, Concatenate, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,17 @@ from minispore._checks import is_int_list
 from minispore.common import Tensor
 
 M = TypeVar("M", bound="Metric")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class _Evaluated(Protocol[R_co]):
+    """A metric by the type of its result."""
+
+    def clear(self) -> None: ...
+
+    def update(self, *inputs: object) -> None: ...
+
+    def eval(self) -> R_co: ...
 
 
 class Metric(metaclass=ABCMeta):
@@ -56,7 +67,7 @@ class Metric(metaclass=ABCMeta):
         self._indexes = indexes
         return self
 
-    def __call__(self, *inputs: object) -> object:
+    def __call__(self: _Evaluated[R_co], *inputs: object) -> R_co:
         """Return the result for `inputs` alone."""
         self.clear()
         self.update(*inputs)

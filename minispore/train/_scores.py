@@ -25,6 +25,11 @@ def get_metrics(metrics: AbstractSet[str] | Mapping[str, Metric] | None) -> dict
 
 
 def _by_name(name: str) -> Metric:
+    if name == "auc":
+        raise TypeError(
+            "For 'Model', 'auc' is computed of a curve: evaluate 'roc', and call auc(x, y) with "
+            "its result."
+        )
     try:
         return get_metric_fn(name)
     except TypeError as error:

@@ -1,0 +1,189 @@
+"""Where scikit-learn measures the same, it measures the same."""
+
+import warnings
+from collections.abc import Iterator
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+
+from minispore import train
+
+from .cases import BINARY, EIGHTHS, Inputs, classified, pairs, ranked, rows
+
+sklearn = pytest.importorskip("sklearn.metrics")
+
+LABELS = pairs(BINARY, least=2, most=2)
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    # scikit-learn warns of classes that no label has; hypothesis finds such data at once.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def flat(inputs: Inputs) -> Inputs:
+    """Scores (M, C) and class numbers (M,), of as many samples as there are places."""
+    scores, labels = inputs
+    return np.moveaxis(scores, 1, -1).reshape(-1, scores.shape[1]), labels.ravel()
+
+
+@given(classified())
+def test_accuracy(inputs: Inputs) -> None:
+    scores, labels = flat(inputs)
+    expected = sklearn.accuracy_score(labels, scores.argmax(axis=1))
+    assert train.Accuracy()(*inputs) == pytest.approx(expected)
+
+
+@given(LABELS)
+def test_accuracy_of_several_labels(inputs: Inputs) -> None:
+    expected = np.mean([(p == t).all() for p, t in zip(*inputs, strict=True)])
+    assert train.Accuracy("multilabel")(*inputs) == pytest.approx(expected)
+    if inputs[0].shape[1] > 1:  # scikit-learn takes one column for class numbers
+        assert sklearn.accuracy_score(inputs[1], inputs[0]) == pytest.approx(expected)
+
+
+@given(classified())
+def test_precision_recall_and_f(inputs: Inputs) -> None:
+    scores, labels = flat(inputs)
+    for beta in (0.5, 1.0, 2.0):
+        precision, recall, f, _ = sklearn.precision_recall_fscore_support(
+            labels,
+            scores.argmax(axis=1),
+            beta=beta,
+            labels=range(scores.shape[1]),
+            zero_division=0,
+        )
+        for metric, expected in (
+            (train.Precision(), precision),
+            (train.Recall(), recall),
+            (train.Fbeta(beta), f),
+        ):
+            metric.update(*inputs)
+            np.testing.assert_allclose(metric.eval(), expected)
+            assert metric.eval(average=True) == pytest.approx(expected.mean())
+    np.testing.assert_allclose(train.F1()(*inputs), train.Fbeta(1)(*inputs))
+
+
+@given(LABELS)
+def test_precision_and_recall_of_several_labels(inputs: Inputs) -> None:
+    predicted, true = inputs
+    assume(true.shape[1] > 1)
+    for metric, score in (
+        (train.Precision("multilabel"), sklearn.precision_score),
+        (train.Recall("multilabel"), sklearn.recall_score),
+    ):
+        metric.update(predicted, true)
+        expected = score(true, predicted, average="samples", zero_division=0)
+        assert metric.eval(average=True) == pytest.approx(expected)
+
+
+@given(classified(least=3))
+def test_top_k(inputs: Inputs) -> None:
+    scores, labels = flat(inputs)
+    # Of equal scores ours is the first and theirs the last: there are none.
+    scores = scores - np.arange(scores.shape[1]) / 100
+    for k in range(1, scores.shape[1]):
+        expected = sklearn.top_k_accuracy_score(labels, scores, k=k, labels=range(scores.shape[1]))
+        assert train.TopKCategoricalAccuracy(k)(scores, labels) == pytest.approx(expected)
+
+
+@given(pairs(EIGHTHS))
+def test_errors(inputs: Inputs) -> None:
+    predicted, true = (array.reshape(len(array), -1) for array in inputs)
+    per_sample = predicted.shape[1]  # theirs is the mean over a sample's values, ours their sum
+    expected = sklearn.mean_absolute_error(true, predicted) * per_sample
+    assert train.MAE()(*inputs) == pytest.approx(expected)
+    expected = sklearn.mean_squared_error(true, predicted) * per_sample
+    assert train.MSE()(*inputs) == pytest.approx(expected)
+
+
+@given(classified())
+def test_confusion_matrix(inputs: Inputs) -> None:
+    scores, labels = flat(inputs)
+    classes = scores.shape[1]
+    for normalize, theirs in (
+        ("no_norm", None),
+        ("target", "true"),
+        ("prediction", "pred"),
+        ("all", "all"),
+    ):
+        expected = sklearn.confusion_matrix(
+            labels, scores.argmax(axis=1), labels=range(classes), normalize=theirs
+        )
+        np.testing.assert_allclose(train.ConfusionMatrix(classes, normalize)(*inputs), expected)
+
+
+@given(pairs(BINARY, least=2))
+def test_rates_of_masks(inputs: Inputs) -> None:
+    predicted, true = (array.ravel() for array in inputs)
+    for name, expected in {
+        "accuracy": sklearn.accuracy_score(true, predicted),
+        "precision": sklearn.precision_score(true, predicted, zero_division=np.nan),
+        "recall": sklearn.recall_score(true, predicted, zero_division=np.nan),
+        "specificity": sklearn.recall_score(true, predicted, pos_label=0, zero_division=np.nan),
+        "npv": sklearn.precision_score(true, predicted, pos_label=0, zero_division=np.nan),
+        "f1_score": sklearn.f1_score(true, predicted, zero_division=np.nan),
+    }.items():
+        np.testing.assert_allclose(
+            train.ConfusionMatrixMetric(False, name)(*inputs), [expected], err_msg=name
+        )
+    if len({*predicted}) == len({*true}) == 2:  # otherwise theirs is 0 for what is undefined
+        expected = sklearn.jaccard_score(true, predicted)
+        np.testing.assert_allclose(train.ConfusionMatrixMetric(False, "ts")(*inputs), [expected])
+        expected = sklearn.matthews_corrcoef(true, predicted)
+        mcc = train.ConfusionMatrixMetric(False, "mcc")(*inputs)
+        np.testing.assert_allclose(mcc, [expected], atol=1e-12)
+        expected = sklearn.balanced_accuracy_score(true, predicted)
+        np.testing.assert_allclose(train.ConfusionMatrixMetric(False, "ba")(*inputs), [expected])
+
+
+@given(LABELS)
+def test_dice_is_the_f1_of_samples(inputs: Inputs) -> None:
+    predicted, true = inputs
+    assume(true.shape[1] > 1)
+    expected = sklearn.f1_score(true, predicted, average="samples", zero_division=0)
+    assert train.Dice(1e-12)(predicted, true) == pytest.approx(expected)
+
+
+@given(ranked(2))
+def test_roc_and_auc(inputs: Inputs) -> None:
+    scores, labels = inputs
+    fpr, tpr, thresholds = cast("Inputs", train.ROC()(scores, labels))
+    expected = sklearn.roc_curve(labels, scores, drop_intermediate=False)
+    np.testing.assert_allclose(fpr, expected[0])
+    np.testing.assert_allclose(tpr, expected[1])
+    np.testing.assert_allclose(thresholds[1:], expected[2][1:])
+    assert thresholds[0] == scores.max() + 1  # theirs is infinite
+    assert train.auc(fpr, tpr) == pytest.approx(sklearn.roc_auc_score(labels, scores))
+    assert train.auc(fpr[::-1], tpr[::-1]) == pytest.approx(sklearn.auc(fpr, tpr))
+
+
+@given(ranked(3))
+def test_roc_of_classes(inputs: Inputs) -> None:
+    scores, labels = inputs
+    metric = train.ROC(3)
+    metric.update(scores, labels)
+    fpr, tpr, _ = metric.eval()
+    for number in range(3):
+        expected = sklearn.roc_curve(labels == number, scores[:, number], drop_intermediate=False)
+        np.testing.assert_allclose(fpr[number], expected[0])
+        np.testing.assert_allclose(tpr[number], expected[1])
+
+
+@given(rows())
+def test_cosine_similarity(inputs: Inputs) -> None:
+    ours = train.CosineSimilarity(zero_diagonal=False)(*inputs)
+    np.testing.assert_allclose(ours, sklearn.pairwise.cosine_similarity(*inputs), atol=1e-12)
+
+
+@given(classified(least=2))
+def test_perplexity_is_the_exponential_of_the_log_loss(inputs: Inputs) -> None:
+    scores, labels = flat(inputs)
+    scores = scores.astype(np.float64) + 0.01
+    scores /= scores.sum(axis=1, keepdims=True)
+    expected = np.exp(sklearn.log_loss(labels, scores, labels=range(scores.shape[1])))
+    assert train.Perplexity()(scores, labels) == pytest.approx(expected)

@@ -1,0 +1,123 @@
+"""Metrics in a model: given by name or themselves, with whatever result they have."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from minispore import nn
+from minispore.dataset import NumpySlicesDataset
+from minispore.train import (
+    ROC,
+    Accuracy,
+    ConfusionMatrix,
+    CosineSimilarity,
+    Loss,
+    LossMonitor,
+    Metric,
+    Model,
+    Precision,
+    TopKCategoricalAccuracy,
+    get_metric_fn,
+    names,
+)
+from minispore.train._scores import get_metrics
+
+from .standins import Outputs
+
+RANDOM = np.random.RandomState(0)
+SCORES = RANDOM.random_sample((10, 6)).astype(np.float32)
+CLASSES = RANDOM.randint(0, 6, 10).astype(np.int32)
+MASKS = RANDOM.randint(0, 2, (10, 3)).astype(np.float32)
+LABELS = RANDOM.randint(0, 2, (10, 3)).astype(np.float32)
+OF_CLASSES = {"F1", "acc", "accuracy", "perplexity", "precision", "recall"}
+OF_CLASSES |= {"top_1_accuracy", "top_5_accuracy"}
+WITH_ARGUMENTS = {"auc", "confusion_matrix", "topk"}
+
+
+def data(x: npt.NDArray[np.generic], y: npt.NDArray[np.generic]) -> NumpySlicesDataset:
+    return NumpySlicesDataset({"x": x, "y": y}, shuffle=False)
+
+
+def evaluate(metrics: set[str] | dict[str, Metric], x: object, y: object) -> dict[str, float]:
+    model = Model(nn.Dense(1, 1), eval_network=Outputs(), eval_indexes=[0, 1, 2], metrics=metrics)
+    assert isinstance(x, np.ndarray)
+    assert isinstance(y, np.ndarray)
+    return model.eval(data(x, y).batch(4))
+
+
+@pytest.mark.parametrize("name", sorted(set(names()) - WITH_ARGUMENTS - {"cosine_similarity"}))
+def test_a_metric_by_its_name(name: str) -> None:
+    x, y = (SCORES, CLASSES) if name in OF_CLASSES else (MASKS, LABELS)
+    expected = 0.25 if name == "loss" else get_metric_fn(name)(x, y)
+    found = evaluate({name}, x, y)
+    assert list(found) == [name]
+    np.testing.assert_equal(found[name], expected)
+
+
+def test_the_similarity_of_predictions() -> None:
+    metric = CosineSimilarity().set_indexes([0])
+    found = evaluate({"similarity": metric}, SCORES, CLASSES)
+    np.testing.assert_array_equal(found["similarity"], CosineSimilarity()(SCORES))
+    with pytest.raises(ValueError, match=r"needs 1 input .*: 'set_indexes' chooses among them"):
+        evaluate({"cosine_similarity"}, SCORES, CLASSES)
+
+
+def test_results_that_are_arrays() -> None:
+    metrics: dict[str, Metric] = {
+        "matrix": ConfusionMatrix(6),
+        "precision": Precision(),
+        "roc": ROC(6),
+        "top 2": TopKCategoricalAccuracy(2),
+    }
+    classes = np.array([*range(6), *CLASSES[6:]], np.int32)
+    found = evaluate(metrics, SCORES, classes)
+    for name, metric in metrics.items():
+        expected = metric(SCORES, classes)
+        if name == "roc":
+            continue
+        np.testing.assert_array_equal(found[name], expected)
+    fpr, tpr, thresholds = found["roc"]  # type: ignore[misc]
+    assert len(fpr) == len(tpr) == len(thresholds) == 6  # type: ignore[has-type]
+
+
+def test_fit_prints_results_that_are_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+    network = nn.Dense(6, 6)
+    model = Model(
+        network,
+        nn.CrossEntropyLoss(),
+        nn.SGD(network.trainable_params()),
+        metrics={"matrix": ConfusionMatrix(6), "loss": Loss()},
+    )
+    batches = data(SCORES, CLASSES).batch(5)
+    model.fit(1, batches, batches, callbacks=[LossMonitor()])
+    assert "Eval result: epoch 1, metrics: {'matrix': array([[" in capsys.readouterr().out
+
+
+def test_the_forms_of_the_argument_metrics() -> None:
+    accuracy = Accuracy()
+    assert get_metrics(None) == {}
+    assert get_metrics({"a": accuracy}) == {"a": accuracy}
+    assert list(get_metrics({"loss", "accuracy", "acc"})) == ["acc", "accuracy", "loss"]
+    for wrong in (["accuracy"], ("accuracy",), "accuracy", accuracy):
+        with pytest.raises(TypeError, match="'metrics' must be one of dict, set"):
+            get_metrics(wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="metrics.keys"):
+        get_metrics({1: accuracy})  # type: ignore[dict-item]
+    with pytest.raises(TypeError, match=r"metrics\['a'\]"):
+        get_metrics({"a": "accuracy"})  # type: ignore[dict-item]
+    with pytest.raises(KeyError, match="nope"):
+        get_metrics({"nope"})
+    with pytest.raises(KeyError, match="left out"):
+        get_metrics({"bleu_score"})
+
+
+@pytest.mark.parametrize("name", ["confusion_matrix", "topk"])
+def test_a_name_that_needs_arguments_says_what_to_do(name: str) -> None:
+    with pytest.raises(TypeError, match="missing") as caught:
+        get_metrics({name})
+    assert f"the metric '{name}' needs arguments" in "".join(caught.value.__notes__)
+
+
+def test_an_area_is_no_metric_of_a_model() -> None:
+    with pytest.raises(TypeError, match="'auc' is computed of a curve: evaluate 'roc'"):
+        get_metrics({"auc"})
