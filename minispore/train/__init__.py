@@ -4,11 +4,17 @@ from minispore._left_out import refusing
 from minispore._metrics._left_out import LEFT_OUT
 from minispore.train.callback import (
     BackupAndRestore,
+    BestCheckpoint,
     Callback,
     CheckpointConfig,
+    EarlyStopping,
+    History,
+    LambdaCallback,
+    LearningRateScheduler,
     LossMonitor,
     ModelCheckpoint,
     OnRequestExit,
+    ReduceLROnPlateau,
     RunContext,
     TimeMonitor,
 )
@@ -49,6 +55,12 @@ from minispore.train.serialization import (
 )
 
 __all__ = [
+    "ReduceLROnPlateau",
+    "LearningRateScheduler",
+    "LambdaCallback",
+    "History",
+    "EarlyStopping",
+    "BestCheckpoint",
     "F1",
     "MAE",
     "MSE",

@@ -190,6 +190,9 @@ class Model:
         if valid_dataset is not None:
             self._check_metrics(owner)
             check_dataset(valid_dataset, "valid_dataset", owner)
+            params.metric_names = list(self._metrics)
+            if self._eval_indexes is not None:
+                params.metric_names.append("eval_loss")
 
         def validate() -> None:
             if valid_dataset is None or not is_due(valid_frequency, params.cur_epoch_num):
@@ -330,6 +333,7 @@ class Model:
                 optimizer=self._optimizer,
                 train_dataset=train_dataset,
                 train_dataset_element=None,
+                metric_names=[],
                 list_callback=manager.callbacks,
                 parallel_mode="stand_alone",
                 device_number=1,

@@ -47,6 +47,7 @@ TRAIN = {
     "train_dataset",
     "list_callback",
     "train_dataset_element",
+    "metric_names",
     "network",
     "dataset_sink_mode",
     "initial_epoch",

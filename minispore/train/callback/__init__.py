@@ -1,6 +1,7 @@
 """Callbacks: the protocol, and those that come with the package, one file each."""
 
 from minispore.train.callback._backup_and_restore import BackupAndRestore
+from minispore.train.callback._best_checkpoint import BestCheckpoint
 from minispore.train.callback._callback import (
     Callback,
     RunContext,
@@ -9,17 +10,28 @@ from minispore.train.callback._callback import (
 )
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._checkpoint_config import CheckpointConfig
+from minispore.train.callback._early_stopping import EarlyStopping
+from minispore.train.callback._history import History
+from minispore.train.callback._lambda_callback import LambdaCallback
+from minispore.train.callback._learning_rate_scheduler import LearningRateScheduler
 from minispore.train.callback._loss_monitor import LossMonitor
 from minispore.train.callback._on_request_exit import OnRequestExit
+from minispore.train.callback._reduce_lr_on_plateau import ReduceLROnPlateau
 from minispore.train.callback._time_monitor import TimeMonitor
 
 __all__ = [
     "BackupAndRestore",
+    "BestCheckpoint",
     "Callback",
     "CheckpointConfig",
+    "EarlyStopping",
+    "History",
+    "LambdaCallback",
+    "LearningRateScheduler",
     "LossMonitor",
     "ModelCheckpoint",
     "OnRequestExit",
+    "ReduceLROnPlateau",
     "RunContext",
     "TimeMonitor",
     "_CallbackManager",

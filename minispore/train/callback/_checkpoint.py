@@ -1,8 +1,6 @@
 """ModelCheckpoint: save what is trained, now and then and at the end."""
 
-import errno
 import os
-import re
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -13,6 +11,7 @@ from minispore._checks import check_type
 from minispore.train._training_state import TrainingState
 from minispore.train.callback._base import Callback
 from minispore.train.callback._checkpoint_config import CheckpointConfig
+from minispore.train.callback._file_names import file_prefix, folder, next_ending, prefix_of_run
 from minispore.train.callback._kept_files import KeptFiles
 from minispore.train.callback._run_context import InternalCallbackParam, Occasion, RunContext
 from minispore.train.serialization import save_checkpoint, wait_for_saves
@@ -82,11 +81,11 @@ class ModelCheckpoint(Callback):
         super().__init__()
         check_type(config, CheckpointConfig, "config", _OWNER, none=True)
         self._config = CheckpointConfig() if config is None else config
-        self._directory = _directory(directory)
-        self._prefix = _prefix(prefix)
+        self._directory = directory if callable(directory) else folder(directory, _OWNER)
+        self._prefix = prefix if callable(prefix) else file_prefix(prefix, _OWNER)
         self._first_prefix = self._prefix
         if isinstance(self._prefix, str) and isinstance(self._directory, str):
-            self._prefix += _next_ending(self._directory, self._prefix)
+            self._prefix += next_ending(self._directory, self._prefix)
         self._files = KeptFiles()
         self._latest = ""
         self._kept_time: float | None = None
@@ -176,13 +175,8 @@ class ModelCheckpoint(Callback):
         Raises:
             ValueError: It is no such state, or that of another prefix.
         """
-        first, prefix = self._first_prefix, state["prefix"]
-        if isinstance(first, str):
-            if not isinstance(prefix, str) or not re.fullmatch(
-                re.escape(first) + r"(_\d+)?", prefix
-            ):
-                raise ValueError(f"the prefix of '{_OWNER}' was {prefix!r}, and is now {first!r}")
-            self._prefix = prefix
+        if isinstance(self._first_prefix, str):
+            self._prefix = prefix_of_run(state, self._first_prefix, _OWNER)
         now = time.monotonic()
         self._files.end_run()
         self._files = KeptFiles(map(self._full, cast("list[str]", state["files"])))
@@ -299,35 +293,3 @@ class ModelCheckpoint(Callback):
         now = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
         given = self._config.append_dict or {}
         return {name: now.get(name, value) for name, value in given.items()}
-
-
-def _prefix(prefix: str | _Name) -> str | _Name:
-    if not callable(prefix) and (not isinstance(prefix, str) or "/" in prefix or os.sep in prefix):
-        raise ValueError(
-            f"For '{_OWNER}', the argument 'prefix' must be a function or a str without '/', "
-            f"but got {prefix!r}."
-        )
-    return prefix
-
-
-def _directory(directory: str | os.PathLike[str] | _Name | None) -> str | _Name:
-    if directory is None:
-        return os.getcwd()
-    if callable(directory):
-        return directory
-    check_type(directory, (str, os.PathLike), "directory", _OWNER)
-    if not os.fspath(directory):
-        raise ValueError(f"For '{_OWNER}', the argument 'directory' must not be empty.")
-    path = os.path.abspath(directory)
-    if os.path.exists(path) and not os.path.isdir(path):
-        raise NotADirectoryError(errno.ENOTDIR, f"For '{_OWNER}', 'directory' is a file", path)
-    # Made at once: a folder that cannot be made is better known before training than after.
-    os.makedirs(path, exist_ok=True)
-    return path
-
-
-def _next_ending(directory: str, prefix: str) -> str:
-    """The ending that tells this run's files from those that are there: "" or `_n`."""
-    form = re.compile(re.escape(prefix) + r"(?:_(\d+))?-(?!.*_breakpoint\.).*\.(ckpt|safetensors)")
-    found = [match for name in os.listdir(directory) if (match := form.fullmatch(name))]
-    return f"_{max(int(match[1] or 0) for match in found) + 1}" if found else ""

@@ -30,6 +30,7 @@ class InternalCallbackParam(dict[str, object]):
     * `network`, `train_network`, `loss_fn`, `optimizer`, `train_dataset`: what is trained, how,
       on what; `train_dataset_element`: the current batch; `net_outputs`: what the network
       returned for it, which is the loss;
+    * `metric_names`: what the run's evaluations measure, nothing in `train`;
     * `list_callback`: the callbacks in their order; `parallel_mode` "stand_alone" and
       `device_number` 1: there is one process.
 
@@ -64,6 +65,7 @@ class InternalCallbackParam(dict[str, object]):
     train_dataset_element: Sequence[Tensor] | None
     # What a network returns is its author's choice: the loss, or a tuple of which it is the first.
     net_outputs: Any
+    metric_names: list[str]
     list_callback: Sequence[object]
     parallel_mode: str
     device_number: int
