@@ -6,7 +6,7 @@ import numpy.typing as npt
 from minispore._checks import check_one_of, check_type
 from minispore._metrics._classes import is_binary
 from minispore._metrics._metric import Metric, rearrange_inputs
-from minispore._metrics._rates import rate_of
+from minispore._metrics._rates import Outcomes, rate_of
 
 Values = npt.NDArray[np.float64]
 _MODES = ("none", "mean", "sum", "mean_batch", "sum_batch", "mean_channel", "sum_channel")
@@ -117,7 +117,7 @@ class ConfusionMatrixMetric(Metric):
         if self._counts is None or not self._counts.any():
             raise self._no_samples()
         with np.errstate(divide="ignore", invalid="ignore"):
-            rates = self._rate(*self._counts)
+            rates = self._rate(Outcomes(*self._counts))
         if not self.calculation_method:
             return rates.ravel()
         return rates if self.decrease == "none" else _decreased(rates, self.decrease)

@@ -29,8 +29,10 @@ SCORES = RANDOM.random_sample((10, 6)).astype(np.float32)
 CLASSES = RANDOM.randint(0, 6, 10).astype(np.int32)
 MASKS = RANDOM.randint(0, 2, (10, 3)).astype(np.float32)
 LABELS = RANDOM.randint(0, 2, (10, 3)).astype(np.float32)
-OF_CLASSES = {"F1", "acc", "accuracy", "perplexity", "precision", "recall"}
-OF_CLASSES |= {"top_1_accuracy", "top_5_accuracy"}
+OF_CLASSES = {"F1", "acc", "accuracy", "perplexity", "precision", "recall"} | {
+    "top_1_accuracy",
+    "top_5_accuracy",
+}
 WITH_ARGUMENTS = {"auc", "confusion_matrix", "topk"}
 
 
