@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import cast
 
 from minispore._atomic import replacing
 from minispore._checks import check_type
@@ -14,6 +13,7 @@ from minispore.train.callback._checkpoint_config import CheckpointConfig
 from minispore.train.callback._file_names import file_prefix, folder, next_ending, prefix_of_run
 from minispore.train.callback._kept_files import KeptFiles
 from minispore.train.callback._run_context import InternalCallbackParam, Occasion, RunContext
+from minispore.train.callback._states import entry, numbers
 from minispore.train.serialization import save_checkpoint, wait_for_saves
 
 _OWNER = "ModelCheckpoint"
@@ -94,7 +94,7 @@ class ModelCheckpoint(Callback):
     @property
     def latest_ckpt_file_name(self) -> str:
         """The path of the newest checkpoint, "" before there is one."""
-        return self._latest
+        return self._in_passing or self._latest
 
     def __exit__(
         self,
@@ -135,7 +135,7 @@ class ModelCheckpoint(Callback):
         if occasion == "asked" or (occasion == "ended" and self._is_missing(params)):
             self._save(params, state)
         elif occasion == "stopped" and self._is_missing(params):
-            self._latest = self._in_passing = self._write(params, self._name(params), state)
+            self._in_passing = self._write(params, self._name(params), state)
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Save the last step, unless that has been done or nothing is to be saved."""
@@ -161,7 +161,6 @@ class ModelCheckpoint(Callback):
             "prefix": self._prefix if isinstance(self._prefix, str) else "",
             "files": [self._told(path) for path in self._files],
             "latest": self._told(self._latest),
-            "in_passing": self._told(self._in_passing),
             "newest_only": self._told(self._newest_only),
             "saved_step": self._saved_step,
             # Nothing about time where only steps count: the files are then always the same.
@@ -175,18 +174,21 @@ class ModelCheckpoint(Callback):
         Raises:
             ValueError: It is no such state, or that of another prefix.
         """
+        files = numbers(state, "files", str, _OWNER)
+        latest = entry(state, "latest", str, _OWNER)
+        newest_only = entry(state, "newest_only", str, _OWNER)
+        saved_step = entry(state, "saved_step", int, _OWNER)
+        since_saved = entry(state, "since_saved", float, _OWNER)
+        kept = state.get("since_kept") is not None
+        since_kept = entry(state, "since_kept", float, _OWNER) if kept else None
         if isinstance(self._first_prefix, str):
             self._prefix = prefix_of_run(state, self._first_prefix, _OWNER)
         now = time.monotonic()
-        self._files.end_run()
-        self._files = KeptFiles(map(self._full, cast("list[str]", state["files"])))
-        self._latest = self._full(state["latest"])
-        self._in_passing = self._full(state["in_passing"])
-        self._newest_only = self._full(state["newest_only"])
-        self._saved_step = cast("int", state["saved_step"])
-        self._saved_time = now - cast("float", state["since_saved"])
-        since_kept = cast("float | None", state["since_kept"])
+        self._saved_step, self._saved_time = saved_step, now - since_saved
         self._kept_time = None if since_kept is None else now - since_kept
+        self._latest, self._newest_only = self._full(latest), self._full(newest_only)
+        self._files.end_run()
+        self._files = KeptFiles(map(self._full, files))
 
     def _start(self) -> None:
         """Begin a run: nothing saved yet, and the clocks at zero."""
@@ -195,7 +197,8 @@ class ModelCheckpoint(Callback):
         self._saved_time = time.monotonic()
         self._kept_time = None
         self._newest_only = ""  # the file that the next one replaces, where minutes count
-        self._in_passing = ""  # the file that was only saved because the run was stopped
+        self._in_passing = ""  # the file that was only saved because the run was stopped,
+        self._surplus = KeptFiles()  # until the run, having been resumed, has saved its next
 
     def _is_missing(self, params: InternalCallbackParam) -> bool:
         """Whether the last step has yet to be saved."""
@@ -209,7 +212,9 @@ class ModelCheckpoint(Callback):
             wait_for_saves()
             self._remove_old()
         path = self._write(params, self._name(params), state)
-        self._latest = path
+        if self._in_passing not in {"", path}:
+            self._surplus.add(self._in_passing)
+        self._latest, self._in_passing = path, ""
         self._saved_step = params.cur_step_num
         self._saved_time = time.monotonic()
         self._files.add(path)
@@ -217,9 +222,7 @@ class ModelCheckpoint(Callback):
             self._remove_old()
 
     def _remove_old(self) -> None:
-        if self._in_passing and self._in_passing != self._latest:
-            KeptFiles([self._in_passing]).keep_newest(0)
-            self._in_passing = ""
+        self._surplus.keep_newest(0)
         if self._config.keep_checkpoint_per_n_minutes:
             self._keep_by_time(60 * self._config.keep_checkpoint_per_n_minutes)
         elif self._config.keep_checkpoint_max:
@@ -256,8 +259,8 @@ class ModelCheckpoint(Callback):
     def _told(self, path: str) -> str:
         return path and os.path.relpath(path, self._base())
 
-    def _full(self, path: object) -> str:
-        return os.path.join(self._base(), path) if isinstance(path, str) and path else ""
+    def _full(self, path: str) -> str:
+        return path and os.path.join(self._base(), path)
 
     def _counts_time(self) -> bool:
         config = self._config

@@ -1,7 +1,7 @@
 """LossMonitor: print the loss, and stop training that has gone wrong."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -11,6 +11,7 @@ from minispore._checks import check_int
 from minispore.common import Tensor
 from minispore.train.callback._base import Callback
 from minispore.train.callback._run_context import InternalCallbackParam, RunContext
+from minispore.train.callback._states import entry
 
 
 class LossMonitor(Callback):
@@ -59,6 +60,18 @@ class LossMonitor(Callback):
             print(
                 f"Eval result: epoch {params.cur_epoch_num}, metrics: {params.metrics}", flush=True
             )
+
+    def state_dict(self) -> dict[str, object]:
+        """The step whose loss was printed last."""
+        return {"last_print_time": self._last_print_time}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on from there.
+
+        Raises:
+            ValueError: It is no such state.
+        """
+        self._last_print_time = entry(state, "last_print_time", int, "LossMonitor")
 
     def _watch(self, params: InternalCallbackParam) -> None:
         epoch = params.get("cur_epoch_num", 1)

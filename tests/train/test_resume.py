@@ -1,0 +1,97 @@
+"""Exact resume: interrupted anywhere and resumed, a training is the one that never stopped."""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from minispore.train import Callback, CheckpointConfig, ModelCheckpoint
+
+from .resuming import EVAL_EVENTS, OPTIMIZERS, PIPELINES, TRAIN_EVENTS, Training, Trouble, files_in
+
+trainings = st.builds(
+    Training,
+    pipeline=st.sampled_from(list(PIPELINES)),
+    optimizer=st.sampled_from(list(OPTIMIZERS)),
+    epochs=st.integers(1, 4),
+    fit=st.booleans(),
+    seed=st.sampled_from([1, 7]),
+    trouble_first=st.booleans(),
+)
+troubles = st.builds(
+    Trouble,
+    event=st.sampled_from([*TRAIN_EVENTS, "on_train_step_end", *EVAL_EVENTS]),
+    times=st.integers(1, 12),
+    kind=st.sampled_from(["kill", "stop"]),
+)
+# Steps from one file to the next, and how many are kept.
+policies = st.lists(st.tuples(st.integers(1, 7), st.integers(1, 3)), min_size=1, max_size=2)
+
+
+def savers(folder: Path, policies: Sequence[tuple[int, int]], **options: object) -> list[Callback]:
+    return [
+        ModelCheckpoint(
+            f"policy{i}",
+            folder,
+            CheckpointConfig(
+                save_checkpoint_steps=steps,
+                keep_checkpoint_max=most,
+                append_info=["training_state", "step_num"],
+                **options,  # type: ignore[arg-type]
+            ),
+        )
+        for i, (steps, most) in enumerate(policies)
+    ]
+
+
+def newest(folder: Path) -> Path | None:
+    """The file from which to resume: that of the latest step."""
+
+    def place(path: Path) -> tuple[int, int]:
+        found = re.search(r"-(\d+)_(\d+)\.", path.name)
+        assert found
+        return int(found[1]), int(found[2])
+
+    found = [path for path in folder.iterdir() if path.suffix in {".ckpt", ".safetensors"}]
+    return max(found, key=place, default=None)
+
+
+@settings(max_examples=60)
+@given(trainings, st.lists(troubles, min_size=1, max_size=2), policies)
+@example(Training("noise in a buffer", "adam"), [Trouble("on_train_step_end", 7, "kill")], [(2, 2)])
+@example(Training(epochs=2), [Trouble("on_eval_step_end", 2, "stop")], [(3, 1)])
+@example(Training(epochs=1), [Trouble("on_train_end", 1, "kill")], [(5, 1)])
+def test_resumed_is_uninterrupted(
+    training: Training, troubles: list[Trouble], policies: list[tuple[int, int]]
+) -> None:
+    with TemporaryDirectory() as one, TemporaryDirectory() as other:
+        straight = training.go(savers(Path(one), policies), Trouble())
+        part = straight
+        for trouble in (*troubles, Trouble()):
+            again = Trouble(trouble.event, trouble.times, trouble.kind)
+            resume = newest(Path(other))
+            disturb = 3 if resume else 0
+            part = training.go(savers(Path(other), policies), again, resume, disturb)
+        assert part.parameters == straight.parameters
+        # What comes after the step of the file is printed once more, and nothing else.
+        assert part.lines == straight.lines[len(straight.lines) - len(part.lines) :]
+        assert files_in(Path(other)) == files_in(Path(one))
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize("step", [1, 5])
+def test_every_pipeline_goes_on_where_it_stood(tmp_path: Path, pipeline: str, step: int) -> None:
+    training = Training(pipeline, epochs=2)
+    straight = training.go(savers(tmp_path / "a", [(1, 1)]), Trouble())
+    training.go(savers(tmp_path / "b", [(1, 1)]), Trouble("on_train_step_begin", step + 1, "kill"))
+    resumed = training.go(
+        savers(tmp_path / "b", [(1, 1)]), Trouble(), newest(tmp_path / "b"), disturb=1
+    )
+    assert resumed.parameters == straight.parameters
+    assert files_in(tmp_path / "a") == files_in(tmp_path / "b")
+    shutil.rmtree(tmp_path / "a")
