@@ -7,7 +7,8 @@ The header's length as a little-endian uint64, the header, the arrays' content o
 
 Offsets count from the header's end; nothing lies between or after the arrays. As MindSpore does it,
 the check sum is `crc_num` in the metadata: the CRC-32 of each name and its content in turn, in the
-order of the names. Its Int4 is I8 here, with a note in the metadata.
+order of the names; only that a scalar integer counts as so many NULs, since that is what Python's
+`bytes` makes of one. Its Int4 is I8 here, with a note in the metadata.
 
 The package `safetensors` is not used: its arrays would be a second copy in memory, numpy's part of
 it has no BF16, and it knows no check sum.
@@ -17,17 +18,18 @@ Source: https://huggingface.co/docs/safetensors
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BufferedIOBase
 from itertools import pairwise
 from typing import BinaryIO, Final, cast
 
 from minispore.train import _stored as stored
 from minispore.train._protobuf import WireError, read_exactly, size_of
-from minispore.train._stored import Content, Entry, Value
+from minispore.train._stored import Chunk, Content, Entry, Value
 
 _METADATA: Final = "__metadata__"
 _CRC: Final = "crc_num"
+_MOST_NULS: Final = 2**28  # in all; integers beyond it count as they are stored
 _MAX_HEADER: Final = 100_000_000  # the package's limit
 # In the order in which the package lays out arrays, the last first, so that each is aligned.
 _CODES: Final = {
@@ -95,12 +97,32 @@ def _content(name: str, value: Value | Content) -> Content:
 
 
 def _crc(contents: Mapping[str, Content]) -> int:
-    crc = 0
+    crc, most = 0, _MOST_NULS
     for name in sorted(contents):
         crc = zlib.crc32(name.encode(), crc)
-        for chunk in contents[name].read(0, contents[name].size):
-            crc = zlib.crc32(chunk, crc)
+        number = _number(contents[name])
+        if number is not None and 0 <= number <= most:
+            most -= number
+            pieces: Iterable[Chunk] = _nuls(number)
+        else:
+            pieces = contents[name].read(0, contents[name].size)
+        for piece in pieces:
+            crc = zlib.crc32(piece, crc)
     return crc
+
+
+def _number(content: Content) -> int | None:
+    """The integer of a scalar."""
+    if content.dims or not content.kind.startswith(("Int", "UInt")):
+        return None
+    signed = content.kind.startswith("I")
+    return int.from_bytes(b"".join(content.read(0, content.size)), "little", signed=signed)
+
+
+def _nuls(count: int) -> Iterator[bytes]:
+    while count > 0:
+        yield bytes(min(count, 2**20))
+        count -= 2**20
 
 
 # ---- reading
@@ -132,10 +154,7 @@ def scan(file: BufferedIOBase) -> tuple[dict[str, Entry], bool]:
         raise WireError("its arrays do not lie one after the other from the header to the end")
     if _CRC not in metadata:
         return entries, False
-    crc = 0
-    for name in sorted(entries):
-        ((begin, length),) = entries[name].spans
-        crc = stored.crc32(file, begin, begin + length, zlib.crc32(name.encode(), crc))
+    crc = _crc({name: stored.stored_content(file, entry) for name, entry in entries.items()})
     if metadata[_CRC] != str(crc):
         raise WireError(stored.WRONG_CRC)
     return entries, True

@@ -164,8 +164,9 @@ def chunks(file: BufferedIOBase, start: int, stop: int) -> Iterator[bytes]:
         start += len(piece)
 
 
-def crc32(file: BufferedIOBase, start: int, stop: int, crc: int = 0) -> int:
-    """The CRC-32 of the bytes from `start` to `stop`, and of those before them that gave `crc`."""
+def crc32(file: BufferedIOBase, start: int, stop: int) -> int:
+    """The CRC-32 of the bytes from `start` to `stop`."""
+    crc = 0
     for chunk in chunks(file, start, stop):
         crc = zlib.crc32(chunk, crc)
     return crc
