@@ -1,7 +1,8 @@
 """Training: `Model`, callbacks, metrics and checkpoints, under MindSpore's names."""
 
 from minispore._left_out import refusing
-from minispore._metrics._left_out import LEFT_OUT
+from minispore._metrics._left_out import LEFT_OUT as METRICS_LEFT_OUT
+from minispore.train._left_out import LEFT_OUT
 from minispore.train.callback import (
     BackupAndRestore,
     BestCheckpoint,
@@ -103,4 +104,4 @@ __all__ = [
 ]
 
 # In a dictionary, since a definition would tell type checkers that there is every attribute.
-globals()["__getattr__"] = refusing(__name__, LEFT_OUT)
+globals()["__getattr__"] = refusing(__name__, LEFT_OUT | METRICS_LEFT_OUT)

@@ -1,5 +1,7 @@
 """Callbacks: the protocol, and those that come with the package, one file each."""
 
+from minispore._left_out import refusing
+from minispore.train._left_out import LEFT_OUT
 from minispore.train.callback._backup_and_restore import BackupAndRestore
 from minispore.train.callback._best_checkpoint import BestCheckpoint
 from minispore.train.callback._callback import (
@@ -37,3 +39,6 @@ __all__ = [
     "_CallbackManager",
     "_InternalCallbackParam",
 ]
+
+# In a dictionary, since a definition would tell type checkers that there is every attribute.
+globals()["__getattr__"] = refusing(__name__, LEFT_OUT)

@@ -73,6 +73,18 @@ class LossMonitor(Callback):
         """
         self._last_print_time = entry(state, "last_print_time", int, "LossMonitor")
 
+    def state_dict(self) -> dict[str, object]:
+        """Return the step of the last line."""
+        return {"last_print_time": self._last_print_time}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on counting from another one's last line.
+
+        Raises:
+            ValueError: It is not there, or no int.
+        """
+        self._last_print_time = entry(state, "last_print_time", int, "LossMonitor")
+
     def _watch(self, params: InternalCallbackParam) -> None:
         epoch = params.get("cur_epoch_num", 1)
         step = params.cur_step_num

@@ -1,10 +1,12 @@
 """TimeMonitor: print how long an epoch and a step take."""
 
+from collections.abc import Mapping
 from time import perf_counter
 
 from minispore._checks import check_int, check_type
 from minispore.train.callback._base import Callback
 from minispore.train.callback._run_context import InternalCallbackParam, RunContext
+from minispore.train.callback._states import entry
 
 
 class _Stopwatch:
@@ -104,6 +106,22 @@ class TimeMonitor(Callback):
     def on_eval_end(self, run_context: RunContext) -> None:
         """Take the evaluation out of the training time."""
         self._train.leave_out(self._fit_eval.elapsed())
+
+    def state_dict(self) -> dict[str, object]:
+        """Return how long the epoch has taken so far, and how long it has waited for data."""
+        return {"elapsed": self._train.elapsed(), "data": self._train.data}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Let the epoch have taken as long; the time between the two runs does not count.
+
+        Raises:
+            ValueError: An entry is missing or no number; nothing is changed then.
+        """
+        elapsed = entry(state, "elapsed", float, "TimeMonitor")
+        data = entry(state, "data", float, "TimeMonitor")
+        self._train.start()
+        self._train.leave_out(-elapsed)
+        self._train.data = data
 
     def _report(self, what: str, watch: _Stopwatch, params: InternalCallbackParam) -> None:
         seconds = watch.elapsed()
