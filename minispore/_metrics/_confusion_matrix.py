@@ -69,7 +69,7 @@ class ConfusionMatrix(Metric):
         predicted, label = self._predicted_and_true(inputs)
         if predicted.ndim == label.ndim + 1 and predicted.ndim > 1 and predicted.shape[1]:
             predicted = predicted.argmax(axis=1)
-        elif self.num_classes <= 2 or predicted.dtype.kind == "f":
+        elif self.num_classes <= 2 or predicted.dtype.kind not in "biu":
             predicted = (predicted >= self.threshold).astype(np.int64)
         if predicted.shape != label.shape:
             raise ValueError(

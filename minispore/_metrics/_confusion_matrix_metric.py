@@ -67,9 +67,9 @@ class ConfusionMatrixMetric(Metric):
 
     def clear(self) -> None:
         """Forget what has been seen."""
-        # (4, N, C): true and false positives, true and false negatives of samples and channels;
-        # (4, 1, 1) where everything is counted together.
-        self._counts: Values | None = None
+        # Of each batch (4, N, C): true and false positives, true and false negatives of samples and
+        # channels; or one (4, 1, 1) where everything is counted together.
+        self._counts: list[Values] = []
 
     @rearrange_inputs
     def update(self, *inputs: object) -> None:
@@ -98,26 +98,25 @@ class ConfusionMatrixMetric(Metric):
             predicted, label = predicted[:, 1:], label[:, 1:]
         counts = _counts(predicted == 1, label == 1)
         if not self.calculation_method:
-            counts = counts.sum(axis=(1, 2), keepdims=True)
-            self._counts = counts if self._counts is None else self._counts + counts
+            self._counts = [counts.sum(axis=(1, 2), keepdims=True) + sum(self._counts)]
             return
-        if self._counts is not None and self._counts.shape[2] != counts.shape[2]:
+        if self._counts and self._counts[0].shape[2] != counts.shape[2]:
             raise ValueError(
                 "For 'ConfusionMatrixMetric.update', all batches must have as many channels, but "
-                f"got {counts.shape[2]} after {self._counts.shape[2]}."
+                f"got {counts.shape[2]} after {self._counts[0].shape[2]}."
             )
-        before = [] if self._counts is None else [self._counts]
-        self._counts = np.concatenate([*before, counts], axis=1)
+        self._counts.append(counts)
 
     def eval(self) -> Values | float:
         """Return the rate, or the rates; RuntimeError if there were no samples.
 
         Without `calculation_method` the one rate is an array of shape (1,), as it is in MindSpore.
         """
-        if self._counts is None or not self._counts.any():
+        if not any(counts.any() for counts in self._counts):
             raise self._no_samples()
+        counts = np.concatenate(self._counts, axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            rates = self._rate(Outcomes(*self._counts))
+            rates = self._rate(Outcomes(*counts))
         if not self.calculation_method:
             return rates.ravel()
         return rates if self.decrease == "none" else _decreased(rates, self.decrease)

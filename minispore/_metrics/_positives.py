@@ -43,8 +43,9 @@ class Positives(Metric):
         """Forget what has been seen."""
         self._class_num = 0
         self._samples_num = 0
-        # Rows: hits, predicted positives, actual positives.
-        self._counts: Counts = np.zeros((3, 0), np.int64)
+        # Of batches with several labels, or one for all batches of classes. Rows: hits, predicted
+        # positives, actual positives.
+        self._counts: list[Counts] = []
 
     @rearrange_inputs
     def update(self, *inputs: object) -> None:
@@ -63,10 +64,10 @@ class Positives(Metric):
             label = labels_for(predicted, label, owner, column=self._takes_column)
             numbers = class_numbers(label, classes, owner)
             counts = _by_class(predicted.argmax(axis=1), numbers, classes)
-            self._counts = self._counts + counts if self._class_num else counts
+            self._counts = [counts + sum(self._counts)]
         else:
             check_multilabel(predicted, label, owner)
-            self._counts = np.concatenate([self._counts, _by_sample(predicted, label)], axis=1)
+            self._counts.append(_by_sample(predicted, label))
         self._class_num = classes
         self._samples_num += predicted.size // classes
 
@@ -89,7 +90,7 @@ class Positives(Metric):
         check_type(average, bool, "average", type(self).__name__)
         if self._samples_num == 0:
             raise self._no_samples()
-        ratios = self._ratio(*self._counts)
+        ratios = self._ratio(*np.concatenate(self._counts, axis=1))
         return float(ratios.mean()) if average else ratios
 
     @abstractmethod

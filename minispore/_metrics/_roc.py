@@ -72,10 +72,14 @@ class ROC(Metric):
             scores = scores.reshape(label.shape)  # a binary classifier's only column
         many = self._has_classes(scores, label)
         if self._labels and many != self._many:
-            raise ValueError("For 'ROC.update', the batches before had another number of classes.")
+            raise ValueError(
+                "For 'ROC.update', some batches are a binary classifier's, and some have scores of "
+                "classes."
+            )
         self._many = many
-        self._labels.append(label.ravel())
-        self._scores.append(_rows(scores) if many else scores.reshape(1, -1))
+        # Copies: what was given is the caller's.
+        self._labels.append(label.flatten())
+        self._scores.append(_by_class(scores) if many else scores.reshape(1, -1).copy())
 
     def eval(self) -> Curve | Curves:
         """Return the curves.
@@ -127,9 +131,9 @@ class ROC(Metric):
         return True
 
 
-def _rows(scores: Array) -> Array:
+def _by_class(scores: Array) -> Array:
     """Return scores of shape (N, C, …) as (C, N·…)."""
-    return np.moveaxis(scores, 1, 0).reshape(scores.shape[1], -1)
+    return np.moveaxis(scores, 1, 0).copy().reshape(scores.shape[1], -1)
 
 
 def _curve(scores: Array, positive: npt.NDArray[np.bool_]) -> Curve:

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 
 from minispore import train
 
-from .cases import BINARY, EIGHTHS, Array, Inputs, classified, pairs, ranked, rows
+from .cases import BINARY, EIGHTHS, Inputs, classified, pairs, ranked, rows
 
 sklearn = pytest.importorskip("sklearn.metrics")
 
@@ -85,7 +85,7 @@ def test_precision_and_recall_of_several_labels(inputs: Inputs) -> None:
 def test_top_k(inputs: Inputs) -> None:
     tied, labels = flat(inputs)
     # Of equal scores ours is the first and theirs the last: there are none.
-    scores: Array = tied - np.arange(tied.shape[1]) / 100
+    scores = tied - np.linspace(0, 0.1, tied.shape[1])
     for k in range(1, scores.shape[1]):
         expected = sklearn.top_k_accuracy_score(labels, scores, k=k, labels=range(scores.shape[1]))
         assert train.TopKCategoricalAccuracy(k)(scores, labels) == pytest.approx(expected)
