@@ -62,18 +62,6 @@ class LossMonitor(Callback):
             )
 
     def state_dict(self) -> dict[str, object]:
-        """The step whose loss was printed last."""
-        return {"last_print_time": self._last_print_time}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on from there.
-
-        Raises:
-            ValueError: It is no such state.
-        """
-        self._last_print_time = entry(state, "last_print_time", int, "LossMonitor")
-
-    def state_dict(self) -> dict[str, object]:
         """Return the step of the last line."""
         return {"last_print_time": self._last_print_time}
 
