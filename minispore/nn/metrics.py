@@ -1,5 +1,6 @@
 """The metrics under the name that older releases have for them: `nn.metrics`, `nn.Accuracy`."""
 
+from minispore._left_out import refusing
 from minispore._metrics import (
     F1,
     MAE,
@@ -24,6 +25,7 @@ from minispore._metrics import (
     names,
     rearrange_inputs,
 )
+from minispore._metrics._left_out import LEFT_OUT
 
 __all__ = [
     "F1",
@@ -49,3 +51,6 @@ __all__ = [
     "names",
     "rearrange_inputs",
 ]
+
+# In a dictionary, since a definition would tell type checkers that there is every attribute.
+globals()["__getattr__"] = refusing(__name__, LEFT_OUT)

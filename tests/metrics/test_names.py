@@ -11,6 +11,7 @@ from minispore.train import Metric, get_metric_fn, names
 from minispore.train import metrics as train_metrics
 
 ARGUMENTS: dict[str, tuple[object, ...]] = {"confusion_matrix": (2,), "topk": (1,)}
+MODULES = ("minispore.train", "minispore.train.metrics", "minispore.nn", "minispore.nn.metrics")
 LEFT_OUT = {
     "bleu_score": "BleuScore",
     "hausdorff_distance": "HausdorffDistance",
@@ -43,7 +44,7 @@ def test_what_is_left_out_says_so(name: str) -> None:
     assert name not in names()
     with pytest.raises(KeyError, match=f"'{name}' is left out of minispore. .* three methods"):
         get_metric_fn(name)
-    for module in ("minispore.train", "minispore.nn"):
+    for module in MODULES:
         with pytest.raises(ImportError, match=f"'{module}.{LEFT_OUT[name]}' is left out") as caught:
             exec(f"from {module} import {LEFT_OUT[name]}")
         assert "three methods" in str(caught.value)
@@ -51,7 +52,7 @@ def test_what_is_left_out_says_so(name: str) -> None:
             getattr(import_module(module), LEFT_OUT[name])
 
 
-@pytest.mark.parametrize("module", ["minispore.train", "minispore.nn"])
+@pytest.mark.parametrize("module", MODULES)
 def test_an_unknown_attribute_is_one_as_ever(module: str) -> None:
     assert not hasattr(import_module(module), "Accurracy")
     with pytest.raises(ImportError, match="cannot import name 'Accurracy'"):
