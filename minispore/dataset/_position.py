@@ -76,7 +76,7 @@ def _line(what: object) -> str:
 
 def _told(value: object) -> str:  # noqa: PLR0911 (one for each kind of value)
     """A setting as text; nothing for what is no setting."""
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, bool | int | float | str):
         return repr(value)
     if isinstance(value, np.ndarray):
         array = cast("npt.NDArray[np.generic]", value)

@@ -76,28 +76,29 @@ class Epochs:
         self._source = dataset.create_tuple_iterator(num_epochs=num_epochs)
         self._num_epochs = num_epochs
         self._columns = columns
-        self._done = 0  # epochs
-        self._taken = 0  # batches of the epoch after these
-        self._ended = False  # whether that was all of them
+        self._next = 0  # the epoch to begin with
+        self._number = -1  # of the epoch that is gone through, or was last
+        self._taken = 0  # its batches so far
+        self._ended = False  # whether these are all
         self._begin: Mapping[str, object] = {}  # the random state before it
         self._rest: Iterator[Sequence[object]] | None = None  # of it, after a jump into it
 
     def __iter__(self) -> Iterator[tuple[int, Iterator[list[Tensor]]]]:
         """Yield the number of epochs before, and the batches of the epoch."""
-        while self._done < self._num_epochs:
-            yield self._done, self._batches()
-            self._done, self._taken, self._ended = self._done + 1, 0, False
+        for number in range(self._next, self._num_epochs):
+            self._number = number
+            yield number, self._batches()
 
     def state_dict(self, *, closed: bool) -> dict[str, object]:
-        """Where the next batch comes from: the current epoch, or, if it is closed, the next."""
+        """Where to go on: with the current epoch, or, if that is closed, with the next."""
         source = self._source
-        return {
-            "done": self._done + closed,
-            "taken": 0 if closed else self._taken,
-            "ended": self._ended and not closed,
-            "begin": {} if closed or isinstance(source, SupportsState) else self._begin,
-            "source": dict(source.state_dict()) if isinstance(source, SupportsState) else {},
-        }
+        open_: dict[str, object] = {"taken": 0, "ended": False, "begin": {}}
+        if not closed:
+            known = isinstance(source, SupportsState)
+            begin = {} if known else self._begin
+            open_ = {"taken": self._taken, "ended": self._ended, "begin": begin}
+        position = source.state_dict() if isinstance(source, SupportsState) else {}
+        return {"number": self._number, "closed": closed, **open_, "source": position}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Go to a position.
@@ -105,7 +106,8 @@ class Epochs:
         Raises:
             ValueError: The dataset is another one.
         """
-        self._done = cast("int", state["done"])
+        self._number = cast("int", state["number"])
+        self._next = self._number + cast("bool", state["closed"])
         self._taken, self._ended = cast("int", state["taken"]), cast("bool", state["ended"])
         self._begin = cast("Mapping[str, object]", state["begin"])
         if isinstance(self._source, SupportsState):
@@ -118,7 +120,7 @@ class Epochs:
         self._rest = rest if self._taken else None
 
     def _gone_through(self) -> Iterator[Sequence[object]]:
-        for _ in range(self._done):
+        for _ in range(self._next):
             for _ in self._source:
                 pass
         if self._begin:
@@ -137,6 +139,7 @@ class Epochs:
             if not isinstance(self._source, SupportsState):
                 self._begin = random_state()
             rest = iter(self._source)
+            self._taken, self._ended = 0, False
         for row in rest:
             self._taken += 1
             if self._columns is not None and len(row) != self._columns:

@@ -5,11 +5,14 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Self
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from minispore import get_seed, nn
+from minispore.common.seed import random_state, set_random_state
 from minispore.train import Callback, CheckpointConfig, ModelCheckpoint
 
 from .resuming import EVAL_EVENTS, OPTIMIZERS, PIPELINES, TRAIN_EVENTS, Training, Trouble, files_in
@@ -95,3 +98,73 @@ def test_every_pipeline_goes_on_where_it_stood(tmp_path: Path, pipeline: str, st
     assert resumed.parameters == straight.parameters
     assert files_in(tmp_path / "a") == files_in(tmp_path / "b")
     shutil.rmtree(tmp_path / "a")
+
+
+def test_without_a_seed_chance_goes_on_as_well(tmp_path: Path) -> None:
+    class Unseed(Trouble):
+        """Make the program one that has no seed, from the same chance each time."""
+
+        def __enter__(self) -> Self:
+            state = random_state()
+            program: dict[str, object] = {"seed": None, "entropy": self.entropy, "streams": {}}
+            set_random_state(state | {"program": program})
+            return self
+
+        entropy = 5
+
+    for pipeline in ("shuffled", "noise in a buffer"):
+        training = Training(pipeline)
+        one, other = tmp_path / pipeline / "a", tmp_path / pipeline / "b"
+        straight = training.go(savers(one, [(4, 2)]), Unseed())
+        training.go(savers(other, [(4, 2)]), Unseed("on_train_step_end", 9, "kill"))
+        assert files_in(other)
+        last = Unseed()
+        last.entropy = 6
+        resumed = training.go(savers(other, [(4, 2)]), last, newest(other), disturb=1)
+        assert get_seed() is None
+        assert resumed.parameters == straight.parameters
+        assert files_in(other) == files_in(one)
+
+
+@pytest.mark.parametrize("options", [{"format": "safetensors"}, {"crc_check": True}])
+@pytest.mark.parametrize("async_save", [False, True])
+def test_however_it_is_stored(tmp_path: Path, options: dict[str, object], async_save: bool) -> None:
+    options["async_save"] = async_save
+    training = Training("mapped", "adam", epochs=2)
+    straight = training.go(savers(tmp_path / "a", [(2, 2)], **options), Trouble())
+    killed = Trouble("on_train_step_begin", 8, "kill")
+    training.go(savers(tmp_path / "b", [(2, 2)], **options), killed)
+    resumed = training.go(
+        savers(tmp_path / "b", [(2, 2)], **options), Trouble(), newest(tmp_path / "b"), disturb=1
+    )
+    assert resumed.parameters == straight.parameters
+    assert files_in(tmp_path / "a") == files_in(tmp_path / "b")
+
+
+def test_a_longer_training_goes_on_from_a_finished_one(tmp_path: Path) -> None:
+    straight = Training(epochs=4).go(savers(tmp_path / "a", [(3, 2)]), Trouble())
+    Training(epochs=2).go(savers(tmp_path / "b", [(3, 2)]), Trouble())
+    again = newest(tmp_path / "b")
+    assert again
+    assert again.name == "policy0-2_5.ckpt"
+    nothing = Training(epochs=2).go(savers(tmp_path / "b", [(3, 2)]), Trouble(), again)
+    assert not nothing.lines
+    longer = Training(epochs=4).go(savers(tmp_path / "b", [(3, 2)]), Trouble(), again)
+    assert longer.parameters == straight.parameters
+    assert newest(tmp_path / "b") == tmp_path / "b" / "policy0-4_5.ckpt"
+
+
+def test_what_an_exception_leaves_is_not_to_be_resumed(tmp_path: Path) -> None:
+    training = Training()
+    policy = savers(tmp_path, [(4, 2)], exception_save=True)
+    training.go(policy, Trouble("on_train_step_begin", 3, "kill"))
+    with pytest.raises(ValueError, match="holds no training state"):
+        training.go(policy, Trouble(), tmp_path / "policy0-1_3_breakpoint.ckpt")
+
+
+def test_a_training_state_is_that_of_what_is_trained() -> None:
+    with pytest.raises(ValueError, match="'saved_network' must be None"):
+        CheckpointConfig(append_info=["training_state"], saved_network=nn.Dense(1, 1))
+    config = CheckpointConfig(append_info=["training_state"])
+    assert (config.training_state, config.append_dict) == (True, None)
+    assert not CheckpointConfig().training_state

@@ -1,0 +1,183 @@
+"""A file that is not one of this training is refused with the reason, and nothing has changed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minispore import nn
+from minispore.dataset import NumpySlicesDataset
+from minispore.train import (
+    Callback,
+    CheckpointConfig,
+    LossMonitor,
+    Model,
+    ModelCheckpoint,
+    RunContext,
+    TimeMonitor,
+    save_checkpoint,
+)
+from minispore.train._dataset import DatasetLike
+
+from .standins import Rows
+
+X = np.linspace(-1, 1, 40, dtype=np.float32).reshape(10, 4)
+Y = (np.arange(10) % 3).astype(np.int32)
+
+
+class Counter(Callback):
+    def __init__(self, refuse: bool = False) -> None:
+        self.count = 0
+        self.refuse = refuse
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        self.count += 1
+
+    def state_dict(self) -> dict[str, object]:
+        return {"count": self.count}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        if self.refuse and state["count"] != self.count:
+            raise ValueError("no 'count' today")
+        assert isinstance(state["count"], int)
+        self.count = state["count"]
+
+
+def data(rows: int = 10, batch: int = 4) -> DatasetLike:
+    return NumpySlicesDataset({"x": X[:rows], "y": Y[:rows]}).batch(batch)
+
+
+def model(width: int = 3, name: str = "", momentum: float = 0.9) -> Model:
+    net = nn.Dense(4, width)
+    if name:
+        net.weight.name = name
+    optimizer = nn.SGD(net.trainable_params(), 0.1, momentum=momentum)
+    return Model(net, nn.CrossEntropyLoss(), optimizer)
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    saver = ModelCheckpoint("m", tmp_path, CheckpointConfig(2, append_info=["training_state"]))
+    model().train(2, data(), [LossMonitor(0), Counter(), saver])
+    return tmp_path / "m-2_1.ckpt"
+
+
+def savers(folder: Path) -> ModelCheckpoint:
+    return ModelCheckpoint("m", folder, CheckpointConfig(2, append_info=["training_state"]))
+
+
+Callbacks = Callable[[Path], Sequence[Callback]]
+
+
+def same(path: Path) -> list[Callback]:
+    return [LossMonitor(0), Counter(), savers(path)]
+
+
+@pytest.mark.parametrize(
+    ("message", "net", "dataset", "callbacks", "epochs"),
+    [
+        (
+            r"weight: the network's is Float32 \(5, 4\), the file's Float32 \(3, 4\)\n    bias: ",
+            lambda: model(5),
+            data,
+            same,
+            (2, 0),
+        ),
+        (
+            "weight: not in the network\n.*\n    wight: not in the file",
+            lambda: model(name="wight"),
+            data,
+            same,
+            (2, 0),
+        ),
+        ("its epochs had 3 steps, and now have 5", model, lambda: data(batch=2), same, (2, 0)),
+        ("callback number 2 was ModelCheckpoint, and is now none", model, data,
+         lambda _: [LossMonitor(0), Counter()], (2, 0)),
+        ("callback number 0 was LossMonitor, and is now TimeMonitor", model, data,
+         lambda path: [TimeMonitor(), Counter(), savers(path)], (2, 0)),
+        ("callback number 3 was none, and is now LossMonitor", model, data,
+         lambda path: [*same(path), LossMonitor(0)], (2, 0)),
+        ("its 'initial_epoch' was 0, and is now 1", model, data, same, (2, 1)),
+        ("it was saved in epoch 2, and 'epoch' is now 1", model, data, same, (1, 0)),
+        (r"had StoreNode\(.*10 rows.* where this one has StoreNode\(.*9 rows",
+         model, lambda: data(9), same, (2, 0)),
+        (r"had Batch\(rows=4, drop_remainder=False\) where this one has Shuffle\(buffer_size=2\)",
+         model, lambda: NumpySlicesDataset({"x": X, "y": Y}).batch(4).shuffle(2), same, (2, 0)),
+        ("does not fit the callback '1 Counter': no 'count' today", model, data,
+         lambda path: [LossMonitor(0), Counter(refuse=True), savers(path)], (2, 0)),
+        (r"does not fit the callback '2 ModelCheckpoint': .*'m'", model, data,
+         lambda path: [LossMonitor(0), Counter(), ModelCheckpoint("k", path)], (2, 0)),
+    ],
+)  # fmt: skip
+def test_another_training(
+    checkpoint: Path,
+    tmp_path: Path,
+    message: str,
+    net: Callable[[], Model],
+    dataset: Callable[[], DatasetLike],
+    callbacks: Callbacks,
+    epochs: tuple[int, int],
+) -> None:
+    """Every misfit is an error of its own; parameters and callbacks are what they were."""
+    given, there = net(), callbacks(tmp_path / "other")
+    before = [each.asnumpy().copy() for each in given.train_network.get_parameters()]
+    last, first = epochs
+    with pytest.raises(ValueError, match=message) as raised:
+        given.train(last, dataset(), list(there), initial_epoch=first, resume=checkpoint)
+    assert str(checkpoint) in str(raised.value)
+    for each, value in zip(given.train_network.get_parameters(), before, strict=True):
+        assert np.array_equal(each.asnumpy(), value)
+    assert all(each.count == 0 for each in there if isinstance(each, Counter))
+    assert not list((tmp_path / "other").glob("*"))
+
+
+def test_files_that_hold_no_training(tmp_path: Path, checkpoint: Path) -> None:
+    plain = tmp_path / "plain.ckpt"
+    save_checkpoint(nn.Dense(4, 3), plain)
+    with pytest.raises(ValueError, match=r"plain.ckpt' holds no training state to resume from"):
+        model().train(2, data(), same(tmp_path), resume=plain)
+    with pytest.raises(ValueError, match="'nowhere.ckpt' does not exist"):
+        model().train(2, data(), same(tmp_path), resume="nowhere.ckpt")
+    with pytest.raises(TypeError, match="'resume'"):
+        model().train(2, data(), same(tmp_path), resume=3)  # type: ignore[arg-type]
+    other = tmp_path / "damaged.ckpt"
+    # Texts are stored as MindSpore stores them: four bytes a character.
+    old, new = (f'"epoch": {i}'.encode("utf-32-le") for i in (2, 1))
+    other.write_bytes(checkpoint.read_bytes().replace(old, new))
+    with pytest.raises(ValueError, match=r"damaged.ckpt' is damaged: its check sum"):
+        model().train(2, data(), same(tmp_path), resume=other)
+    other.write_bytes(checkpoint.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="damaged.ckpt"):
+        model().train(2, data(), same(tmp_path), resume=other)
+
+
+def test_a_state_that_no_file_can_hold_is_named(tmp_path: Path) -> None:
+    class Odd(Counter):
+        def state_dict(self) -> dict[str, object]:
+            return {"seen": [1, {"set"}]}
+
+    with pytest.raises(TypeError, match=r"'states.0 \S*Odd.seen\[1\]' is of type set"):
+        model().train(1, data(), [Odd(), savers(tmp_path)])
+
+
+def test_a_training_of_a_split_that_was_drawn_anew_is_refused(tmp_path: Path) -> None:
+    def part(seed: int) -> DatasetLike:
+        from minispore.dataset import config
+
+        config.set_seed(seed)
+        return NumpySlicesDataset({"x": X, "y": Y}).split([6, 4])[0].batch(3)
+
+    model().train(1, part(1), savers(tmp_path))
+    with pytest.raises(ValueError, match="Where a 'split' is not the same, a seed"):
+        model().train(2, part(2), savers(tmp_path), resume=tmp_path / "m-1_2.ckpt")
+
+
+def test_a_foreign_dataset_that_has_become_shorter(tmp_path: Path) -> None:
+    class Shrinking(Rows):
+        def get_dataset_size(self) -> int:
+            return 3
+
+    model().train(1, Shrinking(), savers(tmp_path))
+    with pytest.raises(ValueError, match="come to its end before batch 2"):
+        model().train(1, Shrinking(4), savers(tmp_path), resume=tmp_path / "m-1_2.ckpt")
