@@ -142,4 +142,4 @@ class ReduceLROnPlateau(Callback):
         rate.set_data(float(new))
         if self.verbose:
             epoch = run_context.original_args().cur_epoch_num
-            print(f"Epoch {epoch:05d}: {_OWNER} reducing learning rate to {new}.", flush=True)
+            print(f"Epoch {epoch:05d}: {_OWNER} reducing learning rate to {new!s}.", flush=True)
