@@ -36,8 +36,8 @@ _HOMES = {
     "minispore.ops": ("GradOperation", "get_grad", "grad", "value_and_grad"),
     "minispore.train": (
         "Accuracy", "Callback", "CheckpointConfig", "Loss", "LossMonitor", "Metric", "Model",
-        "ModelCheckpoint", "RunContext", "TimeMonitor", "async_ckpt_thread_status",
-        "ckpt_to_safetensors", "get_metric_fn", "load_checkpoint", "load_checkpoint_async",
+        "ModelCheckpoint", "RunContext", "SummaryCollector", "SummaryLandscape", "SummaryRecord",
+        "TimeMonitor", "async_ckpt_thread_status", "ckpt_to_safetensors", "get_metric_fn", "load_checkpoint", "load_checkpoint_async",
         "load_param_into_net", "names", "rearrange_inputs", "safetensors_to_ckpt",
         "save_checkpoint",
     ),

@@ -17,6 +17,8 @@ from minispore.train.callback import (
     OnRequestExit,
     ReduceLROnPlateau,
     RunContext,
+    SummaryCollector,
+    SummaryLandscape,
     TimeMonitor,
 )
 from minispore.train.metrics import (
@@ -54,6 +56,7 @@ from minispore.train.serialization import (
     save_checkpoint,
     wait_for_saves,
 )
+from minispore.train.summary import SummaryRecord
 
 __all__ = [
     "ReduceLROnPlateau",
@@ -85,6 +88,9 @@ __all__ = [
     "Recall",
     "OnRequestExit",
     "RunContext",
+    "SummaryCollector",
+    "SummaryLandscape",
+    "SummaryRecord",
     "TimeMonitor",
     "Top1CategoricalAccuracy",
     "Top5CategoricalAccuracy",

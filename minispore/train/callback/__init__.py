@@ -19,6 +19,8 @@ from minispore.train.callback._learning_rate_scheduler import LearningRateSchedu
 from minispore.train.callback._loss_monitor import LossMonitor
 from minispore.train.callback._on_request_exit import OnRequestExit
 from minispore.train.callback._reduce_lr_on_plateau import ReduceLROnPlateau
+from minispore.train.callback._summary_collector import SummaryCollector
+from minispore.train.callback._summary_landscape import SummaryLandscape
 from minispore.train.callback._time_monitor import TimeMonitor
 
 __all__ = [
@@ -35,6 +37,8 @@ __all__ = [
     "OnRequestExit",
     "ReduceLROnPlateau",
     "RunContext",
+    "SummaryCollector",
+    "SummaryLandscape",
     "TimeMonitor",
     "_CallbackManager",
     "_InternalCallbackParam",

@@ -2,7 +2,6 @@
 
 import os
 from typing import Final, cast
-from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +32,8 @@ def check_options(options: object, owner: str) -> dict[str, str]:
 
 def export(folder: str, name: str, step: int, array: NDArray[np.generic]) -> None:
     """Save a tensor as `folder`/tensor/name_step.npy, the name quoted as in a URL."""
+    from urllib.parse import quote
+
     inner = os.path.join(folder, "tensor")
     os.makedirs(inner, exist_ok=True)
     np.save(os.path.join(inner, f"{quote(name, safe='')}_{step}.npy"), array)

@@ -1,12 +1,11 @@
 """Event files being written: their names, their growth, and what happens at their limit."""
 
 import os
-import socket
 import time
 from typing import Final
 
 from minispore.train.summary._encode import for_mindspore, for_tensorboard
-from minispore.train.summary._event import MINDSPORE_VERSION, TENSORBOARD_VERSION, Event
+from minispore.train.summary._event import MINDSPORE_VERSION, TENSORBOARD_VERSION, Event, Landscape
 from minispore.train.summary._records import framed
 
 # Names given out in this process; the files themselves are made when they are first written to.
@@ -25,6 +24,8 @@ class Names:
     """
 
     def __init__(self, folder: str, prefix: str, suffix: str) -> None:
+        import socket
+
         seconds, host = int(time.time()), socket.gethostname()
         number = 0
         while True:
@@ -117,10 +118,10 @@ class Files:
     def write(self, event: Event) -> list[str]:
         """Write an event for both readers; return what there is to warn about."""
         warnings: list[str | None] = []
-        for file, version, encode in (
-            (self._mindspore, MINDSPORE_VERSION, for_mindspore),
-            (self._tensorboard, TENSORBOARD_VERSION, for_tensorboard),
-        ):
+        files = [(self._mindspore, MINDSPORE_VERSION, for_mindspore)]
+        if any(not isinstance(value.content, Landscape) for value in event.values):
+            files.append((self._tensorboard, TENSORBOARD_VERSION, for_tensorboard))
+        for file, version, encode in files:
             if file.is_empty:
                 warnings.append(file.append(encode(Event(event.wall_time, version=version))))
             warnings.append(file.append(encode(event)))

@@ -6,7 +6,7 @@ The program hands values over and goes on; pictures, histograms and files are ma
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from types import TracebackType
 from typing import Final, Self, TypeAlias, cast
@@ -37,9 +37,9 @@ from minispore.train.summary._lineage import Lineage, encode
 _Array = NDArray[np.generic]
 _Given: TypeAlias = _Array | Landscape
 
-_VALUES: Final = ("tensor", "scalar", "image", "histogram")
+HEARD: Final = ("tensor", "scalar", "image", "histogram")
 _LINEAGE: Final = ("train_lineage", "eval_lineage", "custom_lineage_data")
-PLUGINS: Final = (*_VALUES, *_LINEAGE, "dataset_graph", "graph", "landscape")
+PLUGINS: Final = (*HEARD, *_LINEAGE, "dataset_graph", "graph", "landscape")
 
 
 class SummaryRecord:
@@ -128,7 +128,7 @@ class SummaryRecord:
         self._values: dict[tuple[str, str], tuple[float, _Given]] = {}
         self._lineage: list[tuple[float, Lineage]] = []
         self._mode = "train"
-        self._listening = False
+        self._heard: Collection[str] = ()
         self._tracer: Tracer | None = None
         self._graph: bytes | None = None
         self._graph_written = False
@@ -198,7 +198,7 @@ class SummaryRecord:
                 'For "SummaryRecord", the parameter "name" type should be str, '
                 f"but got {name!r} of type {type(name).__name__}."
             )
-        if plugin in _VALUES:
+        if plugin in HEARD:
             check_value(value, Tensor, plugin)
             check_shape(plugin, name, cast("Tensor", value).shape, OWNER)
             self._add(plugin, name, np.array(cast("Tensor", value).asnumpy()))
@@ -284,7 +284,7 @@ class SummaryRecord:
         if self._behind is None:
             return
         behind, self._behind = self._behind, None
-        self.listen(on=False)
+        self.listen(())
         if self._tracer is not None:
             self._tracer.stop()
         try:
@@ -292,13 +292,13 @@ class SummaryRecord:
         finally:
             self._files.close()
 
-    def listen(self, *, on: bool = True) -> None:
-        """Take what the summaries of `ops` hand out, or stop doing so."""
-        if on and not self._listening:
+    def listen(self, kinds: Collection[str] = HEARD) -> None:
+        """Take these kinds of what the summaries of `ops` hand out from now on; none with ()."""
+        if kinds and not self._heard:
             listeners.append(self._hear)
-        elif self._listening and not on:
+        elif self._heard and not kinds:
             listeners.remove(self._hear)
-        self._listening = on
+        self._heard = kinds
 
     def trace(self, network: Cell, names: dict[str, Cell] | None = None) -> None:
         """Record the network's graph when it is next called, to be written by the next `record`.
@@ -313,7 +313,7 @@ class SummaryRecord:
         self._graph_written = False
 
     def _hear(self, kind: str, name: str, array: _Array) -> None:
-        if self._mode == "train":
+        if self._mode == "train" and kind in self._heard:
             self._values[kind, name] = time.time(), array
 
     def _add(self, plugin: str, name: str, value: _Given) -> None:

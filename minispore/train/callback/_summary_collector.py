@@ -1,0 +1,333 @@
+"""SummaryCollector: write what happens in a training for TensorBoard and MindInsight to show."""
+
+import os
+import re
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Final, Self, cast
+
+import numpy as np
+
+from minispore.common import Parameter, Tensor
+from minispore.nn import Cell, Optimizer
+from minispore.train.callback._base import Callback
+from minispore.train.callback._checkpoint import ModelCheckpoint
+from minispore.train.callback._landscape_saver import LandscapeSaver
+from minispore.train.callback._run_context import InternalCallbackParam, RunContext
+from minispore.train.callback._summary_options import check_kind, check_positive, read_options
+from minispore.train.summary._arguments import check_folder
+from minispore.train.summary._export import check_options
+from minispore.train.summary._lineage import EvaluationLineage, TrainLineage, check_custom
+from minispore.train.summary.summary_record import HEARD, SummaryRecord
+
+_OWNER: Final = "SummaryCollector"
+# Without a frequency of their own, tensors are written in so many steps at most.
+_MOST_TENSORS: Final = 20
+_FIRST_PARAMETERS: Final = 5
+_WITHOUT_TENSORS: Final = tuple(kind for kind in HEARD if kind != "tensor")
+
+
+class SummaryCollector(Callback):
+    """Write the loss, weights, inputs and the graph of a training into event files.
+
+    In the first step and in every `collect_freq`-th are written: the loss, as ``loss/auto``; of
+    the first five trainable parameters a histogram, as ``<name>/auto``; the batch, if its first
+    column holds images, as ``input_data/auto``; and what the `ops` summaries inside of the network
+    hand out. In `fit` follow an evaluation's results, as ``eval_<name>/auto``; once, the network's
+    graph; and at the end, with what was trained. See `SummaryRecord` for the files.
+
+    Source: MindSpore's `mindspore.SummaryCollector`.
+
+    Args:
+        summary_dir: The folder, made if there is none.
+        collect_freq: Steps from one that is written to the next.
+        num_process: Accepted as in MindSpore; there is always one thread.
+        collect_specified_data: What is collected, by key:
+
+            * ``"collect_metric"``: loss and results of evaluations;
+            * ``"collect_graph"``: the network's graph;
+            * ``"collect_train_lineage"`` and ``"collect_eval_lineage"``: for MindInsight, with what
+              was trained, and what an evaluation found;
+            * ``"collect_input_data"``: the batch;
+            * ``"histogram_regular"``: a pattern that the names of parameters begin with; None for
+              the first five;
+            * ``"collect_dataset_graph"``: not covered, only False;
+            * ``"collect_landscape"``: a dict, see `SummaryLandscape`, which needs parameters that
+              are saved while training.
+
+        keep_default_action: Whether what `collect_specified_data` does not name is collected.
+        custom_lineage_data: For MindInsight, your own words on the run: a dict from str to int,
+            float or str.
+        collect_tensor_freq: Steps from one written `TensorSummary` to the next; by default as
+            `collect_freq`, and so that not more than 20 are written.
+        max_file_size: The most bytes of a file; None for no limit.
+        export_options: ``{"tensor_format": "npy"}`` also saves tensors as files of numpy.
+
+    Raises:
+        TypeError: An argument, or what stands in one, is of the wrong type.
+        ValueError: An argument is out of range, or there is no such key.
+        NotImplementedError: The graph of the dataset is asked for.
+
+    Examples:
+        >>> import minispore as ms, numpy as np, os, tempfile
+        >>> from minispore import dataset as ds, nn
+        >>> data = {"x": np.eye(4, dtype=np.float32), "y": np.arange(4, dtype=np.int32)}
+        >>> data = ds.NumpySlicesDataset(data, shuffle=False).batch(2)
+        >>> net = nn.Dense(4, 4)
+        >>> model = ms.Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.train(1, data, callbacks=[SummaryCollector(folder)])
+        ...     [name.split(".")[2] for name in sorted(os.listdir(folder))]
+        ['events', 'events', 'graph', 'tfevents']
+    """
+
+    def __init__(
+        self,
+        summary_dir: str,
+        collect_freq: int = 10,
+        num_process: int = 32,
+        collect_specified_data: dict[str, object] | None = None,
+        keep_default_action: bool = True,
+        custom_lineage_data: dict[str, int | float | str] | None = None,
+        collect_tensor_freq: int | None = None,
+        max_file_size: int | None = None,
+        export_options: dict[str, str | None] | None = None,
+    ) -> None:
+        super().__init__()
+        self._folder = check_folder(summary_dir, "summary_dir", _OWNER)
+        check_positive(collect_freq, "collect_freq")
+        check_positive(num_process, "num_process")
+        check_positive(collect_tensor_freq, "collect_tensor_freq", none=True)
+        check_positive(max_file_size, "max_file_size", none=True)
+        check_kind(keep_default_action, (bool,), "keep_default_action")
+        check_options(export_options, _OWNER)
+        self._options = read_options(collect_specified_data, keep_default=keep_default_action)
+        self._custom = {}
+        if custom_lineage_data is not None:
+            self._custom = check_custom(custom_lineage_data, "custom_lineage_data")
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        self._freq = collect_freq
+        self._tensor_freq = collect_tensor_freq
+        self._max_file_size = max_file_size
+        self._export_options = export_options
+        self._record: SummaryRecord | None = None
+        self._landscape = (
+            None
+            if self._options.landscape is None
+            else LandscapeSaver(self._folder, self._options.landscape)
+        )
+
+    def __enter__(self) -> Self:
+        """Open a new set of files."""
+        self._open()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Finish the files."""
+        record, self._record = self._record, None
+        if record is not None:
+            record.close()
+
+    def state_dict(self) -> dict[str, object]:
+        """The checkpoints that a landscape will be made of."""
+        return {"landscape_files": {} if self._landscape is None else dict(self._landscape.files)}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Continue from the state of another; ValueError if it is none."""
+        files = state.get("landscape_files")
+        if not isinstance(files, dict):
+            raise ValueError(
+                f"For '{_OWNER}', the state must have a dict 'landscape_files', but got {files!r}."
+            )
+        if self._landscape is not None:
+            named = cast("dict[object, object]", files)
+            self._landscape.files = {str(number): str(path) for number, path in named.items()}
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Prepare to see the graph, and write the custom lineage."""
+        params = run_context.original_args()
+        record = self._open()
+        if self._options.graph:
+            record.trace(params.train_network, _parts(params))
+        if self._custom:
+            record.add_value("custom_lineage_data", "custom", self._custom)
+        if self._landscape is not None:
+            self._landscape.begin(params)
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        """Listen to the network, if the step is one to be written."""
+        params = run_context.original_args()
+        values, tensors = self._due(params.cur_step_num), self._tensors_due(params)
+        self._open().listen(
+            HEARD
+            if values and tensors
+            else _WITHOUT_TENSORS
+            if values
+            else ("tensor",)
+            if tensors
+            else ()
+        )
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Write the step, if it is one to be written."""
+        params = run_context.original_args()
+        record = self._open()
+        # Evaluations call the same network.
+        record.listen(())
+        if self._due(params.cur_step_num):
+            self._add_values(record, params)
+            record.record(params.cur_step_num)
+        elif self._tensors_due(params):
+            record.record(params.cur_step_num)
+        if self._landscape is not None:
+            self._landscape.step_end(params)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Write the results of the epoch's evaluation, if `fit` made one."""
+        params = run_context.original_args()
+        if self._options.metric and "metrics" in params:
+            record = self._open()
+            for name, result in params.metrics.items():
+                if isinstance(result, int | float):
+                    record.add_value("scalar", f"eval_{name}/auto", Tensor(float(result)))
+            record.record(params.cur_step_num)
+        if self._landscape is not None:
+            self._landscape.epoch_end(params)
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        """Write with what was trained."""
+        params = run_context.original_args()
+        if self._options.train_lineage:
+            record = self._open()
+            record.add_value("train_lineage", "train", _train_lineage(params))
+            record.record(params.cur_step_num)
+        if self._landscape is not None:
+            self._landscape.end(params)
+
+    def on_eval_end(self, run_context: RunContext) -> None:
+        """Write what an evaluation of its own found."""
+        params = run_context.original_args()
+        if self._options.eval_lineage and "cur_epoch_num" not in params:
+            record = self._open()
+            size = params.batch_num * _batch_size(params.valid_dataset)
+            record.add_value("eval_lineage", "eval", EvaluationLineage(params.metrics, size))
+            record.record(params.cur_step_num)
+
+    def _open(self) -> SummaryRecord:
+        """The record of this run, also where a loop of your own does not enter its callbacks."""
+        if self._record is None:
+            self._record = SummaryRecord(
+                self._folder,
+                max_file_size=self._max_file_size,
+                export_options=self._export_options,
+            )
+            self._record.listen(())
+        return self._record
+
+    def _due(self, step: int) -> bool:
+        return step == 1 or step % self._freq == 0
+
+    def _tensors_due(self, params: InternalCallbackParam) -> bool:
+        step = params.cur_step_num
+        if self._tensor_freq is not None:
+            return step == 1 or step % self._tensor_freq == 0
+        freq = max(self._freq, params.epoch_num * params.batch_num // (_MOST_TENSORS - 1))
+        return step == 1 or (step % freq == 0 and step // freq < _MOST_TENSORS)
+
+    def _add_values(self, record: SummaryRecord, params: InternalCallbackParam) -> None:
+        if self._options.input_data:
+            images = _images(params)
+            if images is not None:
+                record.add_value("image", "input_data/auto", images)
+        if self._options.metric:
+            loss = _loss(params.net_outputs)
+            if loss is not None:
+                record.add_value("scalar", "loss/auto", Tensor(loss))
+        for parameter in self._watched(params.network):
+            record.add_value("histogram", f"{parameter.name}/auto", parameter)
+
+    def _watched(self, network: Cell) -> list[Parameter]:
+        """The parameters whose histograms are written."""
+        pattern = self._options.histograms
+        if pattern == "":
+            return []
+        parameters = [p for p in network.trainable_params() if p.ndim]
+        if pattern is None:
+            return parameters[:_FIRST_PARAMETERS]
+        return [p for p in parameters if re.match(pattern, p.name)]
+
+
+def _parts(params: InternalCallbackParam) -> dict[str, Cell]:
+    """The network and its loss under the names of their classes."""
+    parts = {type(params.network).__name__: params.network}
+    if isinstance(params.loss_fn, Cell):
+        parts.setdefault(type(params.loss_fn).__name__, params.loss_fn)
+    return parts
+
+
+def _images(params: InternalCallbackParam) -> Tensor | None:
+    batch = params.train_dataset_element
+    if batch:
+        first = batch[0]
+        if first.ndim == 4 and first.shape[1] in {1, 3} and 0 not in first.shape:
+            return first
+    return None
+
+
+def _loss(outputs: object) -> float | None:
+    """The loss among a network's outputs: the mean, if it is of several elements."""
+    if isinstance(outputs, tuple | list) and outputs:
+        return _loss(outputs[0])  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(outputs, Tensor) and 0 not in outputs.shape:
+        return float(outputs.asnumpy().astype(np.float64).mean())
+    return float(outputs) if isinstance(outputs, int | float) else None
+
+
+def _train_lineage(params: InternalCallbackParam) -> TrainLineage:
+    optimizer = params.optimizer or _optimizer_in(params.train_network)
+    path, size = _checkpoint(params)
+    batch_size = _batch_size(params.train_dataset)
+    return TrainLineage(
+        network=type(params.network).__name__,
+        loss_function="" if params.loss_fn is None else type(params.loss_fn).__name__,
+        optimizer="" if optimizer is None else type(optimizer).__name__,
+        learning_rate=0.0 if optimizer is None else _learning_rate(optimizer),
+        loss=_loss(params.get("net_outputs")) or 0.0,
+        epoch=params.epoch_num,
+        batch_size=batch_size,
+        dataset_size=params.batch_num * batch_size,
+        model_path=path,
+        model_size=size,
+    )
+
+
+def _optimizer_in(network: Cell) -> Optimizer | None:
+    return next((c for _, c in network.cells_and_names() if isinstance(c, Optimizer)), None)
+
+
+def _learning_rate(optimizer: Optimizer) -> float:
+    rate = optimizer.get_lr()
+    return (rate[0] if isinstance(rate, tuple) else rate).item()
+
+
+def _checkpoint(params: InternalCallbackParam) -> tuple[str, int]:
+    """The last checkpoint that was saved, as MindSpore writes it, and its size in bytes."""
+    import json
+
+    for callback in params.list_callback:
+        if isinstance(callback, ModelCheckpoint) and os.path.isfile(
+            path := callback.latest_ckpt_file_name
+        ):
+            return json.dumps({"ckpt": path}), os.path.getsize(path)
+    return json.dumps({"ckpt": None}), 0
+
+
+def _batch_size(dataset: object) -> int:
+    """The samples of a batch; 1 of a dataset that does not say."""
+    ask = getattr(dataset, "get_batch_size", None)
+    return int(ask()) if callable(ask) else 1
