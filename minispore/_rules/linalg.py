@@ -1,15 +1,28 @@
 """Rules of matrix products."""
 
+from collections.abc import Callable
+
 from minispore._array import A, namespace
 from minispore._rules._types import Binary, Ternary
 from minispore._rules.broadcasting import unbroadcast
 
+# Who is told the operands of every product: nobody, unless something counts them.
+watchers: list[Callable[[object, object], None]] = []
+
+
+def product(x: A, y: A) -> A:
+    """x @ y. All multiply-adds of the engine that are not elementwise happen here."""
+    if watchers:
+        for watcher in watchers:
+            watcher(x, y)
+    return x @ y
+
 
 def matmul(x: A, y: A) -> Binary[A]:
     """x @ y for stacks of matrices, whose leading axes broadcast."""
-    return x @ y, (
-        lambda g: unbroadcast(g @ y.mT, x.shape),
-        lambda g: unbroadcast(x.mT @ g, y.shape),
+    return product(x, y), (
+        lambda g: unbroadcast(product(g, y.mT), x.shape),
+        lambda g: unbroadcast(product(x.mT, g), y.shape),
     )
 
 
@@ -20,10 +33,10 @@ def dense(x: A, weight: A, bias: A) -> Ternary[A]:
     the pullback of the transpose.
     """
     xp = namespace(x)
-    value = x @ weight.mT
+    value = product(x, weight.mT)
     value += bias  # into the memory that the product has just been given
     return value, (
-        lambda g: g @ weight,
-        lambda g: g.mT @ x,
+        lambda g: product(g, weight),
+        lambda g: product(g.mT, x),
         lambda g: xp.sum(g, axis=0),
     )
