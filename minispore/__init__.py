@@ -37,9 +37,9 @@ _HOMES = {
     "minispore.train": (
         "Accuracy", "Callback", "CheckpointConfig", "Loss", "LossMonitor", "Metric", "Model",
         "ModelCheckpoint", "RunContext", "SummaryCollector", "SummaryLandscape", "SummaryRecord",
-        "TimeMonitor", "async_ckpt_thread_status", "ckpt_to_safetensors", "get_metric_fn", "load_checkpoint", "load_checkpoint_async",
-        "load_param_into_net", "names", "rearrange_inputs", "safetensors_to_ckpt",
-        "save_checkpoint",
+        "TimeMonitor", "async_ckpt_thread_status", "ckpt_to_safetensors", "get_metric_fn",
+        "load_checkpoint", "load_checkpoint_async", "load_param_into_net", "names",
+        "rearrange_inputs", "safetensors_to_ckpt", "save_checkpoint",
     ),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
