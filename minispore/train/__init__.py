@@ -9,6 +9,7 @@ from minispore.train.callback import (
     Callback,
     CheckpointConfig,
     EarlyStopping,
+    FlopsUtilizationCollector,
     History,
     LambdaCallback,
     LearningRateScheduler,
@@ -59,6 +60,7 @@ from minispore.train.serialization import (
 from minispore.train.summary import SummaryRecord
 
 __all__ = [
+    "FlopsUtilizationCollector",
     "ReduceLROnPlateau",
     "LearningRateScheduler",
     "LambdaCallback",

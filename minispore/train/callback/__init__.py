@@ -13,6 +13,7 @@ from minispore.train.callback._callback import (
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._checkpoint_config import CheckpointConfig
 from minispore.train.callback._early_stopping import EarlyStopping
+from minispore.train.callback._flops_collector import FlopsUtilizationCollector
 from minispore.train.callback._history import History
 from minispore.train.callback._lambda_callback import LambdaCallback
 from minispore.train.callback._learning_rate_scheduler import LearningRateScheduler
@@ -24,6 +25,7 @@ from minispore.train.callback._summary_landscape import SummaryLandscape
 from minispore.train.callback._time_monitor import TimeMonitor
 
 __all__ = [
+    "FlopsUtilizationCollector",
     "BackupAndRestore",
     "BestCheckpoint",
     "Callback",
