@@ -104,6 +104,59 @@ def test_integers_are_class_numbers_where_there_are_more_than_two() -> None:
     np.testing.assert_array_equal(matrix, [[1, 0, 0], [0, 0, 0], [0, 1, 1]])
 
 
+def test_the_first_channel_is_skipped_where_that_is_asked_for() -> None:
+    predicted, true = [[1, 1, 0]], [[0, 1, 1]]
+    assert train.ConfusionMatrixMetric(True, "acc")(predicted, true) == 0.5
+    assert train.ConfusionMatrixMetric(False, "acc")(predicted, true) == pytest.approx(1 / 3)
+    assert train.ConfusionMatrixMetric(True, "acc")([[1]], [[1]]) == 1  # the only one is not
+
+
+def test_top_k_of_equal_scores_and_of_several_places() -> None:
+    tied = [[0.5] * 20]
+    inside = [train.TopKCategoricalAccuracy(3)(tied, [label]) for label in range(20)]
+    assert inside == [1, 1, 1] + [0] * 17
+    places = np.moveaxis(np.eye(4)[[[0, 1, 2], [3, 0, 1]]], -1, 1)  # (2, 4, 3)
+    assert train.Top1CategoricalAccuracy()(places, [[0, 1, 2], [3, 0, 0]]) == 5 / 6
+
+
+def test_small_types_neither_wrap_around_nor_overflow() -> None:
+    small, large = np.array([1, 200], np.uint8), np.array([200, 1], np.uint8)
+    assert train.MAE()(small, large) == 199
+    assert train.MSE()(small, large) == 199**2
+    assert train.MSE()(np.array([300], np.float16), [0]) == 90000
+    assert train.Dice(1e-9)(np.array([[255]], np.uint8), [[255]]) == pytest.approx(1)
+    rows = np.array([[200, 3], [2, 4]], np.uint8)
+    np.testing.assert_array_equal(
+        train.CosineSimilarity()(rows), train.CosineSimilarity()(rows.astype(float))
+    )
+    assert train.Top1CategoricalAccuracy()(np.array([[0, 1]], np.uint8), [1]) == 1
+
+
+def test_a_row_of_zeros_is_similar_to_nothing() -> None:
+    similarities = train.CosineSimilarity(zero_diagonal=False)([[1.0, 0.0], [0.0, 0.0]])
+    np.testing.assert_array_equal(similarities, [[1, 0], [0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("metric", "inputs"),
+    [
+        (train.Loss(), ([],)),
+        (train.MAE(), ([], [])),
+        (train.Dice(), ([], [])),
+        (train.Accuracy(), (np.zeros((0, 3)), [])),
+        (train.Precision(), (np.zeros((0, 3)), np.zeros(0, np.int64))),
+        (train.ConfusionMatrix(2), ([], [])),
+        (train.ConfusionMatrixMetric(), (np.zeros((0, 2)), np.zeros((0, 2)))),
+        (train.Perplexity(), ([], [])),
+        (train.ROC(), ([], [])),
+        (train.CosineSimilarity(), (np.zeros((0, 2)),)),
+    ],
+)
+def test_of_nothing_there_is_no_result(metric: Metric, inputs: tuple[object, ...]) -> None:
+    with pytest.raises(RuntimeError, match="number of samples is 0"):
+        metric(*inputs)
+
+
 @pytest.mark.parametrize(
     ("metric", "inputs", "match"),
     [
