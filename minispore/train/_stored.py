@@ -8,6 +8,7 @@ names, types and shapes themselves are written is each format's own.
 import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from io import BufferedIOBase
 from typing import Final, NamedTuple, TypeVar
 
@@ -70,7 +71,10 @@ def content_of(value: Value) -> Content:
 
 
 def _in_memory(kind: str, dims: tuple[int, ...], flat: memoryview) -> Content:
-    return Content(kind, dims, len(flat), lambda start, stop: (flat[start:stop],))
+    def read(start: int, stop: int) -> tuple[Chunk]:
+        return (flat[start:stop],)
+
+    return Content(kind, dims, len(flat), read)
 
 
 # ---- reading
@@ -148,9 +152,7 @@ def load(file: BufferedIOBase, name: str, entry: Entry) -> Value:
 
 def stored_content(file: BufferedIOBase, entry: Entry) -> Content:
     """An entry's bytes, to be written to another file as they are."""
-    return Content(
-        entry.kind, entry.dims, entry.stored, lambda start, stop: _bytes(file, entry, start, stop)
-    )
+    return Content(entry.kind, entry.dims, entry.stored, partial(_bytes, file, entry))
 
 
 def chunks(file: BufferedIOBase, start: int, stop: int) -> Iterator[bytes]:

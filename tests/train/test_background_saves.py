@@ -11,7 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+    run_state_machine_as_test,  # pyright: ignore[reportUnknownVariableType]
+)
 
 from minispore.common import Parameter, Tensor
 from minispore.train import _background, _saving
@@ -268,5 +273,5 @@ class Saves(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-TestSaves = Saves.TestCase
-TestSaves.settings = settings(stateful_step_count=15)
+def test_any_row_of_saves() -> None:
+    run_state_machine_as_test(Saves, settings=settings(stateful_step_count=15))

@@ -1,0 +1,385 @@
+"""Small trainings with callbacks, run by whoever is named: `python … mindspore` or `… minispore`.
+
+Both have the same names, so it is the same program: it imports nothing of either but by that name.
+For each scenario it prints one line of JSON: the events, what was printed, numbers and files.
+"""
+
+import contextlib
+import io
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+
+EVENTS = [
+    f"on_{stage}_{point}"
+    for stage in ("train", "eval")
+    for point in ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
+]
+Numbers = dict[str, object]
+
+
+class Params(Protocol):
+    """What is asked of the run's parameters."""
+
+    cur_step_num: int
+
+    def get(self, name: str) -> object: ...
+
+
+class Run(Protocol):
+    """What is asked of a RunContext."""
+
+    def original_args(self) -> Params: ...
+    def request_stop(self) -> None: ...
+
+
+Hook = Callable[[Run], object]
+
+
+class Stage:
+    """The library and what all scenarios train, anew for each.
+
+    Attributes:
+        ms: The library.
+        net: The network that is trained.
+        optimizer: Its optimiser.
+        events: What the recording callback has seen.
+        model: The Model of all that.
+    """
+
+    def __init__(self, ms: ModuleType) -> None:
+        """Make the network with weights that are no accident."""
+        self.ms = ms
+        weight = np.array([[0.1, -0.2, 0.3]], np.float32)
+        self.net = ms.nn.Dense(3, 1, ms.Tensor(weight), ms.Tensor(np.zeros(1, np.float32)))
+        self.optimizer = ms.nn.Momentum(self.net.trainable_params(), 0.05, 0.5)
+        self.events: list[str] = []
+        metrics = {"loss": ms.train.Loss(), "mae": ms.train.MAE()}
+        self.model = ms.train.Model(self.net, ms.nn.MSELoss(), self.optimizer, metrics)
+
+    def data(self, rows: int = 12) -> object:
+        """Batches of 4 rows in their order."""
+        random = np.random.default_rng(rows)
+        x = random.normal(size=(rows, 3)).astype(np.float32)
+        y = (x @ [[1.0], [2.0], [-1.0]]).astype(np.float32)
+        columns = ["x", "y"]
+        source = self.ms.dataset.NumpySlicesDataset((x, y), columns, shuffle=False)
+        return source.batch(4)
+
+    def callback(self, **hooks: Hook) -> object:
+        """A callback with these hooks."""
+
+        def method(hook: Hook) -> Callable[[object, Run], object]:
+            return lambda self, run: hook(run)
+
+        methods = {name: method(hook) for name, hook in hooks.items()}
+        return type("Custom", (self.ms.train.Callback,), methods)()
+
+    def recorder(self) -> object:
+        """The callback that notes each event, with the numbers of epoch and step."""
+
+        def note(event: str, run: Run) -> None:
+            params = run.original_args()
+            place = [params.get(name) for name in ("cur_epoch_num", "cur_step_num")]
+            self.events.append(f"{event[3:]} {place[0]} {place[1]}")
+
+        return self.callback(**{event: partial(note, event) for event in EVENTS})
+
+    def train(self, callbacks: list[object], epochs: int = 2) -> None:
+        """`Model.train`."""
+        self.model.train(epochs, self.data(), [*callbacks, self.recorder()], False)
+
+    def fit(self, callbacks: list[object], epochs: int = 2, **options: object) -> None:
+        """`Model.fit`."""
+        every = [*callbacks, self.recorder()]
+        self.model.fit(
+            epochs, self.data(), self.data(8), callbacks=every, dataset_sink_mode=False,
+            valid_dataset_sink_mode=False, **options,
+        )  # fmt: skip
+
+    def weights(self) -> Numbers:
+        """The parameters, which tell whether all steps were done alike."""
+        return {p.name: p.asnumpy().ravel().tolist() for p in self.net.get_parameters()}
+
+
+def loss_monitor(stage: Stage) -> Numbers:
+    """LossMonitor, each step, `train`."""
+    stage.train([stage.ms.train.LossMonitor()])
+    return stage.weights()
+
+
+def loss_monitor_in_fit(stage: Stage) -> Numbers:
+    """LossMonitor(2), `fit`."""
+    stage.fit([stage.ms.train.LossMonitor(2)])
+    return stage.weights()
+
+
+def time_monitor(stage: Stage) -> Numbers:
+    """TimeMonitor, `train`."""
+    stage.train([stage.ms.train.TimeMonitor()])
+    return {}
+
+
+def time_monitor_in_fit(stage: Stage) -> Numbers:
+    """TimeMonitor(data_time=True), `fit`."""
+    stage.fit([stage.ms.train.TimeMonitor(data_time=True)])
+    return {}
+
+
+def both_monitors_in_eval(stage: Stage) -> Numbers:
+    """LossMonitor and TimeMonitor, `eval`."""
+    monitors = [stage.ms.train.LossMonitor(), stage.ms.train.TimeMonitor()]
+    callbacks = [*monitors, stage.recorder()]
+    found: Mapping[str, float] = stage.model.eval(stage.data(), callbacks, False)
+    return dict(found)
+
+
+def checkpoint(stage: Stage) -> Numbers:
+    """ModelCheckpoint: each 2 steps, 2 kept."""
+    config = stage.ms.train.CheckpointConfig(save_checkpoint_steps=2, keep_checkpoint_max=2)
+    stage.train([stage.ms.train.ModelCheckpoint("net", "out", config)])
+    return stage.weights()
+
+
+def checkpoint_appended(stage: Stage) -> Numbers:
+    """ModelCheckpoint: numbers appended, check sum."""
+    config = stage.ms.train.CheckpointConfig(
+        3, append_info=["epoch_num", "step_num", {"note": 5}], crc_check=True
+    )
+    stage.train([stage.ms.train.ModelCheckpoint("net", "out", config)])
+    loaded: Mapping[str, Any] = stage.ms.load_checkpoint("out/net-2_3.ckpt")
+    return {name: loaded[name].asnumpy().tolist() for name in ("epoch_num", "step_num", "note")}
+
+
+def checkpoint_on_exception(stage: Stage) -> Numbers:
+    """ModelCheckpoint(exception_save=True), an exception in step 4."""
+    config = stage.ms.train.CheckpointConfig(100, exception_save=True)
+    saver = stage.ms.train.ModelCheckpoint("net", "out", config)
+    stage.train([saver, stage.callback(on_train_step_end=raising_in(4))])
+    return {}
+
+
+def history(stage: Stage) -> Numbers:
+    """History, `fit`."""
+    callback = stage.ms.train.History()
+    stage.fit([callback])
+    return {"epoch": callback.epoch["epoch"], **shown(callback.history)}
+
+
+def early_stopping(stage: Stage) -> Numbers:
+    """EarlyStopping, verbose."""
+    stop = stage.ms.train.EarlyStopping("mae", min_delta=0.5, patience=2, verbose=True)
+    stage.fit([stop], epochs=12)
+    return {"epochs": stage.events[-1].split()[1], **stage.weights()}
+
+
+def early_stopping_restores(stage: Stage) -> Numbers:
+    """EarlyStopping that restores the best weights."""
+    stop = stage.ms.train.EarlyStopping(
+        "mae", min_delta=0.4, patience=1, verbose=True, restore_best_weights=True
+    )
+    stage.fit([stop], epochs=12)
+    return stage.weights()
+
+
+def plateau(stage: Stage) -> Numbers:
+    """ReduceLROnPlateau, verbose."""
+    plateau = stage.ms.train.ReduceLROnPlateau(
+        "mae", factor=0.5, patience=1, verbose=True, min_delta=0.5, cooldown=1
+    )
+    rates: list[float] = []
+    seen = stage.callback(on_train_epoch_end=lambda run: rates.append(rate_of(stage)))
+    stage.fit([plateau, seen], epochs=8)
+    return {"rates": rates, **stage.weights()}
+
+
+def scheduler(stage: Stage) -> Numbers:
+    """LearningRateScheduler."""
+
+    def rate(current: float, step: int) -> float:
+        return current * 0.5 if step % 2 == 0 else current
+
+    rates: list[float] = []
+    seen = stage.callback(on_train_step_end=lambda run: rates.append(rate_of(stage)))
+    stage.train([stage.ms.train.LearningRateScheduler(rate), seen])
+    return {"rates": rates, **stage.weights()}
+
+
+def lambda_callback(stage: Stage) -> Numbers:
+    """LambdaCallback with a function for each event."""
+    seen: list[str] = []
+
+    def note(event: str, run: Run) -> None:
+        seen.append(event)
+
+    functions = {event: partial(note, event) for event in EVENTS}
+    stage.fit([stage.ms.train.LambdaCallback(**functions)], epochs=1)
+    return {"seen": seen}
+
+
+def stop_in_step(stage: Stage) -> Numbers:
+    """request_stop() in step 2, `train`."""
+    stage.train([stage.callback(on_train_step_end=stopping_in(2))])
+    return stage.weights()
+
+
+def stop_in_epoch(stage: Stage) -> Numbers:
+    """request_stop() at an epoch's end, `train`."""
+    stage.train([stage.callback(on_train_epoch_end=stopping_in(3))])
+    return stage.weights()
+
+
+def stop_in_step_of_fit(stage: Stage) -> Numbers:
+    """request_stop() in step 2, `fit`."""
+    stage.fit([stage.callback(on_train_step_end=stopping_in(2))])
+    return stage.weights()
+
+
+def stop_in_evaluation(stage: Stage) -> Numbers:
+    """request_stop() in the validation of `fit`."""
+    stage.fit([stage.callback(on_eval_begin=lambda run: run.request_stop())])
+    return stage.weights()
+
+
+def exception(stage: Stage) -> Numbers:
+    """An exception of a callback in step 2."""
+    stage.train([stage.callback(on_train_step_end=raising_in(2))])
+    return {}
+
+
+def valid_frequency(stage: Stage) -> Numbers:
+    """`fit` with valid_frequency=2 and initial_epoch=1."""
+    stage.fit([], epochs=5, valid_frequency=2, initial_epoch=1)
+    return stage.weights()
+
+
+def exit_request(stage: Stage) -> Numbers:
+    """OnRequestExit, SIGTERM in step 2."""
+
+    def terminate(run: Run) -> None:
+        if run.original_args().cur_step_num == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    asked = stage.ms.train.OnRequestExit(save_ckpt=True, directory="out", file_name="Net")
+    stage.train([asked, stage.callback(on_train_step_end=terminate)], epochs=4)
+    return stage.weights()
+
+
+def backup(stage: Stage) -> Numbers:
+    """BackupAndRestore, twice in a row."""
+    restore = stage.ms.train.BackupAndRestore("out", save_freq=2)
+    stage.train([restore])
+    again = stage.ms.train.BackupAndRestore("out", save_freq=2, delete_checkpoint=False)
+    stage.train([again])
+    return stage.weights()
+
+
+def metrics(stage: Stage) -> Numbers:
+    """Metrics by name, `eval` of a classifier."""
+    ms = stage.ms
+    random = np.random.default_rng(3)
+    logits = random.normal(size=(12, 3)).astype(np.float32)
+    labels = random.integers(0, 3, 12).astype(np.int32)
+    source = ms.dataset.NumpySlicesDataset((logits, labels), ["x", "y"], shuffle=False)
+    names = {"accuracy", "precision", "recall", "F1", "top_1_accuracy", "loss"}
+    net = ms.nn.SequentialCell([ms.nn.Softmax()])
+    found: Mapping[str, Any] = ms.train.Model(net, ms.nn.CrossEntropyLoss(), metrics=names).eval(
+        source.batch(4), dataset_sink_mode=False
+    )
+    return {name: np.asarray(value).tolist() for name, value in sorted(found.items())}
+
+
+Train = Callable[[Stage], Numbers]
+SCENARIOS: tuple[Train, ...] = (
+    loss_monitor, loss_monitor_in_fit, time_monitor, time_monitor_in_fit, both_monitors_in_eval,
+    checkpoint, checkpoint_appended, checkpoint_on_exception, history, early_stopping,
+    early_stopping_restores, plateau, scheduler, lambda_callback, stop_in_step, stop_in_epoch,
+    stop_in_step_of_fit, stop_in_evaluation, exception, valid_frequency, exit_request, backup,
+    metrics,
+)  # fmt: skip
+
+
+def stopping_in(step: int) -> Callable[[Run], None]:
+    """A hook that requests a stop in this step."""
+
+    def hook(run: Run) -> None:
+        if run.original_args().cur_step_num == step:
+            run.request_stop()
+
+    return hook
+
+
+def raising_in(step: int) -> Callable[[Run], None]:
+    """A hook that raises in this step."""
+
+    def hook(run: Run) -> None:
+        if run.original_args().cur_step_num == step:
+            raise ArithmeticError("on purpose")
+
+    return hook
+
+
+def rate_of(stage: Stage) -> float:
+    """The learning rate now."""
+    return float(stage.optimizer.learning_rate.asnumpy())
+
+
+def shown(history: Mapping[str, list[Any]]) -> Numbers:
+    """A history's lists as plain numbers."""
+    return {name: np.asarray(values, float).tolist() for name, values in history.items()}
+
+
+def run(ms: ModuleType, scenario: Train) -> dict[str, object]:
+    """Play a scenario in a folder of its own; what is to be compared."""
+    home = os.getcwd()
+    printed = io.StringIO()
+    numbers: Numbers = {}
+    raised = ""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        stage = Stage(ms)
+        try:
+            with contextlib.redirect_stdout(printed):
+                numbers = scenario(stage)
+        except Exception as error:
+            raised = type(error).__name__
+        finally:
+            os.chdir(home)
+        files = {
+            os.path.relpath(os.path.join(at, name), folder): os.path.getsize(os.path.join(at, name))
+            for at, _, names in os.walk(folder)
+            for name in names
+        }
+    lines = [re.sub(r"\d+\.\d+ ms", "# ms", line) for line in printed.getvalue().splitlines()]
+    return {
+        "scenario": scenario.__name__,
+        "events": stage.events,
+        "printed": [line for line in lines if line.strip()],
+        "numbers": numbers,
+        "files": files,
+        "raised": raised,
+    }
+
+
+def main() -> None:
+    """Play all of them."""
+    ms = import_module(sys.argv[1])
+    import_module(f"{sys.argv[1]}.dataset")
+    wanted = sys.argv[2:]
+    for scenario in SCENARIOS:
+        if not wanted or scenario.__name__ in wanted:
+            print(json.dumps(run(ms, scenario)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
