@@ -40,7 +40,7 @@ class ConfusionMatrix(Metric):
         self, num_classes: int, normalize: str = "no_norm", threshold: float = 0.5
     ) -> None:
         super().__init__()
-        self.num_classes = check_int(num_classes, "num_classes", "ConfusionMatrix", low=1)
+        self.num_classes: int = check_int(num_classes, "num_classes", "ConfusionMatrix", low=1)
         choices = ("no_norm", "target", "prediction", "all")
         check_one_of(normalize, choices, "normalize", "ConfusionMatrix")
         check_type(threshold, float, "threshold", "ConfusionMatrix")

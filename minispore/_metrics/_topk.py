@@ -29,7 +29,7 @@ class TopKCategoricalAccuracy(Metric):
 
     def __init__(self, k: int) -> None:
         super().__init__()
-        self.k = check_int(k, "k", type(self).__name__, low=1)
+        self.k: int = check_int(k, "k", type(self).__name__, low=1)
         self.clear()
 
     def clear(self) -> None:
