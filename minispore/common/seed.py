@@ -79,7 +79,8 @@ def random_state() -> dict[str, object]:
 
     with _lock:
         streams = {name: stream.bit_generator.state for name, stream in _streams.items()}
-        program = {"seed": _seed[0], "entropy": _entropy(), "streams": streams}
+        entropy = _entropy() if _seed[0] is None else None
+    program = {"seed": _seed[0], "entropy": entropy, "streams": streams}
     version, words, gauss = random.getstate()
     python = {"version": version, "words": np.array(words, np.uint64), "gauss": gauss}
     legacy = np.random.get_state(legacy=False)  # noqa: NPY002 (what users' code draws from)
@@ -110,7 +111,7 @@ def _set_random_state(state: Mapping[str, object]) -> None:
     np.random.set_state(cast("dict[str, object]", state["numpy"]))  # noqa: NPY002 (likewise)
     with _lock:
         _seed[0] = cast("int | None", program["seed"])
-        _chance[0] = cast("int", program["entropy"])
+        _chance[0] = cast("int | None", program["entropy"])
         states = cast("Mapping[str, Mapping[str, object]]", program["streams"])
         for name in _streams.keys() - states.keys():
             del _streams[name]
