@@ -1,5 +1,6 @@
 """The callback protocol: the events of a run, and the class whose methods they call."""
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -88,6 +89,10 @@ class Callback:
                     f"Callback '{cls.__name__}' defines '{name}', which is no event; "
                     f"did you mean '{_nearest_event(name)}'?"
                 )
+
+    def companions(self, callbacks: Sequence["Callback"]) -> Sequence["Callback"]:
+        """Return what it works with in a run of these callbacks; they are put before all others."""
+        return ()
 
     def __enter__(self) -> Self:
         """Called once a run, before its first event."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Self
 
@@ -106,6 +107,17 @@ for _event, _older in reversed(EVENTS.items()):
     setattr(CallbackManager, _older, _forward(_event))
 
 
+# What makes the manager of a run: whoever watches runs puts another class here.
+manager_class: ContextVar[Callable[[Callback | Iterable[Callback] | None], CallbackManager]] = (
+    ContextVar("manager_class", default=CallbackManager)
+)
+
+
+def manager_of(callbacks: Callback | Iterable[Callback] | None) -> CallbackManager:
+    """Return the manager for a run with these callbacks; TypeError if one of them is none."""
+    return manager_class.get()(callbacks)
+
+
 def _hooks(callbacks: Iterable[Callback], event: str) -> Iterator[tuple[str, _Hook]]:
     for callback in callbacks:
         name = hook_for(callback, event)
@@ -114,7 +126,11 @@ def _hooks(callbacks: Iterable[Callback], event: str) -> Iterator[tuple[str, _Ho
 
 
 def as_list(callbacks: Callback | Iterable[Callback] | None) -> list[Callback]:
-    """Return `callbacks` as a list, those of managers one by one; TypeError for anything else."""
+    """Return `callbacks` and their companions, those of managers one by one.
+
+    Raises:
+        TypeError: Something in it is no callback.
+    """
     if callbacks is None:
         return []
     given: Iterable[object]
@@ -130,6 +146,8 @@ def as_list(callbacks: Callback | Iterable[Callback] | None) -> list[Callback]:
                 f"but got {callback!r} of type {type(callback).__name__} in it."
             )
         listed += callback.callbacks if isinstance(callback, CallbackManager) else [callback]
+    for callback in tuple(listed):
+        listed[:0] = callback.companions(listed)
     return listed
 
 
