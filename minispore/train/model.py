@@ -21,7 +21,7 @@ from minispore.train._arguments import (
 from minispore.train._dataset import DatasetLike, check_dataset
 from minispore.train._scores import Scores, get_metrics
 from minispore.train.callback._base import Callback
-from minispore.train.callback._manager import CallbackManager, refuse_older_names
+from minispore.train.callback._manager import CallbackManager, manager_of, refuse_older_names
 from minispore.train.callback._run_context import InternalCallbackParam, RunContext
 from minispore.train.metrics import Metric
 
@@ -137,7 +137,7 @@ class Model:
         """
         owner = "Model.train"
         check_sink(dataset_sink_mode, sink_size, owner)
-        manager = CallbackManager(callbacks)
+        manager = manager_of(callbacks)
         context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
         with manager.run(context):
             _loop.train(context, manager)
@@ -183,7 +183,7 @@ class Model:
         check_sink(dataset_sink_mode, sink_size, owner)
         check_sink(valid_dataset_sink_mode, sink_size, owner)
         check_frequency(valid_frequency)
-        manager = CallbackManager(callbacks)
+        manager = manager_of(callbacks)
         refuse_older_names(manager.callbacks)
         context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
         params = context.original_args()
@@ -228,7 +228,7 @@ class Model:
         check_sink(dataset_sink_mode, -1, owner)
         self._check_metrics(owner)
         check_dataset(valid_dataset, "valid_dataset", owner)
-        manager = CallbackManager(callbacks)
+        manager = manager_of(callbacks)
         context = RunContext(
             InternalCallbackParam(
                 network=self._network,

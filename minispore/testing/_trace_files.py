@@ -1,0 +1,118 @@
+"""The files of traces: JSON lines, and the trace-event format that browsers show on a time line."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, fields
+from typing import cast
+
+from minispore._atomic import replacing
+from minispore._checks import check_one_of
+from minispore.testing._event import Event
+
+_ENDINGS = (".jsonl", ".json")
+# What a field may hold; bool is no int here.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "name": (str,),
+    "source": (str,),
+    "depth": (int,),
+    "epoch": (int, type(None)),
+    "step": (int, type(None)),
+    "stop": (bool,),
+    "raised": (str,),
+    "start": (float,),
+    "duration": (float,),
+}
+assert list(_KINDS) == [field.name for field in fields(Event)]
+
+
+def write_trace(path: str | os.PathLike[str], events: Sequence[Event]) -> None:
+    """Write the events, in the format that the file's ending asks for.
+
+    Raises:
+        ValueError: The ending is neither ".jsonl" nor ".json".
+        OSError: The file cannot be written.
+    """
+    if _ending(path, "save") == ".jsonl":
+        text = "".join(json.dumps(asdict(event)) + "\n" for event in events)
+    else:
+        items = [_shown(event) for event in events]
+        items += [
+            {"name": name, "cat": "span", **_place(start, end - start)}
+            for name, start, end in _spans(events)
+        ]
+        text = json.dumps({"traceEvents": items, "displayTimeUnit": "ms"})
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def read_trace(path: str | os.PathLike[str]) -> list[Event]:
+    """Read what `write_trace` has written.
+
+    Raises:
+        ValueError: The ending is another, or the file's content.
+        OSError: The file cannot be read.
+    """
+    ending = _ending(path, "load")
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        text = content.decode()
+        if ending == ".jsonl":
+            rows: list[object] = [json.loads(line) for line in text.splitlines()]
+        else:
+            items = json.loads(text)["traceEvents"]
+            rows = [item["args"] for item in items if item["cat"] != "span"]
+        return [_event(row) for row in rows]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(f"The file '{os.fspath(path)}' holds no trace: {error}.") from error
+
+
+def _ending(path: str | os.PathLike[str], method: str) -> str:
+    ending = os.path.splitext(path)[1]
+    check_one_of(ending, _ENDINGS, "ending of 'path'", f"EventTrace.{method}")
+    return ending
+
+
+def _event(row: object) -> Event:
+    if not isinstance(row, dict):
+        raise TypeError(f"{row!r} is no event")
+    values = cast("dict[str, object]", row)
+    if values.keys() != _KINDS.keys():
+        raise ValueError(f"an event has {', '.join(_KINDS)}, not {', '.join(values)}")
+    for name, value in values.items():
+        if type(value) not in _KINDS[name]:
+            raise ValueError(f"{value!r} is no {name}")
+    return Event(**values)  # type: ignore[arg-type]  # checked above
+
+
+def _shown(event: Event) -> dict[str, object]:
+    name = f"{event.source}.{event.name}" if event.source else event.name
+    kind = "callback" if event.source else "loop"
+    place = _place(event.start, event.duration)
+    return {"name": name, "cat": kind, **place, "args": asdict(event)}
+
+
+def _place(start: float, duration: float) -> dict[str, object]:
+    """A complete event of the format: "ts" and "dur" are in microseconds."""
+    return {"ph": "X", "ts": start * 1e6, "dur": duration * 1e6, "pid": 1, "tid": 1}
+
+
+def _spans(events: Iterable[Event]) -> Iterator[tuple[str, float, float]]:
+    """What lies between the two events of a pair: its name, its beginning and its end."""
+    begun: dict[tuple[int, str], Event] = {}
+    for event in events:
+        if event.source:
+            continue
+        what, _, which = event.name.rpartition("_")
+        if which == "begin":
+            begun[event.depth, what] = event
+        elif which == "end" and (event.depth, what) in begun:
+            first = begun.pop((event.depth, what))
+            number = event.step if what.endswith("step") else event.epoch
+            name = what.removeprefix("on_").replace("_", " ")
+            yield (
+                f"{name} {number}" if what.count("_") > 1 and number is not None else name,
+                first.start,
+                event.start + event.duration,
+            )

@@ -1,0 +1,201 @@
+"""Traces: what is recorded is what happened, and the files give back what was saved."""
+
+from pathlib import Path
+from typing import Self
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore.testing import Event, EventTrace, record_events
+from minispore.train import Callback, LossMonitor, Model, RunContext
+from minispore.train.callback._base import EVENTS
+
+from .runs import ROWS, make
+
+names = st.sampled_from([*EVENTS, "run", "__enter__", "on_exception"])
+places = st.none() | st.integers(0, 9)
+times = st.floats(0, 1e6)
+events = st.builds(
+    Event, names, st.text(), st.integers(0, 9), places, places, st.booleans(), st.text(),
+    times, times,
+)  # fmt: skip
+
+
+class Boom(Exception):
+    pass
+
+
+class Acts(Callback):
+    """Raise or request a stop at the second step's beginning; have a hook of an older name."""
+
+    def __init__(self, raises: bool = False) -> None:
+        self.raises = raises
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        if run_context.original_args().cur_step_num == 2:
+            if self.raises:
+                raise Boom
+            run_context.request_stop()
+
+    def epoch_begin(self, run_context: RunContext) -> None: ...
+
+    def on_exception(self, run_context: RunContext, error: BaseException) -> None: ...
+
+
+@given(st.lists(events, max_size=8), st.sampled_from(["json", "jsonl"]))
+def test_what_is_saved_is_loaded(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Event], ending: str
+) -> None:
+    path = tmp_path_factory.mktemp("trace") / f"trace.{ending}"
+    trace = EventTrace(rows)
+    trace.save(path)
+    loaded = EventTrace.load(path)
+    assert loaded == trace
+    assert [(e.start, e.duration) for e in loaded] == [(e.start, e.duration) for e in trace]
+
+
+@pytest.mark.parametrize(
+    ("ending", "text"),
+    [
+        ("jsonl", "{"),
+        ("jsonl", "[]"),
+        ("jsonl", '{"name": 3}'),
+        ("jsonl", "\xff"),
+        ("json", "[]"),
+        ("json", '{"traceEvents": [{"cat": "loop"}]}'),
+        ("json", '{"traceEvents": 3}'),
+    ],
+)
+def test_another_file_is_refused_by_name(tmp_path: Path, ending: str, text: str) -> None:
+    path = tmp_path / f"trace.{ending}"
+    path.write_text(text, "latin-1")
+    with pytest.raises(ValueError, match=f"'{path}' holds no trace"):
+        EventTrace.load(path)
+
+
+def test_the_file_ends_in_one_of_two_ways(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"'EventTrace.save'.* must be .*'\.jsonl'.*, got|but got"):
+        EventTrace().save(tmp_path / "trace.txt")
+
+
+def test_a_stop_in_a_tree() -> None:
+    model, data = make(), ROWS
+    with record_events() as trace:
+        model.train(3, data, Acts())
+    assert trace.tree(durations=False).splitlines() == [
+        "run",
+        "  on_train_begin",
+        "    on_train_epoch_begin epoch 1",
+        "      Acts.epoch_begin",
+        "      on_train_step_begin step 1",
+        "        Acts",
+        "      on_train_step_end step 1",
+        "      on_train_step_begin step 2",
+        "        Acts: requests a stop",
+        "      on_train_step_end step 2",
+        "    on_train_epoch_end epoch 1",
+        "  on_train_end",
+    ]
+    assert [e.name for e in trace.of("Acts")] == ["epoch_begin", *["on_train_step_begin"] * 2]
+    assert all(line.endswith(" ms") for line in str(trace).splitlines())
+    assert trace[:3] == EventTrace(list(trace)[:3])
+
+
+def test_an_exception_in_a_tree_and_what_follows_is_at_the_top_again() -> None:
+    model, data = make(), ROWS
+    with record_events() as trace:
+        with pytest.raises(Boom):
+            model.train(3, data, [Acts(), Acts(raises=True)])
+        model.eval(data)
+    assert trace.tree(durations=False).splitlines() == [
+        "run: raises Boom",
+        "  on_train_begin",
+        "    on_train_epoch_begin epoch 1",
+        "      Acts.epoch_begin",
+        "      Acts 2.epoch_begin",
+        "      on_train_step_begin step 1",
+        "        Acts",
+        "        Acts 2",
+        "      on_train_step_end step 1",
+        "      on_train_step_begin step 2: raises Boom",
+        "        Acts: requests a stop",
+        "        Acts 2: raises Boom",
+        "  Acts.on_exception",
+        "  Acts 2.on_exception",
+        "run",
+        "  on_eval_begin",
+        "    on_eval_epoch_begin",
+        *["      on_eval_step_begin step 1", "      on_eval_step_end step 1"],
+        *["      on_eval_step_begin step 2", "      on_eval_step_end step 2"],
+        "    on_eval_epoch_end",
+        "  on_eval_end",
+    ]
+
+
+def test_a_run_within_a_run_is_below_the_call_that_began_it() -> None:
+    other = make()
+
+    class Evaluates(Callback):
+        def __enter__(self) -> Self:
+            return self
+
+        def on_train_end(self, run_context: RunContext) -> None:
+            other.eval(ROWS)
+
+    with record_events() as trace, record_events() as again:
+        make().train(1, ROWS, Evaluates())
+    assert trace == again
+    assert trace.tree(durations=False).splitlines()[:2] == ["run", "  Evaluates.__enter__"]
+    place = trace.names.index("run", 1)
+    assert (trace[place - 1].source, trace[place - 1].depth) == ("Evaluates", 2)
+    assert trace[place].depth == 3
+    assert trace[-1] == Event("on_eval_end", depth=4, step=2)
+
+
+def test_only_runs_that_begin_in_the_block_are_recorded() -> None:
+    model = make()
+    with record_events() as trace:
+        pass
+    model.train(1, ROWS)
+    assert not trace
+
+
+def test_two_runs_alike_have_equal_traces_and_another_has_not() -> None:
+    def run(epochs: int) -> EventTrace:
+        with record_events() as trace:
+            make().train(epochs, ROWS, LossMonitor(100))
+        return trace
+
+    assert run(2) == run(2) != run(1)
+
+
+def test_exceptions_are_what_they_are_without_a_recording() -> None:
+    """The note, an error in `on_exception`, and an `__exit__` that ends the exception."""
+
+    class Trouble(Acts):
+        def on_exception(self, run_context: RunContext, error: BaseException) -> None:
+            raise ValueError("another")
+
+    with record_events(), pytest.raises(Boom) as raised:
+        make().train(1, ROWS, Trouble(raises=True))
+    with pytest.raises(Boom) as plain:
+        make().train(1, ROWS, Trouble(raises=True))
+    assert raised.value.__notes__ == plain.value.__notes__
+
+    class Ends(Acts):
+        def __exit__(self, *error: object) -> bool:
+            return True
+
+    with record_events() as trace:
+        make().train(1, ROWS, Ends(raises=True))
+    assert trace.names[-1] == "__exit__"
+
+
+def test_a_model_without_a_recording_is_not_slowed_down() -> None:
+    from minispore.train.callback._manager import CallbackManager, manager_of
+
+    assert type(manager_of(None)) is CallbackManager
+    with record_events():
+        assert type(manager_of(None)) is not CallbackManager
+    assert isinstance(make(), Model)
