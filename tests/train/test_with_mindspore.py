@@ -113,3 +113,15 @@ def test_our_conversions_make_mindspores_bytes(tmp_path: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
     ours, theirs = (tmp_path / who / "x.safetensors" for who in ("ours", "theirs"))
     assert ours.read_bytes() == theirs.read_bytes()
+
+
+@pytest.mark.slow
+def test_slices_of_512_mib_are_mindspores(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    array = np.arange(150 * 2**20, dtype=np.uint32).reshape(150, -1)
+    save_checkpoint([{"name": "w", "data": Tensor.from_numpy(array)}], path)
+    again = resaved(path)
+    assert subprocess.run(["cmp", path, again], check=False).returncode == 0
+    found = load_checkpoint(again)["w"]
+    assert isinstance(found, Parameter)
+    assert np.array_equal(found.asnumpy(), array)
