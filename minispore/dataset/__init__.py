@@ -4,10 +4,13 @@ A pipeline is a tree of immutable nodes (`_node.py`). Rows flow through it in bl
 cut to the batch where there is one, so that transforms work on whole batches that stay in cache.
 """
 
+from importlib import import_module
+
 from minispore.dataset import config, samplers, transforms, vision
 from minispore.dataset._batch import BatchInfo
 from minispore.dataset._dataset import Dataset
 from minispore.dataset._dataset import zip_datasets as zip
+from minispore.dataset._ds_callback import DSCallback, DSRunContext
 from minispore.dataset._generator import GeneratorDataset
 from minispore.dataset._mappable import MappableDataset, MnistDataset, NumpySlicesDataset
 from minispore.dataset.samplers import (
@@ -22,9 +25,12 @@ from minispore.dataset.samplers import (
     WeightedRandomSampler,
 )
 
-__all__ = [
+# Type checkers read `__init__.pyi` instead.
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "BatchInfo",
     "BuiltinSampler",
+    "DSCallback",
+    "DSRunContext",
     "Dataset",
     "DistributedSampler",
     "GeneratorDataset",
@@ -37,6 +43,7 @@ __all__ = [
     "SequentialSampler",
     "SubsetRandomSampler",
     "SubsetSampler",
+    "WaitedDSCallback",
     "WeightedRandomSampler",
     "config",
     "samplers",
@@ -44,3 +51,10 @@ __all__ = [
     "vision",
     "zip",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "WaitedDSCallback":
+        # A callback of the training too, so it lives upstairs, and is fetched when it is wanted.
+        return import_module("minispore.train.callback._waited_ds_callback").WaitedDSCallback
+    raise AttributeError(f"module 'minispore.dataset' has no attribute '{name}'")

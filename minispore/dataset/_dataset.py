@@ -12,6 +12,7 @@ from minispore.dataset._arguments import (
     count_or_all,
 )
 from minispore.dataset._batch import Batch, BatchInfo, PerBatch
+from minispore.dataset._ds_callback import DSCallback
 from minispore.dataset._map import Map
 from minispore.dataset._reading import Readable
 from minispore.dataset._shuffle import Shuffle
@@ -46,6 +47,7 @@ class Dataset(Readable):
         *,
         python_multiprocessing: bool = False,
         max_rowsize: int | None = None,
+        callbacks: DSCallback | list[DSCallback] | None = None,
     ) -> "Dataset":
         """Apply transforms and functions to columns of every row, in order.
 
@@ -60,9 +62,10 @@ class Dataset(Readable):
             num_parallel_workers: Accepted; the work is done in the calling thread.
             python_multiprocessing: Accepted likewise.
             max_rowsize: Accepted likewise.
+            callbacks: Called as the rows go by, in this order.
 
         Raises:
-            TypeError: If an operation is not callable.
+            TypeError: If an operation is not callable, or a callback no `DSCallback`.
             ValueError: If there is no operation.
             RuntimeError: If there is no such column; on iteration, if an operation fails.
 
@@ -83,7 +86,7 @@ class Dataset(Readable):
         outputs = inputs
         if output_columns is not None:
             outputs = column_names(output_columns, "output_columns", "map")
-        return Dataset(Map(self._node, functions, inputs, outputs))
+        return Dataset(Map(self._node, functions, inputs, outputs, _callbacks(callbacks)))
 
     def batch(
         self,
@@ -327,3 +330,16 @@ def _datasets(datasets: object, owner: str) -> list[Dataset]:
             )
         checked.append(dataset)
     return checked
+
+
+def _callbacks(callbacks: object) -> tuple[DSCallback, ...]:
+    if callbacks is None:
+        return ()
+    listed = cast("list[object]", callbacks) if isinstance(callbacks, list) else [callbacks]
+    checked = [callback for callback in listed if isinstance(callback, DSCallback)]
+    if len(checked) < len(listed):
+        raise TypeError(
+            "For 'map', the argument 'callbacks' must be a DSCallback or a list of them, "
+            f"but got {callbacks!r}."
+        )
+    return tuple(checked)

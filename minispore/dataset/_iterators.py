@@ -9,6 +9,7 @@ import numpy as np
 from minispore.common.seed import random_state, set_random_state
 from minispore.common.tensor import Tensor
 from minispore.dataset._block import Array, Row, rows_of
+from minispore.dataset._map import watched
 from minispore.dataset._node import Node
 from minispore.dataset._position import described, remembering, user_code_of
 from minispore.dataset._random import Epoch, first_epoch
@@ -32,6 +33,7 @@ class DatasetIterator(Generic[T]):
         self._node = node
         self._make = make
         self._num_epochs = num_epochs
+        self._pipeline, self._watches = watched(node)
         self._first = first_epoch()
         self._number = 0  # of the epoch that is gone through, or comes next
         self._taken = 0  # its rows so far
@@ -84,6 +86,7 @@ class DatasetIterator(Generic[T]):
             "epoch": self._number,
             "taken": self._taken,
             "begin": self._begin if self._taken else {},
+            "mapped": [watch.before for watch in self._watches],
             "pipeline": described(self._node),
         }
 
@@ -100,11 +103,15 @@ class DatasetIterator(Generic[T]):
             first = Epoch(int(cast("int", state["seed"])), seeded=bool(state["seeded"]))
             number, taken = int(cast("int", state["epoch"])), int(cast("int", state["taken"]))
             begin = dict(cast("Mapping[str, object]", state["begin"]))
+            mapped = [int(rows) for rows in cast("list[int]", state["mapped"])]
+            before = list(zip(self._watches, mapped, strict=True))
             pipeline = list(cast("list[str]", state["pipeline"]))
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"This is no state of a dataset's iterator: {error!r}.") from error
         _compare(pipeline, described(self._node))
         self._first, self._number, self._taken = first, number, taken
+        for watch, rows in before:
+            watch.before = rows
         self._rows = None
         if not taken:
             return
@@ -119,8 +126,12 @@ class DatasetIterator(Generic[T]):
                 raise ValueError(f"The dataset has come to its end before row {taken}.")
 
     def _epoch(self, start: int) -> Iterator[Row]:
-        for block in self._node.blocks(self._first.numbered(self._number), _ROWS_AHEAD, start):
+        for watch in self._watches:
+            watch.begin_epoch(self._number + 1)
+        for block in self._pipeline.blocks(self._first.numbered(self._number), _ROWS_AHEAD, start):
             yield from rows_of(block)
+        for watch in self._watches:
+            watch.end_epoch()
 
     def _before_epoch(self) -> dict[str, object]:
         """What it takes to go through the epoch once more: nothing, if it is all our own doing."""

@@ -1,9 +1,11 @@
 """Mapping columns through transforms and Python functions."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import cast
 
 from minispore.dataset._block import Block, Row, as_element, as_tuple, cut, length, rows_of, stacked
+from minispore.dataset._ds_callback import DSCallback, Watch
 from minispore.dataset._node import Node, Operation, replaced_columns, require_distinct
 from minispore.dataset._random import Epoch
 from minispore.dataset._sources import user_code_failed
@@ -23,6 +25,8 @@ class Map(Operation):
     functions: tuple[Function, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    callbacks: tuple[DSCallback, ...] = ()
+    watch: Watch | None = None  # where an iterator goes through, and there are callbacks
 
     def __post_init__(self) -> None:
         """Refuse columns of the same name."""
@@ -35,24 +39,31 @@ class Map(Operation):
 
     @property
     def user_code(self) -> tuple[object, ...]:
-        """The Python functions; the package's transforms neither draw nor remember anything."""
-        return tuple([each for each in self.functions if not isinstance(each, Transform)])
+        """What may draw or remember something; the package's transforms do neither."""
+        functions = [each for each in self.functions if not isinstance(each, Transform)]
+        return (*functions, *self.callbacks)
 
     def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
         """Yield the mapped blocks; rows before `start` are not mapped."""
-        before, after = self.child.columns, self.columns
-        for block in self.child.blocks(epoch.below(), most, start):
-            values = dict(zip(before, block, strict=True))
-            chosen = tuple([values.pop(name) for name in self.inputs])
-            done = 0
-            for made in _mapped(self.functions, chosen):
-                self._check(made)
-                rows = length(made)
-                new = dict(zip(self.outputs, made, strict=True))
-                kept = zip(values, cut(tuple(values.values()), done, done + rows), strict=True)
-                new.update(kept)
-                yield tuple([new[name] for name in after])
-                done += rows
+        blocks = self.child.blocks(epoch.below(), most, start)
+        if self.watch is not None:
+            return self.watch.around(blocks, self._made, start)
+        return (made for block in blocks for made in self._made(block))
+
+    def _made(self, block: Block) -> Iterator[Block]:
+        """Yield what becomes of one block."""
+        values = dict(zip(self.child.columns, block, strict=True))
+        after = self.columns
+        chosen = tuple([values.pop(name) for name in self.inputs])
+        done = 0
+        for made in _mapped(self.functions, chosen):
+            self._check(made)
+            rows = length(made)
+            new = dict(zip(self.outputs, made, strict=True))
+            kept = zip(values, cut(tuple(values.values()), done, done + rows), strict=True)
+            new.update(kept)
+            yield tuple([new[name] for name in after])
+            done += rows
 
     def _check(self, made: Block) -> None:
         if len(made) != len(self.outputs):
@@ -87,3 +98,33 @@ def _called(function: Function, row: Row) -> Row:
         raise user_code_failed(function, error) from error
     what = f"For 'map', what the function '{getattr(function, '__qualname__', function)}' returns"
     return tuple([as_element(value, what) for value in as_tuple(result)])
+
+
+def watched(node: Node) -> tuple[Node, list[Watch]]:
+    """Return the pipeline for one iterator, and what it must tell about its epochs.
+
+    Where there is a `map` with callbacks, it is one with a watch of its own; all else is as it was.
+    """
+    if not is_dataclass(node):
+        return node, []
+    watches: list[Watch] = []
+    changed: dict[str, object] = {}
+    for field in fields(node):
+        value: object = getattr(node, field.name)
+        several = isinstance(value, tuple)
+        items = cast("tuple[object, ...]", value) if several else (value,)
+        new: list[object] = []
+        found = len(watches)
+        for item in items:
+            if isinstance(item, Node):
+                below, more = watched(item)
+                watches += more
+                new.append(below)
+            else:
+                new.append(item)
+        if len(watches) > found:
+            changed[field.name] = tuple(new) if several else new[0]
+    if isinstance(node, Map) and node.callbacks:
+        watches.append(Watch(node.callbacks))
+        changed["watch"] = watches[-1]
+    return (replace(node, **changed) if changed else node), watches

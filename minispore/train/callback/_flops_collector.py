@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from time import perf_counter
 from types import TracebackType
+from typing import cast
 
 import numpy as np
 
@@ -169,10 +170,10 @@ class FlopsUtilizationCollector(Callback):
         if self._count in linalg.watchers:
             linalg.watchers.remove(self._count)
 
-    def _count(self, x: Array | Variable, y: Array | Variable) -> None:
+    def _count(self, x: object, y: object) -> None:
         # A product of tensors, in a derivative of higher order, comes again as one of arrays.
         if not isinstance(x, Variable):
-            self.flops += flops_of_product(x.shape, y.shape)
+            self.flops += flops_of_product(cast("Array", x).shape, cast("Array", y).shape)
 
     def _print_flops(self) -> None:
         kinds = ("Full", "Shard") if self._full_flops else ("Shard",)

@@ -1,0 +1,47 @@
+# What type checkers see of `__init__.py`, where one name is given when it is first used.
+
+from minispore.dataset import config, samplers, transforms, vision
+from minispore.dataset._batch import BatchInfo
+from minispore.dataset._dataset import Dataset
+from minispore.dataset._dataset import zip_datasets as zip
+from minispore.dataset._ds_callback import DSCallback, DSRunContext
+from minispore.dataset._generator import GeneratorDataset
+from minispore.dataset._mappable import MappableDataset, MnistDataset, NumpySlicesDataset
+from minispore.dataset.samplers import (
+    BuiltinSampler,
+    DistributedSampler,
+    IterSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    SubsetSampler,
+    WeightedRandomSampler,
+)
+from minispore.train.callback._waited_ds_callback import WaitedDSCallback
+
+__all__ = [
+    "BatchInfo",
+    "BuiltinSampler",
+    "DSCallback",
+    "DSRunContext",
+    "Dataset",
+    "DistributedSampler",
+    "GeneratorDataset",
+    "IterSampler",
+    "MappableDataset",
+    "MnistDataset",
+    "NumpySlicesDataset",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "SubsetSampler",
+    "WaitedDSCallback",
+    "WeightedRandomSampler",
+    "config",
+    "samplers",
+    "transforms",
+    "vision",
+    "zip",
+]
