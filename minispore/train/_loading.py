@@ -36,7 +36,7 @@ def load_checkpoint(
     crc_check: bool = False,
     remove_redundancy: bool = False,
     format: str = "ckpt",
-) -> Loaded:
+) -> dict[str, Parameter | str]:
     """Read a file that `save_checkpoint`, here or in MindSpore, has written.
 
     A check sum, where the file has one, is always checked. Without it all damage is found but
@@ -170,7 +170,7 @@ class ParamDictFuture:
         self._thread = threading.Thread(target=self._run, name="loading", daemon=True)
         self._thread.start()
 
-    def result(self) -> Loaded:
+    def result(self) -> dict[str, Parameter | str]:
         """Wait until the file is read; its values, or the error that `load_checkpoint` raises."""
         self._thread.join()
         if self._error is not None:
@@ -206,6 +206,9 @@ def load_checkpoint_async(
         An object whose method `result()` waits and returns what `load_checkpoint` does, or raises
         what it raises.
 
+    Raises:
+        TypeError: `ckpt_file_name` is no path.
+
     Examples:
         >>> import tempfile
         >>> from minispore import nn
@@ -217,6 +220,7 @@ def load_checkpoint_async(
         ['weight', 'bias']
         >>> folder.cleanup()
     """
+    check_type(ckpt_file_name, (str, os.PathLike), "ckpt_file_name", "load_checkpoint_async")
     path = os.path.abspath(ckpt_file_name)  # the program may change its folder meanwhile
     return ParamDictFuture(
         lambda: load_checkpoint(

@@ -6,6 +6,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from minispore import _dtype as dtypes
 from minispore._checks import check_one_of, check_type
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
@@ -108,7 +109,9 @@ def _value(name: object, value: object) -> Tensor | Value:
     if isinstance(value, Tensor | str):
         return value
     if isinstance(value, np.ndarray):
-        return cast("npt.NDArray[np.generic]", value)
+        array = cast("npt.NDArray[np.generic]", value)
+        dtypes.of(array.dtype.newbyteorder("="))
+        return array
     raise TypeError(
         f"For 'save_checkpoint', the value of {name!r} in the dict 'save_obj' must be a "
         f"Parameter, a Tensor or a str, but got {type(value).__name__}."

@@ -12,7 +12,11 @@ from hypothesis.extra import numpy as hnp
 
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
-from minispore.train.serialization import load_checkpoint, save_checkpoint
+from minispore.train.serialization import (
+    load_checkpoint,
+    load_checkpoint_async,
+    save_checkpoint,
+)
 
 FIXTURES = Path(__file__).parent / "fixtures"
 FLOATS = hnp.arrays(np.float32, hnp.array_shapes(min_dims=0, max_dims=3))
@@ -172,6 +176,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
         (TypeError, "name must be a str", {"save_obj": [{"name": 3, "data": Tensor(1)}]}),
         (TypeError, "save_obj", {"save_obj": [{"name": "x", "data": 3}]}),
         (TypeError, "'x'.*save_obj", {"save_obj": {"x": 3}}),
+        (TypeError, "complex128", {"save_obj": {"x": np.zeros(2, complex)}, "async_save": True}),
         (ValueError, "two parameters.*'p'", {"save_obj": [parameter(1), parameter(2)]}),
         (TypeError, "ckpt_file_name", {"ckpt_file_name": 5}),
         (IsADirectoryError, "folder", {"ckpt_file_name": ""}),
@@ -302,3 +307,34 @@ def test_loading_into_a_net(tmp_path: Path) -> None:
     assert all((p.asnumpy() == 3).all() for p in net.get_parameters())
     with pytest.warns(UserWarning, match="does not hold these.*: layer.weight, layer.bias"):
         load_checkpoint(path, net, specify_prefix="scale")
+
+
+def test_loading_in_the_background(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint(Net(3.0), path, append_dict={"note": "text"})
+    net = Net()
+    future = load_checkpoint_async(path, net, filter_prefix="layer.b")
+    with pytest.warns(UserWarning, match="does not hold these.*: layer.bias"):
+        loaded = future.result()
+    assert list(loaded) == ["scale", "layer.weight", "note"]
+    assert future.result() is loaded
+    assert net.scale.item() == 3.0
+    only = load_checkpoint_async(path, choice_func=is_note)
+    assert only.result() == {"note": "text"}
+
+
+def test_what_goes_wrong_in_the_background_comes_out_with_the_result(tmp_path: Path) -> None:
+    future = load_checkpoint_async(tmp_path / "nothere.ckpt")
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"nothere.ckpt' does not exist"):
+            future.result()
+    save_checkpoint([parameter([1.0, 2.0], "scale")], tmp_path / "x.ckpt")
+    net = Net()
+    misfit = load_checkpoint_async(tmp_path / "x.ckpt", net)
+    with pytest.raises(
+        RuntimeError, match=r"scale: the net's shape is \(\), the checkpoint's \(2,\)"
+    ):
+        misfit.result()
+    assert net.scale.item() == 1.0
+    with pytest.raises(TypeError, match="ckpt_file_name"):
+        load_checkpoint_async(3)  # type: ignore[arg-type]

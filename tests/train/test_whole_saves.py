@@ -63,3 +63,38 @@ def test_a_kill_during_a_save_leaves_a_whole_file(tmp_path: Path, kills: int) ->
         loaded = load_checkpoint(path)
         assert len(loaded) == 20
         assert len({v.asnumpy()[0] for v in loaded.values() if isinstance(v, Parameter)}) == 1
+
+
+# Has room for no more than 100 kB in a file.
+FULL = """
+import resource, sys
+import numpy as np
+from minispore.common.tensor import Tensor
+from minispore.train.serialization import save_checkpoint, wait_for_saves
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+items = [{"name": "p", "data": Tensor(np.full(99_999, 2))}]
+try:
+    save_checkpoint(items, sys.argv[1], async_save=sys.argv[2] == "1")
+    print("goes on")
+    wait_for_saves()
+except OSError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+@pytest.mark.parametrize("background", [False, True])
+def test_a_full_disk_is_reported_and_leaves_the_old_file(tmp_path: Path, background: bool) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint([parameter(np.full(1, 1))], path)
+    command = [sys.executable, "-c", FULL, str(path), str(int(background))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    printed = done.stdout.splitlines()
+    assert printed[:-1] == ["goes on"] * background
+    assert "nothing was changed" in printed[-1]
+    assert "x.ckpt" in printed[-1]
+    assert not done.stderr
+    loaded = load_checkpoint(path)["p"]
+    assert isinstance(loaded, Parameter)
+    assert loaded.tolist() == [1]
+    assert [file.name for file in tmp_path.iterdir()] == ["x.ckpt"]
