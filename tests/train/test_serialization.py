@@ -313,8 +313,8 @@ def test_loading_in_the_background(tmp_path: Path) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint(Net(3.0), path, append_dict={"note": "text"})
     net = Net()
-    future = load_checkpoint_async(path, net, filter_prefix="layer.b")
     with pytest.warns(UserWarning, match="does not hold these.*: layer.bias"):
+        future = load_checkpoint_async(path, net, filter_prefix="layer.b")
         loaded = future.result()
     assert list(loaded) == ["scale", "layer.weight", "note"]
     assert future.result() is loaded
