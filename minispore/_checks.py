@@ -1,7 +1,17 @@
 """Checks of arguments: each names the function, the argument, what came and what was expected."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
+from reprlib import repr as short
 from typing import TypeGuard, cast
+
+
+def described(value: object) -> str:
+    """What came instead, on one line whatever its length: its text and its type.
+
+    >>> described([1, "a"]), described(None)
+    ("[1, 'a'] of type list", 'None of type NoneType')
+    """
+    return f"{' '.join(short(value).split())} of type {type(value).__name__}"
 
 
 def check_type(
@@ -19,16 +29,23 @@ def check_type(
         wanted = ", ".join(t.__name__ for t in accepted) + (", None" if none else "")
         raise TypeError(
             f"For '{owner}', the type of '{name}' must be one of {wanted}, "
-            f"but got {value!r} of type {type(value).__name__}."
+            f"but got {described(value)}."
         )
+
+
+def check_bool(value: object, name: str, owner: str) -> None:
+    """Raise TypeError unless `value` is a bool: `check_type` for where every operation passes."""
+    if value is not True and value is not False:
+        check_type(value, bool, name, owner)
 
 
 def check_int(
     value: object, name: str, owner: str, *, low: int | None = None, high: int | None = None
 ) -> int:
     """Return `value` if it is an int in [low, high]; TypeError or ValueError otherwise."""
-    check_type(value, int, name, owner)
-    assert isinstance(value, int)
+    if type(value) is not int:
+        check_type(value, int, name, owner)
+        assert isinstance(value, int)
     if (low is not None and value < low) or (high is not None and value > high):
         bounds = _range(low, high)
         raise ValueError(f"For '{owner}', the argument '{name}' must be {bounds}, but got {value}.")
@@ -54,17 +71,17 @@ def check_number(
 
 def check_one_of(value: object, choices: Collection[object], name: str, owner: str) -> None:
     """Raise ValueError unless `value` is one of `choices`."""
-    if value not in choices:
+    if not isinstance(value, Hashable) or value not in choices:
         listed = ", ".join(repr(c) for c in choices)
         raise ValueError(
-            f"For '{owner}', the argument '{name}' must be one of {listed}, but got {value!r}."
+            f"For '{owner}', the argument '{name}' must be one of {listed}, but got {short(value)}."
         )
 
 
 def as_items(value: object) -> tuple[object, ...] | None:
     """The items of a list or tuple; None for anything else."""
     # The cast says what isinstance cannot: that the items are objects rather than unknown.
-    return tuple(cast("list[object]", value)) if isinstance(value, list | tuple) else None
+    return tuple(cast("list[object]", value)) if isinstance(value, (list, tuple)) else None
 
 
 def is_int_list(value: object) -> TypeGuard[list[int]]:

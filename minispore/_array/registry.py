@@ -1,6 +1,6 @@
 """Which library does an array belong to? One table from array type to namespace."""
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from minispore._array.protocol import A, Array, DeviceNamespace, Namespace
 NUMPY = cast("DeviceNamespace[Array]", _numpy)
 
 # numpy's scalars are what its reductions return; they take the same functions.
-_NAMESPACES: dict[type, object] = {np.ndarray: NUMPY, np.generic: NUMPY}
+_NAMESPACES: dict[type, Any] = {np.ndarray: NUMPY, np.generic: NUMPY}
 
 
 def register(array_type: type[A], names: Namespace[A]) -> None:
@@ -24,19 +24,24 @@ def namespace(x: A) -> Namespace[A]:
     >>> namespace(np.zeros(2)).exp(np.zeros(2))
     array([1., 1.])
     """
-    kind = type(x)
+    # Every operation passes here: nothing is called that need not be, not even `cast`.
     try:
-        return cast("Namespace[A]", _NAMESPACES[kind])
+        names: Namespace[A] = _NAMESPACES[type(x)]
     except KeyError:
-        return cast("Namespace[A]", _inherited(kind))
+        names = _inherited(type(x))
+    return names
 
 
 def device_namespace(x: A) -> DeviceNamespace[A]:
     """As `namespace`, for an array known to hold memory (not a Tensor)."""
-    return cast("DeviceNamespace[A]", namespace(x))
+    try:
+        names: DeviceNamespace[A] = _NAMESPACES[type(x)]
+    except KeyError:
+        names = _inherited(type(x))
+    return names
 
 
-def _inherited(kind: type) -> object:
+def _inherited(kind: type) -> Any:  # noqa: ANN401 (a namespace of arrays of that type)
     for base in kind.__mro__:
         if base in _NAMESPACES:
             _NAMESPACES[kind] = _NAMESPACES[base]

@@ -6,9 +6,10 @@ There is one spelling for each number of operands, so that a type checker can co
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVarTuple, cast
 
-from minispore._array import Array
+from minispore._array import Array, Shape
 from minispore._autograd import Node, recording
-from minispore._functional.variable import T, Variable, wrap
+from minispore._checks import described
+from minispore._functional.variable import T, Variable, check_tensor, wrap
 
 Ts = TypeVarTuple("Ts")
 Pull: TypeAlias = Callable[[Array], Array] | None
@@ -26,10 +27,17 @@ def apply1(rule: Callable[[Array, *Ts], tuple[Array, tuple[Pull]]], x: T, *args:
 def apply2(
     rule: Callable[[Array, Array, *Ts], tuple[Array, tuple[Pull, Pull]]], x: T, y: T, *args: *Ts
 ) -> T:
-    """The value of a rule of two operands."""
+    """The value of a rule of two operands.
+
+    Raises:
+        ValueError: Their shapes do not fit.
+    """
     a, b = x._data, y._data
     m, n = x._node, y._node
-    value, (p, q) = rule(a, b, *args)
+    try:
+        value, (p, q) = rule(a, b, *args)
+    except ValueError:
+        raise unfit(rule.__name__, a.shape, b.shape) from None
     if (m is None and n is None) or not recording.get():
         return wrap(value, x)
     # The pullback of a constant is not kept, nor is what only it would keep.
@@ -44,10 +52,17 @@ def apply3(
     z: T,
     *args: *Ts,
 ) -> T:
-    """The value of a rule of three operands."""
+    """The value of a rule of three operands.
+
+    Raises:
+        ValueError: Their shapes do not fit.
+    """
     a, b, c = x._data, y._data, z._data
     m, n, o = x._node, y._node, z._node
-    value, (p, q, r) = rule(a, b, c, *args)
+    try:
+        value, (p, q, r) = rule(a, b, c, *args)
+    except ValueError:
+        raise unfit(rule.__name__, a.shape, b.shape, c.shape) from None
     if (m is None and n is None and o is None) or not recording.get():
         return wrap(value, x)
     pullbacks = (p if m else None, q if n else None, r if o else None)
@@ -85,10 +100,17 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[Pull]]], *operands: T) 
         *operands: The tensors.
 
     Raises:
+        TypeError: The rule cannot be called, or an operand is no tensor.
         ValueError: There is no operand, or the rule gives more or fewer pullbacks than operands.
     """
+    if not callable(rule):
+        raise TypeError(
+            f"For 'apply_rule', the argument 'rule' must be callable, but got {described(rule)}."
+        )
     if not operands:
         raise ValueError("For 'apply_rule', there must be at least one operand, but got none.")
+    for i, x in enumerate(operands):
+        check_tensor(x, "apply_rule", f"operands[{i}]")
     arrays = tuple(x._data for x in operands)
     value, pullbacks = rule(*arrays)
     if len(pullbacks) != len(operands):
@@ -100,6 +122,27 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[Pull]]], *operands: T) 
     if not any(parents) or not recording.get():
         return wrap(value, operands[0])
     return wrap(value, operands[0], Node(parents, pullbacks, rule, arrays))
+
+
+def constant(compute: Callable[[Array, Array], Array], x: T, y: T, owner: str) -> T:
+    """What `compute` makes of two operands, and no gradient flows through.
+
+    Raises:
+        ValueError: Their shapes do not broadcast.
+    """
+    try:
+        return wrap(compute(x._data, y._data), x)
+    except ValueError:
+        raise unfit(owner, x.shape, y.shape) from None
+
+
+def unfit(owner: str, *shapes: Shape) -> ValueError:
+    """What to raise where an array library has refused the shapes of operands."""
+    listed = ", ".join(str(shape) for shape in shapes[:-1])
+    return ValueError(
+        f"For '{owner}', the shapes {listed} and {shapes[-1]} do not broadcast: where "
+        "lengths differ, one of them must be 1."
+    )
 
 
 def replay(node: Node, like: T) -> Sequence[Callable[[T], T] | None]:

@@ -5,9 +5,9 @@ from typing import Literal
 from minispore import _dtype
 from minispore._array import device_namespace
 from minispore._checks import check_one_of
-from minispore._functional.apply import apply1, apply2, apply3
+from minispore._functional.apply import apply1, apply2, apply3, constant
 from minispore._functional.operands import Values, as_float, check_numbers, dtype_of, pair
-from minispore._functional.variable import T, Variable, wrap
+from minispore._functional.variable import T, Variable, check_tensor, wrap
 from minispore._rules import arithmetic as rules
 
 
@@ -81,10 +81,10 @@ def div(
     if rounding_mode is not None:
         check_one_of(rounding_mode, ("floor", "trunc"), "rounding_mode", "div")
         xp = device_namespace(x._data)
-        quotient = xp.divide(as_float(x)._data, as_float(y)._data)
+        quotient = xp.divide(as_float(x, "div")._data, as_float(y, "div")._data)
         rounded = xp.floor(quotient) if rounding_mode == "floor" else xp.trunc(quotient)
         return wrap(xp.astype(rounded, x._data.dtype), x)
-    return apply2(rules.divide, as_float(x), as_float(y))
+    return apply2(rules.divide, as_float(x, "div"), as_float(y, "div"))
 
 
 def floor_divide(input: T | Values, other: T | Values) -> T:
@@ -100,7 +100,7 @@ def floor_divide(input: T | Values, other: T | Values) -> T:
     """
     x, y = pair(input, other, "floor_divide")
     check_numbers(x, "floor_divide")
-    return wrap(device_namespace(x._data).floor_divide(x._data, y._data), x)
+    return constant(device_namespace(x._data).floor_divide, x, y, "floor_divide")
 
 
 def remainder(input: T | Values, other: T | Values) -> T:
@@ -117,7 +117,7 @@ def remainder(input: T | Values, other: T | Values) -> T:
     x, y = pair(input, other, "remainder")
     check_numbers(x, "remainder")
     if dtype_of(x).category < _dtype.FLOAT:
-        return wrap(device_namespace(x._data).remainder(x._data, y._data), x)
+        return constant(device_namespace(x._data).remainder, x, y, "remainder")
     return sub(x, mul(floor_divide(x, y), y))
 
 
@@ -141,7 +141,7 @@ def pow(input: T | Values, exponent: T | Values) -> T:
         # numpy refuses; the quotient is computed as a float and cut.
         power = xp.astype(x._data, _dtype.float64.numpy_dtype) ** y._data
         return wrap(xp.astype(xp.trunc(power), x._data.dtype), x)
-    return apply2(rules.power, x, y)
+    return apply2(rules.pow, x, y)
 
 
 def neg(input: T) -> T:
@@ -150,7 +150,11 @@ def neg(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.neg(Tensor([1, -2]))
     Tensor(shape=[2], dtype=Int64, value= [-1,  2])
+
+    Raises:
+        TypeError: `input` is no tensor, or of bools.
     """
+    check_tensor(input, "neg")
     check_numbers(input, "neg")
     return apply1(rules.negative, input)
 
@@ -196,5 +200,6 @@ def where(condition: Variable, input: T | Values, other: T | Values) -> T:
         TypeError: No operand is a tensor, or one is neither a tensor nor a number.
         ValueError: The shapes do not broadcast.
     """
+    check_tensor(condition, "where", "condition")
     x, y = pair(input, other, "where")
     return apply3(rules.where, wrap(condition._data, x), x, y)

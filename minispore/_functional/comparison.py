@@ -2,8 +2,11 @@
 
 from minispore import _dtype
 from minispore._array import Axis, device_namespace
+from minispore._checks import check_bool
+from minispore._functional.apply import constant, unfit
+from minispore._functional.axes import as_axes
 from minispore._functional.operands import Values, pair
-from minispore._functional.variable import T, wrap
+from minispore._functional.variable import T, check_tensor, wrap
 
 
 def equal(input: T | Values, other: T | Values) -> T:
@@ -18,7 +21,7 @@ def equal(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "equal")
-    return wrap(device_namespace(x._data).equal(x._data, y._data), x)
+    return constant(device_namespace(x._data).equal, x, y, "equal")
 
 
 def not_equal(input: T | Values, other: T | Values) -> T:
@@ -33,7 +36,7 @@ def not_equal(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "not_equal")
-    return wrap(device_namespace(x._data).not_equal(x._data, y._data), x)
+    return constant(device_namespace(x._data).not_equal, x, y, "not_equal")
 
 
 def less(input: T | Values, other: T | Values) -> T:
@@ -48,7 +51,10 @@ def less(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "less")
-    return wrap(x._data < y._data, x)
+    try:
+        return wrap(x._data < y._data, x)
+    except ValueError:
+        raise unfit("less", x.shape, y.shape) from None
 
 
 def less_equal(input: T | Values, other: T | Values) -> T:
@@ -63,7 +69,10 @@ def less_equal(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "less_equal")
-    return wrap(x._data <= y._data, x)
+    try:
+        return wrap(x._data <= y._data, x)
+    except ValueError:
+        raise unfit("less_equal", x.shape, y.shape) from None
 
 
 def greater(input: T | Values, other: T | Values) -> T:
@@ -78,7 +87,10 @@ def greater(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "greater")
-    return wrap(x._data > y._data, x)
+    try:
+        return wrap(x._data > y._data, x)
+    except ValueError:
+        raise unfit("greater", x.shape, y.shape) from None
 
 
 def greater_equal(input: T | Values, other: T | Values) -> T:
@@ -93,7 +105,10 @@ def greater_equal(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "greater_equal")
-    return wrap(x._data >= y._data, x)
+    try:
+        return wrap(x._data >= y._data, x)
+    except ValueError:
+        raise unfit("greater_equal", x.shape, y.shape) from None
 
 
 def logical_and(input: T, other: T | bool) -> T:
@@ -108,7 +123,7 @@ def logical_and(input: T, other: T | bool) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "logical_and")
-    return wrap(device_namespace(x._data).logical_and(x._data, y._data), x)
+    return constant(device_namespace(x._data).logical_and, x, y, "logical_and")
 
 
 def logical_or(input: T, other: T | bool) -> T:
@@ -123,7 +138,7 @@ def logical_or(input: T, other: T | bool) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "logical_or")
-    return wrap(device_namespace(x._data).logical_or(x._data, y._data), x)
+    return constant(device_namespace(x._data).logical_or, x, y, "logical_or")
 
 
 def logical_xor(input: T, other: T | bool) -> T:
@@ -138,7 +153,7 @@ def logical_xor(input: T, other: T | bool) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "logical_xor")
-    return wrap(device_namespace(x._data).logical_xor(x._data, y._data), x)
+    return constant(device_namespace(x._data).logical_xor, x, y, "logical_xor")
 
 
 def logical_not(input: T) -> T:
@@ -147,7 +162,11 @@ def logical_not(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.logical_not(Tensor([True, False]))
     Tensor(shape=[2], dtype=Bool, value= [False,  True])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
+    check_tensor(input, "logical_not")
     return wrap(device_namespace(input._data).logical_not(input._data), input)
 
 
@@ -162,7 +181,7 @@ def bitwise_and(input: T | Values, other: T | Values) -> T:
         TypeError: An operand holds floats.
     """
     x, y = _bits(input, other, "bitwise_and")
-    return wrap(device_namespace(x._data).bitwise_and(x._data, y._data), x)
+    return constant(device_namespace(x._data).bitwise_and, x, y, "bitwise_and")
 
 
 def bitwise_or(input: T | Values, other: T | Values) -> T:
@@ -176,7 +195,7 @@ def bitwise_or(input: T | Values, other: T | Values) -> T:
         TypeError: An operand holds floats.
     """
     x, y = _bits(input, other, "bitwise_or")
-    return wrap(device_namespace(x._data).bitwise_or(x._data, y._data), x)
+    return constant(device_namespace(x._data).bitwise_or, x, y, "bitwise_or")
 
 
 def bitwise_xor(input: T | Values, other: T | Values) -> T:
@@ -190,7 +209,7 @@ def bitwise_xor(input: T | Values, other: T | Values) -> T:
         TypeError: An operand holds floats.
     """
     x, y = _bits(input, other, "bitwise_xor")
-    return wrap(device_namespace(x._data).bitwise_xor(x._data, y._data), x)
+    return constant(device_namespace(x._data).bitwise_xor, x, y, "bitwise_xor")
 
 
 def bitwise_not(input: T) -> T:
@@ -203,6 +222,7 @@ def bitwise_not(input: T) -> T:
     Raises:
         TypeError: An operand holds floats.
     """
+    check_tensor(input, "bitwise_not")
     x, _ = _bits(input, False, "bitwise_not")
     return wrap(device_namespace(x._data).bitwise_invert(x._data), x)
 
@@ -215,11 +235,14 @@ def all(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
     Tensor(shape=[2], dtype=Bool, value= [False,  True])
 
     Raises:
-        TypeError: An axis is no int.
+        TypeError: `input` is no tensor, an axis no int, or `keep_dims` no bool.
         ValueError: An axis is out of range or named twice.
     """
+    check_tensor(input, "all")
+    check_bool(keep_dims, "keep_dims", "all")
+    axes = as_axes(axis, input.ndim, "all")
     xp = device_namespace(input._data)
-    return wrap(xp.all(input._data, axis=axis, keepdims=keep_dims), input)
+    return wrap(xp.all(input._data, axis=axes, keepdims=keep_dims), input)
 
 
 def any(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
@@ -230,11 +253,14 @@ def any(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
     Tensor(shape=[2], dtype=Bool, value= [ True, False])
 
     Raises:
-        TypeError: An axis is no int.
+        TypeError: `input` is no tensor, an axis no int, or `keep_dims` no bool.
         ValueError: An axis is out of range or named twice.
     """
+    check_tensor(input, "any")
+    check_bool(keep_dims, "keep_dims", "any")
+    axes = as_axes(axis, input.ndim, "any")
     xp = device_namespace(input._data)
-    return wrap(xp.any(input._data, axis=axis, keepdims=keep_dims), input)
+    return wrap(xp.any(input._data, axis=axes, keepdims=keep_dims), input)
 
 
 def _bits(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:

@@ -2,12 +2,15 @@
 
 from minispore import _dtype
 from minispore._array import device_namespace
-from minispore._functional.apply import apply1
+from minispore._checks import check_type
+from minispore._functional.apply import apply1, unfit
 from minispore._functional.arithmetic import where
 from minispore._functional.comparison import greater, less
 from minispore._functional.operands import Number, as_float, cast_to, check_numbers
-from minispore._functional.variable import T, Variable, wrap
+from minispore._functional.variable import T, Variable, check_tensor, wrap
 from minispore._rules import elementwise as rules
+
+_BOUND = (Variable, int, float, type(None))
 
 
 def exp(input: T) -> T:
@@ -16,8 +19,11 @@ def exp(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.exp(Tensor([0.0, 1.0]))
     Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.71828198e+00])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
-    return apply1(rules.exp, as_float(input))
+    return apply1(rules.exp, as_float(input, "exp"))
 
 
 def log(input: T) -> T:
@@ -26,8 +32,11 @@ def log(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.log(Tensor([1.0, 10.0]))
     Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  2.30258512e+00])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
-    return apply1(rules.log, as_float(input))
+    return apply1(rules.log, as_float(input, "log"))
 
 
 def sqrt(input: T) -> T:
@@ -36,8 +45,11 @@ def sqrt(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.sqrt(Tensor([4.0, 9.0]))
     Tensor(shape=[2], dtype=Float32, value= [ 2.00000000e+00,  3.00000000e+00])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
-    return apply1(rules.sqrt, as_float(input))
+    return apply1(rules.sqrt, as_float(input, "sqrt"))
 
 
 def square(input: T) -> T:
@@ -46,7 +58,11 @@ def square(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.square(Tensor([2, -3]))
     Tensor(shape=[2], dtype=Int64, value= [4, 9])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
+    check_tensor(input, "square")
     return apply1(rules.square, input)
 
 
@@ -56,7 +72,11 @@ def abs(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.abs(Tensor([2, -3]))
     Tensor(shape=[2], dtype=Int64, value= [2, 3])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
+    check_tensor(input, "abs")
     return apply1(rules.absolute, input)
 
 
@@ -66,7 +86,11 @@ def sign(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.sign(Tensor([2, 0, -3]))
     Tensor(shape=[3], dtype=Int64, value= [ 1,  0, -1])
+
+    Raises:
+        TypeError: `input` is no tensor, or of bools.
     """
+    check_tensor(input, "sign")
     check_numbers(input, "sign")
     return apply1(rules.sign, input)
 
@@ -77,8 +101,11 @@ def tanh(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.tanh(Tensor([0.0, 1.0]))
     Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  7.61594176e-01])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
-    return apply1(rules.tanh, as_float(input))
+    return apply1(rules.tanh, as_float(input, "tanh"))
 
 
 def sigmoid(input: T) -> T:
@@ -87,8 +114,11 @@ def sigmoid(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.sigmoid(Tensor([0.0, 1.0]))
     Tensor(shape=[2], dtype=Float32, value= [ 5.00000000e-01,  7.31058598e-01])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
-    return apply1(rules.sigmoid, as_float(input))
+    return apply1(rules.sigmoid, as_float(input, "sigmoid"))
 
 
 def softplus(input: T) -> T:
@@ -97,8 +127,11 @@ def softplus(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.softplus(Tensor([0.0, 1.0]))
     Tensor(shape=[2], dtype=Float32, value= [ 6.93147182e-01,  1.31326163e+00])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
-    return apply1(rules.softplus, as_float(input))
+    return apply1(rules.softplus, as_float(input, "softplus"))
 
 
 def relu(input: T) -> T:
@@ -107,7 +140,11 @@ def relu(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.relu(Tensor([2, -3]))
     Tensor(shape=[2], dtype=Int64, value= [2, 0])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
+    check_tensor(input, "relu")
     return apply1(rules.relu, input)
 
 
@@ -121,15 +158,25 @@ def clip(input: T, min: T | Number | None = None, max: T | Number | None = None)
     Tensor(shape=[4], dtype=Int64, value= [2, 2, 3, 3])
 
     Raises:
-        ValueError: Both bounds are None.
+        TypeError: `input` is no tensor, or a bound neither a tensor nor a number.
+        ValueError: Both bounds are None, or the shapes do not broadcast.
     """
+    check_tensor(input, "clip")
     if min is None and max is None:
         raise ValueError("For 'clip', at least one of 'min' and 'max' must be given, got neither.")
+    if not isinstance(min, _BOUND):
+        check_type(min, _BOUND, "min", "clip")
+    if not isinstance(max, _BOUND):
+        check_type(max, _BOUND, "max", "clip")
     if isinstance(min, Variable) or isinstance(max, Variable):
-        value = input if min is None else where(less(input, min), min, input)
-        return value if max is None else where(greater(value, max), max, value)
+        try:
+            value = input if min is None else where(less(input, min), min, input)
+            return value if max is None else where(greater(value, max), max, value)
+        except ValueError:
+            bounds = [x.shape for x in (min, max) if isinstance(x, Variable)]
+            raise unfit("clip", input.shape, *bounds) from None
     floats = isinstance(min, float) or isinstance(max, float)
-    return apply1(rules.clip, as_float(input) if floats else input, min, max)
+    return apply1(rules.clip, as_float(input, "clip") if floats else input, min, max)
 
 
 def floor(input: T) -> T:
@@ -138,7 +185,11 @@ def floor(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.floor(Tensor([1.5, -1.5]))
     Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00, -2.00000000e+00])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
+    check_tensor(input, "floor")
     return wrap(device_namespace(input._data).floor(input._data), input)
 
 
@@ -148,7 +199,11 @@ def round(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.round(Tensor([0.5, 1.5, 2.7]))
     Tensor(shape=[3], dtype=Float32, value= [ 0.00000000e+00,  2.00000000e+00,  3.00000000e+00])
+
+    Raises:
+        TypeError: `input` is no tensor, or of bools.
     """
+    check_tensor(input, "round")
     check_numbers(input, "round")
     return wrap(device_namespace(input._data).round(input._data), input)
 
@@ -159,7 +214,11 @@ def isnan(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.isnan(Tensor([1.0, float("nan")]))
     Tensor(shape=[2], dtype=Bool, value= [False,  True])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
+    check_tensor(input, "isnan")
     return wrap(device_namespace(input._data).isnan(input._data), input)
 
 
@@ -169,7 +228,11 @@ def isinf(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.isinf(Tensor([1.0, float("inf")]))
     Tensor(shape=[2], dtype=Bool, value= [False,  True])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
+    check_tensor(input, "isinf")
     return wrap(device_namespace(input._data).isinf(input._data), input)
 
 
@@ -179,7 +242,11 @@ def isfinite(input: T) -> T:
     >>> from minispore import Tensor, ops
     >>> ops.isfinite(Tensor([1.0, float("inf")]))
     Tensor(shape=[2], dtype=Bool, value= [ True, False])
+
+    Raises:
+        TypeError: `input` is no tensor.
     """
+    check_tensor(input, "isfinite")
     return wrap(device_namespace(input._data).isfinite(input._data), input)
 
 
@@ -196,8 +263,9 @@ def cast(input: T, dtype: _dtype.DTypeLike) -> T:
     Tensor(shape=[2], dtype=Int32, value= [ 1, -1])
 
     Raises:
-        TypeError: `dtype` is no data type.
+        TypeError: `input` is no tensor, or `dtype` no data type.
     """
+    check_tensor(input, "cast")
     return cast_to(input, _dtype.as_dtype(dtype, "cast"))
 
 
@@ -207,5 +275,9 @@ def stop_gradient(value: T) -> T:
     >>> from minispore import Tensor, grad, ops
     >>> grad(lambda x: x * ops.stop_gradient(x))(Tensor(3.0))
     Tensor(shape=[], dtype=Float32, value= 3)
+
+    Raises:
+        TypeError: `value` is no tensor.
     """
+    check_tensor(value, "stop_gradient", "value")
     return wrap(value._data, value)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore import _dtype
-from minispore._array import device_namespace, from_host
-from minispore._checks import as_items
+from minispore._array import device_namespace, from_host, to_host
+from minispore._checks import as_items, check_int, check_type
 from minispore._functional.apply import apply1, apply3
 from minispore._functional.axes import check_axis
 from minispore._functional.operands import Number, Values, cast_to, dtype_of, pair
-from minispore._functional.variable import T, Variable, wrap
+from minispore._functional.variable import T, Variable, check_tensor, wrap
 from minispore._rules import indexing as rules
 from minispore._rules.arithmetic import where
 from minispore._rules.shape import reshape
@@ -65,14 +65,15 @@ def gather(input_params: T, input_indices: Variable, axis: int, batch_dims: int 
     [[3, 4], [3, 4]]
 
     Raises:
-        TypeError: The indices are no integers.
+        TypeError: An argument is no tensor, or the indices are no integers.
         ValueError: `batch_dims` is not 0, or `axis` is out of range.
+        IndexError: An index is out of range.
     """
-    if batch_dims != 0:
-        raise ValueError(f"For 'gather', 'batch_dims' must be 0, but got {batch_dims}.")
+    check_tensor(input_params, "gather", "input_params")
+    check_int(batch_dims, "batch_dims", "gather", low=0, high=0)
     place = check_axis(axis, input_params.ndim, "axis", "gather")
     _check_integers(input_indices, "input_indices", "gather")
-    return getitem(input_params, (slice(None),) * place + (input_indices,))
+    return _taken(input_params, (slice(None),) * place + (input_indices._data,), "gather")
 
 
 def gather_elements(input: T, dim: int, index: Variable) -> T:
@@ -83,20 +84,23 @@ def gather_elements(input: T, dim: int, index: Variable) -> T:
     [[1], [4]]
 
     Raises:
-        TypeError: The indices are no integers.
+        TypeError: An argument is no tensor, or the indices are no integers.
         ValueError: `index` has another number of axes than `input`, or `dim` is out of range.
+        IndexError: An index is out of range, or `index` is longer than `input` along another axis.
     """
+    check_tensor(input, "gather_elements")
     _check_integers(index, "index", "gather_elements")
     if index.ndim != input.ndim:
         raise ValueError(
             f"For 'gather_elements', 'index' must have {input.ndim} axes like 'input', "
             f"but its shape is {index.shape}."
         )
+    place = check_axis(dim, input.ndim, "dim", "gather_elements")
     places: list[object] = [
         from_host(places) for places in np.ogrid[tuple(slice(n) for n in index.shape)]
     ]
-    places[check_axis(dim, input.ndim, "dim", "gather_elements")] = index
-    return getitem(input, tuple(places))
+    places[place] = index._data
+    return _taken(input, tuple(places), "gather_elements")
 
 
 def one_hot(
@@ -115,29 +119,35 @@ def one_hot(
     [[1, 0, 0], [0, 0, 1]]
 
     Raises:
-        TypeError: The indices are no integers.
-        ValueError: `depth` is negative, or `axis` out of range.
+        TypeError: The indices are no tensor of integers, `depth` or `axis` is no int, or a value
+            neither a tensor nor a number.
+        ValueError: `depth` is negative, `axis` out of range, or a value of more than one element.
     """
     _check_integers(indices, "indices", "one_hot")
-    if depth < 0 or not -1 <= axis <= indices.ndim:
-        raise ValueError(
-            f"For 'one_hot', 'depth' must be at least 0 and 'axis' in [-1, {indices.ndim}], "
-            f"but got {depth} and {axis}."
-        )
+    check_int(depth, "depth", "one_hot", low=0)
+    check_int(axis, "axis", "one_hot", low=-1, high=indices.ndim)
     place = indices.ndim if axis == -1 else axis
     xp = device_namespace(indices._data)
     if isinstance(on_value, Variable):
         dtype = dtype_of(on_value)
     else:
         dtype = _dtype.int64 if isinstance(on_value, int) else _dtype.float32
-    classes = xp.arange(0, depth, 1, indices._data.dtype)
+    # Few enough classes are counted in the type of the indices, whatever it is.
+    counted = indices._data.dtype if depth <= 1 << 7 else _dtype.int64.numpy_dtype
+    classes = xp.arange(0, depth, 1, counted)
     column = xp.reshape(classes, (depth,) + (1,) * (indices.ndim - place))
     hit = xp.equal(xp.expand_dims(indices._data, axis=place), column)
-    on, off = (
-        xp.asarray(value._data if isinstance(value, Variable) else value, dtype.numpy_dtype)
-        for value in (on_value, off_value)
-    )
-    return wrap(xp.where(hit, on, off), indices)
+    on, off = _number(on_value, "on_value"), _number(off_value, "off_value")
+    if on == 1 and off == 0:
+        return wrap(xp.astype(hit, dtype.numpy_dtype), indices)
+    try:
+        either = [xp.asarray(value, dtype.numpy_dtype) for value in (on, off)]
+    except (OverflowError, ValueError):
+        raise ValueError(
+            f"For 'one_hot', 'on_value' and 'off_value' must fit into {dtype!r}, "
+            f"but got {on} and {off}."
+        ) from None
+    return wrap(xp.where(hit, *either), indices)
 
 
 def as_index(index: object) -> tuple[object, ...]:
@@ -185,7 +195,29 @@ def _like(input: T, value: T | Values) -> T:
     return cast_to(values, dtype_of(input))
 
 
+def _taken(x: T, index: tuple[object, ...], owner: str) -> T:
+    try:
+        return apply1(rules.getitem, x, index)
+    except IndexError as error:
+        raise IndexError(f"For '{owner}', {error}.") from None
+
+
+def _number(value: object, name: str) -> float:
+    """A number, also out of a tensor of one element."""
+    if isinstance(value, Variable):
+        if prod(value.shape) != 1:
+            raise ValueError(
+                f"For 'one_hot', the argument '{name}' must have one element, but it is of shape "
+                f"{value.shape}."
+            )
+        value = cast("object", to_host(value._data).item())
+    if not isinstance(value, int | float):
+        check_type(value, (Variable, int, float), name, "one_hot")
+    return cast("float", value)
+
+
 def _check_integers(x: Variable, name: str, owner: str) -> None:
+    check_tensor(x, owner, name)
     if dtype_of(x).category != _dtype.INTEGER:
         raise TypeError(
             f"For '{owner}', the argument '{name}' must be a Tensor of integers, "

@@ -3,7 +3,7 @@
 from minispore._functional.apply import apply2, apply3
 from minispore._functional.operands import pair
 from minispore._functional.shape import expand_dims, reshape, squeeze, swapaxes
-from minispore._functional.variable import T, Variable
+from minispore._functional.variable import T, Variable, check_tensor
 from minispore._rules import linalg as rules
 
 
@@ -15,8 +15,12 @@ def matmul(input: T, other: T) -> T:
     Tensor(shape=[1], dtype=Float32, value= [ 1.10000000e+01])
 
     Raises:
+        TypeError: An operand is no tensor.
         ValueError: The inner lengths differ, or an operand has no axes.
     """
+    if not isinstance(input, Variable) or not isinstance(other, Variable):
+        check_tensor(input, "matmul")
+        check_tensor(other, "matmul", "other")
     x, y = pair(input, other, "matmul")
     if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[max(y.ndim - 2, 0)]:
         raise ValueError(
@@ -48,27 +52,27 @@ def dense(input: T, weight: T, bias: T | None = None) -> T:
         Of shape (…, out_channels).
 
     Raises:
-        TypeError: `input` is no tensor.
+        TypeError: An argument is no tensor.
         ValueError: The shapes do not fit.
     """
-    if not isinstance(input, Variable):
-        raise TypeError(
-            f"For 'dense', the argument 'input' must be a Tensor, but got {type(input).__name__}."
-        )
-    if weight.ndim != 2 or input.ndim == 0 or input.shape[-1] != weight.shape[1]:
+    check_tensor(input, "dense")
+    check_tensor(weight, "dense", "weight")
+    own, wanted = input.shape, weight.shape
+    if len(wanted) != 2 or not own or own[-1] != wanted[1]:
         raise ValueError(
             f"For 'dense', the last length of 'input' must be the in_channels of 'weight', but the "
-            f"shapes are {input.shape} and {weight.shape}."
+            f"shapes are {own} and {wanted}."
         )
     if bias is None:
         return matmul(input, swapaxes(weight, 0, 1))
-    if bias.shape != weight.shape[:1]:
+    check_tensor(bias, "dense", "bias")
+    if bias.shape != wanted[:1]:
         raise ValueError(
-            f"For 'dense', 'bias' must be of shape {weight.shape[:1]}, but got {bias.shape}."
+            f"For 'dense', 'bias' must be of shape {wanted[:1]}, but got {bias.shape}."
         )
     x, w = pair(input, weight, "dense")
     x, b = pair(x, bias, "dense")
-    if x.ndim == 2:
+    if len(own) == 2:
         return apply3(rules.dense, x, w, b)
-    rows = reshape(x, (-1, x.shape[-1]))
-    return reshape(apply3(rules.dense, rows, w, b), (*x.shape[:-1], weight.shape[0]))
+    rows = reshape(x, (-1, own[-1]))
+    return reshape(apply3(rules.dense, rows, w, b), (*own[:-1], wanted[0]))

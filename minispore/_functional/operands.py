@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from minispore import _dtype
 from minispore._array import device_namespace, namespace
-from minispore._checks import as_items
+from minispore._checks import as_items, described
 from minispore._dtype import DType
 from minispore._functional.apply import apply1
 from minispore._functional.values import from_values, on_host
-from minispore._functional.variable import T, Variable, wrap
+from minispore._functional.variable import T, Variable, check_tensor, wrap
 from minispore._rules import elementwise as rules
 
 Number: TypeAlias = int | float | bool
@@ -38,9 +38,15 @@ def cast_to(x: T, dtype: DType) -> T:
     return wrap(namespace(x._data).astype(x._data, dtype.numpy_dtype), x)
 
 
-def as_float(x: T) -> T:
-    """`x` itself if it is of a float type, else in float32."""
-    return x if dtype_of(x).category == _dtype.FLOAT else cast_to(x, _dtype.float32)
+def as_float(x: T, owner: str, name: str = "input") -> T:
+    """`x`, the argument `name` of the function `owner`, if it is of a float type; else in float32.
+
+    Raises:
+        TypeError: It is no variable.
+    """
+    if not isinstance(x, Variable):
+        check_tensor(x, owner, name)
+    return x if _dtype.of(x._data.dtype).category == _dtype.FLOAT else cast_to(x, _dtype.float32)
 
 
 def check_numbers(x: Variable, owner: str) -> None:
@@ -61,7 +67,9 @@ def pair(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:
     """
     if isinstance(x, Variable):
         if isinstance(y, Variable):
-            if x._data.dtype == y._data.dtype:
+            m, n = x._data.dtype, y._data.dtype
+            # The same object almost always, which is seen faster.
+            if m is n or m == n:
                 return x, y
             common = _dtype.promote(dtype_of(x), dtype_of(y))
             return cast_to(x, common), cast_to(y, common)
@@ -70,7 +78,8 @@ def pair(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:
         right, left = _beside(y, x, owner)
         return left, right
     raise TypeError(
-        f"For '{owner}', at least one operand must be a Tensor, but got {x!r} and {y!r}."
+        f"For '{owner}', at least one operand must be a Tensor, "
+        f"but got {described(x)} and {described(y)}."
     )
 
 
@@ -105,5 +114,5 @@ def _numbers(other: object, owner: str) -> tuple[Number | NDArray[np.generic], i
         return array, _dtype.of(array.dtype).category
     raise TypeError(
         f"For '{owner}', an operand beside a Tensor must be a Tensor or a number, "
-        f"but got {other!r} of type {type(other).__name__}."
+        f"but got {described(other)}."
     )

@@ -2,12 +2,13 @@
 
 from minispore import _dtype
 from minispore._array import Axis, device_namespace
+from minispore._checks import check_bool
 from minispore._functional.apply import apply1
 from minispore._functional.axes import as_axes, check_axis
 from minispore._functional.indexing import gather_elements
 from minispore._functional.operands import as_float, cast_to, dtype_of
 from minispore._functional.shape import squeeze
-from minispore._functional.variable import T, Variable, wrap
+from minispore._functional.variable import T, Variable, check_tensor, wrap
 from minispore._rules import reduction as rules
 
 
@@ -21,13 +22,15 @@ def sum(
     Tensor(shape=[2], dtype=Float32, value= [ 4.00000000e+00,  6.00000000e+00])
 
     Raises:
-        TypeError: An axis is no int.
+        TypeError: `input` is no tensor, an axis no int, or `keepdim` no bool.
         ValueError: An axis is out of range or named twice.
     """
+    check_tensor(input, "sum")
+    check_bool(keepdim, "keepdim", "sum")
     wanted = None if dtype is None else _dtype.as_dtype(dtype, "sum")
     if wanted is None and dtype_of(input).category < _dtype.FLOAT:
         wanted = _dtype.int64
-    axis = as_axes(dim, input.ndim, "sum")
+    axis = as_axes(dim, input.ndim, "sum", "dim")
     if wanted is None:
         return apply1(rules.sum, input, axis, keepdim)
     # numpy adds small integers up in a type of its own choice.
@@ -42,12 +45,13 @@ def mean(x: T, axis: Axis = None, keep_dims: bool = False) -> T:
     Tensor(shape=[2], dtype=Float32, value= [ 2.00000000e+00,  3.00000000e+00])
 
     Raises:
-        TypeError: An axis is no int.
+        TypeError: `x` is no tensor, an axis no int, or `keep_dims` no bool.
         ValueError: An axis is out of range or named twice.
     """
-    own = dtype_of(x)
-    value = apply1(rules.mean, as_float(x), as_axes(axis, x.ndim, "mean"), keep_dims)
-    return cast_to(value, own)
+    floats = as_float(x, "mean", "x")
+    check_bool(keep_dims, "keep_dims", "mean")
+    value = apply1(rules.mean, floats, as_axes(axis, x.ndim, "mean"), keep_dims)
+    return value if floats is x else cast_to(value, dtype_of(x))
 
 
 def amax(input: T, axis: Axis = None, keepdims: bool = False) -> T:
@@ -58,9 +62,11 @@ def amax(input: T, axis: Axis = None, keepdims: bool = False) -> T:
     Tensor(shape=[2], dtype=Int64, value= [2, 4])
 
     Raises:
-        TypeError: An axis is no int.
+        TypeError: `input` is no tensor, an axis no int, or `keepdims` no bool.
         ValueError: An axis is out of range, named twice, or has no elements.
     """
+    check_tensor(input, "amax")
+    check_bool(keepdims, "keepdims", "amax")
     return apply1(rules.max, input, _axes_with_elements(input, axis, "amax"), keepdims)
 
 
@@ -72,9 +78,11 @@ def amin(input: T, axis: Axis = None, keepdims: bool = False) -> T:
     Tensor(shape=[2], dtype=Int64, value= [1, 3])
 
     Raises:
-        TypeError: An axis is no int.
+        TypeError: `input` is no tensor, an axis no int, or `keepdims` no bool.
         ValueError: An axis is out of range, named twice, or has no elements.
     """
+    check_tensor(input, "amin")
+    check_bool(keepdims, "keepdims", "amin")
     return apply1(rules.min, input, _axes_with_elements(input, axis, "amin"), keepdims)
 
 
@@ -88,12 +96,15 @@ def max(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T
     [[2, 4], [1, 0]]
 
     Raises:
-        TypeError: `axis` is neither an int nor None.
+        TypeError: `input` is no tensor, `axis` no int, or `keepdims` no bool.
         ValueError: `axis` is out of range, or has no elements.
     """
-    if axis is None:
+    check_tensor(input, "max")
+    check_bool(keepdims, "keepdims", "max")
+    place = _axis_with_elements(input, axis, "max")
+    if place is None:
         return amax(input, None, keepdims), argmax(input, None, keepdims)
-    return _at(input, argmax(input, axis, True), axis, keepdims)
+    return _at(input, argmax(input, place, True), place, keepdims)
 
 
 def min(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T]:
@@ -106,12 +117,15 @@ def min(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T
     [[1, 3], [0, 1]]
 
     Raises:
-        TypeError: `axis` is neither an int nor None.
+        TypeError: `input` is no tensor, `axis` no int, or `keepdims` no bool.
         ValueError: `axis` is out of range, or has no elements.
     """
-    if axis is None:
+    check_tensor(input, "min")
+    check_bool(keepdims, "keepdims", "min")
+    place = _axis_with_elements(input, axis, "min")
+    if place is None:
         return amin(input, None, keepdims), argmin(input, None, keepdims)
-    return _at(input, argmin(input, axis, True), axis, keepdims)
+    return _at(input, argmin(input, place, True), place, keepdims)
 
 
 def logsumexp(input: T, dim: Axis, keepdim: bool = False) -> T:
@@ -122,11 +136,12 @@ def logsumexp(input: T, dim: Axis, keepdim: bool = False) -> T:
     Tensor(shape=[], dtype=Float32, value= 1000.69)
 
     Raises:
-        TypeError: An axis is no int.
+        TypeError: `input` is no tensor, an axis no int, or `keepdim` no bool.
         ValueError: An axis is out of range or named twice.
     """
-    x = as_float(input)
-    return apply1(rules.logsumexp, x, as_axes(dim, x.ndim, "logsumexp"), keepdim)
+    x = as_float(input, "logsumexp")
+    check_bool(keepdim, "keepdim", "logsumexp")
+    return apply1(rules.logsumexp, x, as_axes(dim, x.ndim, "logsumexp", "dim"), keepdim)
 
 
 def argmax(input: T, dim: int | None = None, keepdim: bool = False) -> T:
@@ -137,10 +152,12 @@ def argmax(input: T, dim: int | None = None, keepdim: bool = False) -> T:
     Tensor(shape=[2], dtype=Int64, value= [1, 0])
 
     Raises:
-        TypeError: `dim` is neither an int nor None.
+        TypeError: `input` is no tensor, `dim` no int, or `keepdim` no bool.
         ValueError: `dim` is out of range, or has no elements.
     """
-    place = _axis_with_elements(input, dim, "argmax")
+    check_tensor(input, "argmax")
+    check_bool(keepdim, "keepdim", "argmax")
+    place = _axis_with_elements(input, dim, "argmax", "dim")
     found = device_namespace(input._data).argmax(input._data, axis=place, keepdims=keepdim)
     return wrap(found, input)
 
@@ -153,9 +170,11 @@ def argmin(input: T, axis: int | None = None, keepdims: bool = False) -> T:
     Tensor(shape=[2], dtype=Int64, value= [0, 1])
 
     Raises:
-        TypeError: `axis` is neither an int nor None.
+        TypeError: `input` is no tensor, `axis` no int, or `keepdims` no bool.
         ValueError: `axis` is out of range, or has no elements.
     """
+    check_tensor(input, "argmin")
+    check_bool(keepdims, "keepdims", "argmin")
     place = _axis_with_elements(input, axis, "argmin")
     found = device_namespace(input._data).argmin(input._data, axis=place, keepdims=keepdims)
     return wrap(found, input)
@@ -166,19 +185,27 @@ def _at(x: T, indices: T, axis: int, keepdims: bool) -> tuple[T, T]:
     return (values, indices) if keepdims else (squeeze(values, axis), squeeze(indices, axis))
 
 
-def _axis_with_elements(x: Variable, axis: int | None, owner: str) -> int | None:
-    place = None if axis is None else check_axis(axis, x.ndim, "axis", owner)
-    _axes_with_elements(x, place, owner)
+def _axis_with_elements(
+    x: Variable, axis: int | None, owner: str, name: str = "axis"
+) -> int | None:
+    place = None if axis is None else check_axis(axis, x.ndim, name, owner)
+    _check_elements(x, place, owner)
     return place
 
 
 def _axes_with_elements(x: Variable, axis: Axis, owner: str) -> Axis:
-    """The axes to reduce: of nothing there is no largest element."""
     axes = as_axes(axis, x.ndim, owner)
+    _check_elements(x, axes, owner)
+    return axes
+
+
+def _check_elements(x: Variable, axes: Axis, owner: str) -> None:
+    """Raise ValueError where there is nothing to choose from: of that nothing is the largest."""
+    if 0 not in x.shape:
+        return
     named = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
     if any(x.shape[i] == 0 for i in named):
         raise ValueError(
             f"For '{owner}', there must be elements to choose from, but the shape is {x.shape} "
-            f"and the axis {axis!r}."
+            f"and the axis {axes!r}."
         )
-    return axes

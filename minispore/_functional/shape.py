@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 from minispore import _dtype
 from minispore._array import Shape
+from minispore._checks import as_items, described
 from minispore._functional.apply import apply1, apply_n
 from minispore._functional.axes import as_shape, check_axis
 from minispore._functional.indexing import getitem
 from minispore._functional.operands import cast_to, dtype_of
-from minispore._functional.variable import T, Variable
+from minispore._functional.variable import T, check_tensor
 from minispore._rules import shape as rules
 
 
@@ -21,17 +23,20 @@ def reshape(input: T, shape: Sequence[int]) -> T:
     (2, 2)
 
     Raises:
+        TypeError: `input` is no tensor, or `shape` no sequence of ints.
         ValueError: The shape does not hold as many elements.
     """
+    check_tensor(input, "reshape")
     lengths = as_shape(shape, "reshape")
     size = prod(input.shape)
-    known = prod(n for n in lengths if n != -1)
-    if lengths.count(-1) == 1 and known and size % known == 0:
-        lengths = tuple(size // known if n == -1 else n for n in lengths)
+    if lengths.count(-1) == 1:
+        known = prod(n for n in lengths if n != -1)
+        if known and size % known == 0:
+            lengths = tuple(size // known if n == -1 else n for n in lengths)
     if prod(lengths) != size or any(n < 0 for n in lengths):
         raise ValueError(
             f"For 'reshape', the argument 'shape' must hold the {size} elements of a tensor of "
-            f"shape {input.shape}, but got {tuple(shape)}."
+            f"shape {input.shape}, but got {lengths}."
         )
     return apply1(rules.reshape, input, lengths)
 
@@ -44,23 +49,26 @@ def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1
     (5, 784)
 
     Raises:
+        TypeError: `input` is no tensor, or an axis no int.
         ValueError: `order` is not "C", or the axes are out of range or in the wrong order.
     """
-    if order != "C":
+    check_tensor(input, "flatten")
+    if not isinstance(order, str) or order != "C":
         raise ValueError(f"For 'flatten', the argument 'order' must be 'C', but got {order!r}.")
-    if input.ndim == 0:
+    own = input.shape
+    if not own:
         return reshape(input, (1,))
-    if input.ndim == 1 and start_dim == 1:
+    if len(own) == 1 and isinstance(start_dim, int) and start_dim == 1:
         return input
-    first = check_axis(start_dim, input.ndim, "start_dim", "flatten")
-    last = check_axis(end_dim, input.ndim, "end_dim", "flatten")
+    first = check_axis(start_dim, len(own), "start_dim", "flatten")
+    last = check_axis(end_dim, len(own), "end_dim", "flatten")
     if first > last:
         raise ValueError(
             f"For 'flatten', 'start_dim' must not come after 'end_dim', "
             f"but got {start_dim} and {end_dim}."
         )
-    own = input.shape
-    return reshape(input, (*own[:first], prod(own[first : last + 1]), *own[last + 1 :]))
+    flat = (*own[:first], prod(own[first : last + 1]), *own[last + 1 :])
+    return apply1(rules.reshape, input, flat)
 
 
 def permute(input: T, axis: Sequence[int]) -> T:
@@ -71,12 +79,15 @@ def permute(input: T, axis: Sequence[int]) -> T:
     (4, 2, 3)
 
     Raises:
+        TypeError: `input` is no tensor, or an axis no int.
         ValueError: `axis` does not name each axis once.
     """
-    axes = tuple(axis)
-    if sorted(check_axis(i, input.ndim, "axis", "permute") for i in axes) != [*range(input.ndim)]:
+    check_tensor(input, "permute")
+    ndim = input.ndim
+    axes = as_shape(axis, "permute", "axis")
+    if sorted([check_axis(i, ndim, "axis", "permute") for i in axes]) != [*range(ndim)]:
         raise ValueError(
-            f"For 'permute', the argument 'axis' must name each of the {input.ndim} axes once, "
+            f"For 'permute', the argument 'axis' must name each of the {ndim} axes once, "
             f"but got {axes}."
         )
     return apply1(rules.permute, input, axes)
@@ -90,9 +101,10 @@ def swapaxes(input: T, axis0: int, axis1: int) -> T:
     (4, 3, 2)
 
     Raises:
-        TypeError: An axis is no int.
+        TypeError: `input` is no tensor, or an axis no int.
         ValueError: An axis is out of range.
     """
+    check_tensor(input, "swapaxes")
     first = check_axis(axis0, input.ndim, "axis0", "swapaxes")
     second = check_axis(axis1, input.ndim, "axis1", "swapaxes")
     axes = list(range(input.ndim))
@@ -108,8 +120,10 @@ def broadcast_to(input: T, shape: Sequence[int]) -> T:
     [[1, 2], [1, 2]]
 
     Raises:
+        TypeError: `input` is no tensor, or `shape` no sequence of ints.
         ValueError: An axis of a length other than 1 would have to be repeated.
     """
+    check_tensor(input, "broadcast_to")
     wanted = as_shape(shape, "broadcast_to")
     added = len(wanted) - input.ndim
     if added >= 0:
@@ -130,8 +144,10 @@ def expand_dims(input_x: T, axis: int) -> T:
     (2, 1)
 
     Raises:
+        TypeError: `input_x` is no tensor, or `axis` no int.
         ValueError: `axis` is out of range.
     """
+    check_tensor(input_x, "expand_dims", "input_x")
     place = check_axis(axis, input_x.ndim + 1, "axis", "expand_dims")
     return apply1(rules.expand_dims, input_x, place)
 
@@ -144,12 +160,15 @@ def squeeze(input: T, axis: int | tuple[int, ...] | None = None) -> T:
     (2,)
 
     Raises:
+        TypeError: `input` is no tensor, or an axis no int.
         ValueError: A named axis is not of length 1.
     """
-    named = range(input.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    places = tuple(check_axis(i, input.ndim, "axis", "squeeze") for i in named)
+    check_tensor(input, "squeeze")
     if axis is None:
-        places = tuple(i for i in places if input.shape[i] == 1)
+        places = tuple(i for i, n in enumerate(input.shape) if n == 1)
+    else:
+        named = axis if isinstance(axis, tuple) else (axis,)
+        places = tuple({check_axis(i, input.ndim, "axis", "squeeze") for i in named})
     for place in places:
         if input.shape[place] != 1:
             raise ValueError(
@@ -167,6 +186,7 @@ def concat(tensors: Sequence[T], axis: int = 0) -> T:
     Tensor(shape=[3], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00,  3.00000000e+00])
 
     Raises:
+        TypeError: `tensors` is no list or tuple of tensors, or `axis` no int.
         ValueError: There is no tensor, or their other lengths differ.
     """
     operands = _together(tensors, "concat")
@@ -189,6 +209,7 @@ def stack(tensors: Sequence[T], axis: int = 0) -> T:
     [[1, 3], [2, 4]]
 
     Raises:
+        TypeError: `tensors` is no list or tuple of tensors, or `axis` no int.
         ValueError: There is no tensor, or their shapes differ.
     """
     operands = _together(tensors, "stack")
@@ -209,24 +230,25 @@ def split(tensor: T, split_size_or_sections: int | Sequence[int], axis: int = 0)
     [[1, 2], [3]]
 
     Raises:
+        TypeError: `tensor` is no tensor, or a length or `axis` no int.
         ValueError: The lengths are not positive, or do not add up to that of `axis`.
     """
+    check_tensor(tensor, "split", "tensor")
     place = check_axis(axis, tensor.ndim, "axis", "split")
     total = tensor.shape[place]
-    if isinstance(split_size_or_sections, int):
-        size = split_size_or_sections
+    sizes = as_shape(split_size_or_sections, "split", "split_size_or_sections")
+    if as_items(split_size_or_sections) is None:
+        size = sizes[0]
         if size <= 0:
             raise ValueError(
                 f"For 'split', 'split_size_or_sections' must be positive, but got {size}."
             )
-        sizes = [min(size, total - start) for start in range(0, total, size)] or [0]
-    else:
-        sizes = list(split_size_or_sections)
-        if any(n < 0 for n in sizes) or sum(sizes) != total:
-            raise ValueError(
-                f"For 'split', the lengths in 'split_size_or_sections' must add up to {total}, "
-                f"but got {sizes}."
-            )
+        sizes = tuple(min(size, total - start) for start in range(0, total, size)) or (0,)
+    elif any(n < 0 for n in sizes) or sum(sizes) != total:
+        raise ValueError(
+            f"For 'split', the lengths in 'split_size_or_sections' must add up to {total}, "
+            f"but got {sizes}."
+        )
     parts: list[T] = []
     start = 0
     for size in sizes:
@@ -236,12 +258,16 @@ def split(tensor: T, split_size_or_sections: int | Sequence[int], axis: int = 0)
 
 
 def _together(tensors: Sequence[T], owner: str) -> list[T]:
-    operands = list(tensors)
-    if not operands or not all(isinstance(x, Variable) for x in operands):
-        raise ValueError(
-            f"For '{owner}', the argument 'tensors' must hold at least one Tensor, and nothing "
-            f"else, but got {tensors!r}."
+    operands = cast("tuple[T, ...] | None", as_items(tensors))
+    if operands is None:
+        raise TypeError(
+            f"For '{owner}', the argument 'tensors' must be a list or tuple of Tensors, "
+            f"but got {described(tensors)}."
         )
+    if not operands:
+        raise ValueError(f"For '{owner}', the argument 'tensors' must not be empty.")
+    for i, x in enumerate(operands):
+        check_tensor(x, owner, f"tensors[{i}]")
     common = dtype_of(operands[0])
     for x in operands[1:]:
         common = _dtype.promote(common, dtype_of(x))

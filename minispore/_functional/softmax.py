@@ -15,10 +15,11 @@ def softmax(input: T, axis: int = -1) -> T:
     Tensor(shape=[2], dtype=Float32, value= [ 5.00000000e-01,  5.00000000e-01])
 
     Raises:
-        TypeError: `axis` is no int.
+        TypeError: `input` is no tensor, or `axis` no int.
         ValueError: `axis` is out of range.
     """
-    return apply1(rules.softmax, as_float(input), check_axis(axis, input.ndim, "axis", "softmax"))
+    x = as_float(input, "softmax")
+    return apply1(rules.softmax, x, check_axis(axis, x.ndim, "axis", "softmax"))
 
 
 def log_softmax(logits: T, axis: int = -1) -> T:
@@ -29,11 +30,11 @@ def log_softmax(logits: T, axis: int = -1) -> T:
     Tensor(shape=[2], dtype=Float32, value= [-6.93147182e-01, -6.93147182e-01])
 
     Raises:
-        TypeError: `axis` is no int.
+        TypeError: `logits` is no tensor, or `axis` no int.
         ValueError: `axis` is out of range.
     """
-    place = check_axis(axis, logits.ndim, "axis", "log_softmax")
-    return apply1(rules.log_softmax, as_float(logits), place)
+    x = as_float(logits, "log_softmax", "logits")
+    return apply1(rules.log_softmax, x, check_axis(axis, x.ndim, "axis", "log_softmax"))
 
 
 def softmax_cross_entropy(logits: T, targets: T) -> T:
@@ -51,12 +52,14 @@ def softmax_cross_entropy(logits: T, targets: T) -> T:
         Of shape (n,).
 
     Raises:
+        TypeError: An argument is no tensor.
         ValueError: The shapes differ.
     """
-    x, y = pair(logits, targets, "softmax_cross_entropy")
+    owner = "softmax_cross_entropy"
+    x, y = pair(as_float(logits, owner, "logits"), as_float(targets, owner, "targets"), owner)
     if x.shape != y.shape or x.ndim == 0:
         raise ValueError(
             f"For 'softmax_cross_entropy', 'logits' and 'targets' must be of one shape, "
             f"but got {x.shape} and {y.shape}."
         )
-    return apply2(rules.softmax_cross_entropy, as_float(x), as_float(y))
+    return apply2(rules.softmax_cross_entropy, x, y)

@@ -6,6 +6,7 @@ from numpy import asarray, generic
 
 from minispore._array import Array, Shape
 from minispore._autograd import Node
+from minispore._checks import described
 
 
 class Variable:
@@ -30,6 +31,15 @@ class Variable:
 
 
 T = TypeVar("T", bound=Variable)
+
+
+def check_tensor(x: object, owner: str, name: str = "input") -> None:
+    """Raise TypeError unless `x`, the argument `name` of the function `owner`, is a variable."""
+    if not isinstance(x, Variable):
+        raise TypeError(
+            f"For '{owner}', the argument '{name}' must be a Tensor, but got {described(x)}."
+        )
+
 
 # Every operation passes through here: no look-up is made twice.
 _new = object.__new__

@@ -33,7 +33,7 @@ def divide(x: A, y: A) -> Binary[A]:
     )
 
 
-def power(x: A, y: A) -> Binary[A]:
+def pow(x: A, y: A) -> Binary[A]:
     """x to the power y."""
     xp = namespace(x)
     value = x**y

@@ -1,17 +1,20 @@
 """Tensors made from nothing but a shape or a range."""
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias, TypeVarTuple
 
 from minispore import _dtype
 from minispore._array import Array, current
+from minispore._checks import check_int, check_type
 from minispore._dtype import DType, DTypeLike
 from minispore._functional.axes import as_shape
 from minispore._functional.operands import Number
-from minispore._functional.variable import Variable
+from minispore._functional.variable import Variable, check_tensor
 from minispore.common.tensor import Tensor
 
 Size: TypeAlias = int | Sequence[int]
+Ts = TypeVarTuple("Ts")
 
 
 def zeros(size: Size, dtype: DTypeLike | None = None) -> Tensor:
@@ -26,7 +29,7 @@ def zeros(size: Size, dtype: DTypeLike | None = None) -> Tensor:
         TypeError: A length is no int, or `dtype` no data type.
         ValueError: A length is negative.
     """
-    return _tensor(current().zeros(_size(size, "zeros"), _type(dtype, "zeros").numpy_dtype))
+    return _made("zeros", current().zeros, _size(size, "size", "zeros"), _type(dtype, "zeros"))
 
 
 def ones(shape: Size, dtype: DTypeLike | None = None) -> Tensor:
@@ -40,7 +43,7 @@ def ones(shape: Size, dtype: DTypeLike | None = None) -> Tensor:
         TypeError: A length is no int, or `dtype` no data type.
         ValueError: A length is negative.
     """
-    return _tensor(current().ones(_size(shape, "ones"), _type(dtype, "ones").numpy_dtype))
+    return _made("ones", current().ones, _size(shape, "shape", "ones"), _type(dtype, "ones"))
 
 
 def full(size: Size, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -51,11 +54,13 @@ def full(size: Size, fill_value: Number, *, dtype: DTypeLike | None = None) -> T
     Tensor(shape=[2], dtype=Int64, value= [7, 7])
 
     Raises:
-        TypeError: A length is no int, or `dtype` no data type.
-        ValueError: A length is negative.
+        TypeError: A length is no int, `fill_value` no number, or `dtype` no data type.
+        ValueError: A length is negative, or the type cannot hold the value.
     """
+    check_type(fill_value, (int, float, bool), "fill_value", "full")
     chosen = _of_numbers(fill_value) if dtype is None else _dtype.as_dtype(dtype, "full")
-    return _tensor(current().full(_size(size, "full"), fill_value, chosen.numpy_dtype))
+    lengths = _size(size, "size", "full")
+    return _made("full", current().full, lengths, fill_value, chosen.numpy_dtype)
 
 
 def zeros_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -66,9 +71,10 @@ def zeros_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
     Tensor(shape=[2], dtype=Int64, value= [0, 0])
 
     Raises:
-        TypeError: `dtype` is no data type.
+        TypeError: `input` is no tensor, or `dtype` no data type.
     """
-    return zeros(input.shape, _like(input, dtype, "zeros_like"))
+    chosen = _like(input, dtype, "zeros_like")
+    return _made("zeros_like", current().zeros, input.shape, chosen)
 
 
 def ones_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -79,9 +85,10 @@ def ones_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
     Tensor(shape=[2], dtype=Int64, value= [1, 1])
 
     Raises:
-        TypeError: `dtype` is no data type.
+        TypeError: `input` is no tensor, or `dtype` no data type.
     """
-    return ones(input.shape, _like(input, dtype, "ones_like"))
+    chosen = _like(input, dtype, "ones_like")
+    return _made("ones_like", current().ones, input.shape, chosen)
 
 
 def full_like(input: Variable, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -92,9 +99,12 @@ def full_like(input: Variable, fill_value: Number, *, dtype: DTypeLike | None = 
     Tensor(shape=[2], dtype=Int64, value= [7, 7])
 
     Raises:
-        TypeError: `dtype` is no data type.
+        TypeError: `input` is no tensor, `fill_value` no number, or `dtype` no data type.
+        ValueError: The type cannot hold the value.
     """
-    return full(input.shape, fill_value, dtype=_like(input, dtype, "full_like"))
+    chosen = _like(input, dtype, "full_like")
+    check_type(fill_value, (int, float, bool), "fill_value", "full_like")
+    return _made("full_like", current().full, input.shape, fill_value, chosen)
 
 
 def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -108,8 +118,10 @@ def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
         TypeError: A length is no int, or `dtype` no data type.
         ValueError: A length is negative.
     """
-    rows, columns = _size((n, n if m is None else m), "eye")
-    return _tensor(current().eye(rows, columns, dtype=_type(dtype, "eye").numpy_dtype))
+    rows = check_int(n, "n", "eye", low=0)
+    columns = rows if m is None else check_int(m, "m", "eye", low=0)
+    make = partial(current().eye, dtype=_type(dtype, "eye"))
+    return _made("eye", make, rows, columns)
 
 
 def arange(
@@ -126,27 +138,41 @@ def arange(
     Tensor(shape=[3], dtype=Int64, value= [0, 1, 2])
 
     Raises:
-        ValueError: `step` is 0.
+        TypeError: An argument is no number, or `dtype` no data type.
+        ValueError: `step` is 0, or the range endless.
     """
+    for name, value in (("start", start), ("end", end), ("step", step)):
+        check_type(value, (int, float, bool), name, "arange", none=name == "end")
     first, last = (0, start) if end is None else (start, end)
     if step == 0:
         raise ValueError("For 'arange', the argument 'step' must not be 0.")
     chosen = _of_numbers(first, last, step) if dtype is None else _dtype.as_dtype(dtype, "arange")
-    return _tensor(current().arange(first, last, step, chosen.numpy_dtype))
+    return _made("arange", current().arange, first, last, step, chosen.numpy_dtype)
 
 
-def _tensor(data: Array) -> Tensor:
+def _made(owner: str, make: Callable[[*Ts], Array], *args: *Ts) -> Tensor:
+    """A tensor of what the array library makes.
+
+    Raises:
+        ValueError: It cannot: there are too many elements, or the type cannot hold a value.
+    """
     tensor = object.__new__(Tensor)
-    tensor._data, tensor._node = data, None
+    try:
+        tensor._data, tensor._node = make(*args), None
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"For '{owner}', no such tensor can be made: {error}.") from None
     return tensor
 
 
-def _type(dtype: DTypeLike | None, owner: str) -> DType:
-    return _dtype.float32 if dtype is None else _dtype.as_dtype(dtype, owner)
+def _type(dtype: DTypeLike | None, owner: str) -> object:
+    """The array library's type for a user's, float32 for None."""
+    return (_dtype.float32 if dtype is None else _dtype.as_dtype(dtype, owner)).numpy_dtype
 
 
-def _like(x: Variable, dtype: DTypeLike | None, owner: str) -> DType:
-    return _dtype.of(x._data.dtype) if dtype is None else _dtype.as_dtype(dtype, owner)
+def _like(x: Variable, dtype: DTypeLike | None, owner: str) -> object:
+    """The array library's type for a user's, that of `x` for None."""
+    check_tensor(x, owner)
+    return x._data.dtype if dtype is None else _dtype.as_dtype(dtype, owner).numpy_dtype
 
 
 def _of_numbers(*numbers: Number) -> DType:
@@ -155,8 +181,8 @@ def _of_numbers(*numbers: Number) -> DType:
     return _dtype.bool_ if all(isinstance(x, bool) for x in numbers) else _dtype.int64
 
 
-def _size(size: Size, owner: str) -> tuple[int, ...]:
-    lengths = as_shape(size, owner)
+def _size(size: Size, name: str, owner: str) -> tuple[int, ...]:
+    lengths = as_shape(size, owner, name)
     if any(n < 0 for n in lengths):
         raise ValueError(f"For '{owner}', no length may be negative, but got {size!r}.")
     return lengths

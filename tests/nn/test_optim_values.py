@@ -204,4 +204,5 @@ def follow(
             optimizer((Tensor(gradient),))
     finally:
         _blocks.BLOCK = before
-    assert np.allclose(ours.asnumpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-6)
+    # Adam keeps the powers of its betas as float32, of which 1 - power loses two digits.
+    assert np.allclose(ours.asnumpy(), theirs.detach().numpy(), rtol=1e-4, atol=1e-6)

@@ -257,7 +257,7 @@ CASES: dict[str, Case] = {
     "arithmetic.subtract": Case(arithmetic.subtract, broadcasting()),
     "arithmetic.multiply": Case(arithmetic.multiply, broadcasting()),
     "arithmetic.divide": Case(arithmetic.divide, broadcasting(), (anything, away_from_zero)),
-    "arithmetic.power": Case(arithmetic.power, broadcasting(), (positive, anything)),
+    "arithmetic.pow": Case(arithmetic.pow, broadcasting(), (positive, anything)),
     "arithmetic.maximum": Case(arithmetic.maximum, broadcasting()),
     "arithmetic.minimum": Case(arithmetic.minimum, broadcasting()),
     "arithmetic.where": Case(arithmetic.where, broadcasting(3), (condition, anything)),

@@ -85,7 +85,7 @@ THEIRS: dict[str, Function] = {
     "arithmetic.subtract": torch.subtract,
     "arithmetic.multiply": torch.multiply,
     "arithmetic.divide": torch.divide,
-    "arithmetic.power": torch.pow,
+    "arithmetic.pow": torch.pow,
     "arithmetic.maximum": torch.maximum,
     "arithmetic.minimum": torch.minimum,
     "arithmetic.where": torch.where,
@@ -155,7 +155,7 @@ INF = np.inf
 EDGES: list[tuple[str, list[list[float]], tuple[object, ...]]] = [
     ("arithmetic.maximum", [[1.0, 2.0, 3.0, INF], [1.0, 3.0, 2.0, INF]], ()),
     ("arithmetic.minimum", [[1.0, 2.0, 3.0, INF], [1.0, 3.0, 2.0, INF]], ()),
-    ("arithmetic.power", [[0.0, 0.0, 2.0, -2.0, 0.0], [0.0, 2.0, 0.0, 2.0, 0.5]], ()),
+    ("arithmetic.pow", [[0.0, 0.0, 2.0, -2.0, 0.0], [0.0, 2.0, 0.0, 2.0, 0.5]], ()),
     ("arithmetic.divide", [[1.0, 1.0, 0.0], [INF, 2.0, 1.0]], ()),
     ("elementwise.log", [[0.0, 1.0, INF]], ()),
     ("elementwise.sqrt", [[0.0, 4.0, INF]], ()),
