@@ -119,7 +119,13 @@ def _convert(
     background.wait()
     root = os.fspath(file_path)
     paths = list(_files(root, source, owner))
-    wanted = [p for p in paths if re.search(file_name_regex or "", os.path.basename(p))]
+    try:
+        form = re.compile(file_name_regex or "")
+    except re.error as error:
+        raise ValueError(
+            f"For '{owner}', the argument 'file_name_regex' is wrong: {error}."
+        ) from error
+    wanted = [p for p in paths if form.search(os.path.basename(p))]
     if not wanted:
         raise ValueError(
             f"For '{owner}', there must be a '.{source}' file in 'file_path' that "

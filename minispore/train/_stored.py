@@ -62,19 +62,29 @@ def content_of(value: Value) -> Content:
     Raises:
         TypeError: An array's dtype is none of minispore's.
     """
-    if isinstance(value, str):
-        # numpy knows no text of length 0: MindSpore stores "" as a NUL, and loses NULs at the end.
-        return _in_memory("str", (0,), memoryview((value or "\0").encode(_TEXT, "surrogatepass")))
-    kind = str(dtypes.of(value.dtype.newbyteorder("=")))
-    little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
-    return _in_memory(kind, value.shape, little.reshape(-1).view(np.uint8).data)
+    return _of_text(value) if isinstance(value, str) else _of_array(value)
 
 
-def _in_memory(kind: str, dims: tuple[int, ...], flat: memoryview) -> Content:
+def _of_text(value: str) -> Content:
+    # numpy knows no text of length 0: MindSpore stores "" as a NUL, and loses NULs at the end.
+    text = (value or "\0").encode(_TEXT, "surrogatepass")
+
     def read(start: int, stop: int) -> tuple[Chunk]:
-        return (flat[start:stop],)
+        return (text[start:stop],)
 
-    return Content(kind, dims, len(flat), read)
+    return Content("str", (0,), len(text), read)
+
+
+def _of_array(value: npt.NDArray[np.generic]) -> Content:
+    little = value.dtype.newbyteorder("<")
+
+    def read(start: int, stop: int) -> tuple[Chunk]:
+        # An array that lies otherwise is copied only while it is being written.
+        flat = np.ascontiguousarray(value, dtype=little).reshape(-1).view(np.uint8)
+        return (flat[start:stop].data,)
+
+    kind = str(dtypes.of(value.dtype.newbyteorder("=")))
+    return Content(kind, value.shape, value.nbytes, read)
 
 
 # ---- reading

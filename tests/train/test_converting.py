@@ -154,6 +154,7 @@ def test_new_names(tmp_path: Path) -> None:
         (ValueError, r"a '\.ckpt' file in 'file_path'", {"file_path": "empty"}),
         (ValueError, "'file_name_regex' fits, but got 'x.ckpt' and 'z'", {"file_name_regex": "z"}),
         (TypeError, "file_name_regex", {"file_name_regex": 3}),
+        (ValueError, "'file_name_regex' is wrong: missing", {"file_name_regex": "("}),
         (TypeError, "save_path", {"save_path": 3}),
         (ValueError, "'save_path' must be a folder", {"save_path": "y.txt"}),
         (TypeError, "name_map", {"name_map": 3}),

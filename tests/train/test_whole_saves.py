@@ -18,6 +18,18 @@ def parameter(values: object, name: str = "p") -> Parameter:
 
 
 @pytest.mark.parametrize("format_", ["ckpt", "safetensors"])
+def test_arrays_that_lie_otherwise_are_not_all_copied_at_once(tmp_path: Path, format_: str) -> None:
+    size = 2**21
+    array = np.zeros((512, size // 2048), np.float32).T
+    items = [{"name": str(i), "data": Tensor.from_numpy(array)} for i in range(8)]
+    tracemalloc.start()
+    save_checkpoint(items, tmp_path / "x", crc_check=True, format=format_)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * size
+
+
+@pytest.mark.parametrize("format_", ["ckpt", "safetensors"])
 def test_saving_and_loading_make_no_second_copy(tmp_path: Path, format_: str) -> None:
     path = tmp_path / f"x.{format_}"
     size = 2**24
