@@ -1,0 +1,94 @@
+"""Driving callbacks by hand: values in, decisions out; and the same interrupted anywhere."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar, cast
+
+import numpy as np
+
+from minispore import Tensor, nn
+from minispore.train import Callback, RunContext
+from minispore.train._state_values import decode, encode
+from minispore.train.callback import _InternalCallbackParam
+
+
+class Stateful(Protocol):
+    def state_dict(self) -> dict[str, object]: ...
+    def load_state_dict(self, state: Mapping[str, object]) -> None: ...
+
+
+C = TypeVar("C", bound=Callback)
+
+
+def run_context(rate: float = 0.5, **more: object) -> RunContext:
+    """The context of a run of one step an epoch, with a small network."""
+    network = nn.Dense(1, 1, weight_init="zeros", bias_init="zeros")
+    optimizer = nn.SGD(network.trainable_params(), rate)
+    return RunContext(
+        _InternalCallbackParam(
+            network=network,
+            train_network=nn.TrainOneStepCell(nn.WithLossCell(network, nn.MSELoss()), optimizer),
+            optimizer=optimizer,
+            batch_num=1,
+            **more,
+        )
+    )
+
+
+def epoch(
+    callback: Callback, context: RunContext, number: int, value: object, name: str = "value"
+) -> None:
+    """One epoch: its evaluation gave `value`, None for no evaluation; the weight is its number."""
+    params = context.original_args()
+    params.update(cur_epoch_num=number, cur_step_num=number, net_outputs=Tensor(1.5))
+    params.network.weight.set_data(Tensor([[float(number)]]))
+    if value is not None:
+        params.update(metrics={name: value}, eval_results={name: value})
+    callback.on_train_epoch_end(context)
+    params.pop("metrics", None)
+    params.pop("eval_results", None)
+
+
+def saved(callback: Callback) -> Mapping[str, object]:
+    """A callback's state as it comes back from a file."""
+    text, arrays = encode(cast("Stateful", callback).state_dict(), "state")
+    return cast("Mapping[str, object]", decode(text, "state", arrays))
+
+
+def decisions(
+    make: Callable[[], C],
+    values: Sequence[float | None],
+    observe: Callable[[C, RunContext], object],
+    cuts: Sequence[int] = (),
+) -> list[object]:
+    """What `observe` sees after each epoch, until a stop is requested.
+
+    At each of `cuts` the run goes on in a fresh object that was given the old one's state.
+    """
+    context = run_context()
+    callback = make()
+    callback.on_train_begin(context)
+    seen: list[object] = []
+    for number, value in enumerate(values, start=1):
+        if number in cuts:
+            state = saved(callback)
+            callback.__exit__(None, None, None)
+            callback = make()
+            callback.on_train_begin(context)
+            cast("Stateful", callback).load_state_dict(state)
+        epoch(callback, context, number, value)
+        seen.append(observe(callback, context))
+        if context.get_stop_requested():
+            break
+    callback.on_train_end(context)
+    seen.append(observe(callback, context))
+    callback.__exit__(None, None, None)
+    return seen
+
+
+def learning_rate(context: RunContext) -> float:
+    optimizer = cast("nn.SGD", context.original_args().optimizer)
+    return float(np.asarray(cast("Tensor", optimizer.learning_rate).asnumpy()))
+
+
+def weight(context: RunContext) -> float:
+    return float(context.original_args().network.weight.asnumpy()[0, 0])
