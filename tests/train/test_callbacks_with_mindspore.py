@@ -101,7 +101,8 @@ for first in (1, 8):
 def seen(name):
     return lambda run: print("LambdaCallback", name, type(run).__name__)
 NAMES = "begin epoch_begin step_begin step_end epoch_end end".split()
-hooks = {f"on_{kind}_{name}": seen(f"{kind}_{name}") for kind in ("train", "eval") for name in NAMES}
+EVENTS = [f"{kind}_{name}" for kind in ("train", "eval") for name in NAMES]
+hooks = {f"on_{event}": seen(event) for event in EVENTS}
 one = train.LambdaCallback(**hooks)
 for name in hooks:
     getattr(one, name)(run)
