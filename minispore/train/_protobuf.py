@@ -18,6 +18,8 @@ LENGTH: Final = 2
 FIXED32: Final = 5
 
 _UINT64: Final = 2**64 - 1
+# Most varints are short.
+_ONE_BYTE: Final = tuple(bytes([value]) for value in range(0x80))
 
 
 class WireError(ValueError):
@@ -33,6 +35,8 @@ def varint(value: int) -> bytes:
     >>> varint(300).hex(), varint(-1).hex()
     ('ac02', 'ffffffffffffffffff01')
     """
+    if 0 <= value <= 0x7F:
+        return _ONE_BYTE[value]
     rest = value & _UINT64
     if value != rest and value != rest - 2**64:
         raise WireError(f"{value} does not fit in 64 bits")

@@ -1,8 +1,9 @@
 """SummaryCollector: write what happens in a training for TensorBoard and MindInsight to show."""
 
+import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Final, Self, cast
 
@@ -24,14 +25,18 @@ _OWNER: Final = "SummaryCollector"
 # Without a frequency of their own, tensors are written in so many steps at most.
 _MOST_TENSORS: Final = 20
 _FIRST_PARAMETERS: Final = 5
-_WITHOUT_TENSORS: Final = tuple(kind for kind in HEARD if kind != "tensor")
+# A histogram of this many elements looks like one of millions, and costs a step less.
+_SAMPLE: Final = 2**14
+_TENSORS: Final = ("tensor",)
+_WITHOUT_TENSORS: Final = tuple(kind for kind in HEARD if kind not in _TENSORS)
 
 
 class SummaryCollector(Callback):
     """Write the loss, weights, inputs and the graph of a training into event files.
 
     In the first step and in every `collect_freq`-th are written: the loss, as ``loss/auto``; of
-    the first five trainable parameters a histogram, as ``<name>/auto``; the batch, if its first
+    the first five trainable parameters a histogram, as ``<name>/auto``, for which of more than
+    16,384 elements at most so many are taken, evenly spread; the batch, if its first
     column holds images, as ``input_data/auto``; and what the `ops` summaries inside of the network
     hand out. In `fit` follow an evaluation's results, as ``eval_<name>/auto``; once, the network's
     graph; and at the end, with what was trained. See `SummaryRecord` for the files.
@@ -107,7 +112,9 @@ class SummaryCollector(Callback):
             self._custom = check_custom(custom_lineage_data, "custom_lineage_data")
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         self._freq = collect_freq
-        self._tensor_freq = collect_tensor_freq
+        self._auto_tensors = collect_tensor_freq is None
+        self._tensor_freq = collect_freq if collect_tensor_freq is None else collect_tensor_freq
+        self._most_tensors = float(_MOST_TENSORS) if self._auto_tensors else math.inf
         self._max_file_size = max_file_size
         self._export_options = export_options
         self._record: SummaryRecord | None = None
@@ -152,6 +159,9 @@ class SummaryCollector(Callback):
         """Prepare to see the graph, and write the custom lineage."""
         params = run_context.original_args()
         record = self._open()
+        if self._auto_tensors:
+            steps = params.epoch_num * params.batch_num
+            self._tensor_freq = max(self._freq, steps // (_MOST_TENSORS - 1))
         if self._options.graph:
             record.trace(params.train_network, _parts(params))
         if self._custom:
@@ -161,29 +171,22 @@ class SummaryCollector(Callback):
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
         """Listen to the network, if the step is one to be written."""
-        params = run_context.original_args()
-        values, tensors = self._due(params.cur_step_num), self._tensors_due(params)
-        self._open().listen(
-            HEARD
-            if values and tensors
-            else _WITHOUT_TENSORS
-            if values
-            else ("tensor",)
-            if tensors
-            else ()
-        )
+        kinds = self._kinds(run_context.original_args().cur_step_num)
+        if kinds:
+            self._open().listen(kinds)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Write the step, if it is one to be written."""
         params = run_context.original_args()
-        record = self._open()
-        # Evaluations call the same network.
-        record.listen(())
-        if self._due(params.cur_step_num):
-            self._add_values(record, params)
-            record.record(params.cur_step_num)
-        elif self._tensors_due(params):
-            record.record(params.cur_step_num)
+        step = params.cur_step_num
+        kinds = self._kinds(step)
+        if kinds:
+            record = self._open()
+            # Evaluations call the same network.
+            record.listen(())
+            if kinds != _TENSORS:
+                self._add_values(record, params)
+            record.record(step)
         if self._landscape is not None:
             self._landscape.step_end(params)
 
@@ -229,15 +232,15 @@ class SummaryCollector(Callback):
             self._record.listen(())
         return self._record
 
-    def _due(self, step: int) -> bool:
-        return step == 1 or step % self._freq == 0
-
-    def _tensors_due(self, params: InternalCallbackParam) -> bool:
-        step = params.cur_step_num
-        if self._tensor_freq is not None:
-            return step == 1 or step % self._tensor_freq == 0
-        freq = max(self._freq, params.epoch_num * params.batch_num // (_MOST_TENSORS - 1))
-        return step == 1 or (step % freq == 0 and step // freq < _MOST_TENSORS)
+    def _kinds(self, step: int) -> Collection[str]:
+        """The kinds of values that are written in a step."""
+        values = step == 1 or step % self._freq == 0
+        tensors = step == 1 or (
+            step % self._tensor_freq == 0 and step // self._tensor_freq < self._most_tensors
+        )
+        if values:
+            return HEARD if tensors else _WITHOUT_TENSORS
+        return _TENSORS if tensors else ()
 
     def _add_values(self, record: SummaryRecord, params: InternalCallbackParam) -> None:
         if self._options.input_data:
@@ -249,7 +252,7 @@ class SummaryCollector(Callback):
             if loss is not None:
                 record.add_value("scalar", "loss/auto", Tensor(loss))
         for parameter in self._watched(params.network):
-            record.add_value("histogram", f"{parameter.name}/auto", parameter)
+            record.add_value("histogram", f"{parameter.name}/auto", _sample(parameter))
 
     def _watched(self, network: Cell) -> list[Parameter]:
         """The parameters whose histograms are written."""
@@ -260,6 +263,12 @@ class SummaryCollector(Callback):
         if pattern is None:
             return parameters[:_FIRST_PARAMETERS]
         return [p for p in parameters if re.match(pattern, p.name)]
+
+
+def _sample(parameter: Parameter) -> Tensor:
+    """All elements of a parameter, or every so many of a large one."""
+    elements = parameter.asnumpy().reshape(-1)
+    return Tensor.from_numpy(elements[:: -(-elements.size // _SAMPLE) or 1])
 
 
 def _parts(params: InternalCallbackParam) -> dict[str, Cell]:

@@ -1,9 +1,10 @@
 """CRC-32C, the check sum of event files, fast without a compiled library.
 
 A CRC is linear: that of a message is the exclusive or of what its bytes contribute, each depending
-on the byte and on how far from the end it stands. So neighbours are combined in pairs, then pairs
-of pairs, all of one level in one numpy operation: the left one of two is moved on by the length
-of the right one, by a table for each of its four bytes, and added. A megabyte takes twenty levels.
+on the byte and on how far from the end it stands. So 64 bytes at a time are looked up in a table
+with a row for each place, all groups in one numpy operation. What remains, a CRC of four bytes for
+each group, is again a message of bytes in places: 16 groups are looked up at a time, with another
+table, and so on until one is left. A megabyte takes five rounds.
 """
 
 from functools import cache
@@ -13,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 _U32 = NDArray[np.uint32]
+_U8 = NDArray[np.uint8]
 
 # The polynomial of Castagnoli, its bits in the reverse order.
 _POLYNOMIAL: Final = 0x82F63B78
 # Below this many bytes, one after the other is faster.
-_SHORT: Final = 512
+_SHORT: Final = 128
+_GROUP: Final = 64
 _FULL: Final = 0xFFFFFFFF
 
 
@@ -35,18 +38,17 @@ def crc32c(data: bytes | bytearray | memoryview) -> int:
         for byte in data:
             crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)
         return crc ^ _FULL
-    # Zeros in front change nothing, so the length is made a power of two.
-    padded = np.zeros(1 << (len(data) - 1).bit_length(), np.uint8)
-    padded[-len(data) :] = np.frombuffer(data, np.uint8)
+    found = _padded(np.frombuffer(data, np.uint8))
     # Starting from all ones is the same as inverting the first four bytes.
-    start = len(padded) - len(data)
-    padded[start : start + 4] ^= 0xFF
-    crcs = _byte_table()[padded]
+    start = len(found) - len(data)
+    found[start : start + 4] ^= 0xFF
     level = 0
-    while len(crcs) > 1:
-        crcs = _moved(crcs[::2], level) ^ crcs[1::2]
+    while True:
+        crcs = _groups(found, level)
+        if len(crcs) == 1:
+            return int(crcs[0]) ^ _FULL
+        found = _padded(crcs.astype("<u4").view(np.uint8))
         level += 1
-    return int(crcs[0]) ^ _FULL
 
 
 def masked(data: bytes | bytearray | memoryview) -> int:
@@ -57,6 +59,23 @@ def masked(data: bytes | bytearray | memoryview) -> int:
     """
     crc = crc32c(data)
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & _FULL
+
+
+def _padded(found: _U8) -> _U8:
+    """A copy with zeros in front, which change nothing, up to whole groups."""
+    padded = np.zeros(-(-len(found) // _GROUP) * _GROUP, np.uint8)
+    padded[len(padded) - len(found) :] = found
+    return padded
+
+
+def _groups(found: _U8, level: int) -> _U32:
+    """The CRC of each group of 64 bytes."""
+    places = found.reshape(-1, _GROUP) + _OFFSETS
+    crcs: _U32 = np.bitwise_xor.reduce(np.take(_table(level), places), axis=1)
+    return crcs
+
+
+_OFFSETS: Final = 256 * np.arange(_GROUP, dtype=np.intp)
 
 
 @cache
@@ -74,16 +93,34 @@ def _short_table() -> tuple[int, ...]:
 
 
 @cache
-def _tables(level: int) -> tuple[_U32, ...]:
-    """For each of a CRC's four bytes, what becomes of it 2 to the power of `level` bytes later."""
-    bytes_ = np.arange(256, dtype=np.uint32)
-    alone = [bytes_ << np.uint32(8 * i) for i in range(4)]
+def _table(level: int) -> _U32:
+    """What each byte of a group contributes to the group's CRC, 256 numbers for each place.
+
+    In level 0 the bytes are those of the message; above, four are the CRC of a group below.
+    """
+    rows: list[_U32] = []
     if level == 0:
-        return tuple(_byte_table()[crcs & 0xFF] ^ crcs >> 8 for crcs in alone)
-    return tuple(_moved(_moved(crcs, level - 1), level - 1) for crcs in alone)
+        crcs = _byte_table()
+        for _ in range(_GROUP):
+            rows.append(crcs)
+            crcs = _byte_table()[crcs & 0xFF] ^ crcs >> 8
+    else:
+        alone = np.arange(256, dtype=np.uint32)
+        last = [alone << np.uint32(8 * i) for i in range(4)]
+        for _ in range(_GROUP // 4):
+            rows += reversed(last)
+            last = [_moved(crcs, level - 1) for crcs in last]
+    return np.concatenate(rows[::-1])
 
 
 def _moved(crcs: _U32, level: int) -> _U32:
-    a, b, c, d = _tables(level)
-    moved: _U32 = a[crcs & 0xFF] ^ b[crcs >> 8 & 0xFF] ^ c[crcs >> 16 & 0xFF] ^ d[crcs >> 24]
-    return moved
+    """What becomes of CRCs when one more whole group of that level follows."""
+    if level == 0:
+        moved = crcs
+        for _ in range(_GROUP):
+            moved = _byte_table()[moved & 0xFF] ^ moved >> 8
+        return moved
+    # The table's first of 16 places has the CRC moved by the 15 behind it; one more makes 16.
+    table = _table(level).reshape(_GROUP, 256)
+    parts = [table[i][crcs >> np.uint32(8 * i) & 0xFF] for i in range(4)]
+    return _moved(parts[0] ^ parts[1] ^ parts[2] ^ parts[3], level - 1)

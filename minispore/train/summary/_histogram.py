@@ -10,6 +10,7 @@ from minispore.train.summary._event import Histogram
 _Floats = NDArray[np.float32] | NDArray[np.float64]
 
 _MOST_BUCKETS: Final = 90
+_MANY: Final = 2**17
 _NOTHING: Final = np.zeros(0)
 _NO_COUNTS: Final = np.zeros(0, np.int64)
 
@@ -83,8 +84,10 @@ def _spread(
         places *= flat.dtype.type(scale)
     else:  # so small that their quotient is too large
         places = (flat.astype(np.float64) - low) / (high - low) * n
-    # Truncating into a byte is quick, and a pair of bytes is counted as one number.
     bins = np.minimum(places, n - 1, out=places).astype(np.uint8)
+    if bins.size < _MANY:
+        return edges, np.bincount(bins, minlength=n).astype(np.int64)
+    # A pair of bytes is counted as one number.
     if bins.size % 2:
         bins, rest = bins[:-1], int(bins[-1])
     else:
