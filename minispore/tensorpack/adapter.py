@@ -1,0 +1,273 @@
+"""How tensorpack's protocol is played on the loop's, which is MindSpore's.
+
+Of two hooks of tensorpack's that one event stands for, a `Conductor` before all callbacks calls the
+first one on all of them; the second one each callback is called at its own place in the list:
+
+| event | the conductor, for all | each callback at its place |
+|---|---|---|
+| on_train_begin | setup_graph | before_train |
+| on_train_epoch_begin | | before_epoch |
+| on_train_step_begin | | before_run |
+| on_train_step_end | after_run | trigger_step |
+| on_eval_begin in fit, else on_train_epoch_end | after_epoch | |
+| on_train_epoch_end | | trigger_epoch |
+| on_train_end, on_exception | | after_train |
+
+So each school sees its own order, and within one event the list's. `StopTraining` is silence for
+all of tensorpack's hooks but `after_train`, and a requested stop for MindSpore's callbacks.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from minispore.ops._summary import listeners
+from minispore.tensorpack import logger
+from minispore.tensorpack.channel import Array, as_float
+from minispore.tensorpack.names import check_names
+from minispore.tensorpack.protocol import Hooks, StopTraining
+from minispore.tensorpack.trainer import RunValues, Trainer
+from minispore.train import callback as train
+from minispore.train.callback import RunContext
+from minispore.train.summary import Event
+
+_PLAYED = {name for name in vars(train.Callback) if name.startswith("on_train_")} | {"on_exception"}
+
+
+class Callback(Hooks, train.Callback):
+    """Base class of tensorpack's callbacks; they stand in one list with MindSpore's.
+
+    A subclass overrides the hooks with an underscore, and may override MindSpore's `on_eval_…`.
+
+    Source: tensorpack.callbacks.Callback.
+
+    Raises:
+        TypeError: when a subclass is defined with one of the hooks through which it is called.
+
+    Examples:
+        >>> class Steps(Callback):
+        ...     def _trigger(self) -> None:
+        ...         print(self.epoch_num, self.global_step)
+        >>> import numpy as np
+        >>> from minispore import Tensor, nn
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> from minispore.train import Model
+        >>> class Loss(nn.Cell):
+        ...     def construct(self, x: Tensor) -> Tensor:
+        ...         return x.sum()
+        >>> data = NumpySlicesDataset({"x": np.ones((4, 1), np.float32)}).batch(2)
+        >>> Model(Loss()).train(2, data, callbacks=[Steps()])
+        1 2
+        2 4
+    """
+
+    _conductor: "Conductor | None" = None
+    _fetches: Sequence[str] = ()
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        own = sorted(_PLAYED.intersection(vars(cls)))
+        if own:
+            raise TypeError(
+                f"Callback '{cls.__name__}' defines '{own[0]}', through which its hooks are called;"
+                " override the hook with an underscore, such as '_trigger_epoch'."
+            )
+
+    def companions(self, callbacks: Sequence[train.Callback]) -> Sequence[train.Callback]:
+        """Return the conductor of all of tensorpack's callbacks."""
+        if any(isinstance(callback, Conductor) for callback in callbacks):
+            return ()
+        return (Conductor([each for each in callbacks if isinstance(each, Callback)]),)
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Before the training."""
+        self._play(self.before_train)
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        """Before each epoch."""
+        self._play(self.before_epoch)
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        """Before each step."""
+
+        def before_run() -> None:
+            self._fetches = self.before_run(run_context) or ()
+
+        self._play(before_run)
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """After each step."""
+        self._play(self.trigger_step)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """After each epoch."""
+        self._play(self.trigger_epoch)
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        """After the training."""
+        self._end()
+
+    def on_exception(self, run_context: RunContext, error: BaseException) -> None:
+        """After a training that failed or was interrupted."""
+        self._end()
+
+    def _play(self, hook: Callable[[], None]) -> None:
+        if self._conductor is not None:
+            self._conductor.play(self, hook)
+
+    def _end(self) -> None:
+        conductor, self._conductor = self._conductor, None
+        if conductor is not None:
+            try:
+                self.after_train()
+            except Exception as error:  # the others must have theirs
+                logger.error(f"{type(self).__name__}._after_train failed: {error!r}", error)
+
+
+class MonitorBase(Callback):
+    """Base class of monitors: callbacks that get what is put in the channel.
+
+    Source: tensorpack.callbacks.MonitorBase.
+    """
+
+    chief_only = False
+
+    def process(self, name: str, val: Array) -> None:
+        """Take an array that is none of the following."""
+
+    def process_scalar(self, name: str, val: float) -> None:
+        """Take a number."""
+
+    def process_image(self, name: str, val: Array) -> None:
+        """Take images, of shape (n, height, width, 1 or 3), from 0 to 255."""
+
+    def process_histogram(self, name: str, val: Array) -> None:
+        """Take numbers of which the distribution matters."""
+
+    def process_event(self, evt: Event) -> None:
+        """Take a whole event, with a step of its own."""
+
+
+class Conductor(train.Callback):
+    """The first callback of a run with some of tensorpack's: it plays their hooks.
+
+    It also puts the numbers of the loop in the channel: at the end of each epoch "loss" and
+    "learning_rate", and the results of `Model.fit`'s evaluation.
+
+    Args:
+        members: The run's callbacks of tensorpack's, in their order.
+    """
+
+    def __init__(self, members: Sequence[Callback]) -> None:
+        self._members = members
+        self._hears = any(member.hears for member in members)
+        self._trainer: Trainer | None = None
+        self._playing = self._in_epoch = False
+        self._told = 0
+
+    def play(self, member: Callback, hook: Callable[[], None]) -> None:
+        """Call a hook of one callback, unless one has raised StopTraining before."""
+        if not self._playing:
+            return
+        try:
+            hook()
+        except StopTraining as stop:
+            logger.info(f"Training was stopped by {type(member).__name__}. {stop}".rstrip())
+            self._playing = False
+            self.trainer.run_context.request_stop()
+        except BaseException as error:
+            error.add_note(f"It was raised by {type(member).__name__}.")
+            raise
+
+    @property
+    def trainer(self) -> Trainer:
+        """The training."""
+        assert self._trainer is not None, "the loop has called on_train_begin"
+        return self._trainer
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Set everything up, and check that what is read is written before."""
+        monitors = [member for member in self._members if isinstance(member, MonitorBase)]
+        self._trainer = Trainer(run_context, monitors)
+        self._told = self._trainer.global_step
+        run_context.original_args().trainer = self._trainer
+        for member in self._members:
+            member.setup_graph(self._trainer)
+        check_names(run_context.original_args())
+        self._playing, self._in_epoch = True, False
+        for member in self._members:
+            member._conductor = self
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        """Note the epoch."""
+        self._in_epoch = True
+        self.trainer.place()
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        """Note the step, which is not done yet."""
+        self.trainer.place()
+        self.trainer.global_step -= 1
+        if self._hears:
+            self.trainer.heard.clear()
+            listeners.append(self._hear)
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Note that the step is done, and call `_after_run` on all."""
+        self._deafen()
+        trainer = self.trainer
+        trainer.global_step += 1
+        if trainer.is_last_step:
+            self._tell_loop()
+        for member in self._members:
+
+            def after_run(member: Callback = member) -> None:
+                results = member.get_tensors_maybe_in_tower(member._fetches)
+                member.after_run(run_context, RunValues(tuple(results)))
+
+            self.play(member, after_run)
+
+    def on_eval_begin(self, run_context: RunContext) -> None:
+        """The epoch's steps are done: call `_after_epoch` on all."""
+        if self._in_epoch:
+            self._in_epoch = False
+            self._tell_loop()
+            for member in self._members:
+                self.play(member, member.after_epoch)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Likewise without an evaluation; with one, put its results in."""
+        self.on_eval_begin(run_context)
+        params = run_context.original_args()
+        results = cast("Mapping[str, float]", params.get("eval_results", {}))
+        for name, value in results.items():
+            if as_float(value) is not None:
+                self.trainer.monitors.put_scalar(name, value)
+
+    def on_exception(self, run_context: RunContext, error: BaseException) -> None:
+        """Hear no more."""
+        self._deafen()
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the numbers that the channel remembers."""
+        return self.trainer.monitors.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Remember them.
+
+        Raises:
+            ValueError: It is no such state.
+        """
+        self.trainer.monitors.load_state_dict(state)
+        self.trainer.place()
+        self._told = self.trainer.global_step
+
+    def _tell_loop(self) -> None:
+        if self._playing and self._told != self.trainer.global_step:
+            self._told = self.trainer.global_step
+            self.trainer.put_loop()
+
+    def _hear(self, kind: str, name: str, array: Array) -> None:
+        self.trainer.heard[kind, name] = array
+
+    def _deafen(self) -> None:
+        if self._hear in listeners:
+            listeners.remove(self._hear)
