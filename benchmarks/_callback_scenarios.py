@@ -1,7 +1,7 @@
 """Small trainings with callbacks, run by whoever is named: `python … mindspore` or `… minispore`.
 
-Both have the same names, so it is the same program: it imports nothing of either but by that name.
-For each scenario it prints one line of JSON: the events, what was printed, numbers and files.
+Both have the same names, so it is the same program. For each scenario it prints one line of JSON:
+the events, what was printed, numbers and files.
 """
 
 import contextlib
@@ -16,100 +16,20 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-EVENTS = [
-    f"on_{stage}_{point}"
-    for stage in ("train", "eval")
-    for point in ("begin", "epoch_begin", "step_begin", "step_end", "epoch_end", "end")
-]
-Numbers = dict[str, object]
-
-
-class Params(Protocol):
-    """What is asked of the run's parameters."""
-
-    cur_step_num: int
-
-    def get(self, name: str) -> object: ...
-
-
-class Run(Protocol):
-    """What is asked of a RunContext."""
-
-    def original_args(self) -> Params: ...
-    def request_stop(self) -> None: ...
-
-
-Hook = Callable[[Run], object]
-
-
-class Stage:
-    """The library and what all scenarios train, anew for each.
-
-    Attributes:
-        ms: The library.
-        net: The network that is trained.
-        optimizer: Its optimiser.
-        events: What the recording callback has seen.
-        model: The Model of all that.
-    """
-
-    def __init__(self, ms: ModuleType) -> None:
-        """Make the network with weights that are no accident."""
-        self.ms = ms
-        weight = np.array([[0.1, -0.2, 0.3]], np.float32)
-        self.net = ms.nn.Dense(3, 1, ms.Tensor(weight), ms.Tensor(np.zeros(1, np.float32)))
-        self.optimizer = ms.nn.Momentum(self.net.trainable_params(), 0.05, 0.5)
-        self.events: list[str] = []
-        metrics = {"loss": ms.train.Loss(), "mae": ms.train.MAE()}
-        self.model = ms.train.Model(self.net, ms.nn.MSELoss(), self.optimizer, metrics)
-
-    def data(self, rows: int = 12) -> object:
-        """Batches of 4 rows in their order."""
-        random = np.random.default_rng(rows)
-        x = random.normal(size=(rows, 3)).astype(np.float32)
-        y = (x @ [[1.0], [2.0], [-1.0]]).astype(np.float32)
-        columns = ["x", "y"]
-        source = self.ms.dataset.NumpySlicesDataset((x, y), columns, shuffle=False)
-        return source.batch(4)
-
-    def callback(self, **hooks: Hook) -> object:
-        """A callback with these hooks."""
-
-        def method(hook: Hook) -> Callable[[object, Run], object]:
-            return lambda self, run: hook(run)
-
-        methods = {name: method(hook) for name, hook in hooks.items()}
-        return type("Custom", (self.ms.train.Callback,), methods)()
-
-    def recorder(self) -> object:
-        """The callback that notes each event, with the numbers of epoch and step."""
-
-        def note(event: str, run: Run) -> None:
-            params = run.original_args()
-            place = [params.get(name) for name in ("cur_epoch_num", "cur_step_num")]
-            self.events.append(f"{event[3:]} {place[0]} {place[1]}")
-
-        return self.callback(**{event: partial(note, event) for event in EVENTS})
-
-    def train(self, callbacks: list[object], epochs: int = 2) -> None:
-        """`Model.train`."""
-        self.model.train(epochs, self.data(), [*callbacks, self.recorder()], False)
-
-    def fit(self, callbacks: list[object], epochs: int = 2, **options: object) -> None:
-        """`Model.fit`."""
-        every = [*callbacks, self.recorder()]
-        self.model.fit(
-            epochs, self.data(), self.data(8), callbacks=every, dataset_sink_mode=False,
-            valid_dataset_sink_mode=False, **options,
-        )  # fmt: skip
-
-    def weights(self) -> Numbers:
-        """The parameters, which tell whether all steps were done alike."""
-        return {p.name: p.asnumpy().ravel().tolist() for p in self.net.get_parameters()}
+from benchmarks._callback_stage import (
+    EVENTS,
+    Numbers,
+    Run,
+    Stage,
+    files_in,
+    raising_in,
+    scalars,
+    stopping_in,
+)
 
 
 def loss_monitor(stage: Stage) -> Numbers:
@@ -284,6 +204,14 @@ def backup(stage: Stage) -> Numbers:
     return stage.weights()
 
 
+def summary_collector(stage: Stage) -> Numbers:
+    """SummaryCollector: the scalars in its file."""
+    collector = stage.ms.train.SummaryCollector("out", collect_freq=2)
+    stage.train([collector])
+    (file,) = (name for name in os.listdir("out") if ".summary." in name and "lineage" not in name)
+    return scalars(os.path.join("out", file))
+
+
 def metrics(stage: Stage) -> Numbers:
     """Metrics by name, `eval` of a classifier."""
     ms = stage.ms
@@ -299,36 +227,6 @@ def metrics(stage: Stage) -> Numbers:
     return {name: np.asarray(value).tolist() for name, value in sorted(found.items())}
 
 
-Train = Callable[[Stage], Numbers]
-SCENARIOS: tuple[Train, ...] = (
-    loss_monitor, loss_monitor_in_fit, time_monitor, time_monitor_in_fit, both_monitors_in_eval,
-    checkpoint, checkpoint_appended, checkpoint_on_exception, history, early_stopping,
-    early_stopping_restores, plateau, scheduler, lambda_callback, stop_in_step, stop_in_epoch,
-    stop_in_step_of_fit, stop_in_evaluation, exception, valid_frequency, exit_request, backup,
-    metrics,
-)  # fmt: skip
-
-
-def stopping_in(step: int) -> Callable[[Run], None]:
-    """A hook that requests a stop in this step."""
-
-    def hook(run: Run) -> None:
-        if run.original_args().cur_step_num == step:
-            run.request_stop()
-
-    return hook
-
-
-def raising_in(step: int) -> Callable[[Run], None]:
-    """A hook that raises in this step."""
-
-    def hook(run: Run) -> None:
-        if run.original_args().cur_step_num == step:
-            raise ArithmeticError("on purpose")
-
-    return hook
-
-
 def rate_of(stage: Stage) -> float:
     """The learning rate now."""
     return float(stage.optimizer.learning_rate.asnumpy())
@@ -337,6 +235,16 @@ def rate_of(stage: Stage) -> float:
 def shown(history: Mapping[str, list[Any]]) -> Numbers:
     """A history's lists as plain numbers."""
     return {name: np.asarray(values, float).tolist() for name, values in history.items()}
+
+
+Train = Callable[[Stage], Numbers]
+SCENARIOS: tuple[Train, ...] = (
+    loss_monitor, loss_monitor_in_fit, time_monitor, time_monitor_in_fit, both_monitors_in_eval,
+    checkpoint, checkpoint_appended, checkpoint_on_exception, history, early_stopping,
+    early_stopping_restores, plateau, scheduler, lambda_callback, stop_in_step, stop_in_epoch,
+    stop_in_step_of_fit, stop_in_evaluation, exception, valid_frequency, exit_request, backup,
+    summary_collector, metrics,
+)  # fmt: skip
 
 
 def run(ms: ModuleType, scenario: Train) -> dict[str, object]:
@@ -355,11 +263,7 @@ def run(ms: ModuleType, scenario: Train) -> dict[str, object]:
             raised = type(error).__name__
         finally:
             os.chdir(home)
-        files = {
-            os.path.relpath(os.path.join(at, name), folder): os.path.getsize(os.path.join(at, name))
-            for at, _, names in os.walk(folder)
-            for name in names
-        }
+        files = files_in(folder)
     lines = [re.sub(r"\d+\.\d+ ms", "# ms", line) for line in printed.getvalue().splitlines()]
     return {
         "scenario": scenario.__name__,

@@ -39,6 +39,10 @@ WHY: dict[str, dict[str, str]] = {
         "numbers": "it does all epochs",
         "files": "the file has the training's state; there is no `.mindir`",
     },
+    "summary_collector": {
+        "numbers": "MindSpore has the last step twice",
+        "files": "here one each for MindInsight, TensorBoard and its graph; no landscape is saved",
+    },
     "backup": {"files": "the file has the training's state"},
 }
 
