@@ -7,6 +7,7 @@ Its numpy is older than ours, so it lives in an environment of its own; say wher
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,14 @@ def test_our_conversions_make_mindspores_bytes(tmp_path: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
     ours, theirs = (tmp_path / who / "x.safetensors" for who in ("ours", "theirs"))
     assert ours.read_bytes() == theirs.read_bytes()
+
+
+def test_the_same_trainings_compare_as_the_documentation_says() -> None:
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "benchmarks.compare_callbacks"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() in (root / "docs" / "compatibility.md").read_text("utf-8")
 
 
 @pytest.mark.slow
