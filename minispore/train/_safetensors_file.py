@@ -16,7 +16,6 @@ it has no BF16, and it knows no check sum.
 Source: https://huggingface.co/docs/safetensors
 """
 
-import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BufferedIOBase
@@ -60,6 +59,8 @@ def write(
         ValueError: A value is a text or of a type that the format cannot hold, or a name is taken
             by it or no valid Unicode.
     """
+    import json
+
     contents = {name: _content(name, value) for name, value in values}
     order = sorted(contents, key=lambda name: (-_RANKS[_CODES[contents[name].kind]], name))
     metadata = {name: "Int4" for name in order if contents[name].kind == "Int4"}
@@ -162,6 +163,8 @@ def scan(file: BufferedIOBase) -> tuple[dict[str, Entry], bool]:
 
 def _header(file: BufferedIOBase) -> tuple[dict[str, object], int]:
     """The header's items, and where the content begins."""
+    import json
+
     size = size_of(file)
     length = int.from_bytes(read_exactly(file, 0, 8), "little")
     if length > min(size - 8, _MAX_HEADER):
