@@ -108,7 +108,15 @@ class Callback(Hooks, train.Callback):
 
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
         """After a training that failed or was interrupted."""
+        self.failed(run_context, error)
         self._end()
+
+    def failed(self, run_context: RunContext, error: BaseException) -> None:
+        """Called before `_after_train` of a training that failed."""
+
+    def monitor(self) -> "MonitorBase | None":
+        """Return the monitor that this callback is or stands for."""
+        return None
 
     def _play(self, hook: Callable[[], None]) -> None:
         if self._conductor is not None:
@@ -130,6 +138,10 @@ class MonitorBase(Callback):
     """
 
     chief_only = False
+
+    def monitor(self) -> "MonitorBase | None":
+        """Return itself."""
+        return self
 
     def process(self, name: str, val: Array) -> None:
         """Take an array that is none of the following."""
@@ -186,7 +198,7 @@ class Conductor(train.Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Set everything up, and check that what is read is written before."""
-        monitors = [member for member in self._members if isinstance(member, MonitorBase)]
+        monitors = [monitor for member in self._members if (monitor := member.monitor())]
         self._trainer = Trainer(run_context, monitors)
         self._told = self._trainer.global_step
         run_context.original_args().trainer = self._trainer

@@ -24,7 +24,7 @@ from minispore.tensorpack.trainer import RunValues, Trainer
 from minispore.train.callback import RunContext
 
 
-class StopTraining(Exception):
+class StopTraining(Exception):  # noqa: N818 (tensorpack's name)
     """Raised in a hook of tensorpack's to end the training: no further hook but `_after_train`."""
 
 

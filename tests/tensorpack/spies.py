@@ -156,9 +156,9 @@ def tensorpack(log: Log, numbers: list[int], epochs: int, steps: int, initial: i
     with suppress(StopTraining):
         try:
             each("before_train")
-            for epoch in range(initial + 1, initial + epochs + 1):
+            for epoch in range(initial + 1, initial + epochs + 1):  # noqa: B007 (read by `each`)
                 each("before_epoch")
-                for local in range(steps):
+                for local in range(steps):  # noqa: B007
                     each("before_run")
                     done += 1
                     each("after_run")

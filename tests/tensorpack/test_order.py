@@ -25,7 +25,7 @@ KINDS = (Boom, StopTraining, KeyboardInterrupt)
 
 
 def counted(lines: list[Line], failure: Failure | None) -> list[Line]:
-    """The lines, without the last counters where a step that was stopped before it is still done."""
+    """The lines, without the last counters where a step is done that was to be stopped."""
     if failure is None or failure[3] is not StopTraining or not failure[1].startswith("before_"):
         return lines
     return [(who, hook, (0, 0, 0) if hook == "after_train" else at) for who, hook, at in lines]

@@ -1,0 +1,154 @@
+"""When callbacks of either school are called."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from minispore.tensorpack import (
+    Callback,
+    CallbackFactory,
+    EnableCallbackIf,
+    Every,
+    PeriodicCallback,
+    PeriodicTrigger,
+    ProxyCallback,
+    triggers,
+)
+from minispore.train import Callback as TrainCallback
+from minispore.train import EarlyStopping, LossMonitor, Model
+
+from ..train.standins import Batches, ConstantLoss, Rows, make
+from .spies import Log, Pack, Spore
+
+
+class Triggered(Callback):
+    def __init__(self) -> None:
+        self.at: list[tuple[int, int]] = []
+
+    def _trigger(self) -> None:
+        self.at.append((self.epoch_num, self.global_step))
+
+
+def run(callback: TrainCallback, epochs: int = 4, steps: int = 3) -> None:
+    Model(ConstantLoss()).train(epochs, Batches(steps), [callback])
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda cb: PeriodicTrigger(cb, every_k_steps=5, every_k_epochs=3),
+        lambda cb: Every(steps=5, epochs=3)(cb),
+        lambda cb: PeriodicTrigger(ProxyCallback(cb), every=Every(steps=5, epochs=3)),
+    ],
+)
+def test_periodic_trigger(wrap: Callable[[Callback], ProxyCallback]) -> None:
+    callback = Triggered()
+    run(wrap(callback))
+    assert callback.at == [(2, 5), (3, 9), (4, 10)]
+
+
+def test_periodic_trigger_before_train() -> None:
+    callback = Triggered()
+    run(PeriodicTrigger(callback, before_train=True))
+    assert callback.at == [(0, 0)]
+
+
+def test_periodic_trigger_refuses_what_it_would_never_call() -> None:
+    with pytest.raises(TypeError, match="Pack has no '_trigger' of its own"):
+        PeriodicTrigger(Pack(Log(), 0), every_k_steps=2)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"steps": 0}, {"epochs": -1}, {"seconds": -0.5}])
+def test_every_refuses(arguments: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="Every"):
+        Every(**arguments)
+
+
+def test_every_counts_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(1000))
+    monkeypatch.setattr(triggers, "monotonic", lambda: next(clock))
+    callback = Triggered()
+    run(Every(seconds=2.5)(callback), epochs=1, steps=20)
+    steps = [step for _, step in callback.at]
+    assert 4 < len(steps) < 20
+    assert len({b - a for a, b in pairwise(steps)}) == 1
+
+
+def test_every_with_a_callback_of_mindspores(capsys: pytest.CaptureFixture[str]) -> None:
+    run(Every(steps=5)(LossMonitor(1)))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(",")[0] for line in lines if line] == [
+        "epoch: 2 step: 2",
+        "epoch: 4 step: 1",
+    ]
+
+
+@pytest.mark.parametrize("fit", [False, True])
+def test_a_callback_of_mindspores_sees_the_epochs_that_are_due(fit: bool) -> None:
+    log, whole = Log(), Log()
+    model = make({"accuracy"})
+    for callback in (Every(epochs=2)(Spore(log, 0)), Spore(whole, 0)):
+        if fit:
+            model.fit(2, Rows(), Rows(), callbacks=[callback])
+        else:
+            model.train(2, Rows(), [callback])
+    hooks = [hook for _, hook, _ in whole]
+    second = hooks.index("on_train_epoch_begin", hooks.index("on_train_epoch_end"))
+    assert [hook for _, hook, _ in log] == [hooks[0], *hooks[second:]]
+
+
+def test_a_failure_reaches_a_wrapped_callback() -> None:
+    log = Log((0, "on_train_step_end", 1, KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        run(Every(steps=2)(Spore(log, 0)))
+    assert [hook for _, hook, _ in log][-2:] == ["on_exception", "exit"]
+
+
+def test_enable_callback_if_asks_before_the_step() -> None:
+    log = Log()
+    run(EnableCallbackIf(Pack(log, 0), lambda cb: cb.global_step == 1), epochs=1)
+    assert [(hook, at[1]) for _, hook, at in log] == [
+        ("setup_graph", 0),
+        ("before_train", 0),
+        ("before_run", 1),
+        ("after_run", 2),
+        ("trigger_step", 2),
+        ("after_train", 3),
+    ]
+
+
+def test_periodic_callback_as_tensorpack_has_it() -> None:
+    log = Log()
+    run(PeriodicCallback(Pack(log, 0), every_k_epochs=3), epochs=4, steps=2)
+    at = {(hook, *counters[:2]) for _, hook, counters in log}
+    assert ("trigger_epoch", 3, 6) in at
+    assert ("trigger_epoch", 4, 8) in at  # the very last step
+    assert ("before_run", 4, 7) in at
+    assert ("before_run", 4, 6) not in at
+    assert ("before_epoch", 4, 6) not in at
+
+
+def test_callback_factory() -> None:
+    said: list[object] = []
+    callback = CallbackFactory(
+        setup_graph=lambda cb: said.append("setup"),
+        before_train=lambda cb: said.append("before"),
+        trigger=lambda cb: said.append(cb.epoch_num),
+        after_train=lambda cb: said.append("after"),
+    )
+    run(callback, epochs=2)
+    assert said == ["setup", "before", 1, 2, "after"]
+
+
+def test_the_state_of_a_wrapped_callback_is_kept() -> None:
+    stopping = EarlyStopping("loss")
+    stopping.load_state_dict(state := stopping.state_dict() | {"wait": 3})
+    wrapped = Every(epochs=2)(stopping)
+    again = Every(epochs=2)(EarlyStopping("loss"))
+    again.load_state_dict(wrapped.state_dict())
+    assert again.state_dict()["callback"] == state
+    with pytest.raises(ValueError, match="LossMonitor|EarlyStopping"):
+        Every(epochs=2)(EarlyStopping("loss")).load_state_dict(
+            {"callback": None, "elapsed": 0.0, "enabled": True}
+        )
