@@ -86,6 +86,10 @@ class Boundary:
             self._params.net_outputs = net_outputs
         set_random_state(cast("Mapping[str, object]", values["random"]))
         self._checkpoint = None
+        if values["for_good"]:
+            self._context.request_stop(for_good=True)
+            self._data.end()
+            self._held = checkpoint.state
         # A kill may have come between one saver's file and the next one's.
         for number, occasion in cast("list[tuple[int, Occasion]]", values["savers"]):
             saver = cast("StateSaver", self._callbacks[number])
@@ -97,7 +101,7 @@ class Boundary:
         """A step is done, or the epoch closed: now save, if it was asked for or a stop was."""
         self._closed = closed
         if self._context.get_stop_requested():
-            self.leave("stopped")
+            self.leave("stopped" if self._context.is_interrupted() else "ended")
         self._save([(saver, "asked") for saver in self._context.take_requests()])
 
     def leave(self, occasion: Occasion) -> None:
@@ -118,7 +122,7 @@ class Boundary:
         ]
         before = self._state(saves) if saves else None
         yield
-        if before is not None and self._context.get_stop_requested():
+        if before is not None and self._context.is_interrupted():
             self._held = before
             self._save(saves)
 
@@ -129,7 +133,7 @@ class Boundary:
                 saver.save_training_state(self._context, state, occasion)
 
     def _state(self, saves: Sequence[tuple[StateSaver, Occasion]]) -> TrainingState:
-        params = self._params
+        params, interrupted = self._params, self._context.is_interrupted()
         names = [type(callback).__qualname__ for callback in self._callbacks]
         states = {
             f"{i} {name}": _state_of(callback)
@@ -143,6 +147,7 @@ class Boundary:
                 "epoch": params.get("cur_epoch_num", params.initial_epoch),
                 "closed": self._closed,
                 "step": params.cur_step_num,
+                "for_good": self._context.get_stop_requested() and not interrupted,
                 "net_outputs": _what_can_be_saved(params.get("net_outputs")),
                 "parameters": [each.name for each in params.train_network.get_parameters()],
                 "callbacks": names,

@@ -119,6 +119,11 @@ class Epochs:
             rest = iter(())
         self._rest = rest if self._taken else None
 
+    def end(self) -> None:
+        """Give no further batch."""
+        self._rest = iter(())
+        self._next = self._num_epochs
+
     def _gone_through(self) -> Iterator[Sequence[object]]:
         for _ in range(self._next):
             for _ in self._source:

@@ -253,5 +253,7 @@ class Outcome:
 def files_in(folder: Path) -> dict[str, bytes]:
     """The files in a folder but for what a kill may leave under a temporary name."""
     return {
-        path.name: path.read_bytes() for path in folder.iterdir() if not path.name.startswith(".")
+        path.name: path.read_bytes()
+        for path in folder.iterdir()
+        if path.is_file() and not path.name.startswith(".")
     }

@@ -18,8 +18,9 @@ class BackupAndRestore(Callback):
 
     The same script, started again after a crash, trains as if nothing had happened: weights,
     optimiser, epoch and step, the dataset's order, random states and the callbacks' own states are
-    those of the backup, which is the file `backup.ckpt`. When the training has come to its end,
-    it is removed; a training that was stopped or has failed keeps it.
+    those of the backup, which is the file `backup.ckpt`. When the training has come to its end, by
+    its last epoch or by `EarlyStopping`, it is removed; after any other stop, or an exception, it
+    stays.
 
     A run that is given another file as `resume` does not look for a backup.
 
@@ -90,7 +91,7 @@ class BackupAndRestore(Callback):
             save_checkpoint(network, self._file, append_dict=state.entries(), crc_check=True)
 
     def on_train_end(self, run_context: RunContext) -> None:
-        """Remove the backup, unless the run was stopped."""
-        if self._delete and not run_context.get_stop_requested():
+        """Remove the backup, if the training has come to its end."""
+        if self._delete and not run_context.is_interrupted():
             with suppress(FileNotFoundError):
                 os.unlink(self._file)

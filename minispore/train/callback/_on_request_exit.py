@@ -151,7 +151,7 @@ class OnRequestExit(Callback):
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Remove the file from which the run has gone on, now that it has come to its end."""
-        if self._found and not run_context.get_stop_requested():
+        if self._found and not run_context.is_interrupted():
             with suppress(FileNotFoundError):
                 os.unlink(self.train_file)
 

@@ -134,6 +134,7 @@ class RunContext:
             original_args = InternalCallbackParam(original_args)
         self._original_args: InternalCallbackParam = original_args
         self._stop_requested = False
+        self._for_good = False
         self._resume_from: str | None = None
         self._savers: list[StateSaver] = []
         self._asking: list[StateSaver] = []
@@ -142,17 +143,27 @@ class RunContext:
         """Return the run's parameters: one object for the whole run, open to additions."""
         return self._original_args
 
-    def request_stop(self) -> None:
+    def request_stop(self, *, for_good: bool = False) -> None:
         """End the run after the current step; it cannot be taken back.
 
         The epoch is left, no evaluation is started or continued, and the hooks that close what is
         open are called.
+
+        Args:
+            for_good: Whether the training has thereby come to its end, as when `EarlyStopping`
+                decides so. A run that is resumed from here then does no further step; after any
+                other stop it goes on with the training.
         """
         self._stop_requested = True
+        self._for_good = self._for_good or for_good
 
     def get_stop_requested(self) -> bool:
         """Return whether some callback asked for the run to end."""
         return self._stop_requested
+
+    def is_interrupted(self) -> bool:
+        """Return whether the run is stopped without having come to its end."""
+        return self._stop_requested and not self._for_good
 
     def request_resume(self, path: str | os.PathLike[str]) -> None:
         """Go on from a training checkpoint, before the first step of this run.
