@@ -19,6 +19,8 @@ _streams: "dict[str, np.random.Generator]" = {}
 def set_seed(seed: int) -> None:
     """Start every random stream of the program anew from `seed`: same seed, same run.
 
+    numpy's global state is seeded, too.
+
     >>> set_seed(7)
     >>> first = generator("init").random()
     >>> set_seed(7)
@@ -36,6 +38,7 @@ def set_seed(seed: int) -> None:
     with _lock:
         _seed[0] = checked
         _streams.clear()
+    np.random.seed(checked)  # noqa: NPY002 (for users' code)
 
 
 def get_seed() -> int | None:

@@ -109,3 +109,10 @@ def test_what_is_no_seed(seed: int, error: type[Exception], message: str) -> Non
     with pytest.raises(error, match=message):
         set_seed(seed)
     assert get_seed() == 5
+
+
+def test_the_seed_is_that_of_numpys_global_state_as_well() -> None:
+    set_seed(3)
+    first = np.random.random()  # noqa: NPY002
+    set_seed(3)
+    assert np.random.random() == first  # noqa: NPY002
