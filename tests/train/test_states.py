@@ -1,0 +1,70 @@
+"""The states of the monitors: interrupted anywhere, they print as if they had not been."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore.train import LossMonitor, RunContext, TimeMonitor
+from minispore.train.callback import _time_monitor
+
+from .deciding import saved
+
+
+@given(st.integers(0, 5), st.sets(st.integers(1, 20)))
+def test_loss_lines(every: int, cuts: set[int]) -> None:
+    def lines(cuts: set[int]) -> list[str]:
+        monitor, printed = LossMonitor(every), []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("builtins.print", lambda line, **_: printed.append(line))
+            for step in range(1, 21):
+                if step in cuts:
+                    state, monitor = saved(monitor), LossMonitor(every)
+                    monitor.load_state_dict(state)
+                params = {"cur_step_num": step, "batch_num": 3, "net_outputs": 1 / step}
+                monitor.on_train_step_end(RunContext({"cur_epoch_num": 1, **params}))
+        return printed
+
+    assert lines(cuts) == lines(set())
+
+
+def test_the_time_between_two_runs_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(_time_monitor, "perf_counter", lambda: now[0])
+    context = RunContext({"batch_num": 2})
+
+    def step(monitor: TimeMonitor) -> None:
+        now[0] += 0.25
+        monitor.on_train_step_begin(context)
+        now[0] += 0.5
+        monitor.on_train_step_end(context)
+
+    monitor = TimeMonitor(data_time=True)
+    monitor.on_train_epoch_begin(context)
+    step(monitor)
+    state = saved(monitor)
+    now[0] = 7.0  # another process, another clock
+    other = TimeMonitor(data_time=True)
+    other.on_train_epoch_begin(context)
+    now[0] += 3.0
+    other.load_state_dict(state)
+    step(other)
+    other.on_train_epoch_end(context)
+    line = "Train epoch time: 1500.000 ms, per step time: 750.000 ms (data time: 250.000 ms)"
+    assert capsys.readouterr().out.strip() == line
+
+
+def test_what_is_no_state_changes_nothing() -> None:
+    monitor, watch = LossMonitor(), TimeMonitor()
+    for bad in ({}, {"last_print_time": "3"}, {"last_print_time": 3.0}, {"last_print_time": True}):
+        with pytest.raises(ValueError, match=re.escape("'LossMonitor', the state")):
+            monitor.load_state_dict(bad)
+    assert monitor.state_dict() == {"last_print_time": 0}
+    before = watch.state_dict()["data"]
+    for bad in ({}, {"elapsed": 1.0}, {"elapsed": None, "data": 1.0}, {"elapsed": 1, "data": "1"}):
+        with pytest.raises(ValueError, match=re.escape("'TimeMonitor', the state")):
+            watch.load_state_dict(bad)
+    assert watch.state_dict()["data"] == before
