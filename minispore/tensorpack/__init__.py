@@ -1,9 +1,15 @@
 """tensorpack's callbacks."""
 
 from minispore.tensorpack.adapter import Callback, MonitorBase
+from minispore.tensorpack.channel import Monitors
+from minispore.tensorpack.event_writer import TFEventWriter
 from minispore.tensorpack.factory import CallbackFactory
+from minispore.tensorpack.json_writers import JSONLWriter, JSONWriter
+from minispore.tensorpack.monitors import ScalarHistory, ScalarPrinter
+from minispore.tensorpack.names import UnknownMetricError
 from minispore.tensorpack.protocol import StopTraining
 from minispore.tensorpack.proxy import ProxyCallback
+from minispore.tensorpack.sending import SendMonitorData, SendStat
 from minispore.tensorpack.triggers import (
     EnableCallbackIf,
     Every,
@@ -16,9 +22,18 @@ __all__ = [
     "CallbackFactory",
     "EnableCallbackIf",
     "Every",
+    "JSONLWriter",
+    "JSONWriter",
     "MonitorBase",
+    "Monitors",
     "PeriodicCallback",
     "PeriodicTrigger",
     "ProxyCallback",
+    "ScalarHistory",
+    "ScalarPrinter",
+    "SendMonitorData",
+    "SendStat",
     "StopTraining",
+    "TFEventWriter",
+    "UnknownMetricError",
 ]

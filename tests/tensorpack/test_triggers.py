@@ -126,7 +126,6 @@ def test_periodic_callback_as_tensorpack_has_it() -> None:
     assert ("trigger_epoch", 4, 8) in at  # the very last step
     assert ("before_run", 4, 7) in at
     assert ("before_run", 4, 6) not in at
-    assert ("before_epoch", 4, 6) not in at
 
 
 def test_callback_factory() -> None:

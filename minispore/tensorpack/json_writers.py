@@ -1,0 +1,218 @@
+"""All numbers in a file: as one JSON list that any program can read, or a line for each row."""
+
+import json
+import math
+import os
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import ClassVar, cast
+
+from minispore._atomic import replacing
+from minispore.tensorpack import logger
+from minispore.tensorpack.adapter import MonitorBase
+from minispore.train.callback._states import entries, entry
+
+Row = dict[str, float | None]
+
+
+class RowWriter(MonitorBase):
+    """A row for each step that brought numbers: `{name: number, …, "epoch_num", "global_step"}`.
+
+    What an epoch's last step brings is in one row with what the epoch does. A number that JSON has
+    not, such as NaN, is null. A file that is there goes on if its last row is of the epoch before
+    this run's first; a resumed run's goes on where the state was saved; any other is moved aside.
+    Without a folder it does nothing.
+
+    Args:
+        directory: The folder; by default the logger's.
+    """
+
+    FILENAME: ClassVar[str]
+
+    def __init__(self, directory: logger.Path | None = None) -> None:
+        self._directory = directory
+        self._path: str | None = None
+        self._open = False
+        self._values: dict[str, float] = {}
+        self._count = 0
+
+    def process_scalar(self, name: str, val: float) -> None:
+        """Let it be in the next row."""
+        self._values[name] = val
+
+    @abstractmethod
+    def _read(self, path: str) -> list[Row]:
+        """The rows of a file; ValueError if it has none."""
+
+    @abstractmethod
+    def _begin(self, path: str, rows: Sequence[Row]) -> None:
+        """Have these rows in the file, which may be there."""
+
+    @abstractmethod
+    def _write(self, row: Row) -> None:
+        """Add a row."""
+
+    def _flush(self) -> None:
+        """Have everything in the file."""
+
+    def _setup_graph(self) -> None:
+        self._path, self._open, self._values, self._count = None, False, {}, 0
+        self._resumed: int | None = None
+        if self._directory is None and logger.get_logger_dir() is None:
+            logger.warn(f"{type(self).__name__} has no folder and writes nothing.")
+        else:
+            folder = logger.folder_for(self._directory, type(self).__name__)
+            self._path = os.path.join(folder, self.FILENAME)
+
+    def _trigger_step(self) -> None:
+        if not self.trainer.is_last_step:
+            self._push()
+
+    def _trigger(self) -> None:
+        self._push()
+        if self._open:
+            self._flush()
+
+    def _after_train(self) -> None:
+        self._trigger()
+
+    def _push(self) -> None:
+        if self._path is None or not self._values:
+            return
+        if not self._open:
+            self._open = True
+            rows = self._earlier(self._path)
+            self._count = len(rows)
+            self._begin(self._path, rows)
+        row: Row = {n: v if math.isfinite(v) else None for n, v in self._values.items()}
+        self._write(row | {"epoch_num": self.epoch_num, "global_step": self.global_step})
+        self._count += 1
+        self._values = {}
+
+    def _earlier(self, path: str) -> list[Row]:
+        """The rows that this run goes on from; any other file is moved aside."""
+        if not os.path.exists(path):
+            return []
+        try:
+            rows = self._read(path)
+            if self._resumed is not None:
+                return rows[: self._resumed]
+            last = rows[-1].get("epoch_num") if rows else None
+            if last is None or last + 1 == self.trainer.starting_epoch:
+                logger.info(f"'{path}' is there, and is appended to.")
+                return rows
+            why = f"its last epoch was {last:g}, and this run begins with "
+            why += f"{self.trainer.starting_epoch}"
+        except ValueError as error:
+            why = f"it cannot be read: {error}"
+        aside = f"{path}.{datetime.now():%m%d-%H%M%S}"
+        while os.path.exists(aside):
+            aside += "_"
+        logger.warn(f"'{path}' is moved to '{aside}': {why}.")
+        os.replace(path, aside)
+        return []
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the number of rows, and what will be in the next; the rows are in the file."""
+        if self._open:
+            self._flush()
+        return {"rows": self._count, "values": self._values}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on with these rows of the file.
+
+        Raises:
+            ValueError: It is no such state.
+        """
+        owner = type(self).__name__
+        rows = entry(state, "rows", int, owner)
+        self._values = entries(state, "values", float, owner)
+        self._count = self._resumed = rows
+
+
+class JSONWriter(RowWriter):
+    """Write all numbers to `stats.json`, a JSON list of rows that is always whole.
+
+    The file is written at the end of each epoch, and in between whenever a tenth has been added.
+    See `RowWriter` for the rows.
+
+    Source: tensorpack.callbacks.JSONWriter.
+    """
+
+    FILENAME = "stats.json"
+
+    @staticmethod
+    def load_existing_json(dir: logger.Path | None = None) -> list[Row] | None:
+        """Return the rows of a folder's file, by default of the logger's; None without a file.
+
+        Raises:
+            ValueError: The file holds no such list.
+        """
+        folder = logger.folder_for(dir, "JSONWriter")
+        path = os.path.join(folder, JSONWriter.FILENAME)
+        return _rows_of(path) if os.path.exists(path) else None
+
+    @staticmethod
+    def load_existing_epoch_number(dir: logger.Path | None = None) -> int | None:
+        """Return the epoch of the last row, None if there is none."""
+        rows = JSONWriter.load_existing_json(dir)
+        last = rows[-1].get("epoch_num") if rows else None
+        return None if last is None else int(last)
+
+    def _read(self, path: str) -> list[Row]:
+        return _rows_of(path)
+
+    def _begin(self, path: str, rows: Sequence[Row]) -> None:
+        self._file = path
+        self._texts = [json.dumps(row) for row in rows]
+        self._written = len(self._texts)
+
+    def _write(self, row: Row) -> None:
+        self._texts.append(json.dumps(row))
+        if 10 * (len(self._texts) - self._written) >= self._written:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._written != len(self._texts):
+            with replacing(self._file) as file:
+                file.write(("[" + ",\n".join(self._texts) + "]\n").encode())
+            self._written = len(self._texts)
+
+
+class JSONLWriter(RowWriter):
+    """Write all numbers to `stats.jsonl`, a line for each row, by appending: for long runs.
+
+    See `RowWriter` for the rows. A line that a crash has left unfinished is removed.
+    """
+
+    FILENAME = "stats.jsonl"
+
+    def _read(self, path: str) -> list[Row]:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            lines = [line for line in file if line.endswith("\n")]
+        return _checked([json.loads(line) for line in lines])
+
+    def _begin(self, path: str, rows: Sequence[Row]) -> None:
+        self._file = path
+        if rows:
+            with replacing(path) as file:
+                file.writelines(f"{json.dumps(row)}\n".encode() for row in rows)
+        elif os.path.exists(path):
+            os.unlink(path)
+
+    def _write(self, row: Row) -> None:
+        with open(self._file, "ab") as file:
+            file.write(f"{json.dumps(row)}\n".encode())
+
+
+def _rows_of(path: str) -> list[Row]:
+    with open(path, encoding="utf-8") as file:
+        return _checked(json.load(file))
+
+
+def _checked(rows: object) -> list[Row]:
+    items = cast("list[object]", rows) if isinstance(rows, list) else [None]
+    if not all(isinstance(row, dict) for row in items):
+        raise ValueError("it is no list of objects")
+    return cast("list[Row]", items)
