@@ -338,3 +338,9 @@ def test_what_goes_wrong_in_the_background_comes_out_with_the_result(tmp_path: P
     assert net.scale.item() == 1.0
     with pytest.raises(TypeError, match="ckpt_file_name"):
         load_checkpoint_async(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["export", "load", "load_distributed_checkpoint"])
+def test_what_is_left_out_says_what_to_use_instead(name: str) -> None:
+    with pytest.raises(ImportError, match=f"serialization.{name}' is left out.*_checkpoint"):
+        exec(f"from minispore.train.serialization import {name}")
