@@ -314,8 +314,7 @@ def test_loading_in_the_background(tmp_path: Path) -> None:
     save_checkpoint(Net(3.0), path, append_dict={"note": "text"})
     net = Net()
     with pytest.warns(UserWarning, match="does not hold these.*: layer.bias"):
-        future = load_checkpoint_async(path, net, filter_prefix="layer.b")
-        loaded = future.result()
+        loaded = (future := load_checkpoint_async(path, net, filter_prefix="layer.b")).result()
     assert list(loaded) == ["scale", "layer.weight", "note"]
     assert future.result() is loaded
     assert net.scale.item() == 3.0
