@@ -4,6 +4,8 @@ from typing import Final, cast
 
 import numpy as np
 
+from minispore._checks import described
+
 DTypeLike = object
 
 
@@ -76,14 +78,14 @@ _BY_NAME: Final = {dtype.name: dtype for dtype in ALL} | {"bool_": bool_}
 _BY_PYTHON: Final[dict[object, DType]] = {bool: bool_, int: int64, float: float64}
 
 
-def of(array_dtype: object) -> DType:
+def of(array_dtype: object, owner: str = "Tensor") -> DType:
     """The DType of an array library's dtype object; TypeError if MindSpore has no such type."""
     try:
         return _BY_NUMPY[array_dtype]
     except (KeyError, TypeError):
         raise TypeError(
-            f"Elements of type {array_dtype} cannot be held in a Tensor; expected one of "
-            f"{', '.join(dtype.name for dtype in ALL)}."
+            f"For '{owner}', the elements must be of one of the types "
+            f"{', '.join(dtype.name for dtype in ALL)}, but got {array_dtype}."
         ) from None
 
 
@@ -105,11 +107,11 @@ def as_dtype(value: DTypeLike, owner: str, name: str = "dtype") -> DType:
             return found
     raise TypeError(
         f"For '{owner}', the argument '{name}' must be a data type such as minispore.float32, "
-        f"but got {value!r}."
+        f"but got {described(value)}."
     )
 
 
-def promote(x: DType, y: DType) -> DType:
+def promote(x: DType, y: DType, owner: str = "promote") -> DType:
     """The type of a result of operands of types `x` and `y`.
 
     A float beats an integer whatever their widths, as an integer beats a bool: unlike in numpy,
@@ -124,7 +126,9 @@ def promote(x: DType, y: DType) -> DType:
     found = _BY_NUMPY[wide]
     # numpy knows no integer that holds both int64 and uint64 and answers float64.
     if found.category != x.category:
-        raise TypeError(f"Types {x!r} and {y!r} have no common integer type.")
+        raise TypeError(
+            f"For '{owner}', the types {x!r} and {y!r} have no common integer type; cast one."
+        )
     return found
 
 

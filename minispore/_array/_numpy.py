@@ -135,7 +135,6 @@ Axis = int | tuple[int, ...] | None
 # numpy's own functions of the names below look first for other libraries' arrays and for lists,
 # which for small arrays takes longer than the work. Its stubs want `keepdims` as a literal.
 _sum = cast("Callable[..., Floats]", add.reduce)
-_mean = cast("Callable[..., Floats]", np.mean)
 _divide = cast("Callable[..., Floats]", divide)
 _max = cast("Callable[..., Floats]", maximum.reduce)
 _min = cast("Callable[..., Floats]", minimum.reduce)
@@ -158,11 +157,11 @@ def min(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
 
 def mean(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
     """As numpy.mean."""
-    if x.dtype.itemsize == 2:
-        # Half floats are added up as floats, lest they overflow.
-        return _mean(x, axis=axis, keepdims=keepdims)
-    total = _sum(x, axis=axis, keepdims=keepdims)
-    return _divide(total, x.size // total.size) if total.size else total
+    # Half floats are added up as floats, lest they overflow.
+    wide = np.float32 if x.dtype.itemsize == 2 else None
+    total = _sum(x, axis=axis, keepdims=keepdims, dtype=wide)
+    value = _divide(total, x.size // total.size) if total.size else total
+    return value.astype(x.dtype) if wide else value
 
 
 def expand_dims(x: Floats, /, *, axis: int) -> Floats:

@@ -75,13 +75,14 @@ def div(
         rounding_mode: "floor" or "trunc" rounds the quotient down or towards zero.
 
     Raises:
-        ValueError: `rounding_mode` is none of these.
+        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
+        ValueError: `rounding_mode` is none of these, or the shapes do not broadcast.
     """
     x, y = pair(input, other, "div")
     if rounding_mode is not None:
         check_one_of(rounding_mode, ("floor", "trunc"), "rounding_mode", "div")
         xp = device_namespace(x._data)
-        quotient = xp.divide(as_float(x, "div")._data, as_float(y, "div")._data)
+        quotient = constant(xp.divide, as_float(x, "div"), as_float(y, "div"), "div")._data
         rounded = xp.floor(quotient) if rounding_mode == "floor" else xp.trunc(quotient)
         return wrap(xp.astype(rounded, x._data.dtype), x)
     return apply2(rules.divide, as_float(x, "div"), as_float(y, "div"))
@@ -116,9 +117,10 @@ def remainder(input: T | Values, other: T | Values) -> T:
     """
     x, y = pair(input, other, "remainder")
     check_numbers(x, "remainder")
+    xp = device_namespace(x._data)
     if dtype_of(x).category < _dtype.FLOAT:
-        return constant(device_namespace(x._data).remainder, x, y, "remainder")
-    return sub(x, mul(floor_divide(x, y), y))
+        return constant(xp.remainder, x, y, "remainder")
+    return sub(x, mul(constant(xp.floor_divide, x, y, "remainder"), y))
 
 
 def pow(input: T | Values, exponent: T | Values) -> T:

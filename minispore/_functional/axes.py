@@ -59,3 +59,15 @@ def as_axes(axis: object, ndim: int, owner: str, name: str = "axis") -> Axis:
     if len(set(named)) < len(named):
         raise ValueError(f"For '{owner}', the argument '{name}' names an axis twice: {axis!r}.")
     return named or None
+
+
+def check_elements(shape: Shape, axes: Axis, owner: str) -> None:
+    """Raise ValueError where there is nothing along `axes`: of nothing there is no largest."""
+    if 0 not in shape:
+        return
+    named = range(len(shape)) if axes is None else (axes,) if isinstance(axes, int) else axes
+    if any(shape[i] == 0 for i in named):
+        raise ValueError(
+            f"For '{owner}', there must be elements to choose from, but the shape is {shape} "
+            f"and the axis {axes!r}."
+        )

@@ -111,7 +111,7 @@ def greater_equal(input: T | Values, other: T | Values) -> T:
         raise unfit("greater_equal", x.shape, y.shape) from None
 
 
-def logical_and(input: T, other: T | bool) -> T:
+def logical_and(input: T | bool, other: T | bool) -> T:
     """Where both hold; a number holds unless it is 0.
 
     >>> from minispore import Tensor, ops
@@ -126,7 +126,7 @@ def logical_and(input: T, other: T | bool) -> T:
     return constant(device_namespace(x._data).logical_and, x, y, "logical_and")
 
 
-def logical_or(input: T, other: T | bool) -> T:
+def logical_or(input: T | bool, other: T | bool) -> T:
     """Where either holds.
 
     >>> from minispore import Tensor, ops
@@ -141,7 +141,7 @@ def logical_or(input: T, other: T | bool) -> T:
     return constant(device_namespace(x._data).logical_or, x, y, "logical_or")
 
 
-def logical_xor(input: T, other: T | bool) -> T:
+def logical_xor(input: T | bool, other: T | bool) -> T:
     """Where one of both holds, but not the other.
 
     >>> from minispore import Tensor, ops

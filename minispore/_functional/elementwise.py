@@ -6,7 +6,7 @@ from minispore._checks import check_type
 from minispore._functional.apply import apply1, unfit
 from minispore._functional.arithmetic import where
 from minispore._functional.comparison import greater, less
-from minispore._functional.operands import Number, as_float, cast_to, check_numbers
+from minispore._functional.operands import Number, as_float, cast_to, check_numbers, dtype_of, pair
 from minispore._functional.variable import T, Variable, check_tensor, wrap
 from minispore._rules import elementwise as rules
 
@@ -159,7 +159,8 @@ def clip(input: T, min: T | Number | None = None, max: T | Number | None = None)
 
     Raises:
         TypeError: `input` is no tensor, or a bound neither a tensor nor a number.
-        ValueError: Both bounds are None, or the shapes do not broadcast.
+        ValueError: Both bounds are None, a number does not fit the type of `input`, or the shapes
+            do not broadcast.
     """
     check_tensor(input, "clip")
     if min is None and max is None:
@@ -169,14 +170,26 @@ def clip(input: T, min: T | Number | None = None, max: T | Number | None = None)
     if not isinstance(max, _BOUND):
         check_type(max, _BOUND, "max", "clip")
     if isinstance(min, Variable) or isinstance(max, Variable):
+        value = input
         try:
-            value = input if min is None else where(less(input, min), min, input)
-            return value if max is None else where(greater(value, max), max, value)
+            if min is not None:
+                value, low = pair(value, min, "clip")
+                value = where(less(value, low), low, value)
+            if max is not None:
+                value, high = pair(value, max, "clip")
+                value = where(greater(value, high), high, value)
+            return value
         except ValueError:
             bounds = [x.shape for x in (min, max) if isinstance(x, Variable)]
             raise unfit("clip", input.shape, *bounds) from None
     floats = isinstance(min, float) or isinstance(max, float)
-    return apply1(rules.clip, as_float(input, "clip") if floats else input, min, max)
+    try:
+        return apply1(rules.clip, as_float(input, "clip") if floats else input, min, max)
+    except OverflowError:
+        raise ValueError(
+            f"For 'clip', the bounds must fit the tensor's type {dtype_of(input)!r}, "
+            f"but got {min} and {max}."
+        ) from None
 
 
 def floor(input: T) -> T:

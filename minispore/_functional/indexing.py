@@ -124,7 +124,7 @@ def one_hot(
         ValueError: `depth` is negative, `axis` out of range, or a value of more than one element.
     """
     _check_integers(indices, "indices", "one_hot")
-    check_int(depth, "depth", "one_hot", low=0)
+    check_int(depth, "depth", "one_hot", low=0, high=(1 << 31) - 1)
     check_int(axis, "axis", "one_hot", low=-1, high=indices.ndim)
     place = indices.ndim if axis == -1 else axis
     xp = device_namespace(indices._data)
@@ -182,7 +182,10 @@ def _as_item(item: object) -> object:
 def _on_host(item: object) -> NDArray[np.generic] | None:
     items = as_items(item)
     if items is not None:
-        return np.array(items, None if items else np.int64)
+        try:
+            return np.array(items, None if items else np.int64)
+        except ValueError:  # lists of several lengths
+            return None
     return cast("NDArray[np.generic]", item) if isinstance(item, np.ndarray) else None
 
 

@@ -71,7 +71,7 @@ def pair(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:
             # The same object almost always, which is seen faster.
             if m is n or m == n:
                 return x, y
-            common = _dtype.promote(dtype_of(x), dtype_of(y))
+            common = _dtype.promote(dtype_of(x), dtype_of(y), owner)
             return cast_to(x, common), cast_to(y, common)
         return _beside(x, y, owner)
     if isinstance(y, Variable):

@@ -4,7 +4,7 @@ from minispore import _dtype
 from minispore._array import Axis, device_namespace
 from minispore._checks import check_bool
 from minispore._functional.apply import apply1
-from minispore._functional.axes import as_axes, check_axis
+from minispore._functional.axes import as_axes, check_axis, check_elements
 from minispore._functional.indexing import gather_elements
 from minispore._functional.operands import as_float, cast_to, dtype_of
 from minispore._functional.shape import squeeze
@@ -137,11 +137,13 @@ def logsumexp(input: T, dim: Axis, keepdim: bool = False) -> T:
 
     Raises:
         TypeError: `input` is no tensor, an axis no int, or `keepdim` no bool.
-        ValueError: An axis is out of range or named twice.
+        ValueError: An axis is out of range, named twice, or has no elements.
     """
     x = as_float(input, "logsumexp")
     check_bool(keepdim, "keepdim", "logsumexp")
-    return apply1(rules.logsumexp, x, as_axes(dim, x.ndim, "logsumexp", "dim"), keepdim)
+    axes = as_axes(dim, x.ndim, "logsumexp", "dim")
+    check_elements(x.shape, axes, "logsumexp")
+    return apply1(rules.logsumexp, x, axes, keepdim)
 
 
 def argmax(input: T, dim: int | None = None, keepdim: bool = False) -> T:
@@ -189,23 +191,11 @@ def _axis_with_elements(
     x: Variable, axis: int | None, owner: str, name: str = "axis"
 ) -> int | None:
     place = None if axis is None else check_axis(axis, x.ndim, name, owner)
-    _check_elements(x, place, owner)
+    check_elements(x.shape, place, owner)
     return place
 
 
 def _axes_with_elements(x: Variable, axis: Axis, owner: str) -> Axis:
     axes = as_axes(axis, x.ndim, owner)
-    _check_elements(x, axes, owner)
+    check_elements(x.shape, axes, owner)
     return axes
-
-
-def _check_elements(x: Variable, axes: Axis, owner: str) -> None:
-    """Raise ValueError where there is nothing to choose from: of that nothing is the largest."""
-    if 0 not in x.shape:
-        return
-    named = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
-    if any(x.shape[i] == 0 for i in named):
-        raise ValueError(
-            f"For '{owner}', there must be elements to choose from, but the shape is {x.shape} "
-            f"and the axis {axes!r}."
-        )

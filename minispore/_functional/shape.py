@@ -54,7 +54,9 @@ def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1
     """
     check_tensor(input, "flatten")
     if not isinstance(order, str) or order != "C":
-        raise ValueError(f"For 'flatten', the argument 'order' must be 'C', but got {order!r}.")
+        raise ValueError(
+            f"For 'flatten', the argument 'order' must be 'C', but got {described(order)}."
+        )
     own = input.shape
     if not own:
         return reshape(input, (1,))
@@ -126,14 +128,14 @@ def broadcast_to(input: T, shape: Sequence[int]) -> T:
     check_tensor(input, "broadcast_to")
     wanted = as_shape(shape, "broadcast_to")
     added = len(wanted) - input.ndim
-    if added >= 0:
-        own = (1,) * added + input.shape
+    own = (1,) * added + input.shape
+    try:
         full = tuple(n if m == -1 else m for m, n in zip(wanted, own, strict=True))
-        if all(n in (1, m) for m, n in zip(full, own, strict=True)):
-            return apply1(rules.broadcast_to, input, full)
-    raise ValueError(
-        f"For 'broadcast_to', a tensor of shape {input.shape} cannot be repeated to {wanted}."
-    )
+        return apply1(rules.broadcast_to, input, full)
+    except ValueError:
+        raise ValueError(
+            f"For 'broadcast_to', a tensor of shape {input.shape} cannot be repeated to {wanted}."
+        ) from None
 
 
 def expand_dims(input_x: T, axis: int) -> T:
@@ -270,7 +272,7 @@ def _together(tensors: Sequence[T], owner: str) -> list[T]:
         check_tensor(x, owner, f"tensors[{i}]")
     common = dtype_of(operands[0])
     for x in operands[1:]:
-        common = _dtype.promote(common, dtype_of(x))
+        common = _dtype.promote(common, dtype_of(x), owner)
     return [cast_to(x, common) for x in operands]
 
 

@@ -1,9 +1,9 @@
 """Softmax and its logarithm, and the loss between softmax and a distribution."""
 
 from minispore._functional.apply import apply1, apply2
-from minispore._functional.axes import check_axis
+from minispore._functional.axes import check_axis, check_elements
 from minispore._functional.operands import as_float, pair
-from minispore._functional.variable import T
+from minispore._functional.variable import T, Variable
 from minispore._rules import softmax as rules
 
 
@@ -16,10 +16,10 @@ def softmax(input: T, axis: int = -1) -> T:
 
     Raises:
         TypeError: `input` is no tensor, or `axis` no int.
-        ValueError: `axis` is out of range.
+        ValueError: `axis` is out of range, or has no elements.
     """
     x = as_float(input, "softmax")
-    return apply1(rules.softmax, x, check_axis(axis, x.ndim, "axis", "softmax"))
+    return apply1(rules.softmax, x, _axis_with_elements(x, axis, "softmax"))
 
 
 def log_softmax(logits: T, axis: int = -1) -> T:
@@ -31,10 +31,10 @@ def log_softmax(logits: T, axis: int = -1) -> T:
 
     Raises:
         TypeError: `logits` is no tensor, or `axis` no int.
-        ValueError: `axis` is out of range.
+        ValueError: `axis` is out of range, or has no elements.
     """
     x = as_float(logits, "log_softmax", "logits")
-    return apply1(rules.log_softmax, x, check_axis(axis, x.ndim, "axis", "log_softmax"))
+    return apply1(rules.log_softmax, x, _axis_with_elements(x, axis, "log_softmax"))
 
 
 def softmax_cross_entropy(logits: T, targets: T) -> T:
@@ -53,7 +53,7 @@ def softmax_cross_entropy(logits: T, targets: T) -> T:
 
     Raises:
         TypeError: An argument is no tensor.
-        ValueError: The shapes differ.
+        ValueError: The shapes differ, or there are no classes.
     """
     owner = "softmax_cross_entropy"
     x, y = pair(as_float(logits, owner, "logits"), as_float(targets, owner, "targets"), owner)
@@ -62,4 +62,11 @@ def softmax_cross_entropy(logits: T, targets: T) -> T:
             f"For 'softmax_cross_entropy', 'logits' and 'targets' must be of one shape, "
             f"but got {x.shape} and {y.shape}."
         )
+    check_elements(x.shape, -1, owner)
     return apply2(rules.softmax_cross_entropy, x, y)
+
+
+def _axis_with_elements(x: Variable, axis: int, owner: str) -> int:
+    place = check_axis(axis, x.ndim, "axis", owner)
+    check_elements(x.shape, place, owner)
+    return place

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from minispore import _dtype
 from minispore._array import Array, current, from_host, to_host
-from minispore._checks import as_items
+from minispore._checks import as_items, described
 from minispore._dtype import DType
 from minispore._functional.variable import Variable
 
@@ -27,7 +27,7 @@ def from_values(values: object, dtype: DType | None, owner: str) -> Array:
     host = on_host(values, owner)
     if dtype is None:
         typed = isinstance(values, np.ndarray | np.generic)
-        dtype = _dtype.of(host.dtype) if typed else _natural(host)
+        dtype = _dtype.of(host.dtype, owner) if typed else _natural(host)
     return from_host(host.astype(dtype.numpy_dtype, copy=False))
 
 
@@ -43,7 +43,7 @@ def on_host(values: object, owner: str) -> NDArray[np.generic]:
     if not isinstance(values, int | float) and as_items(values) is None:
         raise TypeError(
             f"For '{owner}', the argument 'input_data' must be a Tensor, a numpy array, a number, "
-            f"or a list or tuple of them, but got {values!r} of type {type(values).__name__}."
+            f"or a list or tuple of them, but got {described(values)}."
         )
     plain = _unwrapped(values)
     try:
@@ -53,11 +53,12 @@ def on_host(values: object, owner: str) -> NDArray[np.generic]:
     except (ValueError, OverflowError) as error:
         raise TypeError(
             f"For '{owner}', the argument 'input_data' must be rectangular and of numbers, "
-            f"but got {values!r}."
+            f"but got {described(values)}."
         ) from error
     if host.dtype.kind not in "biuf":
         raise TypeError(
-            f"For '{owner}', the elements of 'input_data' must be numbers, but got {values!r}."
+            f"For '{owner}', the elements of 'input_data' must be numbers, "
+            f"but got {described(values)}."
         )
     return host
 

@@ -15,7 +15,7 @@ from minispore._functional import (
 )
 from minispore._functional import softmax as softmaxes
 from minispore._functional.operands import dtype_of
-from minispore._functional.variable import T, Variable
+from minispore._functional.variable import T, Variable, check_tensor
 from minispore.common._elementwise import Elementwise
 
 # Some methods are named like Python's types and hide them in the class body.
@@ -160,6 +160,7 @@ class Methods(Elementwise):
 
     def type_as(self, other: Variable) -> Self:
         """The elements in the type of `other`."""
+        check_tensor(other, "type_as", "other")
         return elementwise.cast(self, dtype_of(other))
 
     def float(self) -> Self:

@@ -150,9 +150,8 @@ class Parameter(Tensor):
     def __setitem__(self, index: object, value: Operand) -> None:
         indexing.assign_at(self, index, value)
 
-    def _assign(self, other: Tensor) -> "Parameter":
+    def _take(self, other: Tensor) -> None:
         indexing.assign_at(self, ..., other)
-        return self
 
     def __repr__(self) -> str:
         return (

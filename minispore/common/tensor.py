@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from minispore import _dtype
 from minispore._array import Namespace, from_host, register, to_host
 from minispore._autograd import recording
+from minispore._checks import check_type, described
 from minispore._dtype import DType
 from minispore._functional import (
     arithmetic,
@@ -22,6 +23,7 @@ from minispore._functional import (
 from minispore._functional.axes import as_shape
 from minispore._functional.operands import Number, Values
 from minispore._functional.values import from_values
+from minispore._functional.variable import check_tensor
 from minispore.common._methods import Methods
 
 Operand: TypeAlias = "Tensor | Values"
@@ -75,7 +77,7 @@ class Tensor(Methods):
         if dtype is not None and not isinstance(dtype, DType):
             raise TypeError(
                 "For 'Tensor', the argument 'dtype' must be a data type such as "
-                f"minispore.float32, but got {dtype!r}."
+                f"minispore.float32, but got {described(dtype)}."
             )
         if init is not None and shape is None:
             raise ValueError("For 'Tensor', the argument 'init' needs a 'shape', but got none.")
@@ -263,36 +265,47 @@ class Tensor(Methods):
     def _become(self, other: "Tensor") -> None:
         self._data, self._node = other._data, other._node
 
-    def _assign(self, other: "Tensor") -> "Tensor":
+    def _take(self, other: "Tensor") -> None:
         if recording.get():
             self._become(shape.broadcast_to(elementwise.cast(other, self.dtype), self.shape))
         else:
             indexing.assign_at(self, ..., other)
+
+    def _assign(self, other: "Tensor", owner: str) -> "Tensor":
+        try:
+            self._take(other)
+        except ValueError:
+            raise ValueError(
+                f"For '{owner}', the elements of a tensor of shape {self.shape} cannot become "
+                f"those of one of shape {other.shape}."
+            ) from None
         return self
 
     def add_(self, other: Operand) -> "Tensor":
         """Add `other` in place."""
-        return self._assign(arithmetic.add(self, other))
+        return self._assign(arithmetic.add(self, other), "add_")
 
     def sub_(self, other: Operand) -> "Tensor":
         """Subtract `other` in place."""
-        return self._assign(arithmetic.sub(self, other))
+        return self._assign(arithmetic.sub(self, other), "sub_")
 
     def mul_(self, other: Operand) -> "Tensor":
         """Multiply by `other` in place."""
-        return self._assign(arithmetic.mul(self, other))
+        return self._assign(arithmetic.mul(self, other), "mul_")
 
     def div_(self, other: Operand) -> "Tensor":
         """Divide by `other` in place."""
-        return self._assign(arithmetic.div(self, other))
+        return self._assign(arithmetic.div(self, other), "div_")
 
     def copy_(self, src: "Tensor") -> "Tensor":
         """Take the elements of `src`, which may be broadcast."""
-        return self._assign(src)
+        check_tensor(src, "copy_", "src")
+        return self._assign(src, "copy_")
 
-    def fill_(self, value: Number) -> "Tensor":
+    def fill_(self, value: "Tensor | Number") -> "Tensor":
         """Make every element `value`."""
-        return self._assign(Tensor(value))
+        check_type(value, (Tensor, int, float, bool), "value", "fill_")
+        return self._assign(Tensor(value), "fill_")
 
     def zero_(self) -> "Tensor":
         """Make every element 0."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeAlias, TypeVar, cast, overload
 
-from minispore._checks import as_items
+from minispore._checks import as_items, check_bool, described
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
 from minispore.ops._derivative import Weights, check_callable, derivative_of, in_sequence
@@ -63,15 +63,19 @@ Tensor(shape=[], dtype=Float32, value= 3)))
         the type of what it is the gradient by.
 
     Raises:
-        TypeError: `fn` cannot be called, or a position is no int.
+        TypeError: `fn` cannot be called, a position is no int, or `weights` are no tensors. When
+            called: `fn` returns neither a tensor nor a number.
         ValueError: Nothing is named to differentiate by, or a position is negative.
         RuntimeError: When called: there is no such argument, or it is no tensor.
     """
-    positions = _positions(grad_position, weights, "value_and_grad")
-    check_callable(fn, "value_and_grad")
+    owner = "value_and_grad"
+    positions = _positions(grad_position, weights, owner)
+    check_callable(fn, owner)
+    check_bool(has_aux, "has_aux", owner)
+    chosen = in_sequence(weights, owner)
 
     def with_gradients(*args: P.args, **kwargs: P.kwargs) -> tuple[object, object]:
-        derivative = derivative_of(fn, args, kwargs, positions, weights, has_aux=has_aux)
+        derivative = derivative_of(fn, args, kwargs, positions, chosen, owner, has_aux=has_aux)
         arranged = _arranged(derivative.inputs, derivative.weights, grad_position, weights)
         return derivative.outputs, arranged
 
@@ -130,19 +134,23 @@ def grad(
         A function of `fn`'s arguments: the gradients as in `value_and_grad`.
 
     Raises:
-        TypeError: `fn` cannot be called, or a position is no int.
+        TypeError: `fn` cannot be called, a position is no int, or `weights` are no tensors. When
+            called: `fn` returns neither a tensor nor a number.
         ValueError: Nothing is named to differentiate by, or a position is negative.
         RuntimeError: When called: there is no such argument, or it is no tensor.
     """
     positions = _positions(grad_position, weights, "grad")
     check_callable(fn, "grad")
+    check_bool(has_aux, "has_aux", "grad")
+    check_bool(return_ids, "return_ids", "grad")
+    chosen = in_sequence(weights, "grad")
 
     def gradients(*args: P.args, **kwargs: P.kwargs) -> object:
-        derivative = derivative_of(fn, args, kwargs, positions, weights, has_aux=has_aux)
+        derivative = derivative_of(fn, args, kwargs, positions, chosen, "grad", has_aux=has_aux)
         by_position: Sequence[object] = derivative.inputs
         by_weight: Sequence[object] = derivative.weights
         if return_ids:
-            names = [getattr(weight, "name", None) for weight in in_sequence(weights)]
+            names = [getattr(weight, "name", None) for weight in chosen]
             by_position = tuple(zip(positions, by_position, strict=True))
             by_weight = tuple(zip(names, by_weight, strict=True))
         arranged = _arranged(by_position, by_weight, grad_position, weights)
@@ -192,12 +200,12 @@ def _positions(grad_position: object, weights: object, owner: str) -> tuple[int,
         if not isinstance(position, int) or isinstance(position, bool):
             raise TypeError(
                 f"For '{owner}', the argument 'grad_position' must be an int or a tuple of ints, "
-                f"but got {grad_position!r}."
+                f"but got {described(grad_position)}."
             )
         if position < 0:
             raise ValueError(
                 f"For '{owner}', the argument 'grad_position' must not be negative, "
-                f"but got {grad_position!r}."
+                f"but got {described(grad_position)}."
             )
         result.append(position)
     return tuple(result)

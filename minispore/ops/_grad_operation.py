@@ -54,7 +54,8 @@ class GradOperation:
                 positions = tuple(i for i, x in enumerate(given) if isinstance(x, Tensor))
             else:
                 positions = () if self.get_by_list else (0,)
-            derivative = derivative_of(fn, given, {}, positions, chosen, sens=sens)
+            owner = "GradOperation"
+            derivative = derivative_of(fn, given, {}, positions, chosen, owner, sens=sens)
             inputs = derivative.inputs if self.get_all else derivative.inputs[:1]
             if not self.get_by_list:
                 return inputs if self.get_all else inputs[0]
@@ -69,7 +70,7 @@ class GradOperation:
         if not self.get_by_list:
             return ()
         if weights is not None:
-            return in_sequence(weights)
+            return in_sequence(weights, "GradOperation")
         trainable = getattr(fn, "trainable_params", None)
         if trainable is None:
             raise ValueError(
