@@ -25,8 +25,10 @@ _OWNER: Final = "SummaryCollector"
 # Without a frequency of their own, tensors are written in so many steps at most.
 _MOST_TENSORS: Final = 20
 _FIRST_PARAMETERS: Final = 5
+# Two rows of pictures.
+_IMAGES: Final = 16
 # A histogram of this many elements looks like one of millions, and costs a step less.
-_SAMPLE: Final = 2**14
+_SAMPLE: Final = 2**13
 _TENSORS: Final = ("tensor",)
 _WITHOUT_TENSORS: Final = tuple(kind for kind in HEARD if kind not in _TENSORS)
 
@@ -34,12 +36,16 @@ _WITHOUT_TENSORS: Final = tuple(kind for kind in HEARD if kind not in _TENSORS)
 class SummaryCollector(Callback):
     """Write the loss, weights, inputs and the graph of a training into event files.
 
-    In the first step and in every `collect_freq`-th are written: the loss, as ``loss/auto``; of
-    the first five trainable parameters a histogram, as ``<name>/auto``, for which of more than
-    16,384 elements at most so many are taken, evenly spread; the batch, if its first
-    column holds images, as ``input_data/auto``; and what the `ops` summaries inside of the network
-    hand out. In `fit` follow an evaluation's results, as ``eval_<name>/auto``; once, the network's
-    graph; and at the end, with what was trained. See `SummaryRecord` for the files.
+    In the first step and in every `collect_freq`-th are written:
+
+    * ``loss/auto``, the loss;
+    * ``<name>/auto``, a histogram of each of the first five trainable parameters; of one with more
+      than 8,192 elements at most so many are taken, evenly spread;
+    * ``input_data/auto``, the first 16 images, if the batch's first column holds images;
+    * what the `ops` summaries inside of the network hand out.
+
+    In `fit` follow an evaluation's results, as ``eval_<name>/auto``; once, the network's graph; and
+    at the end, with what was trained. See `SummaryRecord` for the files.
 
     Source: MindSpore's `mindspore.SummaryCollector`.
 
@@ -284,7 +290,7 @@ def _images(params: InternalCallbackParam) -> Tensor | None:
     if batch:
         first = batch[0]
         if first.ndim == 4 and first.shape[1] in {1, 3} and 0 not in first.shape:
-            return first
+            return first[:_IMAGES]
     return None
 
 

@@ -75,11 +75,12 @@ def _as_bytes(images: NDArray[np.generic]) -> _Pixels:
 
 
 def _stretched(numbers: NDArray[np.float32] | NDArray[np.float64]) -> _Pixels:
+    """Brightnesses from 0 to 1 or, where some are outside of that, from the least to the most."""
     low, high = float(numbers.min()), float(numbers.max())
     if not (np.isfinite(low) and np.isfinite(high)):
         finite = numbers[np.isfinite(numbers)]
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-        numbers = np.nan_to_num(numbers, nan=low, posinf=high, neginf=low)
+        numbers = np.nan_to_num(numbers, nan=low, posinf=high, neginf=low).astype(np.float64)
     if low < 0.0 or high > 1.0:
         # Halved, so that the distance of the two greatest numbers is one.
         distance = (high / 2 - low / 2) or 1.0
