@@ -22,6 +22,9 @@ from minispore.train._training_state import (
 from minispore.train.callback._base import Callback
 from minispore.train.callback._run_context import Occasion, RunContext, StateSaver
 
+# Who saves, and why.
+Saves = Sequence[tuple[StateSaver, Occasion]]
+
 
 class Boundary:
     """The boundaries of one run.
@@ -54,6 +57,8 @@ class Boundary:
             return
         values = self._checkpoint.values
         try:
+            # What may be refused comes first, before anything of the run is changed.
+            set_random_state(cast("Mapping[str, object]", values["random"]))
             self._data.load_state_dict(cast("Mapping[str, object]", values["data"]))
         except ValueError as error:
             raise ValueError(
@@ -102,37 +107,36 @@ class Boundary:
         self._closed = closed
         if self._context.get_stop_requested():
             self.leave("stopped" if self._context.is_interrupted() else "ended")
-        self._save([(saver, "asked") for saver in self._context.take_requests()])
+        self._save(_each(self._context.take_requests(), "asked"))
 
     def leave(self, occasion: Occasion) -> None:
         """The run ends here: what is saved from now on goes on here, whatever is still called."""
-        if self._held is None:
-            asking, savers = self._context.take_requests(), self._context.get_state_savers()
-            saves: list[tuple[StateSaver, Occasion]] = [(saver, "asked") for saver in asking]
-            saves += [(saver, occasion) for saver in savers if saver not in asking]
-            if saves:
-                self._held = self._state(saves)
-                self._save(saves)
+        if self._held is not None:
+            return
+        asking = self._context.take_requests()
+        others = [each for each in self._context.get_state_savers() if each not in asking]
+        saves = [*_each(asking, "asked"), *_each(others, occasion)]
+        if saves:
+            self._held = self._state(saves)
+            self._save(saves)
 
     @contextmanager
     def validation(self) -> Generator[None, None, None]:
         """Around a validation: a run that is stopped in it goes on before it."""
-        saves: list[tuple[StateSaver, Occasion]] = [
-            (saver, "stopped") for saver in self._context.get_state_savers()
-        ]
+        saves = _each(self._context.get_state_savers(), "stopped")
         before = self._state(saves) if saves else None
         yield
         if before is not None and self._context.is_interrupted():
             self._held = before
             self._save(saves)
 
-    def _save(self, saves: Sequence[tuple[StateSaver, Occasion]]) -> None:
+    def _save(self, saves: Saves) -> None:
         if saves:
             state = self._held or self._state(saves)
             for saver, occasion in saves:
                 saver.save_training_state(self._context, state, occasion)
 
-    def _state(self, saves: Sequence[tuple[StateSaver, Occasion]]) -> TrainingState:
+    def _state(self, saves: Saves) -> TrainingState:
         params, interrupted = self._params, self._context.is_interrupted()
         names = [type(callback).__qualname__ for callback in self._callbacks]
         states = {
@@ -159,8 +163,19 @@ class Boundary:
         )
 
 
+def _each(savers: Sequence[StateSaver], occasion: Occasion) -> Saves:
+    return [(saver, occasion) for saver in savers]
+
+
 def _state_of(callback: Callback) -> Mapping[str, object] | None:
-    return callback.state_dict() if isinstance(callback, SupportsState) else None
+    if isinstance(callback, SupportsState):
+        return callback.state_dict()
+    if hasattr(callback, "state_dict") or hasattr(callback, "load_state_dict"):
+        raise TypeError(
+            f"The callback {type(callback).__name__} must define both 'state_dict' and "
+            "'load_state_dict', or neither."
+        )
+    return None
 
 
 def _what_can_be_saved(net_outputs: object) -> list[object]:

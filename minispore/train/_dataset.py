@@ -94,10 +94,11 @@ class Epochs:
         source = self._source
         open_: dict[str, object] = {"taken": 0, "ended": False, "begin": {}}
         if not closed:
-            known = isinstance(source, SupportsState)
-            begin = {} if known else self._begin
+            begin: Mapping[str, object] = self._begin
             open_ = {"taken": self._taken, "ended": self._ended, "begin": begin}
-        position = source.state_dict() if isinstance(source, SupportsState) else {}
+        position: Mapping[str, object] = {}
+        if isinstance(source, SupportsState):
+            position = source.state_dict()
         return {"number": self._number, "closed": closed, **open_, "source": position}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:

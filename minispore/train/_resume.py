@@ -46,21 +46,17 @@ def _problems(
 def _misfits(checkpoint: TrainingCheckpoint, params: InternalCallbackParam) -> Iterator[str]:
     own = {each.name: each for each in params.train_network.get_parameters()}
     for name in cast("list[str]", checkpoint.values["parameters"]):
-        if name not in own:
+        here, saved = own.pop(name, None), checkpoint.parameters.get(name)
+        if here is None:
             yield f"{name}: not in the network"
-        elif name not in checkpoint.parameters:
+        elif saved is None:
             yield f"{name}: not in the file"
-        else:
-            saved, here = checkpoint.parameters[name], own.pop(name)
-            # Files do not tell a scalar from one element.
-            same = saved.shape == here.shape or {saved.shape, here.shape} == {(), (1,)}
-            if not same or saved.dtype != here.dtype:
-                yield (
-                    f"{name}: the network's is {here.dtype} {here.shape}, the file's "
-                    f"{saved.dtype} {saved.shape}"
-                )
-            continue
-        own.pop(name, None)
+        # Files do not tell a scalar from one element.
+        elif saved.dtype != here.dtype or (saved.shape or (1,)) != (here.shape or (1,)):
+            yield (
+                f"{name}: the network's is {here.dtype} {here.shape}, the file's "
+                f"{saved.dtype} {saved.shape}"
+            )
     for name in own:
         yield f"{name}: not in the file"
 
@@ -78,7 +74,7 @@ def restore_callbacks(checkpoint: TrainingCheckpoint, callbacks: Sequence[Callba
             continue
         try:
             if state is None or not isinstance(callback, SupportsState):
-                raise ValueError("it must have both 'state_dict' and 'load_state_dict'")
+                raise ValueError("of then and now, only one remembers anything")
             done.append((callback, callback.state_dict()))
             callback.load_state_dict(state)
         except Exception as error:

@@ -124,7 +124,7 @@ class Average(Callback):
     def __init__(self) -> None:
         self.losses: list[float] = []
         self.best: Tensor | None = None
-        self.worst = float("-inf")
+        self.worst: float = float("-inf")
 
     def on_train_begin(self, run_context: RunContext) -> None:
         self.__init__()  # type: ignore[misc]
@@ -150,7 +150,8 @@ class Average(Callback):
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         self.losses = list(state["losses"])  # type: ignore[call-overload]
         self.best = state["best"]  # type: ignore[assignment]
-        self.worst = state["worst"]  # type: ignore[assignment]
+        assert isinstance(state["worst"], float)
+        self.worst = state["worst"]
 
 
 class HalveRate(Callback):

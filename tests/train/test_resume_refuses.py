@@ -181,3 +181,12 @@ def test_a_foreign_dataset_that_has_become_shorter(tmp_path: Path) -> None:
     model().train(1, Shrinking(), savers(tmp_path))
     with pytest.raises(ValueError, match="come to its end before batch 2"):
         model().train(1, Shrinking(4), savers(tmp_path), resume=tmp_path / "m-1_2.ckpt")
+
+
+def test_half_a_state_is_refused(tmp_path: Path) -> None:
+    class Half(Callback):
+        def state_dict(self) -> dict[str, object]:
+            return {}
+
+    with pytest.raises(TypeError, match="Half must define both"):
+        model().train(1, data(), [Half(), savers(tmp_path)])

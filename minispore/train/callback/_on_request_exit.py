@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Self, cast
 
 from minispore._checks import check_type
 from minispore.train._training_state import TrainingState
@@ -180,7 +180,7 @@ class OnRequestExit(Callback):
         except (OSError, ValueError):  # not there, or not yet written to its end
             return False
         self._config_seen = (state.st_mtime_ns, state.st_size)
-        return isinstance(config, dict) and config.get(_KEY) == 1
+        return isinstance(config, dict) and cast("dict[str, object]", config).get(_KEY) == 1
 
     def _request(self, _number: int, _frame: FrameType | None) -> None:
         self._requested = True

@@ -1,0 +1,127 @@
+"""An iterator's position: another one over the same pipeline goes on with the same rows."""
+
+import random
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import minispore.dataset as ds
+from minispore import set_seed
+from minispore.dataset._block import Array
+from minispore.dataset._iterators import DatasetIterator
+
+Step = Callable[[ds.Dataset], ds.Dataset]
+Rows = list[list[object]]
+
+
+def noise(x: object) -> object:
+    return np.asarray(x, np.float64) + np.random.random() + random.random()  # noqa: NPY002
+
+
+class Counted:
+    """A function that counts its calls, and says so."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, x: object) -> object:
+        self.calls += 1
+        return np.asarray(x, np.float64) + self.calls
+
+    def state_dict(self) -> dict[str, object]:
+        return {"calls": self.calls}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        assert isinstance(state["calls"], int)
+        self.calls = state["calls"]
+
+
+STEPS: Mapping[str, Step] = {
+    "shuffle": lambda data: data.shuffle(3),
+    "batch": lambda data: data.batch(2, drop_remainder=True),
+    "repeat": lambda data: data.repeat(2),
+    "take": lambda data: data.take(9),
+    "skip": lambda data: data.skip(1),
+    "noise": lambda data: data.map(noise),
+    "counted": lambda data: data.map(Counted()),
+    "filter": lambda data: data.filter(lambda x: int(np.asarray(x).reshape(-1)[0]) % 3 != 0),
+    "split": lambda data: data.split([0.5, 0.5])[0],
+    "concat": lambda data: data + data,
+}
+
+
+def pipeline(steps: list[str]) -> ds.Dataset:
+    data: ds.Dataset = ds.NumpySlicesDataset(list(range(16)), "x")
+    for step in steps:
+        data = STEPS[step](data)
+    return data
+
+
+def rows_from(iterator: DatasetIterator[list[Array]], epochs: int) -> Rows:
+    return [[item.tolist() for item in row] for _ in range(epochs) for row in iterator]
+
+
+@given(
+    steps=st.lists(st.sampled_from(list(STEPS)), max_size=4),
+    taken=st.integers(0, 60),
+)
+@example(["noise", "shuffle", "batch"], 3)
+def test_another_iterator_goes_on(steps: list[str], taken: int) -> None:
+    set_seed(4)
+    random.seed(4)
+    try:
+        data = pipeline(steps)
+        size = data.get_dataset_size()
+    except RuntimeError:  # a split of too few rows
+        return
+    if not size:
+        return
+    epochs = 2 + taken // size
+    iterator = data.create_tuple_iterator(num_epochs=epochs, output_numpy=True)
+    number = 0
+    while number < taken:
+        for _ in iterator:
+            number += 1
+            if number == taken:
+                break
+    state = iterator.state_dict()
+    before = (random.getstate(), np.random.get_state())  # noqa: NPY002
+    done = number // size if number % size or not number else number // size - 1
+    expected = rows_from(iterator, epochs - done)
+
+    set_seed(4)
+    other = pipeline(steps).create_tuple_iterator(num_epochs=epochs, output_numpy=True)
+    set_seed(5)  # the order is the state's, whatever seed is set now
+    other.load_state_dict(state)
+    random.setstate(before[0])
+    np.random.set_state(before[1])  # noqa: NPY002
+    assert rows_from(other, epochs - done) == expected
+
+
+def test_rows_before_are_not_read_where_all_code_is_ours() -> None:
+    first = ds.NumpySlicesDataset(list(range(100)), "x").batch(10)
+    iterator = first.create_tuple_iterator(num_epochs=3)
+    for _ in range(7):
+        next(iterator)
+    assert iterator.state_dict()["begin"] == {}
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [({}, "This is no state"), ({"seed": "x"}, "This is no state")],
+)
+def test_no_state(state: dict[str, object], message: str) -> None:
+    iterator = ds.NumpySlicesDataset([1, 2]).create_tuple_iterator()
+    with pytest.raises(ValueError, match=message):
+        iterator.load_state_dict(state)
+
+
+def test_the_state_of_another_pipeline() -> None:
+    one = ds.NumpySlicesDataset([1, 2, 3]).create_tuple_iterator()
+    other = ds.NumpySlicesDataset([1, 2, 3]).batch(2).create_tuple_iterator()
+    next(one)
+    with pytest.raises(ValueError, match=r"had StoreNode\(.*\) where this one has Batch\(rows=2"):
+        other.load_state_dict(one.state_dict())
