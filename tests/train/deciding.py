@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar, cast
 
 import numpy as np
 
-from minispore import Tensor, nn
+from minispore import Parameter, Tensor, nn
 from minispore.train import Callback, RunContext
 from minispore.train._state_values import decode, encode
 from minispore.train.callback import _InternalCallbackParam
@@ -40,7 +40,7 @@ def epoch(
     """One epoch: its evaluation gave `value`, None for no evaluation; the weight is its number."""
     params = context.original_args()
     params.update(cur_epoch_num=number, cur_step_num=number, net_outputs=Tensor(1.5))
-    params.network.weight.set_data(Tensor([[float(number)]]))
+    weight_of(context).set_data(Tensor([[float(number)]]))
     if value is not None:
         params.update(metrics={name: value}, eval_results={name: value})
     callback.on_train_epoch_end(context)
@@ -91,4 +91,8 @@ def learning_rate(context: RunContext) -> float:
 
 
 def weight(context: RunContext) -> float:
-    return float(context.original_args().network.weight.asnumpy()[0, 0])
+    return weight_of(context).item()
+
+
+def weight_of(context: RunContext) -> Parameter:
+    return context.original_args().network.parameters_dict()["weight"]

@@ -1,13 +1,14 @@
 """EarlyStopping in trainings: what it mends of MindSpore's, what it prints, what it restores."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
-from minispore import Tensor, nn
+from minispore import Parameter, Tensor, nn
 from minispore.train import EarlyStopping, Model, RunContext
 from minispore.train.callback import Callback
 
-from .deciding import epoch, run_context, weight
+from .deciding import epoch, run_context, weight, weight_of
 from .standins import Rows, make
 
 
@@ -47,12 +48,14 @@ class Weights(Callback):
     """Note the network's weight at the end of each epoch, and worsen the loss after the second."""
 
     def __init__(self) -> None:
-        self.seen: list[object] = []
+        self.seen: list[npt.NDArray[np.generic]] = []
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         params = run_context.original_args()
-        self.seen.append(params.network.weight.asnumpy().copy())
+        self.seen.append(weight_of(run_context).asnumpy().copy())
         if params.cur_epoch_num == 2:
+            assert params.optimizer is not None
+            assert isinstance(params.optimizer.learning_rate, Parameter)
             params.optimizer.learning_rate.set_data(50.0)
 
 
@@ -65,7 +68,7 @@ def test_the_best_weights_come_back_whatever_ended_the_training(
     model.fit(epochs, Rows(8), Rows(8), callbacks=[weights, stopping])
     assert len(weights.seen) == (4 if stops else 3)
     kept = model.predict_network.parameters_dict()["weight"].asnumpy()
-    np.testing.assert_array_equal(kept, weights.seen[1])  # type: ignore[arg-type]
+    np.testing.assert_array_equal(kept, weights.seen[1])
     lines = ["Restoring model weights from the end of the best epoch."]
     lines += ["Epoch 00004: early stopping"] if stops else []
     assert capsys.readouterr().out.splitlines() == lines

@@ -67,7 +67,13 @@ def test_the_history_can_be_saved() -> None:
     assert str((other.epoch, other.history)) == str((history.epoch, history.history))
     other.history["accuracy"].append(1.0)
     assert len(history.history["accuracy"]) == 1
-    for bad in ({"epoch": ["1"]}, {"epoch": 3}, {"history": []}, {"history": {"accuracy": 1.0}}):
+    bads: list[dict[str, object]] = [
+        {"epoch": ["1"]},
+        {"epoch": 3},
+        {"history": []},
+        {"history": {"accuracy": 1.0}},
+    ]
+    for bad in bads:
         with pytest.raises(ValueError, match="For 'History"):
             history.load_state_dict({**state, **bad})
     assert history.epoch == {"epoch": [1, 2, 3]}
@@ -88,7 +94,7 @@ def test_each_function_is_called_at_its_event() -> None:
             assert run_context.original_args().list_callback
             seen.append(event)
 
-        return LambdaCallback(**{event: function})  # type: ignore[arg-type]
+        return LambdaCallback(**{event: function})
 
     make({"accuracy"}).fit(1, Rows(4), Rows(4), callbacks=[note(event) for event in EVENTS])
     train, evaluation = EVENTS[:6], EVENTS[6:]

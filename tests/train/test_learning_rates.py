@@ -1,6 +1,6 @@
 """ReduceLROnPlateau and LearningRateScheduler: in trainings, and what they can't work with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -79,7 +79,10 @@ def test_rates_that_something_else_changes_are_refused_at_once(
     callback: Callable[[], Callback],
 ) -> None:
     net = nn.Dense(4, 3)
-    groups = [{"params": [net.weight], "lr": 0.5}, {"params": [net.bias]}]
+    groups: list[Mapping[str, object]] = [
+        {"params": [net.weight], "lr": 0.5},
+        {"params": [net.bias]},
+    ]
     optimizers = [
         nn.SGD(net.trainable_params(), [0.1, 0.2, 0.3]),
         nn.SGD(net.trainable_params(), nn.ExponentialDecayLR(0.1, 0.9, 4)),

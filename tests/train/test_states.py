@@ -59,12 +59,19 @@ def test_the_time_between_two_runs_does_not_count(
 
 def test_what_is_no_state_changes_nothing() -> None:
     monitor, watch = LossMonitor(), TimeMonitor()
-    for bad in ({}, {"last_print_time": "3"}, {"last_print_time": 3.0}, {"last_print_time": True}):
+    lines: list[object] = ["3", 3.0, True, None]
+    for line in lines:
         with pytest.raises(ValueError, match=re.escape("'LossMonitor', the state")):
-            monitor.load_state_dict(bad)
+            monitor.load_state_dict({"last_print_time": line})
     assert monitor.state_dict() == {"last_print_time": 0}
     before = watch.state_dict()["data"]
-    for bad in ({}, {"elapsed": 1.0}, {"elapsed": None, "data": 1.0}, {"elapsed": 1, "data": "1"}):
+    times: list[dict[str, object]] = [
+        {},
+        {"elapsed": 1.0},
+        {"elapsed": None, "data": 1.0},
+        {"elapsed": 1, "data": "1"},
+    ]
+    for bad in times:
         with pytest.raises(ValueError, match=re.escape("'TimeMonitor', the state")):
             watch.load_state_dict(bad)
     assert watch.state_dict()["data"] == before

@@ -16,7 +16,8 @@ class WaitedDSCallback(Callback, DSCallback):
     next rows are mapped.
 
     Here the dataset computes a step's rows when the training asks for them, so nobody waits; where
-    the two do not go hand in hand there is an error at once.
+    the two do not go hand in hand there is an error at once. A callback that remembers something
+    defines `state_dict` and `load_state_dict`, as every other; then a run can be resumed anywhere.
 
     Source: mindspore.dataset.WaitedDSCallback.
 
@@ -53,8 +54,11 @@ class WaitedDSCallback(Callback, DSCallback):
     def __init__(self, step_size: int = 1) -> None:
         DSCallback.__init__(self, step_size)
         self._training: RunContext | None = None
+        # Of this run: the epochs that the dataset has begun, and the training.
+        self._epochs_begun = self._epochs_opened = 0
+        # Of this epoch (its last rows may be mapped without making a step):
+        self._steps_begun = self._steps_trained = 0
         self._running = False
-        self._start()
 
     def sync_epoch_begin(self, train_run_context: RunContext, ds_run_context: DSRunContext) -> None:
         """Called before an epoch's first row, after the training's epoch before."""
@@ -65,15 +69,17 @@ class WaitedDSCallback(Callback, DSCallback):
     def on_train_begin(self, run_context: RunContext) -> None:
         """Go along with this training."""
         self._training, self._running = run_context, True
-        self._start()
+        self._epochs_begun = self._epochs_opened = 0
+        self._steps_begun = self._steps_trained = 0
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        """The dataset may go on to the next epoch; or, in a resumed run, with this one."""
+        self._epochs_opened += 1
+        self._steps_trained = self._steps_begun
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """The dataset may go on to the next step."""
         self._steps_trained += 1
-
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """The dataset may go on to the next epoch."""
-        self._epochs_trained += 1
 
     def __exit__(
         self,
@@ -86,7 +92,7 @@ class WaitedDSCallback(Callback, DSCallback):
     def ds_epoch_begin(self, ds_run_context: DSRunContext) -> None:
         """Call `sync_epoch_begin`, if it is time."""
         if ds_run_context.cur_epoch_num > 1 and _overrides(self, "sync_epoch_begin"):
-            training = self._at_rest("epoch", self._epochs_begun <= self._epochs_trained)
+            training = self._at_rest("epoch", self._epochs_begun < self._epochs_opened)
             if training is not None:
                 self.sync_epoch_begin(training, ds_run_context)
         self._epochs_begun += 1
@@ -100,27 +106,22 @@ class WaitedDSCallback(Callback, DSCallback):
                 self.sync_step_begin(training, ds_run_context)
         self._steps_begun += 1
 
-    def _start(self) -> None:
-        self._epochs_begun = self._epochs_trained = 0
-        # In the current epoch: its last rows may be mapped without making a step.
-        self._steps_begun = self._steps_trained = 0
-
     def _at_rest(self, what: str, in_time: bool) -> RunContext | None:
-        """Return the training's context, None if it is over."""
+        """Return the training's context; None if it is over, or another one is being resumed."""
         name = type(self).__name__
         if self._training is None:
             raise RuntimeError(
                 f"For '{name}', the dataset is at its second {what}, and no training has begun: "
                 "give the callback to 'Model.train' too."
             )
-        if not self._running:
+        # To resume a run, the dataset goes once more through the rows that the training has had.
+        if not self._running or not self._epochs_opened:
             return None
         if not in_time:
             raise RuntimeError(
                 f"For '{name}', the dataset begins with another {what} before the training has "
                 f"done the {what} before. Set 'step_size' to the number of rows that the training "
-                "takes in a step; nothing after the 'map' may read ahead, as 'shuffle' does; and "
-                "a run can only be resumed between two epochs."
+                "takes in a step; nothing after the 'map' may read ahead, as 'shuffle' does."
             )
         return self._training
 
