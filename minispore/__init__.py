@@ -35,11 +35,16 @@ _HOMES = {
     "minispore.common.tensor": ("Tensor", "from_numpy", "tensor"),
     "minispore.ops": ("GradOperation", "get_grad", "grad", "value_and_grad"),
     "minispore.train": (
-        "Accuracy", "Callback", "CheckpointConfig", "Loss", "LossMonitor", "Metric", "Model",
-        "ModelCheckpoint", "RunContext", "SummaryCollector", "SummaryLandscape", "SummaryRecord",
-        "TimeMonitor", "async_ckpt_thread_status", "ckpt_to_safetensors", "get_metric_fn",
-        "load_checkpoint", "load_checkpoint_async", "load_param_into_net", "names",
-        "rearrange_inputs", "safetensors_to_ckpt", "save_checkpoint",
+        "F1", "MAE", "MSE", "ROC", "Accuracy", "BackupAndRestore", "Callback", "CheckpointConfig",
+        "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice", "EarlyStopping",
+        "Fbeta", "FlopsUtilizationCollector", "History", "LambdaCallback", "LearningRateScheduler",
+        "Loss", "LossMonitor", "Metric", "Model", "ModelCheckpoint", "OnRequestExit", "Perplexity",
+        "Precision", "Recall", "ReduceLROnPlateau", "RunContext", "SummaryCollector",
+        "SummaryLandscape", "SummaryRecord", "TimeMonitor", "Top1CategoricalAccuracy",
+        "Top5CategoricalAccuracy", "TopKCategoricalAccuracy", "async_ckpt_thread_status", "auc",
+        "ckpt_to_safetensors", "get_metric_fn", "load_checkpoint", "load_checkpoint_async",
+        "load_param_into_net", "names", "rearrange_inputs", "safetensors_to_ckpt",
+        "save_checkpoint",
     ),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
