@@ -1,0 +1,207 @@
+"""Event files: what is written is read, by us, by TensorBoard, and as MindSpore wrote it."""
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+
+from minispore.train.summary import Event, Histogram, Image, Landscape, Value, read_events
+from minispore.train.summary._decode import decode
+from minispore.train.summary._encode import TENSORFLOW, for_mindspore, for_tensorboard
+from minispore.train.summary._histogram import histogram
+from minispore.train.summary._image import picture
+from minispore.train.summary._records import framed, records
+
+FIXTURE = Path(__file__).parent / "fixtures" / "mindspore.events"
+
+TAGS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=10)
+SINGLES = st.floats(width=32)
+ARRAYS = hnp.arrays(
+    st.sampled_from(sorted(TENSORFLOW)).map(np.dtype),
+    hnp.array_shapes(min_dims=1, max_side=4) | st.just((0, 3)),
+)
+HISTOGRAMS = hnp.arrays(np.float32, st.integers(0, 30)).map(histogram)
+IMAGES = hnp.arrays(np.uint8, st.tuples(st.integers(1, 9), st.just(1), st.just(2), st.just(3))).map(
+    picture
+)
+CONTENTS = SINGLES | ARRAYS | HISTOGRAMS | IMAGES
+
+
+def events(contents: st.SearchStrategy[object]) -> st.SearchStrategy[Event]:
+    return st.builds(
+        Event,
+        wall_time=st.floats(0, 1e10),
+        step=st.integers(-(2**63), 2**63 - 1),
+        graph=st.none() | st.binary(),
+        values=st.lists(st.builds(Value, TAGS, contents), max_size=3).map(tuple),
+    )
+
+
+def same(found: object, wanted: object) -> None:
+    """Compare what holds arrays, NaN being equal to itself."""
+    if isinstance(wanted, tuple):
+        assert isinstance(found, tuple)
+        assert type(found) is type(wanted)
+        assert len(found) == len(wanted)
+        for a, b in zip(found, wanted, strict=True):
+            same(a, b)
+    elif isinstance(wanted, np.ndarray):
+        assert isinstance(found, np.ndarray)
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_array_equal(found, wanted)
+    else:
+        assert found == wanted or (found != found and wanted != wanted)  # noqa: PLR0124
+
+
+def in_tensorboard(content: object) -> object:
+    """What TensorBoard's dialect keeps of a value."""
+    if not isinstance(content, Histogram):
+        return content
+    if not content.finite:
+        return content._replace(nan=0, pos_inf=0, neg_inf=0)
+    edges = np.array([min(content.min, content.edges[1]), *content.edges[1:]])
+    return content._replace(edges=edges, nan=0, pos_inf=0, neg_inf=0)
+
+
+def in_mindspore(content: object) -> object:
+    """What MindSpore's dialect keeps: of tensors float32, of borders a left and a width."""
+    if isinstance(content, np.ndarray):
+        with np.errstate(all="ignore"):
+            return content.astype(np.float32).astype(content.dtype)
+    return content
+
+
+@given(events(CONTENTS))
+def test_an_event_comes_back_in_tensorboards_dialect(event: Event) -> None:
+    kept = tuple(Value(v.tag, in_tensorboard(v.content)) for v in event.values)  # type: ignore[arg-type]
+    same(decode(for_tensorboard(event)), event._replace(values=kept))
+
+
+@given(events(SINGLES | ARRAYS | IMAGES))
+def test_an_event_comes_back_in_mindspores_dialect(event: Event) -> None:
+    kept = tuple(Value(v.tag, in_mindspore(v.content)) for v in event.values)  # type: ignore[arg-type]
+    same(decode(for_mindspore(event)), event._replace(values=kept))
+
+
+@given(HISTOGRAMS)
+def test_a_histogram_comes_back_in_mindspores_dialect(wanted: Histogram) -> None:
+    event = Event(0.0, values=(Value("h", wanted),))
+    [(_, found)] = decode(for_mindspore(event)).values
+    assert isinstance(found, Histogram)
+    same(found._replace(edges=wanted.edges, sum_squares=wanted.sum_squares), wanted)
+    reach = np.abs(wanted.edges).max(initial=0.0)
+    np.testing.assert_allclose(found.edges, wanted.edges, atol=1e-9 * reach)
+
+
+def test_a_landscape_comes_back() -> None:
+    x = np.array([0.0, 0.5])
+    z = np.array([[1.0, 2.0], [3.0, 4.0]])
+    path = (np.array([0.5, 0.0]), np.array([0.25, 0.0]), np.array([2.0, 1.0]))
+    landscape = Landscape(x, x, z, *path, (1, 2), (0.0, 0.0, 1.0), "PCA", "epoch", 7)
+    event = Event(0.0, values=(Value("l", landscape),))
+    same(decode(for_mindspore(event)), event)
+    assert decode(for_tensorboard(event)).values == ()
+
+
+@given(st.lists(st.binary(max_size=300), max_size=4))
+def test_records_come_back(data: list[bytes]) -> None:
+    assert list(records(BytesIO(b"".join(map(framed, data))))) == data
+
+
+def test_the_file_of_mindspore_is_read() -> None:
+    first, second, third = read_events(FIXTURE)
+    assert first.version == "MindSpore.Event:1"
+    for step, event in ((0, second), (1, third)):
+        assert event.step == step
+        found = {value.tag: value.content for value in event.values}
+        assert found["loss"] == 0.5 + step
+        same(found["t/ints"], np.array([[1, -2, 3]], np.int32))
+        same(found["t/floats"], np.array([1.5, np.nan, np.inf]))
+        same(found["t/empty"], np.zeros((0, 3), np.float32))
+        wanted = histogram(np.array([0, 1, 2, 3, np.nan, np.inf], np.float32))
+        same(found["h"], wanted._replace(sum_squares=np.nan))
+        assert isinstance(image := found["i"], Image)
+        assert (image.height, image.width) == (2, 6)
+
+
+@given(events(CONTENTS))
+def test_tensorboard_reads_what_is_written(event: Event) -> None:
+    pb = pytest.importorskip("tensorboard.compat.proto.event_pb2")
+    tensor_util = pytest.importorskip("tensorboard.util.tensor_util")
+    found = pb.Event.FromString(for_tensorboard(event))
+    assert (found.wall_time, found.step) == (event.wall_time, event.step)
+    assert found.graph_def == (event.graph or b"") or event.values
+    assert len(found.summary.value) == len(event.values)
+    for message, value in zip(found.summary.value, event.values, strict=True):
+        assert message.tag == value.tag
+        content = value.content
+        if isinstance(content, Image):
+            assert message.image.encoded_image_string == content.png
+            assert message.image.colorspace == content.colorspace
+        elif isinstance(content, Histogram):
+            assert list(message.histo.bucket) == content.counts.tolist()
+            assert list(message.histo.bucket_limit) == content.edges[1:].tolist()
+            assert message.histo.num == content.finite
+        elif isinstance(content, np.ndarray):
+            if content.size:  # of an empty one it wants elements
+                same(as_array(tensor_util.make_ndarray(message.tensor)), content)
+        else:
+            same(message.simple_value, content)
+
+
+def as_array(x: NDArray[np.generic]) -> NDArray[np.generic]:
+    return x
+
+
+def test_a_changed_byte_is_the_documented_error(tmp_path: Path) -> None:
+    whole = FIXTURE.read_bytes()
+    path = tmp_path / "changed"
+    for place in range(len(whole)):
+        data = bytearray(whole)
+        data[place] ^= 0x5A
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match="'read_events', the file '.*changed' is no event fil"):
+            list(read_events(path))
+
+
+@given(st.data())
+def test_a_file_that_is_cut_gives_what_is_whole(data: st.DataObject) -> None:
+    whole = FIXTURE.read_bytes()
+    cut = data.draw(st.integers(0, len(whole) - 1))
+    stream = BytesIO(whole[:cut])
+    found: list[bytes] = []
+    ends = {0}
+    for record in records(BytesIO(whole)):
+        ends.add(max(ends) + len(record) + 16)
+    try:
+        for record in records(stream):
+            found.append(record)  # noqa: PERF402
+    except ValueError as error:
+        assert "it ends inside the record" in str(error)
+        assert cut not in ends
+    else:
+        assert cut in ends
+    assert sum(len(framed(record)) for record in found) <= cut
+
+
+@given(st.data())
+def test_a_record_of_anything_is_an_event_or_the_documented_error(data: st.DataObject) -> None:
+    """With check sums that fit: what a hostile or a foreign program may write."""
+    event = data.draw(events(CONTENTS))
+    encode = data.draw(st.sampled_from([for_mindspore, for_tensorboard]))
+    raw = bytearray(encode(event))
+    for _ in range(data.draw(st.integers(1, 4))):
+        start = data.draw(st.integers(0, len(raw)))
+        stop = data.draw(st.integers(start, min(len(raw), start + 4)))
+        raw[start:stop] = data.draw(st.binary(max_size=6))
+    try:
+        found = decode(bytes(raw))
+    except ValueError as error:
+        assert type(error).__name__ == "WireError"  # noqa: PT017
+    else:
+        assert isinstance(found, Event)

@@ -1,0 +1,76 @@
+"""Histograms: every element in its bucket, as numpy counts them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+
+from minispore.train.summary._histogram import buckets, histogram
+
+FLOATS = hnp.arrays(
+    st.sampled_from([np.float16, np.float32, np.float64]),
+    st.integers(0, 200),
+    elements={"allow_nan": True},
+)
+ANYTHING = FLOATS | hnp.arrays(
+    st.sampled_from([np.int8, np.uint8, np.int64, np.bool_]), st.integers(0, 60)
+)
+
+
+@given(ANYTHING)
+def test_every_element_is_counted(array: NDArray[np.generic]) -> None:
+    found = histogram(array)
+    numbers = array.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    assert found.elements == array.size
+    assert found.finite == finite.size
+    assert found.nan == np.isnan(numbers).sum()
+    assert (found.pos_inf, found.neg_inf) == ((numbers == np.inf).sum(), (numbers == -np.inf).sum())
+    if finite.size:
+        assert (found.min, found.max) == (finite.min(), finite.max())
+        assert len(found.counts) == buckets(finite.size) == len(found.edges) - 1
+        assert (np.diff(found.edges) >= 0).all()
+        assert found.edges[0] <= found.min <= found.max <= found.edges[-1]
+    else:
+        assert np.isnan([found.min, found.max]).all()
+        assert not found.counts.size
+
+
+@given(hnp.arrays(np.float64, st.integers(1, 500), elements=st.integers(-1000, 1000)))
+def test_numpy_counts_the_same_but_for_elements_on_a_border(array: NDArray[np.float64]) -> None:
+    found = histogram(array)
+    wanted, _ = np.histogram(array, found.edges)
+    near = (np.abs(array[:, None] - found.edges) < 1e-9).any(axis=1).sum()
+    assert np.abs(found.counts - wanted).sum() <= 2 * near
+
+
+@pytest.mark.parametrize("size", [2**17, 2**17 + 1])
+def test_large_arrays_are_counted_in_pairs(size: int) -> None:
+    array = np.sin(np.arange(size, dtype=np.float32))
+    found = histogram(array)
+    wanted, _ = np.histogram(array.astype(np.float64), found.edges)
+    assert found.finite == size
+    assert np.abs(found.counts - wanted).sum() <= 20
+
+
+@given(FLOATS)
+def test_the_sums_are_those_of_float64(array: NDArray[np.floating]) -> None:
+    found = histogram(array)
+    numbers = array.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    with np.errstate(over="ignore"):
+        squares = float((finite * finite).sum())
+    assert found.sum_squares == pytest.approx(squares, rel=1e-4, abs=1e-30)
+    reach = float(np.abs(finite / 2).sum())
+    assert found.sum / 2 == pytest.approx(float((finite / 2).sum()), abs=1e-5 * reach + 1e-30)
+
+
+# What MindSpore 2.10 takes.
+@pytest.mark.parametrize(
+    ("count", "number"),
+    [(0, 1), (1, 2), (5, 2), (6, 3), (10, 3), (11, 2), (100, 11), (880, 89), (2000, 90)],
+)
+def test_the_number_of_buckets_is_mindspores(count: int, number: int) -> None:
+    assert buckets(count) == number

@@ -1,0 +1,62 @@
+"""Pictures: PNG files that matplotlib reads, with the brightness that was given."""
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+
+from minispore.train.summary._image import picture, png
+
+plt_image = pytest.importorskip("matplotlib.image")
+
+PIXELS = hnp.arrays(
+    np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.sampled_from([1, 3]))
+)
+
+
+def read(data: bytes) -> NDArray[np.uint8]:
+    """The pixels of a PNG file, of shape (height, width) or (height, width, 3)."""
+    found = plt_image.imread(BytesIO(data), format="png")
+    return np.rint(np.asarray(found) * 255).astype(np.uint8)
+
+
+@given(PIXELS)
+def test_a_png_file_holds_its_pixels(pixels: NDArray[np.uint8]) -> None:
+    wanted = pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
+    np.testing.assert_array_equal(read(png(pixels)), wanted)
+
+
+@given(st.integers(1, 20), st.sampled_from([1, 3]))
+def test_a_batch_is_a_row_of_eight_and_the_next_row(n: int, channels: int) -> None:
+    images = np.random.default_rng(n).integers(0, 256, (n, channels, 2, 3), np.uint8)
+    made = picture(images)
+    columns, rows = min(n, 8), -(-n // 8)
+    assert (made.height, made.width, made.colorspace) == (rows * 2, columns * 3, channels)
+    pixels = read(made.png).reshape(rows * 2, columns * 3, channels)
+    for i, image in enumerate(images):
+        top, left = i // 8 * 2, i % 8 * 3
+        np.testing.assert_array_equal(
+            pixels[top : top + 2, left : left + 3], image.transpose(1, 2, 0)
+        )
+
+
+def shown(numbers: object) -> list[int]:
+    row = np.array(numbers).reshape(1, 1, 1, -1)
+    return [int(x) for x in read(picture(row).png).reshape(-1)]
+
+
+def test_brightness() -> None:
+    assert shown([0.0, 0.5, 1.0]) == [0, 128, 255]
+    assert shown([False, True]) == [0, 255]
+    assert shown(np.array([3, 200], np.uint8)) == [3, 200]
+    # Outside of 0 to 1 the batch's own least and most are black and white.
+    assert shown([-1.0, 0.0, 1.0]) == [0, 128, 255]
+    assert shown(np.array([5, 7], np.int32)) == [0, 255]
+    assert shown([5.0, 5.0]) == [0, 0]
+    assert shown([np.nan, 0.0, 1.0, np.inf]) == [0, 0, 255, 255]
+    assert shown([np.nan, np.inf]) == [0, 255]
+    assert shown([-1e308, 1e308]) == [0, 255]
