@@ -26,7 +26,7 @@ from minispore.dataset.samplers import (
 )
 
 # Type checkers read `__init__.pyi` instead.
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
     "BatchInfo",
     "BuiltinSampler",
     "DSCallback",
@@ -43,7 +43,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     "SequentialSampler",
     "SubsetRandomSampler",
     "SubsetSampler",
-    "WaitedDSCallback",
+    "WaitedDSCallback",  # pyright: ignore[reportUnsupportedDunderAll]
     "WeightedRandomSampler",
     "config",
     "samplers",

@@ -275,7 +275,7 @@ def test_step_sizes() -> None:
 def test_a_misspelt_event_is_refused_with_the_nearest() -> None:
     with pytest.raises(TypeError, match="did you mean 'ds_step_begin'"):
 
-        class Typo(DSCallback):
+        class Typo(DSCallback):  # pyright: ignore[reportUnusedClass]
             def ds_stepbegin(self, ds_run_context: DSRunContext) -> None: ...
 
 

@@ -122,11 +122,12 @@ def test_what_is_refused(tmp_path: Path) -> None:
         with pytest.raises(error, match=f"'{name}'"):
             BestCheckpoint(**options)  # type: ignore[arg-type]
     best = BestCheckpoint(directory=tmp_path)
-    for state, told in (
+    states: list[tuple[dict[str, object], str]] = [
         ({"prefix": "other", "values": {}}, "'prefix' 'other' is not 'best'"),
         ({"prefix": "best", "values": {"a": "x"}}, "values', the state's 'a'"),
         ({"prefix": "best"}, "no 'values'"),
-    ):
+    ]
+    for state, told in states:
         with pytest.raises(ValueError, match=told):
             best.load_state_dict(state)
     assert best.files == {}

@@ -15,7 +15,8 @@ from .deciding import saved
 @given(st.integers(0, 5), st.sets(st.integers(1, 20)))
 def test_loss_lines(every: int, cuts: set[int]) -> None:
     def lines(cuts: set[int]) -> list[str]:
-        monitor, printed = LossMonitor(every), []
+        monitor = LossMonitor(every)
+        printed: list[str] = []
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("builtins.print", lambda line, **_: printed.append(line))
             for step in range(1, 21):

@@ -148,8 +148,8 @@ class FlopsUtilizationCollector(Callback):
             self._sums = _Sums()
 
     def state_dict(self) -> dict[str, object]:
-        """Return what was added up since the last line."""
-        return {"told": self._told, **vars(self._sums)}
+        """Return the operations of the latest step, and what was added up since the last line."""
+        return {"told": self._told, "latest": self.flops, **vars(self._sums)}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Go on adding up; the time between the two runs does not count.
@@ -157,13 +157,13 @@ class FlopsUtilizationCollector(Callback):
         Raises:
             ValueError: An entry is missing or of another type; nothing is changed then.
         """
-        told = entry(state, "told", bool, _OWNER)
+        told, latest = entry(state, "told", bool, _OWNER), entry(state, "latest", int, _OWNER)
         self._sums = _Sums(
             steps=entry(state, "steps", int, _OWNER),
             flops=entry(state, "flops", int, _OWNER),
             seconds=entry(state, "seconds", float, _OWNER),
         )
-        self._told = told
+        self._told, self.flops = told, latest
         self._since = perf_counter()
 
     def _look_away(self) -> None:
@@ -215,6 +215,6 @@ def measured_peak(size: int = 512, seconds: float = 0.1) -> float:
     best, begin = math.inf, perf_counter()
     while best == math.inf or perf_counter() - begin < seconds:
         started = perf_counter()
-        matrix @ matrix
+        np.matmul(matrix, matrix)
         best = min(best, perf_counter() - started)
     return flops_of_product(matrix.shape, matrix.shape) / best

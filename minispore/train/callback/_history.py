@@ -1,6 +1,7 @@
 """History: keep what each epoch brought."""
 
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 
@@ -78,7 +79,7 @@ class History(Callback):
             ValueError: An entry is missing or of another type; nothing is changed then.
         """
         epochs = numbers(state, "epoch", int, _OWNER)
-        history = entries(state, "history", list, _OWNER)
+        history = cast("dict[str, list[object]]", entries(state, "history", list, _OWNER))
         self.epoch = {"epoch": epochs}
         self.history = {name: list(values) for name, values in history.items()}
 

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from minispore._checks import check_number, check_one_of, check_type
+from minispore._checks import as_items, check_number, check_one_of, check_type
 from minispore.common import Tensor
 from minispore.train.callback._run_context import InternalCallbackParam, RunContext
 
@@ -103,9 +103,8 @@ class Monitored:
 
 def first_output(net_outputs: object) -> object:
     """Return what a network returned, of several outputs the first."""
-    if isinstance(net_outputs, tuple | list) and net_outputs:
-        return cast("Sequence[object]", net_outputs)[0]
-    return net_outputs
+    items = as_items(net_outputs)
+    return items[0] if items else net_outputs
 
 
 def as_array(value: object) -> npt.NDArray[np.generic] | None:

@@ -23,7 +23,7 @@ def entry(state: Mapping[str, object], key: str, kind: type[T], owner: str) -> T
         raise ValueError(f"For '{owner}', the state holds no '{key}'.")
     value = state[key]
     if kind is float and type(value) is int:
-        value = float(value)
+        return cast("T", float(value))
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ValueError(
             f"For '{owner}', the state's '{key}' must be of type {kind.__name__}, "
