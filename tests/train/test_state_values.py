@@ -1,0 +1,163 @@
+"""States come back from text and arrays as they were; files of them are sound or refused."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore import Tensor, nn
+from minispore.train import Callback, CheckpointConfig, ModelCheckpoint, RunContext, save_checkpoint
+from minispore.train._state_values import decode, encode
+from minispore.train._training_state import TrainingState, read_training_checkpoint
+
+from .resuming import Training, Trouble, files_in
+from .test_resume import newest
+
+arrays = hnp.arrays(
+    st.sampled_from(["f4", "f8", "i4", "u4", "u1", "?"]), hnp.array_shapes(min_dims=0, min_side=0)
+)
+plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+values = st.recursive(
+    plain | arrays | arrays.map(Tensor.from_numpy),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text() | st.sampled_from(["$array", "$dict"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def same(a: object, b: object) -> bool:
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return same(a.asnumpy(), b.asnumpy())
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    return a == b or (a != a and b != b)  # noqa: PLR0124 (NaN)
+
+
+@given(values)
+def test_values_come_back_as_they_were(value: object) -> None:
+    text, beside = encode(value, "state")
+    # A file keeps one element where there was a scalar.
+    stored = {name: array.reshape(array.shape or (1,)) for name, array in beside.items()}
+    assert same(decode(text, "state", stored), value)
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        ({"a": [1, {2}]}, r"\{2\} at 'a\[1\]' is of type set"),
+        ({"a": {"b": np.float32(1)}}, "at 'a.b' is of type float32"),
+        ({"a": {1: 2}}, "the key 1 at 'a' is no str"),
+    ],
+)
+def test_other_values_are_refused_with_their_place(value: object, where: str) -> None:
+    with pytest.raises(TypeError, match=where):
+        encode(value, "state")
+
+
+@given(st.data())
+def test_a_mutated_file_is_sound_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """What the state says is as it was, or the file is refused with the documented error."""
+    path = tmp_path_factory.mktemp("state") / "x.ckpt"
+    state = TrainingState.of({"a": [1.5, "ü", np.arange(9, dtype=np.uint32)], "b": {"c": None}})
+    save_checkpoint(nn.Dense(2, 2), path, append_dict=state.entries())
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        content[place] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(1, len(content)))
+    path.chmod(0o600)
+    path.write_bytes(content[: cut if data.draw(st.booleans()) else None])
+    problem = ""
+    try:
+        found = read_training_checkpoint(path).state
+        assert found.text == state.text
+        assert same(dict(found.arrays), dict(state.arrays))
+    except ValueError as error:
+        problem = str(error)
+    assert not problem or "x.ckpt" in problem
+
+
+class Clock:
+    """Stands in for the module `time`; another one for each process."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Tick(Callback):
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        self.clock.now += 25.0
+
+
+@pytest.mark.parametrize("step", range(1, 15))
+@pytest.mark.parametrize(
+    "config",
+    [
+        lambda info: CheckpointConfig(1, 0, 0, 1, append_info=info),
+        lambda info: CheckpointConfig(0, 60, 2, append_info=info),
+        lambda info: CheckpointConfig(0, 30, 0, 2, append_info=info),
+    ],
+)
+def test_clocks_go_on_where_they_stood(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    config: Callable[[list[str]], CheckpointConfig],
+    step: int,
+) -> None:
+    def run(place: str, now: float, trouble: Trouble, resume: Path | None = None) -> None:
+        clock = Clock(now)
+        monkeypatch.setattr("minispore.train.callback._checkpoint.time", clock)
+        saver = ModelCheckpoint("net", tmp_path / place, config(["training_state"]))
+        Training().go([Tick(clock), saver], trouble, resume)
+
+    run("a", 1000.0, Trouble())
+    run("b", 1000.0, Trouble("on_train_step_begin", step, "kill"))
+    resume = newest(tmp_path / "b")
+    run("b", 7000.0, Trouble(), resume)
+    assert files_in(tmp_path / "a") == files_in(tmp_path / "b")
+
+
+PYTHON = os.environ.get("MINISPORE_MINDSPORE_PYTHON")
+LOAD = """
+import sys, mindspore
+values = mindspore.load_checkpoint(sys.argv[1])
+net = mindspore.nn.SequentialCell(
+    mindspore.nn.Dense(3, 5), mindspore.nn.Tanh(), mindspore.nn.Dropout(p=0.3),
+    mindspore.nn.Dense(5, 3))
+missing, _ = mindspore.load_param_into_net(net, values)
+print(missing, values["training_state"][9:20], values["3.bias"].asnumpy().tolist())
+"""
+
+
+@pytest.mark.skipif(not PYTHON, reason="MINISPORE_MINDSPORE_PYTHON is not set")
+def test_mindspore_opens_the_file(tmp_path: Path) -> None:
+    saver = ModelCheckpoint("net", tmp_path, CheckpointConfig(5, append_info=["training_state"]))
+    Training("noise in a buffer", "adam").go([saver], Trouble())
+    path = saver.latest_ckpt_file_name
+    bias = read_training_checkpoint(path).parameters["3.bias"].asnumpy().tolist()
+    command = [str(PYTHON), "-c", LOAD, path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == '[] {"version": ' + str(bias)
