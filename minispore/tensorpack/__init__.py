@@ -4,12 +4,21 @@ from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.tensorpack.channel import Monitors
 from minispore.tensorpack.event_writer import TFEventWriter
 from minispore.tensorpack.factory import CallbackFactory
+from minispore.tensorpack.hyper_params import GraphVarParam, HyperParam, ObjAttrParam
 from minispore.tensorpack.json_writers import JSONLWriter, JSONWriter
 from minispore.tensorpack.monitors import ScalarHistory, ScalarPrinter
 from minispore.tensorpack.names import UnknownMetricError
 from minispore.tensorpack.protocol import StopTraining
 from minispore.tensorpack.proxy import ProxyCallback
+from minispore.tensorpack.savers import MaxSaver, MinSaver, ModelSaver
 from minispore.tensorpack.sending import SendMonitorData, SendStat
+from minispore.tensorpack.setters import (
+    HumanHyperParamSetter,
+    HyperParamSetter,
+    HyperParamSetterWithFunc,
+    ScheduledHyperParamSetter,
+    StatMonitorParamSetter,
+)
 from minispore.tensorpack.triggers import (
     EnableCallbackIf,
     Every,
@@ -18,6 +27,17 @@ from minispore.tensorpack.triggers import (
 )
 
 __all__ = [
+    "GraphVarParam",
+    "HyperParam",
+    "ObjAttrParam",
+    "MaxSaver",
+    "MinSaver",
+    "ModelSaver",
+    "HumanHyperParamSetter",
+    "HyperParamSetter",
+    "HyperParamSetterWithFunc",
+    "ScheduledHyperParamSetter",
+    "StatMonitorParamSetter",
     "Callback",
     "CallbackFactory",
     "EnableCallbackIf",

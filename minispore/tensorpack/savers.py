@@ -1,0 +1,184 @@
+"""Saving what is trained: all the time, or when a number is the best so far."""
+
+import os
+from collections.abc import Collection, Mapping
+from time import monotonic
+
+from minispore._checks import check_int, check_number
+from minispore.tensorpack import logger
+from minispore.tensorpack.adapter import Callback
+from minispore.train.callback._kept_files import KeptFiles
+from minispore.train.callback._states import entry, numbers
+from minispore.train.serialization import save_checkpoint
+
+
+class ModelSaver(Callback):
+    """Save the network and its optimiser's state as `model-{global_step}.ckpt`, after each epoch.
+
+    A file that cannot be written is told of, and the training goes on.
+
+    Source: tensorpack.callbacks.ModelSaver.
+
+    Args:
+        max_to_keep: How many files to keep, the newest; 0 for all.
+        keep_checkpoint_every_n_hours: Of the files that would be removed, one is kept for good
+            when so many hours have passed since the last that was; or since the beginning.
+        checkpoint_dir: The folder; by default the logger's.
+        var_collections: Accepted and without effect.
+    """
+
+    def __init__(
+        self,
+        max_to_keep: int = 10,
+        keep_checkpoint_every_n_hours: float = 0.5,
+        checkpoint_dir: logger.Path | None = None,
+        var_collections: object = None,
+    ) -> None:
+        self._most = check_int(max_to_keep, "max_to_keep", "ModelSaver", low=0)
+        hours = keep_checkpoint_every_n_hours
+        self._seconds = 3600 * check_number(hours, "keep_checkpoint_every_n_hours", "ModelSaver")
+        self._directory = checkpoint_dir
+        self._files: list[tuple[str, float]] = []  # path, and when it was written
+
+    def _setup_graph(self) -> None:
+        self._folder = logger.folder_for(self._directory, "ModelSaver")
+        self._files, self._kept_at = [], monotonic()
+        self._kept = KeptFiles()
+
+    def _trigger(self) -> None:
+        path = os.path.join(self._folder, f"model-{self.global_step}.ckpt")
+        if not _save(self, path):
+            return
+        self._kept.add(path)
+        self._files = [each for each in self._files if each[0] != path] + [(path, monotonic())]
+        while self._most and len(self._files) > self._most:
+            old, written = self._files.pop(0)
+            if written - self._kept_at >= self._seconds:
+                self._kept_at = written
+            else:
+                self._kept.remove(old)
+
+    def _after_train(self) -> None:
+        self._kept.end_run()
+
+    def state_dict(self) -> dict[str, object]:
+        """Return which files there are, and their ages in seconds."""
+        now = monotonic()
+        paths = [os.path.relpath(path, self._folder) for path, _ in self._files]
+        ages = [now - written for _, written in self._files]
+        return {"files": paths, "ages": ages, "kept": now - self._kept_at}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on with these files.
+
+        Raises:
+            ValueError: It is no such state.
+        """
+        paths = numbers(state, "files", str, "ModelSaver")
+        ages = numbers(state, "ages", float, "ModelSaver")
+        kept, now = entry(state, "kept", float, "ModelSaver"), monotonic()
+        full = [os.path.join(self._folder, path) for path in paths]
+        self._files = [(path, now - age) for path, age in zip(full, ages, strict=True)]
+        self._kept_at = now - kept
+        self._kept.end_run()
+        self._kept = KeptFiles(full)
+
+
+class MinSaver(Callback):
+    """Save what is trained as `min-{name}.ckpt` whenever a number is smaller than ever.
+
+    It needs no ModelSaver. NaN is never the best, and no value is looked at twice.
+
+    Source: tensorpack.callbacks.MinSaver.
+
+    Args:
+        monitor_stat: The name of the number.
+        reverse: Whether greater is better; the file is `max-{name}.ckpt` then.
+        filename: Another name for the file.
+        checkpoint_dir: The folder; by default the logger's.
+    """
+
+    def __init__(
+        self,
+        monitor_stat: str,
+        reverse: bool = False,
+        filename: str | None = None,
+        checkpoint_dir: logger.Path | None = None,
+    ) -> None:
+        self.monitor_stat, self.reverse = monitor_stat, reverse
+        word = "max" if reverse else "min"
+        self._name = filename or f"{word}-{monitor_stat.replace('/', '-')}.ckpt"
+        self._directory = checkpoint_dir
+        self.best: float | None = None
+        self._seen = -1
+
+    def consumes(self) -> Collection[str]:
+        """Return the number's name."""
+        return (self.monitor_stat,)
+
+    def _setup_graph(self) -> None:
+        self._path = os.path.join(
+            logger.folder_for(self._directory, type(self).__name__), self._name
+        )
+        self.best, self._seen = None, -1
+
+    def _trigger(self) -> None:
+        history = self.trainer.monitors.get_history(self.monitor_stat)
+        if not history:
+            logger.warn(f"{type(self).__name__}: '{self.monitor_stat}' has no value yet.")
+            return
+        step, value = history[-1]
+        if step == self._seen or value != value:  # noqa: PLR0124 (NaN)
+            return
+        self._seen = step
+        if self.best is not None and not (value > self.best if self.reverse else value < self.best):
+            return
+        if _save(self, self._path):
+            self.best = value
+            logger.info(f"Saved '{self._name}' with {self.monitor_stat} {value:.5g}.")
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the best value."""
+        return {"best": self.best, "seen": self._seen}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on with it.
+
+        Raises:
+            ValueError: It is no such state.
+        """
+        owner = type(self).__name__
+        seen = entry(state, "seen", int, owner)
+        known = state.get("best", 0) is not None
+        self.best = entry(state, "best", float, owner) if known else None
+        self._seen = seen
+
+
+class MaxSaver(MinSaver):
+    """Save what is trained as `max-{name}.ckpt` whenever a number is greater than ever.
+
+    Source: tensorpack.callbacks.MaxSaver.
+
+    Args:
+        monitor_stat: The name of the number.
+        filename: Another name for the file.
+        checkpoint_dir: The folder; by default the logger's.
+    """
+
+    def __init__(
+        self,
+        monitor_stat: str,
+        filename: str | None = None,
+        checkpoint_dir: logger.Path | None = None,
+    ) -> None:
+        super().__init__(monitor_stat, True, filename, checkpoint_dir)
+
+
+def _save(callback: Callback, path: str) -> bool:
+    """Save, and return whether that was possible."""
+    try:
+        save_checkpoint(callback.trainer.params.train_network, path)
+    except OSError as error:
+        logger.warn(f"{type(callback).__name__}: '{path}' cannot be written: {error}")
+        return False
+    return True

@@ -1,0 +1,262 @@
+"""Setting hyper-parameters: by a schedule, a function, a file, or a number that stands still."""
+
+import os
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import numpy as np
+
+from minispore._checks import check_int, check_number, check_one_of, described
+from minispore.tensorpack import logger
+from minispore.tensorpack.adapter import Callback
+from minispore.tensorpack.hyper_file import HyperFile
+from minispore.tensorpack.hyper_params import GraphVarParam, HyperParam
+from minispore.train.callback._states import entry, numbers
+
+
+class HyperParamSetter(Callback):
+    """Base class of what sets a hyper-parameter, by default before training and after each epoch.
+
+    A subclass says by `_get_value_to_set` to what, or None to leave it.
+
+    Source: tensorpack.callbacks.HyperParamSetter.
+
+    Args:
+        param: The hyper-parameter; a text for the parameter of that name.
+    """
+
+    chief_only = False
+    _enable_before_train = True
+
+    def __init__(self, param: HyperParam | str) -> None:
+        self.param = GraphVarParam(param) if isinstance(param, str) else param
+        self._told_in = -1
+
+    @abstractmethod
+    def _get_value_to_set(self) -> float | None:
+        """Return the value that it shall have; None to leave it."""
+
+    def get_current_value(self) -> float:
+        """Return the value that it has."""
+        return self.param.get_value()
+
+    def _setup_graph(self) -> None:
+        self.param.setup_graph(self.trainer)
+
+    def _before_train(self) -> None:
+        self._told_in = -1
+        if self._enable_before_train:
+            self._set(self._get_value_to_set())
+
+    def _trigger(self) -> None:
+        self._set(self._get_value_to_set())
+
+    def _set(self, value: float | None) -> None:
+        if value is None:
+            return
+        before = self.get_current_value()
+        self.param.set_value(value)
+        if before != value and self._told_in != self.epoch_num:
+            self._told_in = self.epoch_num
+            logger.info(
+                f"After {self.global_step} steps, {self.param.readable_name} changes from "
+                f"{before:.6g} to {value:.6g}."
+            )
+
+
+class HumanHyperParamSetter(HyperParamSetter):
+    """Set it to what a file says, which is read again each time; see `HyperFile`.
+
+    Source: tensorpack.callbacks.HumanHyperParamSetter.
+
+    Args:
+        param: The hyper-parameter.
+        file_name: The file, in the logger's folder.
+    """
+
+    def __init__(self, param: HyperParam | str, file_name: str = "hyper.txt") -> None:
+        super().__init__(param)
+        self._file_name = file_name
+
+    def _setup_graph(self) -> None:
+        super()._setup_graph()
+        folder = logger.folder_for(None, "HumanHyperParamSetter")
+        self._file = HyperFile(os.path.join(folder, self._file_name))
+
+    def _get_value_to_set(self) -> float | None:
+        values, wrong = self._file.read()
+        for each in wrong:
+            logger.warn(f"In '{self._file.path}', {each}.")
+        return values.get(self.param.readable_name)
+
+
+class ScheduledHyperParamSetter(HyperParamSetter):
+    """Set it by a schedule.
+
+    Source: tensorpack.callbacks.ScheduledHyperParamSetter.
+
+    Args:
+        param: The hyper-parameter.
+        schedule: Pairs of a number of epochs and the value after so many; 0 for the beginning.
+        interp: None, or "linear" for values on the way from one pair to the next.
+        step_based: Whether the schedule counts steps.
+        set_at_beginning: Whether a training that begins further on begins with the value that it
+            would have; otherwise that it has another is only told.
+
+    Raises:
+        TypeError: `schedule` holds something else than pairs of numbers.
+        ValueError: There is nothing in it, or a point twice, or `interp` is another.
+    """
+
+    def __init__(
+        self,
+        param: HyperParam | str,
+        schedule: Sequence[tuple[int, float]],
+        interp: str | None = None,
+        step_based: bool = False,
+        set_at_beginning: bool = True,
+    ) -> None:
+        owner = "ScheduledHyperParamSetter"
+        super().__init__(param)
+        check_one_of(interp, (None, "linear"), "interp", owner)
+        if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in schedule):
+            raise TypeError(f"For '{owner}', 'schedule' must be pairs, got {described(schedule)}.")
+        self.schedule = sorted(
+            (check_int(e, "schedule", owner, low=0), check_number(v, "schedule", owner))
+            for e, v in schedule
+        )
+        if not self.schedule or len({e for e, _ in self.schedule}) < len(self.schedule):
+            raise ValueError(
+                f"For '{owner}', 'schedule' must not be empty nor have two values at one point, "
+                f"but got {described(schedule)}."
+            )
+        self.interp, self._step_based, self._set_at_beginning = interp, step_based, set_at_beginning
+
+    def _point(self) -> int:
+        return self.global_step if self._step_based else self.epoch_num
+
+    def _get_value_to_set(self) -> float | None:
+        return self._value_at(self._point())
+
+    def _value_at(self, point: int) -> float | None:
+        """The value that is set after so many epochs or steps, None where none is."""
+        points = [e for e, _ in self.schedule]
+        if point in points or (self.interp and points[0] < point < points[-1]):
+            return float(np.interp(point, points, [v for _, v in self.schedule]))
+        return None
+
+    def _before_train(self) -> None:
+        super()._before_train()
+        value = self._value_at(self._point())
+        if value is None:
+            value = next((v for e, v in reversed(self.schedule) if e <= self._point()), None)
+        current = self.get_current_value()
+        if value is None or np.isclose(value, current):
+            return
+        if self._set_at_beginning:
+            self._set(value)
+        else:
+            logger.warn(
+                f"By its schedule {self.param.readable_name} is to be {value:.6g} at this point, "
+                f"and it is {current:.6g}."
+            )
+
+    def _trigger_epoch(self) -> None:
+        if not self._step_based:
+            self.trigger()
+
+    def _trigger_step(self) -> None:
+        if self._step_based:
+            self.trigger()
+
+
+class HyperParamSetterWithFunc(HyperParamSetter):
+    """Set it to what a function returns.
+
+    Source: tensorpack.callbacks.HyperParamSetterWithFunc.
+
+    Args:
+        param: The hyper-parameter.
+        func: Gets the epoch and the value; returns the new one, or None.
+        at_begin: Whether it is called before training as well, with the epoch before the first.
+    """
+
+    def __init__(
+        self,
+        param: HyperParam | str,
+        func: Callable[[int, float], float | None],
+        at_begin: bool = False,
+    ) -> None:
+        super().__init__(param)
+        self._func = func
+        self._enable_before_train = at_begin
+
+    def _get_value_to_set(self) -> float | None:
+        return self._func(self.epoch_num, self.get_current_value())
+
+
+class StatMonitorParamSetter(HyperParamSetter):
+    """Change it when a number has not become smaller (or greater) for some time.
+
+    Source: tensorpack.callbacks.StatMonitorParamSetter.
+
+    Args:
+        param: The hyper-parameter.
+        stat_name: The name of the number.
+        value_func: Makes the new value of the old.
+        threshold: By how much the number must improve within the last `last_k` of its values.
+        last_k: How many of its values are looked at; after a change, so many new ones.
+        reverse: Whether greater is better.
+    """
+
+    _enable_before_train = False
+
+    def __init__(
+        self,
+        param: HyperParam | str,
+        stat_name: str,
+        value_func: Callable[[float], float],
+        threshold: float,
+        last_k: int,
+        reverse: bool = False,
+    ) -> None:
+        super().__init__(param)
+        self.stat_name, self.value_func, self.reverse = stat_name, value_func, reverse
+        self.threshold, self.last_k = threshold, check_int(last_k, "last_k", "StatMonitor", low=1)
+        self._seen = -1
+        self._values: deque[float] = deque(maxlen=last_k)
+
+    def consumes(self) -> Collection[str]:
+        """Return the number's name."""
+        return (self.stat_name,)
+
+    def _get_value_to_set(self) -> float | None:
+        history = self.trainer.monitors.get_history(self.stat_name)
+        if not history or history[-1][0] == self._seen:
+            logger.warn(f"StatMonitorParamSetter: there is no new value of '{self.stat_name}'.")
+            return None
+        self._seen, value = history[-1]
+        self._values.append(value)
+        if len(self._values) < self.last_k:
+            return None
+        sign = -1 if self.reverse else 1
+        values = [sign * each for each in self._values]
+        if min(values) < values[0] - self.threshold:
+            return None
+        self._values.clear()
+        return self.value_func(self.get_current_value())
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the values that are looked at."""
+        return {"seen": self._seen, "values": list(self._values)}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Look at these.
+
+        Raises:
+            ValueError: It is no such state.
+        """
+        seen = entry(state, "seen", int, "StatMonitorParamSetter")
+        values = numbers(state, "values", float, "StatMonitorParamSetter")
+        self._seen, self._values = seen, deque(values, maxlen=self.last_k)

@@ -1,0 +1,19 @@
+"""Every test has the logger to itself."""
+
+from pathlib import Path
+
+import pytest
+
+from minispore.tensorpack import logger
+
+
+@pytest.fixture(autouse=True)
+def no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logger, "_folder", {})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The logger's folder."""
+    logger.set_logger_dir(tmp_path)
+    return tmp_path

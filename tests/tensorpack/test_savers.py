@@ -1,0 +1,87 @@
+"""What is saved, when, and what is kept."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from minispore.tensorpack import Callback, CallbackFactory, MaxSaver, MinSaver, ModelSaver, savers
+from minispore.train import load_checkpoint
+
+from ..train.standins import Rows, make
+
+
+def put(values: list[float | None]) -> Callback:
+    def each(cb: Callback) -> None:
+        value = values[cb.epoch_num - 1]
+        if value is not None:
+            cb.trainer.monitors.put_scalar("val/x", value)
+
+    return CallbackFactory(trigger=each, produces=["val/x"])
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_model_saver_keeps_the_newest(folder: Path) -> None:
+    make().train(4, Rows(), [ModelSaver(max_to_keep=2)])
+    assert files(folder) == ["model-12.ckpt", "model-9.ckpt"]
+    assert "weight" in load_checkpoint(str(folder / "model-12.ckpt"))
+
+
+def test_model_saver_keeps_one_every_so_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(0, 10_000, 1000))
+    monkeypatch.setattr(savers, "monotonic", lambda: next(clock))
+    make().train(6, Rows(), [ModelSaver(1, 0.5, tmp_path)])
+    # Half an hour is 1800 seconds; they are written at 1000, 2000, 3000, …
+    assert files(tmp_path) == ["model-12.ckpt", "model-18.ckpt", "model-6.ckpt"]
+
+
+def test_a_full_disk_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(savers, "save_checkpoint", full)
+    minimum = MinSaver("loss")
+    make().train(1, Rows(), [ModelSaver(), minimum])
+    assert not files(folder)
+    assert caplog.text.count("No space left") == 2
+    assert minimum.best is None
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        ([3.0, 1.0, 2.0], 1.0, 3.0),
+        ([math.nan, 2.0, math.nan], 2.0, 2.0),
+        ([0.0, None, 1.0], 0.0, 1.0),
+        ([None, None, None], None, None),
+        ([math.nan] * 3, None, None),
+    ],
+)
+def test_the_best_is_saved(
+    values: list[float | None], low: float | None, high: float | None, folder: Path
+) -> None:
+    minimum, maximum = MinSaver("val/x"), MaxSaver("val/x")
+    make().train(3, Rows(), [put(values), minimum, maximum])
+    assert (minimum.best, maximum.best) == (low, high)
+    assert files(folder) == ([] if low is None else ["max-val-x.ckpt", "min-val-x.ckpt"])
+    again = MinSaver("val/x")
+    again.load_state_dict(minimum.state_dict())
+    assert again.best == low
+
+
+def test_it_is_saved_in_the_epoch_of_the_best(folder: Path) -> None:
+    make().train(3, Rows(), [put([2.0, 1.0, 1.0]), MinSaver("val/x", filename="best.ckpt")])
+    assert load_checkpoint(str(folder / "best.ckpt"))["global_step"].asnumpy() == 6  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_savers_want_a_folder() -> None:
+    for saver in (ModelSaver(), MinSaver("loss")):
+        with pytest.raises(ValueError, match=f"{type(saver).__name__}.*set_logger_dir"):
+            make().train(1, Rows(), [saver])
