@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from minispore import _dtype
 from minispore._array import device_namespace, from_host, to_host
-from minispore._checks import as_items, check_int, check_type
+from minispore._checks import as_items, check_int, check_type, described
 from minispore._functional.apply import apply1, apply3
 from minispore._functional.axes import check_axis
 from minispore._functional.operands import Number, Values, cast_to, dtype_of, pair
@@ -175,7 +175,7 @@ def _as_item(item: object) -> object:
         return item
     raise IndexError(
         "A tensor is indexed by integers, slices, `...`, None, bools, and lists or tensors of "
-        f"integers or bools, but got {item!r} of type {type(item).__name__}."
+        f"integers or bools, but got {described(item)}."
     )
 
 

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._checks import check_number, check_one_of, check_type
+from minispore._checks import check_number, check_one_of, check_type, described
 from minispore.common.dtype import DType, float32
 from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
@@ -304,7 +304,7 @@ def _by_object(init: object) -> Initializer:
         return Constant(init)
     raise TypeError(
         "For 'initializer', the argument 'init' must be a Tensor, a number, a name or an "
-        f"Initializer, but got {init!r} of type {type(init).__name__}."
+        f"Initializer, but got {described(init)}."
     )
 
 

@@ -5,7 +5,7 @@ from itertools import count
 from typing import Self
 
 from minispore._autograd import Node
-from minispore._checks import check_type
+from minispore._checks import check_type, described
 from minispore._dtype import int32
 from minispore._functional import indexing
 from minispore.common.initializer import Initializer, initializer
@@ -199,7 +199,7 @@ class ParameterTuple(tuple[Parameter, ...]):
             if not isinstance(item, Parameter):
                 raise TypeError(
                     "For 'ParameterTuple', each item must be a Parameter, "
-                    f"but got {item!r} of type {type(item).__name__}."
+                    f"but got {described(item)}."
                 )
         names = {item.name: item for item in items}
         for item in items:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias, cast
 
 from minispore._autograd import record, recording
+from minispore._checks import described
 from minispore.common.tensor import Tensor
 from minispore.nn._joint import joint
 
@@ -63,7 +64,7 @@ def _register(
 ) -> HookHandle:
     """Add a hook to its list; TypeError if it cannot be called."""
     if not callable(hook):
-        raise TypeError(f"A hook must be callable, but got {hook!r} of type {type(hook).__name__}.")
+        raise TypeError(f"A hook must be callable, but got {described(hook)}.")
     entry = Entry(hook, with_kwargs, always_call)
     entries.insert(0 if prepend else len(entries), entry)
     return HookHandle(entries, entry)
@@ -211,8 +212,7 @@ def _answer_of_bprop(cell: Watchable, answer: object, args: Args) -> list[Tensor
     for g in chosen:
         if not isinstance(g, Tensor):
             raise TypeError(
-                f"For '{type(cell).__name__}', 'bprop' must return Tensors, "
-                f"but got {g!r} of type {type(g).__name__}."
+                f"For '{type(cell).__name__}', 'bprop' must return Tensors, but got {described(g)}."
             )
     return cast("list[Tensor]", chosen)
 

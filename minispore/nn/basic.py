@@ -5,6 +5,7 @@ import math
 from minispore import ops
 from minispore._checks import check_int, check_number, check_type
 from minispore._dtype import FLOAT
+from minispore._functional.variable import check_tensor
 from minispore.common.dtype import DType, float32
 from minispore.common.initializer import HeUniform, Initializer, Uniform, initializer
 from minispore.common.parameter import Parameter
@@ -189,8 +190,9 @@ class Dropout(Cell):
         """Apply the layer.
 
         Raises:
-            TypeError: `x` is of no float type.
+            TypeError: `x` is no tensor or, in training, of no float type.
         """
+        check_tensor(x, "Dropout", "x")
         if not self.training or self.keep_prob == 1:
             return x
         if x.dtype.category != FLOAT:

@@ -8,7 +8,7 @@ they were assigned: nothing is registered twice, and nothing can get out of step
 from collections.abc import Callable, Iterable, Iterator, ValuesView
 from typing import ParamSpec, Protocol, Self, TypeVar, overload
 
-from minispore._checks import check_one_of, check_type
+from minispore._checks import check_one_of, check_type, described
 from minispore.common.dtype import DType, float16, float32
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
@@ -31,7 +31,20 @@ class _AnyCell(Protocol):
 
 
 def _undefined(cell: object, *_: object, **__: object) -> object:
-    raise AttributeError(f"For '{type(cell).__name__}', the method 'construct' is not defined.")
+    instead = " It has a 'forward', which must be called that." if hasattr(cell, "forward") else ""
+    raise AttributeError(
+        f"For '{type(cell).__name__}', the method 'construct' is not defined.{instead}"
+    )
+
+
+def _say_where(cell: "Cell", error: Exception) -> None:
+    """Add to an error the innermost cell that it went through, unless one has said so before."""
+    if not any(note.startswith(_WHERE) for note in getattr(error, "__notes__", ())):
+        name = f" '{cell.param_prefix}'" if cell.param_prefix else ""
+        error.add_note(f"{_WHERE}{name} of class {type(cell).__name__}.")
+
+
+_WHERE = "This happened in the cell"
 
 
 class Cell(Watchable):
@@ -72,6 +85,11 @@ class Cell(Watchable):
     construct: Callable[..., object] = _undefined
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, object] | None = None) -> None:
+        if isinstance(auto_prefix, Tensor):
+            raise TypeError(
+                f"For '{self.cls_name}', a Tensor is given where the cell is made; first make it, "
+                f"cell = {self.cls_name}(…), and then call it: cell(tensor)."
+            )
         check_type(auto_prefix, bool, "auto_prefix", "Cell")
         if flags:
             raise ValueError(f"For 'Cell', 'flags' are not supported, but got {flags!r}.")
@@ -88,11 +106,15 @@ class Cell(Watchable):
     @overload
     def __call__(self: _Constructs[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Run `construct`, with the hooks if there are any."""
-        if self._plain:
-            return self.construct(*args, **kwargs)
-        self._check_init("being called")
-        return call(self, args, kwargs)
+        """Run `construct`, with the hooks if there are any; an error says in which cell it was."""
+        try:
+            if self._plain:
+                return self.construct(*args, **kwargs)
+            self._check_init("being called")
+            return call(self, args, kwargs)
+        except (TypeError, ValueError, IndexError, RuntimeError) as error:
+            _say_where(self, error)
+            raise
 
     # Attributes.
 
@@ -117,8 +139,7 @@ class Cell(Watchable):
                 kind = "parameter" if isinstance(old, Parameter) else "cell"
                 raise TypeError(
                     f"For '{type(self).__name__}', the attribute '{name}' is a {kind} and can only "
-                    f"be replaced by another or None, but got {value!r} of type "
-                    f"{type(value).__name__}."
+                    f"be replaced by another or None, but got {described(value)}."
                 )
         object.__setattr__(self, name, value)
 

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Generic, Self, TypeVar, cast, overload
 
+from minispore._checks import described
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 
@@ -67,7 +68,7 @@ class _Container(Cell, Generic[C]):
         if not isinstance(cells, list | tuple | _Container):
             raise TypeError(
                 f"For '{type(self).__name__}', the cells to add must be a list, "
-                f"but got {cells!r} of type {type(cells).__name__}."
+                f"but got {described(cells)}."
             )
         checked = [self._checked_cell(cell) for cell in cast("Iterable[C]", cells)]
         for cell in checked:
@@ -126,7 +127,7 @@ class _Container(Cell, Generic[C]):
         if not isinstance(index, int):
             raise TypeError(
                 f"For '{owner}', the type of 'index' must be int or slice, "
-                f"but got {index!r} of type {type(index).__name__}."
+                f"but got {described(index)}."
             )
         length = len(self)
         if not -length <= index < length + end:
@@ -141,9 +142,16 @@ class _Container(Cell, Generic[C]):
         if not isinstance(cell, Cell):
             raise TypeError(
                 f"For '{type(self).__name__}', each cell must be a Cell, "
-                f"but got {cell!r} of type {type(cell).__name__}."
+                f"but got {described(cell)}.{_hint(cell)}"
             )
         return cell
+
+
+def _hint(given: object) -> str:
+    """What to say of a class where a cell is wanted."""
+    if isinstance(given, type) and issubclass(given, Cell):
+        return f" Call the class to make one: {given.__name__}(…)."
+    return ""
 
 
 class SequentialCell(_Container[Cell]):
@@ -179,7 +187,7 @@ class SequentialCell(_Container[Cell]):
         elif len(args) == 1 and not isinstance(first, Cell):
             raise TypeError(
                 f"For '{type(self).__name__}', a single argument must be a Cell, a list or an "
-                f"OrderedDict, but got {first!r} of type {type(first).__name__}."
+                f"OrderedDict, but got {described(first)}.{_hint(first)}"
             )
         else:
             self.extend(cast("tuple[Cell, ...]", args))

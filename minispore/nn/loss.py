@@ -7,6 +7,7 @@ from minispore._array import device_namespace, to_host
 from minispore._checks import check_int, check_one_of, check_type
 from minispore._dtype import FLOAT, INTEGER
 from minispore._functional.apply import apply1
+from minispore._functional.variable import check_tensor
 from minispore._rules import elementwise as rules
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
@@ -38,12 +39,9 @@ class LossBase(Cell):
         return x.sum() if self.reduction == "sum" else x
 
     def _check(self, outputs: object, labels: object) -> None:
-        for name, value in (("logits", outputs), ("labels", labels)):
-            if not isinstance(value, Tensor):
-                raise TypeError(
-                    f"For '{self.cls_name}', '{name}' must be a Tensor, "
-                    f"but got {value!r} of type {type(value).__name__}."
-                )
+        if not isinstance(outputs, Tensor) or not isinstance(labels, Tensor):
+            check_tensor(outputs, self.cls_name, "logits")
+            check_tensor(labels, self.cls_name, "labels")
 
 
 class MSELoss(LossBase):

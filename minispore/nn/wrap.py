@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import cast
 
 from minispore import ops
-from minispore._checks import check_type
+from minispore._checks import check_type, described
 from minispore.common.dtype import float32
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
@@ -150,5 +150,5 @@ def _check_loss_fn(loss_fn: object, owner: str) -> None:
     if not callable(loss_fn):
         raise TypeError(
             f"For '{owner}', the argument 'loss_fn' must be a Cell or a function, "
-            f"but got {loss_fn!r} of type {type(loss_fn).__name__}."
+            f"but got {described(loss_fn)}."
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias, cast
 
-from minispore._checks import check_number, check_type
+from minispore._checks import check_number, check_type, described
 from minispore.common.parameter import Parameter
 from minispore.nn.cell import Cell
 
@@ -115,8 +115,8 @@ def _ordered(each: list[Setting], order: list[Parameter], owner: str) -> list[Se
 def _as_list(values: object, owner: str) -> list[object]:
     if values is None or isinstance(values, str | Parameter) or not isinstance(values, Iterable):
         raise TypeError(
-            f"For '{owner}', the argument 'params' must be a list of Parameters or of dicts, "
-            f"but got {values!r}."
+            f"For '{owner}', the argument 'params' must be a list of Parameters or of dicts, such "
+            f"as network.trainable_params() gives, but got {described(values)}."
         )
     items = list(cast("Iterable[object]", values))
     if not items:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias, cast
 
 from minispore._array import Array, DeviceNamespace, device_namespace, to_host
-from minispore._checks import check_number
+from minispore._checks import check_number, described
 from minispore.common.dtype import float32, int32
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
@@ -303,7 +303,7 @@ def _read_rate(value: object, name: str, owner: str) -> Parameter | LearningRate
     elif not isinstance(value, int | float):
         raise TypeError(
             f"For '{owner}', the argument 'learning_rate' must be a number, a Tensor, a list or a "
-            f"LearningRateSchedule, but got {value!r} of type {type(value).__name__}."
+            f"LearningRateSchedule, but got {described(value)}."
         )
     rate = check_number(value, "learning_rate", owner, low=0.0)
     return Parameter(Tensor(rate, float32), name=name)
