@@ -85,7 +85,7 @@ def random_state() -> dict[str, object]:
         entropy = _entropy() if _seed[0] is None else None
     program = {"seed": _seed[0], "entropy": entropy, "streams": streams}
     version, words, gauss = random.getstate()
-    python = {"version": version, "words": np.array(words, np.uint64), "gauss": gauss}
+    python = {"version": version, "words": np.array(words, np.uint32), "gauss": gauss}
     legacy = np.random.get_state(legacy=False)  # noqa: NPY002 (what users' code draws from)
     return {"program": program, "numpy": legacy, "python": python}
 
@@ -109,7 +109,7 @@ def _set_random_state(state: Mapping[str, object]) -> None:
 
     program = cast("Mapping[str, object]", state["program"])
     python = cast("Mapping[str, object]", state["python"])
-    words = cast("np.ndarray[tuple[int], np.dtype[np.uint64]]", python["words"])
+    words = cast("np.ndarray[tuple[int], np.dtype[np.uint32]]", python["words"])
     random.setstate((python["version"], tuple(words.tolist()), python["gauss"]))
     np.random.set_state(cast("dict[str, object]", state["numpy"]))  # noqa: NPY002 (likewise)
     with _lock:
