@@ -69,6 +69,7 @@ def newest(folder: Path) -> Path | None:
 @example(Training("noise in a buffer", "adam"), [Trouble("on_train_step_end", 7, "kill")], [(2, 2)])
 @example(Training(epochs=2), [Trouble("on_eval_step_end", 2, "stop")], [(3, 1)])
 @example(Training(epochs=1), [Trouble("on_train_end", 1, "kill")], [(5, 1)])
+@example(Training(epochs=2), 2 * [Trouble("on_train_step_end", 1, "stop")], [(3, 1)])
 def test_resumed_is_uninterrupted(
     training: Training, troubles: list[Trouble], policies: list[tuple[int, int]]
 ) -> None:

@@ -135,7 +135,9 @@ class ModelCheckpoint(Callback):
         if occasion == "asked" or (occasion == "ended" and self._is_missing(params)):
             self._save(params, state)
         elif occasion == "stopped" and self._is_missing(params):
-            self._in_passing = self._write(params, self._name(params), state)
+            path = self._write(params, self._name(params), state)
+            self._supersede(path)
+            self._in_passing = path
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Save the last step, unless that has been done or nothing is to be saved."""
@@ -212,14 +214,19 @@ class ModelCheckpoint(Callback):
             wait_for_saves()
             self._remove_old()
         path = self._write(params, self._name(params), state)
-        if self._in_passing not in {"", path}:
-            self._surplus.add(self._in_passing)
-        self._latest, self._in_passing = path, ""
+        self._supersede(path)
+        self._latest = path
         self._saved_step = params.cur_step_num
         self._saved_time = time.monotonic()
         self._files.add(path)
         if not self._config.async_save:
             self._remove_old()
+
+    def _supersede(self, path: str) -> None:
+        """Let `path` take the place of a file that was only saved because the run was stopped."""
+        if self._in_passing not in {"", path}:
+            self._surplus.add(self._in_passing)
+        self._in_passing = ""
 
     def _remove_old(self) -> None:
         self._surplus.keep_newest(0)
