@@ -32,7 +32,7 @@ def picture(images: NDArray[np.generic]) -> Image:
     columns = min(n, _PER_ROW)
     rows = -(-n // columns)
     grid = np.zeros((rows * columns, channels, height, width), np.uint8)
-    grid[:n] = _as_bytes(images)
+    grid[:n] = as_bytes(images)
     # From (row, column, channel, y, x) to (row, y, column, x, channel).
     grid = grid.reshape(rows, columns, channels, height, width).transpose(0, 3, 1, 4, 2)
     pixels = np.ascontiguousarray(grid.reshape(rows * height, columns * width, channels))
@@ -64,7 +64,8 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", crc)
 
 
-def _as_bytes(images: NDArray[np.generic]) -> _Pixels:
+def as_bytes(images: NDArray[np.generic]) -> _Pixels:
+    """A batch of images from 0 to 255; see `picture` for what stands for what."""
     if images.dtype == np.uint8:
         return images.astype(np.uint8)
     if images.dtype == np.bool_:

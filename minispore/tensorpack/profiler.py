@@ -1,0 +1,90 @@
+"""GraphProfiler: which operations of the engine take how long."""
+
+import json
+import os
+import sys
+import threading
+from time import perf_counter_ns
+from types import FrameType
+
+import minispore._rules as rules
+from minispore._atomic import replacing
+from minispore.tensorpack import logger
+from minispore.tensorpack.adapter import Callback
+from minispore.tensorpack.trainer import RunValues
+from minispore.train.callback import RunContext
+
+_PULLBACK = ".<locals>."
+
+
+class GraphProfiler(Callback):
+    """Write a trace of each step for Chrome (chrome://tracing) or Perfetto.
+
+    `chrome-trace-{global_step}.json` in the logger's folder has the engine's operations, by the
+    names of their rules: forwards as they are called, backwards their pullbacks. Watching slows a
+    step down. To watch some steps only, put it into `EnableCallbackIf` or `Every`.
+
+    Source: tensorpack.callbacks.GraphProfiler.
+
+    Args:
+        dump_metadata: False; TensorFlow's metadata do not exist here.
+        dump_tracing: Whether to write anything.
+        dump_event: False, likewise.
+
+    Raises:
+        ValueError: One of these two is True.
+    """
+
+    def __init__(
+        self, dump_metadata: bool = False, dump_tracing: bool = True, dump_event: bool = False
+    ) -> None:
+        if dump_metadata or dump_event:
+            raise ValueError("For 'GraphProfiler', there is only 'dump_tracing'.")
+        self._wanted = dump_tracing
+        self._home = os.path.dirname(os.path.abspath(rules.__file__))
+        self._open: list[tuple[FrameType, str, int]] = []
+        self._events: list[dict[str, object]] = []
+        self._watching = False
+
+    def _setup_graph(self) -> None:
+        self._folder = logger.folder_for(None, "GraphProfiler") if self._wanted else ""
+
+    def _before_run(self, run_context: RunContext) -> None:
+        if self._wanted:
+            self._open, self._events, self._watching = [], [], True
+            sys.setprofile(self._watch)
+
+    def _watch(self, frame: FrameType, event: str, arg: object) -> None:
+        if event == "call":
+            code = frame.f_code
+            if code.co_filename.startswith(self._home) and code.co_name != "<module>":
+                self._open.append((frame, code.co_qualname, perf_counter_ns()))
+        elif event == "return" and self._open and self._open[-1][0] is frame:
+            _, name, start = self._open.pop()
+            rule, pullback, _ = name.partition(_PULLBACK)
+            self._events.append(
+                {
+                    "name": rule,
+                    "cat": "backward" if pullback else "forward",
+                    "ph": "X",
+                    "ts": start / 1000,
+                    "dur": (perf_counter_ns() - start) / 1000,
+                    "pid": os.getpid(),
+                    "tid": threading.get_native_id(),
+                }
+            )
+
+    def _stop(self) -> None:
+        if self._watching:
+            sys.setprofile(None)
+            self._watching = False
+
+    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
+        self._stop()
+        if self._wanted:
+            path = os.path.join(self._folder, f"chrome-trace-{self.global_step}.json")
+            with replacing(path) as file:
+                file.write(json.dumps({"traceEvents": self._events}).encode())
+
+    def _after_train(self) -> None:
+        self._stop()
