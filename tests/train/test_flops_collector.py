@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from minispore import Tensor, grad, nn, ops
 from minispore._rules import linalg
 from minispore.train import Callback, FlopsUtilizationCollector, Model, RunContext
+from minispore.train.callback import _flops_collector
 from minispore.train.callback._flops_collector import flops_of_product, measured_peak
 
 from .standins import Batches, ConstantLoss, Rows, make
@@ -116,6 +117,13 @@ def test_without_a_peak_it_is_measured() -> None:
     make().train(1, Rows(4), collector)
     assert collector.computility > 1e6
     assert measured_peak(64, 0.0) > 1e6
+
+
+def test_on_a_device_the_peak_must_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_flops_collector, "device_target", lambda: "GPU")
+    with pytest.raises(ValueError, match="'computility' to the peak of the device"):
+        make().train(1, Rows(4), FlopsUtilizationCollector(9))
+    make().train(1, Rows(4), FlopsUtilizationCollector(9, 1e12))
 
 
 def test_nobody_watches_when_it_is_over() -> None:

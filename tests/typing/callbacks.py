@@ -8,7 +8,19 @@ from types import TracebackType
 from typing import Any, assert_type
 
 from minispore import Tensor, nn
-from minispore.train import Accuracy, Callback, LossMonitor, Model, RunContext
+from minispore.dataset import Dataset, DSCallback, DSRunContext, WaitedDSCallback
+from minispore.train import (
+    Accuracy,
+    BestCheckpoint,
+    Callback,
+    EarlyStopping,
+    History,
+    LambdaCallback,
+    LearningRateScheduler,
+    LossMonitor,
+    Model,
+    RunContext,
+)
 from minispore.train.callback import _CallbackManager, _InternalCallbackParam
 from minispore.train.callback._manager import CallbackManager
 
@@ -129,3 +141,27 @@ def models(net: nn.Cell, loss: nn.Cell, optimizer: nn.Optimizer) -> None:
     assert_type(model.eval(Data()), dict[str, float])
     assert_type(model.predict(Tensor(1.0)), Tensor)
     assert_type(Accuracy().eval(), float)
+
+
+class Loud(WaitedDSCallback):
+    def sync_step_begin(self, train_run_context: RunContext, ds_run_context: DSRunContext) -> None:
+        assert_type(train_run_context.original_args().cur_epoch_num, int)
+        assert_type(ds_run_context.cur_step_num_in_epoch, int)
+        ds_run_context.cur_step_num = 3  # type: ignore[misc]
+
+
+class Late(DSCallback):
+    def ds_step_begin(self, ds_run_context: RunContext) -> None: ...  # type: ignore[override]
+
+
+def callbacks_that_decide(data: Dataset, context: RunContext) -> None:
+    EarlyStopping("loss", patience="3")  # type: ignore[arg-type]
+    LearningRateScheduler(lambda rate, step: rate / step)
+    LearningRateScheduler(lambda rate: rate)  # type: ignore[arg-type, misc]
+    LambdaCallback(on_train_end=lambda run_context: print(run_context.get_stop_requested()))
+    LambdaCallback(on_train_end=3)  # type: ignore[arg-type]
+    assert_type(BestCheckpoint("loss").files, dict[str, float])
+    assert_type(EarlyStopping().best, float)
+    assert_type(History().history, dict[str, list[object]])
+    data.map(abs, callbacks=[Loud(2), Late()])
+    data.map(abs, callbacks=LossMonitor())  # type: ignore[arg-type]
