@@ -10,6 +10,7 @@ from minispore.train.summary._event import Histogram
 _Floats = NDArray[np.float32] | NDArray[np.float64]
 
 _MOST_BUCKETS: Final = 90
+_GREATEST: Final = float(np.finfo(np.float64).max)
 _MANY: Final = 2**17
 _NOTHING: Final = np.zeros(0)
 _NO_COUNTS: Final = np.zeros(0, np.int64)
@@ -65,7 +66,8 @@ def _sums(flat: _Floats) -> tuple[float, float]:
 def _equal(flat: _Floats, value: float, n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Buckets around the one value that there is, wide enough to differ from it."""
     reach = max(0.5, abs(value) * 1e-6)
-    edges = np.linspace(value - reach, value + reach, n + 1)
+    # Beside the greatest number there is nothing on the other side.
+    edges = np.linspace(max(value - reach, -_GREATEST), min(value + reach, _GREATEST), n + 1)
     counts = np.zeros(n, np.int64)
     counts[n // 2] = flat.size
     return edges, counts
@@ -78,7 +80,7 @@ def _spread(
     edges = np.linspace(low / 2, high / 2, n + 1) * 2
     edges[0], edges[-1] = low, high
     scale = n / (high / 2 - low / 2)
-    if np.isfinite(scale) and np.isfinite(flat.dtype.type(scale)):
+    if scale < float(np.finfo(flat.dtype).max):
         places = flat * flat.dtype.type(0.5)
         places -= flat.dtype.type(low / 2)
         places *= flat.dtype.type(scale)

@@ -1,0 +1,114 @@
+"""The graph of a network: its operations in its cells, and the network as it was before."""
+
+from collections.abc import Callable
+from io import BytesIO
+
+import numpy as np
+import pytest
+
+from minispore import Parameter, Tensor, nn, value_and_grad
+from minispore.train import _protobuf as wire
+from minispore.train.summary._graph import Tracer
+
+X = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+Y = Tensor(np.array([0, 1], np.int32))
+
+
+class Twice(nn.Cell):
+    """A cell that calls one part twice, and computes something itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dense = nn.Dense(3, 3)
+        self.scale = Parameter(Tensor(2.0))
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.dense(self.dense(x)) * self.scale
+
+
+def nodes(graph: bytes | None) -> dict[str, tuple[str, list[str]]]:
+    """Operation and inputs of each node by its name."""
+    assert graph is not None
+    stream = BytesIO(graph)
+    found: dict[str, tuple[str, list[str]]] = {}
+    for node in wire.fields(stream, 0, len(graph)):
+        if node.number == 1:
+            fields = list(wire.fields(stream, node.start, node.stop))
+            texts = [(f.number, wire.text(stream, f)) for f in fields if f.number in {1, 2, 3}]
+            inputs = [text for number, text in texts if number == 3]
+            found[dict(texts)[1]] = dict(texts)[2], inputs
+    return found
+
+
+def traced(network: nn.Cell, call: Callable[[], object]) -> dict[str, tuple[str, list[str]]]:
+    tracer = Tracer(network, {"Net": network})
+    assert tracer.graph() is None
+    call()
+    return nodes(tracer.graph())
+
+
+def test_operations_lie_in_their_cells() -> None:
+    net = Twice()
+    assert traced(net, lambda: net(X)) == {
+        "input_0": ("Input", []),
+        "Net/scale": ("Parameter", []),
+        "Net/dense/weight": ("Parameter", []),
+        "Net/dense/bias": ("Parameter", []),
+        "Net/dense/dense": ("dense", ["input_0", "Net/dense/weight", "Net/dense/bias"]),
+        "Net/dense/dense_1": (
+            "dense",
+            ["Net/dense/dense", "Net/dense/weight", "Net/dense/bias"],
+        ),
+        "Net/multiply": ("multiply", ["Net/dense/dense_1", "Net/scale"]),
+    }
+
+
+def test_a_training_step_has_the_same_graph_and_a_loss() -> None:
+    net, loss = Twice(), nn.CrossEntropyLoss()
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, loss), nn.SGD(net.trainable_params(), 0.1))
+    tracer = Tracer(step, {"Net": net, "Loss": loss})
+    step(X, Y)
+    found = nodes(tracer.graph())
+    assert found.items() >= traced(net, lambda: net(X)).items()
+    assert any(name.startswith("Loss/") for name in found)
+    used = {name for _, inputs in found.values() for name in inputs}
+    assert used <= found.keys()
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_network_is_as_it_was_and_computes_the_same(training: bool) -> None:
+    net = Twice()
+    before = dict(net.__dict__), dict(net.dense.__dict__)
+
+    def run() -> list[object]:
+        if not training:
+            return [net(X).asnumpy()]
+        value, gradients = value_and_grad(
+            lambda x: net(x).sum(), None, tuple(net.trainable_params())
+        )(X)
+        return [value.asnumpy(), *(g.asnumpy() for g in gradients)]
+
+    plain = run()
+    tracer = Tracer(net, {"Net": net})
+    watched = run()
+    assert nodes(tracer.graph())
+    assert all(np.array_equal(a, b) for a, b in zip(plain, watched, strict=True))  # type: ignore[arg-type]
+    assert (dict(net.__dict__), dict(net.dense.__dict__)) == before
+    assert net(X)._node is None
+
+
+def test_a_network_that_fails_is_left_as_it_was() -> None:
+    net = Twice()
+    before = dict(net.__dict__)
+    tracer = Tracer(net, {"Net": net})
+    with pytest.raises(ValueError, match="shape"):
+        net(Tensor(np.zeros((2, 5), np.float32)))
+    assert dict(net.__dict__) == before
+    assert tracer.graph() is None
+
+
+def test_what_is_watched_no_more_is_left_as_it_was() -> None:
+    net = Twice()
+    before = dict(net.__dict__)
+    Tracer(net, {"Net": net}).stop()
+    assert dict(net.__dict__) == before
