@@ -21,7 +21,8 @@ PIXELS = hnp.arrays(
 def read(data: bytes) -> NDArray[np.uint8]:
     """The pixels of a PNG file, of shape (height, width) or (height, width, 3)."""
     found = plt_image.imread(BytesIO(data), format="png")
-    return np.rint(np.asarray(found) * 255).astype(np.uint8)
+    pixels: NDArray[np.uint8] = np.rint(np.asarray(found) * 255).astype(np.uint8)
+    return pixels
 
 
 @given(PIXELS)
