@@ -6,8 +6,23 @@ way that a run can go; `gradcheck` and `gradgradcheck` compare gradients with fi
 hypothesis, which ``pip install 'minispore[testing]'`` installs.
 """
 
+from minispore.testing._check_callback import check_callback
 from minispore.testing._event import Event
+from minispore.testing._laws import LAWS, BrokenLaw, CallbackError
 from minispore.testing._recording import record_events
+from minispore.testing._schedule import PlannedError, PlannedKill, Schedule, Trouble
 from minispore.testing._trace import EventTrace
 
-__all__ = ["Event", "EventTrace", "record_events"]
+__all__ = [
+    "LAWS",
+    "BrokenLaw",
+    "CallbackError",
+    "Event",
+    "EventTrace",
+    "PlannedError",
+    "PlannedKill",
+    "Schedule",
+    "Trouble",
+    "check_callback",
+    "record_events",
+]

@@ -1,0 +1,235 @@
+"""Watching one callback in one run: what it is told, prints and changes."""
+
+import io
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from minispore.common import Parameter, Tensor
+from minispore.common.seed import random_state
+from minispore.testing._watching import Moment
+from minispore.train._dataset import SupportsState
+from minispore.train.callback._base import Callback
+from minispore.train.callback._run_context import InternalCallbackParam, RunContext
+
+# The run's parameters that say where the run is and what is trained; they are the loop's own.
+_BOOKKEEPING = (
+    "mode",
+    "epoch_num",
+    "initial_epoch",
+    "batch_num",
+    "cur_epoch_num",
+    "cur_step_num",
+    "network",
+    "train_network",
+    "eval_network",
+    "loss_fn",
+    "optimizer",
+    "train_dataset",
+    "valid_dataset",
+    "list_callback",
+)
+
+
+def place_of(name: str, epoch: object, step: object) -> str:
+    """Where in the run something has happened, in words.
+
+    >>> place_of("on_eval_end", None, 3), place_of("on_train_begin", None, 0)
+    ('on_eval_end in step 3', 'on_train_begin')
+    """
+    places = [f"{what} {n}" for what, n in (("epoch", epoch), ("step", step)) if n]
+    return " in ".join([name, ", ".join(places)][: 1 + bool(places)])
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of one of the callback's methods, and what it printed."""
+
+    name: str
+    epoch: object
+    step: object
+    text: str
+
+    def __str__(self) -> str:
+        return place_of(self.name, self.epoch, self.step)
+
+
+class Observer:
+    """The watcher of one callback in one run.
+
+    Args:
+        subject: The callback.
+        output: Where what is printed in the run goes to.
+        thorough: Whether to look at the random states as well, which takes longer.
+
+    Attributes:
+        events: The loop's events, with epoch and step.
+        calls: What the callback was told.
+        rates: The learning rates at the end of each step.
+        stopped_at: How many events there had been when the callback requested a stop.
+        faults: The laws that were seen to be broken, each with a sentence.
+        resumes: Whether the run goes on from a file.
+    """
+
+    def __init__(self, subject: Callback, output: io.StringIO, *, thorough: bool) -> None:
+        self.events: list[str] = []
+        self.calls: list[Call] = []
+        self.rates: list[list[float]] = []
+        self.stopped_at: int | None = None
+        self.faults: list[tuple[str, str]] = []
+        self.resumes = False
+        self._subject = subject
+        self._output = output
+        self._thorough = thorough
+        self._inside = False
+        self._found: list[tuple[str, Parameter]] = []
+
+    @property
+    def began(self) -> bool:
+        """Whether the run has come to a step."""
+        return any("_step_" in event for event in self.events)
+
+    @contextmanager
+    def around(self, moment: Moment) -> Generator[None, None, None]:
+        """See what happens at a moment of the run."""
+        # A run of the callback's own is no business of this one.
+        if self._inside or (moment.kind == "call" and moment.callback is not self._subject):
+            yield
+        elif moment.kind == "call":
+            self._inside = True
+            try:
+                yield from self._call(moment)
+            finally:
+                self._inside = False
+        else:
+            if moment.kind == "event":
+                params = moment.context.original_args()
+                where = params.get("cur_epoch_num"), params.get("cur_step_num")
+                self.events.append(place_of(moment.name, *where))
+                if moment.name == "on_train_step_end":
+                    self.rates.append(_rates(moment.context))
+            try:
+                yield
+            finally:
+                self.resumes |= moment.context.get_resume_requested() is not None
+
+    def _call(self, moment: Moment) -> Generator[None, None, None]:
+        context, began = moment.context, self._output.tell()
+        stopped = context.get_stop_requested()
+        before = self._look(context)
+        try:
+            yield
+        finally:
+            after = self._look(context)
+            for thing, (law, value) in before.items():
+                if thing not in after or not _same(after[thing][1], value):
+                    changed = "drew from" if law == "random" else "changed"
+                    self.faults.append((law, f"{moment.name} {changed} {thing}."))
+            if context.get_stop_requested() and not stopped:
+                self.stopped_at = len(self.events)
+            elif stopped and not context.get_stop_requested():
+                self.faults.append(("bookkeeping", f"{moment.name} took back a requested stop."))
+            params = context.original_args()
+            text = self._output.getvalue()[began:]
+            epoch, step = params.get("cur_epoch_num"), params.get("cur_step_num")
+            self.calls.append(Call(moment.name, epoch, step, text))
+
+    def _look(self, context: RunContext) -> dict[str, tuple[str, object]]:
+        """What a callback should leave alone: what it is called, the law, and the value."""
+        params = context.original_args()
+        seen: dict[str, tuple[str, object]] = {
+            f"the run's parameter '{name}'": ("bookkeeping", params[name])
+            for name in _BOOKKEEPING
+            if name in params
+        }
+        for thing, parameter in self._parameters(params):
+            seen[thing] = ("parameters", parameter.asnumpy().tobytes())
+        if self._thorough:
+            state = random_state()
+            names = {
+                "program": "minispore's random streams",
+                "numpy": "numpy's global random numbers",
+                "python": "the random numbers of 'random'",
+            }
+            seen |= {thing: ("random", _frozen(state[key])) for key, thing in names.items()}
+        return seen
+
+    def _parameters(self, params: InternalCallbackParam) -> list[tuple[str, Parameter]]:
+        """Those of the training, without learning rates, each with what it is called."""
+        if not self._found and "network" in params:
+            root = params.train_network if "train_network" in params else params.network
+            self._found = [
+                (f"the parameter '{parameter.name}'", parameter)
+                for parameter in root.get_parameters()
+                if not parameter.name.startswith("learning_rate")
+            ]
+        return self._found
+
+
+def memory(callback: Callback) -> dict[str, object]:
+    """What a callback remembers, as far as it consists of plain values, by what that is called.
+
+    A callback that says itself what its state is may keep other things to itself.
+    """
+    stateful = isinstance(callback, SupportsState)
+    found = {
+        f"its attribute '{name}'": _plain(value)
+        for name, value in vars(callback).items()
+        if not (stateful and name.startswith("_"))
+    }
+    if isinstance(callback, SupportsState):
+        for name, value in callback.state_dict().items():
+            found[f"the entry '{name}' of its state"] = _plain(value)
+    return {name: value for name, value in found.items() if value != _OTHER}
+
+
+_OTHER = "…"
+
+
+def _plain(value: object) -> object:
+    """A value as something that can be compared and printed; `_OTHER` if it is not plain."""
+    if isinstance(value, Tensor):
+        value = value.asnumpy()
+    if isinstance(value, np.ndarray):
+        array = cast("npt.NDArray[np.generic]", value)
+        return array.tolist() if array.size < 10 else f"{array.tolist()!r:.100}… {array.dtype}"
+    if isinstance(value, float):
+        return repr(value)  # of which NaN is equal to itself
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[object, object]", value).items()
+        items: list[object] = [_plain(item) for _, item in pairs]
+        plain: object = {key: item for (key, _), item in zip(pairs, items, strict=True)}
+    elif isinstance(value, list | tuple):
+        plain = items = [_plain(item) for item in cast("list[object]", value)]
+    else:
+        return _OTHER
+    return _OTHER if _OTHER in items else plain
+
+
+def _same(x: object, y: object) -> bool:
+    return x is y or (type(x) is type(y) and type(x) in {int, str, bytes, tuple} and x == y)
+
+
+def _frozen(state: object) -> object:
+    """A random state as something that can be compared."""
+    if isinstance(state, Mapping):
+        pairs = cast("Mapping[str, object]", state).items()
+        return tuple((key, _frozen(value)) for key, value in pairs)
+    return (
+        cast("npt.NDArray[np.generic]", state).tobytes() if isinstance(state, np.ndarray) else state
+    )
+
+
+def _rates(context: RunContext) -> list[float]:
+    optimizer = context.original_args().optimizer
+    if optimizer is None:
+        return []
+    rates = optimizer.get_lr()
+    each = (rates,) if isinstance(rates, Tensor) else rates
+    return [float(rate.asnumpy().reshape(-1)[0]) for rate in each]

@@ -1,0 +1,149 @@
+"""The laws of callbacks: the package's own keep them, and who breaks one is found out."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from minispore.common.seed import random_state
+from minispore.testing import LAWS, CallbackError, check_callback
+from minispore.train import Callback, CheckpointConfig, EarlyStopping, LambdaCallback
+from minispore.train import callback as cb
+
+from .bad_callbacks import BAD, OPENED
+
+Case = tuple[Callable[[], Callback], dict[str, list[str]]]
+
+FIT = {"modes": ["fit"]}
+# Every callback of the package, and options of check_callback. A new one that is missing here
+# fails a test: put it in.
+OURS: dict[str, list[Case]] = {
+    "BackupAndRestore": [
+        (lambda: cb.BackupAndRestore("backup"), {}),
+        (lambda: cb.BackupAndRestore("backup", 2), {}),
+    ],
+    "BestCheckpoint": [(lambda: cb.BestCheckpoint(top_k=2), FIT)],
+    "Callback": [(Callback, {})],
+    "EarlyStopping": [
+        (lambda: cb.EarlyStopping(patience=1), FIT),
+        # It is asked to change the weights.
+        (
+            lambda: cb.EarlyStopping("accuracy", restore_best_weights=True),
+            {**FIT, "ignore": ["parameters"]},
+        ),
+    ],
+    "FlopsUtilizationCollector": [(lambda: cb.FlopsUtilizationCollector(2, 10**9), {})],
+    "History": [(cb.History, {})],
+    "LambdaCallback": [(lambda: LambdaCallback(on_train_epoch_end=lambda _: print("done")), {})],
+    "LearningRateScheduler": [
+        (lambda: cb.LearningRateScheduler(lambda rate, step: rate * 0.9), {})
+    ],
+    "LossMonitor": [(lambda: cb.LossMonitor(2), {})],
+    "ModelCheckpoint": [
+        (lambda: cb.ModelCheckpoint("net"), {}),
+        (lambda: cb.ModelCheckpoint("net", "files", CheckpointConfig(1, None, 2)), {}),
+        (lambda: cb.ModelCheckpoint("net", config=CheckpointConfig(async_save=True)), {}),
+    ],
+    "OnRequestExit": [(cb.OnRequestExit, {})],
+    "ReduceLROnPlateau": [(lambda: cb.ReduceLROnPlateau(patience=1), FIT)],
+    "SummaryCollector": [(lambda: cb.SummaryCollector("summary"), {})],
+    "TimeMonitor": [(cb.TimeMonitor, {})],
+}
+
+
+def public_callbacks() -> set[str]:
+    public = {name: getattr(cb, name) for name in cb.__all__ if not name.startswith("_")}
+    return {
+        name
+        for name, what in public.items()
+        if isinstance(what, type) and issubclass(what, Callback)
+    }
+
+
+def test_every_public_callback_is_in_the_table() -> None:
+    assert public_callbacks() == OURS.keys()
+
+
+@pytest.mark.parametrize(
+    ("factory", "options"),
+    [case for cases in OURS.values() for case in cases],
+    ids=[f"{name}-{i}" for name, cases in OURS.items() for i in range(len(cases))],
+)
+def test_the_packages_own_keep_every_law(
+    factory: Callable[[], Callback], options: dict[str, list[str]]
+) -> None:
+    check_callback(factory, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("factory", "law", "words"), BAD, ids=[f"{b[1]}-{b[0].__name__}" for b in BAD]
+)
+def test_who_breaks_a_law_is_found_out(
+    factory: Callable[[], Callback], law: str, words: str
+) -> None:
+    evaluates = any(name.startswith("on_eval") for name in vars(factory))
+    with pytest.raises(CallbackError) as raised:
+        check_callback(factory, modes=["eval" if evaluates else "train"])
+    while OPENED:
+        OPENED.pop().close()
+    assert law in {each.law for each in raised.value.broken}
+    assert any(each.law == law and words in each.message for each in raised.value.broken), (
+        raised.value
+    )
+    assert LAWS[law] in str(raised.value)
+
+
+def test_there_is_somebody_who_breaks_each_law() -> None:
+    assert {law for _, law, _ in BAD} == LAWS.keys()
+
+
+def test_what_breaks_a_law_on_purpose_may() -> None:
+    broken = next(factory for factory, law, _ in BAD if law == "parameters")
+    check_callback(broken, modes=["train"], ignore=["parameters"])
+
+
+def test_a_callback_may_refuse_only_what_it_is_not_meant_for() -> None:
+    check_callback(lambda: EarlyStopping(patience=1), modes=["fit"])
+    with pytest.raises(CallbackError, match="errors: .*\n  In train with 2 epochs of 2 steps:"):
+        check_callback(lambda: EarlyStopping(patience=1))
+
+
+def test_the_report_shows_the_simplest_run_of_each_law() -> None:
+    with pytest.raises(CallbackError) as raised:
+        check_callback(BAD[0][0])
+    assert str(raised.value).splitlines()[:4] == [
+        "The callback NeedsEvaluation breaks 1 of 10 laws.",
+        "",
+        "errors: It raises nothing in a run in which nothing else is wrong.",
+        "  In train with 2 epochs of 2 steps (and 6 more runs):",
+    ]
+    assert raised.value.broken[0].where == "train with 2 epochs of 2 steps"
+
+
+def test_the_program_is_left_as_it_was() -> None:
+    def now() -> list[object]:
+        handlers = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+        return [repr(random_state()), os.getcwd(), dict(os.environ), sys.stdout, handlers]
+
+    before = now()
+    for factory, law, _ in BAD:
+        if law == "leaks" or factory.__name__.startswith("Draws"):
+            with pytest.raises(CallbackError):
+                check_callback(factory, modes=["eval"])
+                check_callback(factory, modes=["train"])
+    while OPENED:
+        OPENED.pop().close()
+    assert now() == before
+
+
+def test_arguments_are_checked() -> None:
+    with pytest.raises(TypeError, match="'factory' must make a Callback, but it made 3"):
+        check_callback(lambda: 3)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ValueError, match="'modes' must be one of .* but got 'predict'"):
+        check_callback(Callback, modes=["predict"])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="'modes' must name at least one"):
+        check_callback(Callback, modes=[])
+    with pytest.raises(ValueError, match="'ignore' must be one of .* but got 'gravity'"):
+        check_callback(Callback, ignore=["gravity"])
