@@ -124,6 +124,7 @@ class SummaryCollector(Callback):
         self._max_file_size = max_file_size
         self._export_options = export_options
         self._record: SummaryRecord | None = None
+        self._untraced = False  # whether the graph has still to be seen
         self._landscape = (
             None
             if self._options.landscape is None
@@ -162,22 +163,25 @@ class SummaryCollector(Callback):
             self._landscape.files = {str(number): str(path) for number, path in named.items()}
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Prepare to see the graph, and write the custom lineage."""
+        """Write the custom lineage."""
         params = run_context.original_args()
         record = self._open()
         if self._auto_tensors:
             steps = params.epoch_num * params.batch_num
             self._tensor_freq = max(self._freq, steps // (_MOST_TENSORS - 1))
-        if self._options.graph:
-            record.trace(params.train_network, _parts(params))
+        self._untraced = self._options.graph
         if self._custom:
             record.add_value("custom_lineage_data", "custom", self._custom)
         if self._landscape is not None:
             self._landscape.begin(params)
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
-        """Listen to the network, if the step is one to be written."""
-        kinds = self._kinds(run_context.original_args().cur_step_num)
+        """See the graph in the first step; listen to the network, if the step is to be written."""
+        params = run_context.original_args()
+        if self._untraced:  # a run that is resumed at its end comes to no step
+            self._untraced = False
+            self._open().trace(params.train_network, _parts(params))
+        kinds = self._kinds(params.cur_step_num)
         if kinds:
             self._open().listen(kinds)
 
