@@ -22,9 +22,6 @@ from minispore.train._training_state import (
 from minispore.train.callback._base import Callback
 from minispore.train.callback._run_context import Occasion, RunContext, StateSaver
 
-# Who saves, and why.
-Saves = Sequence[tuple[StateSaver, Occasion]]
-
 
 class Boundary:
     """The boundaries of one run.
@@ -91,14 +88,18 @@ class Boundary:
             self._params.net_outputs = net_outputs
         set_random_state(cast("Mapping[str, object]", values["random"]))
         self._checkpoint = None
+        # A kill may have come between one saver's file and the next one's.
+        asking = [
+            cast("StateSaver", self._callbacks[i]) for i in cast("list[int]", values["savers"])
+        ]
+        others = [each for each in self._context.get_state_savers() if each not in asking]
+        self._save(checkpoint.state, asking, "asked")
+        self._save(checkpoint.state, others, "resumed")
         if values["for_good"]:
             self._context.request_stop(for_good=True)
             self._data.end()
             self._held = checkpoint.state
-        # A kill may have come between one saver's file and the next one's.
-        for number, occasion in cast("list[tuple[int, Occasion]]", values["savers"]):
-            saver = cast("StateSaver", self._callbacks[number])
-            saver.save_training_state(self._context, checkpoint.state, occasion)
+            self._save(checkpoint.state, others, "ended")
 
     # On the way.
 
@@ -107,7 +108,9 @@ class Boundary:
         self._closed = closed
         if self._context.get_stop_requested():
             self.leave("stopped" if self._context.is_interrupted() else "ended")
-        self._save(_each(self._context.take_requests(), "asked"))
+        asking = self._context.take_requests()
+        if asking:
+            self._save(self._held or self._state(asking), asking, "asked")
 
     def leave(self, occasion: Occasion) -> None:
         """The run ends here: what is saved from now on goes on here, whatever is still called."""
@@ -115,28 +118,26 @@ class Boundary:
             return
         asking = self._context.take_requests()
         others = [each for each in self._context.get_state_savers() if each not in asking]
-        saves = [*_each(asking, "asked"), *_each(others, occasion)]
-        if saves:
-            self._held = self._state(saves)
-            self._save(saves)
+        if asking or others:
+            self._held = self._state(asking)
+            self._save(self._held, asking, "asked")
+            self._save(self._held, others, occasion)
 
     @contextmanager
     def validation(self) -> Generator[None, None, None]:
         """Around a validation: a run that is stopped in it goes on before it."""
-        saves = _each(self._context.get_state_savers(), "stopped")
-        before = self._state(saves) if saves else None
+        savers = self._context.get_state_savers()
+        before = self._state([]) if savers else None
         yield
         if before is not None and self._context.is_interrupted():
             self._held = before
-            self._save(saves)
+            self._save(before, savers, "stopped")
 
-    def _save(self, saves: Saves) -> None:
-        if saves:
-            state = self._held or self._state(saves)
-            for saver, occasion in saves:
-                saver.save_training_state(self._context, state, occasion)
+    def _save(self, state: TrainingState, savers: Sequence[StateSaver], occasion: Occasion) -> None:
+        for saver in savers:
+            saver.save_training_state(self._context, state, occasion)
 
-    def _state(self, saves: Saves) -> TrainingState:
+    def _state(self, asking: Sequence[StateSaver]) -> TrainingState:
         params, interrupted = self._params, self._context.is_interrupted()
         names = [type(callback).__qualname__ for callback in self._callbacks]
         states = {
@@ -156,15 +157,11 @@ class Boundary:
                 "parameters": [each.name for each in params.train_network.get_parameters()],
                 "callbacks": names,
                 "states": states,
-                "savers": [(places[id(saver)], occasion) for saver, occasion in saves],
+                "savers": [places[id(saver)] for saver in asking],
                 "data": self._data.state_dict(closed=self._closed),
                 "random": random_state(),
             }
         )
-
-
-def _each(savers: Sequence[StateSaver], occasion: Occasion) -> Saves:
-    return [(saver, occasion) for saver in savers]
 
 
 def _state_of(callback: Callback) -> Mapping[str, object] | None:

@@ -86,7 +86,7 @@ class BackupAndRestore(Callback):
         self, run_context: RunContext, state: TrainingState, occasion: Occasion
     ) -> None:
         """Write the backup; at the end only if it is to stay."""
-        if occasion != "ended" or not self._delete:
+        if occasion in {"asked", "stopped"} or (occasion == "ended" and not self._delete):
             network = run_context.original_args().train_network
             save_checkpoint(network, self._file, append_dict=state.entries(), crc_check=True)
 

@@ -138,6 +138,10 @@ class ModelCheckpoint(Callback):
             path = self._write(params, self._name(params), state)
             self._supersede(path)
             self._in_passing = path
+        elif occasion == "resumed":
+            path = self._path(params, f"{self._name(params)}.{self._config.format}")
+            if path not in self._files and os.path.exists(path):
+                self._in_passing = path
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Save the last step, unless that has been done or nothing is to be saved."""
@@ -199,7 +203,7 @@ class ModelCheckpoint(Callback):
         self._saved_time = time.monotonic()
         self._kept_time = None
         self._newest_only = ""  # the file that the next one replaces, where minutes count
-        self._in_passing = ""  # the file that was only saved because the run was stopped,
+        self._in_passing = ""  # the file that was only saved because the run was left there,
         self._surplus = KeptFiles()  # until the run, having been resumed, has saved its next
 
     def _is_missing(self, params: InternalCallbackParam) -> bool:
@@ -223,7 +227,7 @@ class ModelCheckpoint(Callback):
             self._remove_old()
 
     def _supersede(self, path: str) -> None:
-        """Let `path` take the place of a file that was only saved because the run was stopped."""
+        """Let `path` take the place of a file that was only saved because the run was left."""
         if self._in_passing not in {"", path}:
             self._surplus.add(self._in_passing)
         self._in_passing = ""

@@ -10,9 +10,9 @@ from minispore.nn import Cell, Optimizer
 from minispore.train._dataset import DatasetLike
 from minispore.train._training_state import TrainingState
 
-# Why a training state is saved: somebody asked for it, or the run is left where it could go on,
-# because of a stop or because it has come to its end.
-Occasion = Literal["asked", "stopped", "ended"]
+# What a training state is for: a saver has asked for it, or the run is left where it could go on,
+# because of a stop or because it has come to its end; or it has just been resumed from it.
+Occasion = Literal["asked", "stopped", "ended", "resumed"]
 
 
 class InternalCallbackParam(dict[str, object]):
@@ -104,8 +104,9 @@ class StateSaver(Protocol):
     ) -> None:
         """Write what is trained, as it now is, and this state of the training.
 
-        Called between two steps, when all callbacks have seen what happened before. If a run
-        is resumed from the file, it is called again, as if it had not been before.
+        Called between two steps, when all callbacks have seen what happened before. When a run
+        has been resumed, those who had asked at that boundary are called once more, since the kill
+        may have come before them; the others are told "resumed", and have nothing to write.
         """
         ...
 
