@@ -29,25 +29,7 @@ def train(
     boundary = Boundary(context, callbacks.callbacks, data)
 
     callbacks.emit(Callback.on_train_begin, context)
-    begun = not context.get_stop_requested()
     boundary.resume()
-    if begun and context.get_stop_requested():  # a callback remembers that it ended the run here
-        boundary.reached(closed=True)
-    else:
-        _train_epochs(data, context, callbacks, boundary, validate)
-    boundary.leave("ended")
-    callbacks.emit(Callback.on_train_end, context)
-    boundary.reached(closed=True)
-
-
-def _train_epochs(
-    data: Epochs,
-    context: RunContext,
-    callbacks: CallbackManager,
-    boundary: Boundary,
-    validate: Callable[[], None] | None,
-) -> None:
-    params = context.original_args()
     for done, batches in data:
         params.cur_epoch_num = params.initial_epoch + done + 1
         params.train_network.set_train()
@@ -64,6 +46,9 @@ def _train_epochs(
         boundary.reached(closed=True)
         if context.get_stop_requested():
             break
+    boundary.leave("ended")
+    callbacks.emit(Callback.on_train_end, context)
+    boundary.reached(closed=True)
 
 
 def _train_steps(

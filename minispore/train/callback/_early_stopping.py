@@ -74,7 +74,6 @@ class EarlyStopping(Callback):
         self.mode = mode
         self.baseline = None if baseline is None else check_number(baseline, "baseline", _OWNER)
         self.restore_best_weights = restore_best_weights
-        self._run_context: RunContext | None = None
         self._start()
 
     def _start(self) -> None:
@@ -86,7 +85,6 @@ class EarlyStopping(Callback):
     def on_train_begin(self, run_context: RunContext) -> None:
         """Begin anew; check that the run will measure what is monitored."""
         self._monitored.require(run_context)
-        self._run_context = run_context
         self._start()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
@@ -108,7 +106,6 @@ class EarlyStopping(Callback):
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Say in which epoch training was stopped; restore the weights if it ended otherwise."""
-        self._run_context = None
         if self.stopped_epoch:
             if self.verbose:
                 print(f"Epoch {self.stopped_epoch:05d}: early stopping", flush=True)
@@ -125,7 +122,7 @@ class EarlyStopping(Callback):
         }
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Remember what another one did: if that stopped the training, it stays stopped.
+        """Remember what another one did.
 
         Raises:
             ValueError: An entry is missing or of another type; nothing is changed then.
@@ -135,8 +132,6 @@ class EarlyStopping(Callback):
         stopped_epoch = entry(state, "stopped_epoch", int, _OWNER)
         self._best_weights = entries(state, "best_weights", Tensor, _OWNER)
         self.best, self.wait, self.stopped_epoch = best, wait, stopped_epoch
-        if stopped_epoch and self._run_context is not None:
-            self._run_context.request_stop()
 
     def _restore(self, run_context: RunContext) -> None:
         if not self._best_weights:
