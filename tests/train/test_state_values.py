@@ -1,4 +1,6 @@
 """States come back from text and arrays as they were; files of them are sound or refused."""
+# What is compared is of any type.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 import os
 import subprocess
@@ -45,7 +47,7 @@ def same(a: object, b: object) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
-    return a == b or (a != a and b != b)  # noqa: PLR0124 (NaN)
+    return bool(a == b or (a != a and b != b))  # noqa: PLR0124 (NaN)
 
 
 @given(values)
