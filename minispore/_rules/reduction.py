@@ -15,7 +15,7 @@ def sum(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
 def mean(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     """The mean over `axis`."""
     value = namespace(x).mean(x, axis=axis, keepdims=keepdims)
-    count = prod(x.shape[i] for i in _axes(axis, x.ndim))
+    count = prod(x.shape) if axis is None else prod(x.shape[i] for i in _axes(axis, x.ndim))
     return value, (lambda g: spread(g / count, x.shape, axis, keepdims),)
 
 

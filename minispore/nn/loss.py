@@ -136,22 +136,21 @@ class CrossEntropyLoss(LossBase):
             ValueError: The shapes do not fit, or a label is no class.
         """
         self._check(logits, labels)
-        where = min(logits.ndim - 1, 1)
-        if logits.ndim == 0 or (
-            labels.shape not in (logits.shape, logits.shape[:where] + logits.shape[where + 1 :])
-        ):
+        shape, given = logits.shape, labels.shape
+        where = min(len(shape) - 1, 1)
+        if not shape or given not in (shape, shape[:where] + shape[where + 1 :]):
             raise ValueError(
                 "For 'CrossEntropyLoss', 'logits' must be of shape (N, C, …) and 'labels' of shape "
-                f"(N, …) or that of 'logits', but got {logits.shape} and {labels.shape}."
+                f"(N, …) or that of 'logits', but got {shape} and {given}."
             )
-        classes = logits.shape[where]
+        classes = shape[where]
         if self.weight is not None and self.weight.shape != (classes,):
             raise ValueError(
                 f"For 'CrossEntropyLoss', 'weight' must be of shape ({classes},), "
                 f"but got {self.weight.shape}."
             )
         counts: Tensor | None = None
-        if labels.shape == logits.shape:
+        if given == shape:
             self._check_kind(labels, FLOAT, "floats: the probabilities of the classes")
             targets = _classes_last(labels, where)
         else:
@@ -354,8 +353,9 @@ def _are_classes(labels: Tensor, classes: int, ignored: int = -1) -> bool:
     """Whether all labels are classes, and none is the ignored one; cheap, as nearly always true."""
     if labels.size == 0:
         return True
-    xp = device_namespace(labels._data)
-    low, high = (to_host(end(labels._data)).item() for end in (xp.min, xp.max))
+    data = labels._data
+    xp = device_namespace(data)
+    low, high = to_host(xp.min(data)).item(), to_host(xp.max(data)).item()
     return low >= 0 and high < classes and not low <= ignored <= high
 
 

@@ -175,7 +175,11 @@ class Optimizer(Cell):
         if arrays[0].ndim == 0:
             xp = device_namespace(arrays[0])
             arrays = tuple(xp.reshape(x, (1,)) for x in arrays)
-        for rows, first, second in self._blocks.of(arrays[0]):
+        blocks = self._blocks.of(arrays[0])
+        if len(blocks) == 1:
+            yield blocks[0].first, blocks[0].second, *arrays
+            return
+        for rows, first, second in blocks:
             yield first, second, *[x[rows] for x in arrays]
 
     def _effective(
