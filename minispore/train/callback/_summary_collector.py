@@ -349,4 +349,5 @@ def _checkpoint(params: InternalCallbackParam) -> tuple[str, int]:
 def _batch_size(dataset: object) -> int:
     """The samples of a batch; 1 of a dataset that does not say."""
     ask = getattr(dataset, "get_batch_size", None)
-    return int(ask()) if callable(ask) else 1
+    size = ask() if callable(ask) else 1
+    return size if isinstance(size, int) else 1

@@ -103,7 +103,7 @@ def _table(level: int) -> _U32:
         crcs = _byte_table()
         for _ in range(_GROUP):
             rows.append(crcs)
-            crcs = _byte_table()[crcs & 0xFF] ^ crcs >> 8
+            crcs = _one_byte_later(crcs)
     else:
         alone = np.arange(256, dtype=np.uint32)
         last = [alone << np.uint32(8 * i) for i in range(4)]
@@ -113,12 +113,17 @@ def _table(level: int) -> _U32:
     return np.concatenate(rows[::-1])
 
 
+def _one_byte_later(crcs: _U32) -> _U32:
+    later: _U32 = _byte_table()[crcs & np.uint32(0xFF)] ^ crcs >> np.uint32(8)
+    return later
+
+
 def _moved(crcs: _U32, level: int) -> _U32:
     """What becomes of CRCs when one more whole group of that level follows."""
     if level == 0:
         moved = crcs
         for _ in range(_GROUP):
-            moved = _byte_table()[moved & 0xFF] ^ moved >> 8
+            moved = _one_byte_later(moved)
         return moved
     # The table's first of 16 places has the CRC moved by the 15 behind it; one more makes 16.
     table = _table(level).reshape(_GROUP, 256)

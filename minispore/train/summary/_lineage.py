@@ -12,7 +12,7 @@ TensorBoard knows nothing of it.
 """
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from minispore.train import _protobuf as wire
 
@@ -59,7 +59,7 @@ def check_custom(value: object, name: str) -> dict[str, int | float | str]:
             f"but got {type(value).__name__}."
         )
     checked: dict[str, int | float | str] = {}
-    for key, item in value.items():  # pyright: ignore[reportUnknownVariableType]
+    for key, item in cast("dict[object, object]", value).items():
         if not isinstance(key, str):
             raise TypeError(f"For `{name} -> {key}` the type should be a valid type of ['str'].")
         if isinstance(item, bool) or not isinstance(item, int | float | str):

@@ -2,6 +2,7 @@
 
 from io import BytesIO
 from pathlib import Path
+from typing import TypeAlias, cast
 
 import numpy as np
 import pytest
@@ -16,6 +17,9 @@ from minispore.train.summary._encode import TENSORFLOW, for_mindspore, for_tenso
 from minispore.train.summary._histogram import histogram
 from minispore.train.summary._image import picture
 from minispore.train.summary._records import framed, records
+
+Array: TypeAlias = NDArray[np.generic]
+Items: TypeAlias = tuple[object, ...]
 
 FIXTURE = Path(__file__).parent / "fixtures" / "mindspore.events"
 
@@ -44,16 +48,15 @@ def events(contents: st.SearchStrategy[object]) -> st.SearchStrategy[Event]:
 
 def same(found: object, wanted: object) -> None:
     """Compare what holds arrays, NaN being equal to itself."""
+    assert type(found) is type(wanted)
     if isinstance(wanted, tuple):
-        assert isinstance(found, tuple)
-        assert type(found) is type(wanted)
-        assert len(found) == len(wanted)
-        for a, b in zip(found, wanted, strict=True):
+        pairs = zip(cast("Items", found), cast("Items", wanted), strict=True)
+        for a, b in pairs:
             same(a, b)
     elif isinstance(wanted, np.ndarray):
-        assert isinstance(found, np.ndarray)
-        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
-        np.testing.assert_array_equal(found, wanted)
+        a, b = cast("Array", found), cast("Array", wanted)
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        np.testing.assert_array_equal(a, b)
     else:
         assert found == wanted or (found != found and wanted != wanted)  # noqa: PLR0124
 
@@ -71,8 +74,9 @@ def in_tensorboard(content: object) -> object:
 def in_mindspore(content: object) -> object:
     """What MindSpore's dialect keeps: of tensors float32, of borders a left and a width."""
     if isinstance(content, np.ndarray):
+        array = cast("Array", content)
         with np.errstate(all="ignore"):
-            return content.astype(np.float32).astype(content.dtype)
+            return array.astype(np.float32).astype(array.dtype)
     return content
 
 
@@ -149,13 +153,9 @@ def test_tensorboard_reads_what_is_written(event: Event) -> None:
             assert message.histo.num == content.finite
         elif isinstance(content, np.ndarray):
             if content.size:  # of an empty one it wants elements
-                same(as_array(tensor_util.make_ndarray(message.tensor)), content)
+                same(tensor_util.make_ndarray(message.tensor), content)
         else:
             same(message.simple_value, content)
-
-
-def as_array(x: NDArray[np.generic]) -> NDArray[np.generic]:
-    return x
 
 
 def test_a_changed_byte_is_the_documented_error(tmp_path: Path) -> None:
