@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import cast
 
 from minispore._checks import check_int
@@ -68,6 +67,8 @@ class DSCallback:
         events = [name for name in vars(DSCallback) if name.startswith("ds_")]
         for name in vars(cls):
             if name.startswith("ds_") and name not in events:
+                from difflib import get_close_matches  # only needed for the message
+
                 nearest = get_close_matches(name, events, n=1, cutoff=0.0)[0]
                 raise TypeError(
                     f"DSCallback '{cls.__name__}' defines '{name}', which is no event; "

@@ -28,7 +28,8 @@ class EarlyStopping(Callback):
         mode: Whether "min" or "max" is better, or "auto" for what the name suggests.
         baseline: Only improvements that are also better than this end the waiting.
         restore_best_weights: Whether the network gets back its parameters of the best epoch,
-            whatever ended the training; not those of the optimiser.
+            whatever ended the training; not those of the optimiser. They are part of its state,
+            and so of each file to resume from.
 
     Attributes:
         best: The best value so far.
