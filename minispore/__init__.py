@@ -8,6 +8,7 @@ neither datasets nor callbacks, and starts that much faster. `__init__.pyi` has 
 type checkers; a test keeps the two alike.
 """
 
+import sys
 from importlib import import_module
 
 __version__ = "0.1.0"
@@ -56,7 +57,10 @@ __all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> object:
     home = _HOME.get(name)
     if home is None:
-        raise AttributeError(f"module 'minispore' has no attribute '{name}'")
+        # With these two, Python's traceback suggests the name that was meant.
+        raise AttributeError(
+            f"module 'minispore' has no attribute '{name}'", name=name, obj=sys.modules[__name__]
+        )
     if home in ("minispore", "minispore.common"):
         value: object = import_module(f"{home}.{name}")
     else:

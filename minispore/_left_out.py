@@ -1,5 +1,6 @@
 """Saying of MindSpore's names that are left out why, and what to use instead."""
 
+import sys
 from collections.abc import Callable, Mapping
 
 
@@ -15,6 +16,9 @@ def refusing(module: str, reasons: Mapping[str, str]) -> Callable[[str], object]
         if name in reasons:
             # Of an AttributeError, `from module import name` would drop the message.
             raise ImportError(f"'{module}.{name}' is left out of minispore. {reasons[name]}")
-        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        # With these two, Python's traceback suggests the name that was meant.
+        raise AttributeError(
+            f"module '{module}' has no attribute '{name}'", name=name, obj=sys.modules[module]
+        )
 
     return module_getattr

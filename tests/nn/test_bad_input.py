@@ -187,3 +187,17 @@ def test_a_slip_of_the_first_hour_is_explained(slip: object, error: type, says: 
 def test_lengths_and_axes_may_be_integers_of_numpy() -> None:
     assert X.reshape(-1, np.prod((3, 1))).shape == (2, 3)
     assert X.sum(np.int64(1)).shape == (2,)
+
+
+@pytest.mark.parametrize(("module", "slip"), [(ms, "Tenser"), (nn, "Dens")])
+def test_a_misspelt_name_can_be_corrected_by_the_traceback(module: object, slip: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(module, slip)
+    # From these Python makes its "Did you mean: 'Tensor'?".
+    assert (caught.value.obj, caught.value.name) == (module, slip)
+
+
+def test_rates_may_be_floats_of_numpy() -> None:
+    rates = np.array([0.25, 0.5], np.float32)
+    for given in (rates, list(rates)):
+        assert nn.SGD(DENSE.trainable_params(), given).get_lr() == 0.25

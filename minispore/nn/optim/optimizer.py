@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias, cast
 
+import numpy as np
+
 from minispore._array import Array, DeviceNamespace, device_namespace, to_host
 from minispore._checks import check_number, described
 from minispore.common.dtype import float32, int32
@@ -317,6 +319,12 @@ def _listed(rates: list[float], name: str, owner: str) -> LearningRateSchedule:
     if not rates:
         raise ValueError(f"For '{owner}', the list 'learning_rate' must not be empty.")
     checked = [
-        check_number(rate, f"learning_rate[{i}]", owner, low=0.0) for i, rate in enumerate(rates)
+        check_number(
+            float(rate) if isinstance(rate, np.floating) else rate,
+            f"learning_rate[{i}]",
+            owner,
+            low=0.0,
+        )
+        for i, rate in enumerate(rates)
     ]
     return _ListedLearningRate(Tensor(checked, float32), name)
