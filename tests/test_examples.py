@@ -1,11 +1,14 @@
 """The example scripts run as a person would run them."""
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from minispore.train.summary import read_events
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 
@@ -24,6 +27,8 @@ def test_an_example_runs_without_a_warning(script: Path, tmp_path: Path) -> None
     assert run.stderr == ""
     if script.name == "tutorial.py":
         check_tutorial(run.stdout, tmp_path / "tutorial")
+    if script.name == "tensorpack.py":
+        check_tensorpack(run.stdout, tmp_path / "tensorpack")
 
 
 def check_tutorial(printed: str, folder: Path) -> None:
@@ -38,3 +43,38 @@ def check_tutorial(printed: str, folder: Path) -> None:
     best = re.search(r"the best network reads (\d+\.\d)%", printed)
     assert best
     assert float(best[1]) > 80
+
+
+def check_tensorpack(printed: str, folder: Path) -> None:
+    rows = json.loads((folder / "stats.json").read_text())
+    assert [(row["epoch_num"], row["global_step"]) for row in rows] == [
+        (1, 188),
+        (2, 376),
+        (3, 564),
+    ]
+    errors = [row["val-error-top1"] for row in rows]
+    assert f"the best error was {min(errors):.1%}" in printed
+    assert min(errors) < 0.2
+    assert all(row["val-error-top5"] < error for row, error in zip(rows, errors, strict=True))
+
+    notes = (folder / "notifications.txt").read_text().splitlines()
+    assert notes == [f"validation error {error}" for error in errors]
+    checkpoints = {file.name for file in folder.glob("*.ckpt")}
+    assert checkpoints == {
+        "model-188.ckpt",
+        "model-376.ckpt",
+        "model-564.ckpt",
+        "min-val-error-top1.ckpt",
+    }
+    # What was saved as the best is the epoch with the least error, not the one before it.
+    best = min(rows, key=lambda row: row["val-error-top1"])["global_step"]
+    saved = [folder / "min-val-error-top1.ckpt", folder / f"model-{best}.ckpt"]
+    assert saved[0].read_bytes() == saved[1].read_bytes()
+
+    (events,) = folder.glob("events.out.tfevents.*")
+    tags = {value.tag for event in read_events(events) for value in event.values}
+    assert tags == {"loss", "learning_rate", "loss/EMA", "val-error-top1", "val-error-top5"}
+    for tag in tags:
+        assert len(re.findall(rf"^{tag}: \d", printed, re.MULTILINE)) == 3
+    assert "100%" in printed
+    assert re.search(r"epoch: 1 step: 100, loss is \d\.\d+$", printed, re.MULTILINE)

@@ -6,7 +6,7 @@ from time import monotonic
 
 from minispore._checks import check_int, check_number
 from minispore.tensorpack import logger
-from minispore.tensorpack.adapter import Callback
+from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.train.callback._kept_files import KeptFiles
 from minispore.train.callback._states import entry, numbers
 from minispore.train.serialization import save_checkpoint
@@ -84,10 +84,12 @@ class ModelSaver(Callback):
         self._kept = KeptFiles(full)
 
 
-class MinSaver(Callback):
+class MinSaver(MonitorBase):
     """Save what is trained as `min-{name}.ckpt` whenever a number is smaller than ever.
 
-    It needs no ModelSaver. NaN is never the best, and no value is looked at twice.
+    It looks when triggered, by default after each epoch. A number that is put in later within the
+    same event counts as well, so that it may stand before the callback that measures, and saves
+    what was measured. It needs no ModelSaver. NaN is never the best.
 
     Source: tensorpack.callbacks.MinSaver.
 
@@ -96,7 +98,12 @@ class MinSaver(Callback):
         reverse: Whether greater is better; the file is `max-{name}.ckpt` then.
         filename: Another name for the file.
         checkpoint_dir: The folder; by default the logger's.
+
+    Attributes:
+        best: The best value; None before the first.
     """
+
+    chief_only = True
 
     def __init__(
         self,
@@ -110,36 +117,42 @@ class MinSaver(Callback):
         self._name = filename or f"{word}-{monitor_stat.replace('/', '-')}.ckpt"
         self._directory = checkpoint_dir
         self.best: float | None = None
-        self._seen = -1
+        self._new: float | None = None
+        self._looked_at = -1
 
     def consumes(self) -> Collection[str]:
         """Return the number's name."""
         return (self.monitor_stat,)
 
     def _setup_graph(self) -> None:
-        self._path = os.path.join(
-            logger.folder_for(self._directory, type(self).__name__), self._name
-        )
-        self.best, self._seen = None, -1
+        folder = logger.folder_for(self._directory, type(self).__name__)
+        self._path = os.path.join(folder, self._name)
+        self.best, self._new, self._looked_at = None, None, -1
+
+    def process_scalar(self, name: str, val: float) -> None:
+        """Look at it the next time, or now if this time has just been."""
+        if name == self.monitor_stat:
+            self._new = val
+            if self._looked_at == self.global_step:
+                self._look()
 
     def _trigger(self) -> None:
-        history = self.trainer.monitors.get_history(self.monitor_stat)
-        if not history:
-            logger.warn(f"{type(self).__name__}: '{self.monitor_stat}' has no value yet.")
+        self._looked_at = self.global_step
+        self._look()
+
+    def _look(self) -> None:
+        value, self._new = self._new, None
+        if value is None or value != value:  # noqa: PLR0124 (NaN)
             return
-        step, value = history[-1]
-        if step == self._seen or value != value:  # noqa: PLR0124 (NaN)
-            return
-        self._seen = step
-        if self.best is not None and not (value > self.best if self.reverse else value < self.best):
-            return
-        if _save(self, self._path):
+        best = self.best
+        better = best is None or (value > best if self.reverse else value < best)
+        if better and _save(self, self._path):
             self.best = value
             logger.info(f"Saved '{self._name}' with {self.monitor_stat} {value:.5g}.")
 
     def state_dict(self) -> dict[str, object]:
-        """Return the best value."""
-        return {"best": self.best, "seen": self._seen}
+        """Return the best value, and the one to look at."""
+        return {"best": self.best, "new": self._new, "looked_at": self._looked_at}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Go on with it.
@@ -148,10 +161,12 @@ class MinSaver(Callback):
             ValueError: It is no such state.
         """
         owner = type(self).__name__
-        seen = entry(state, "seen", int, owner)
-        known = state.get("best", 0) is not None
-        self.best = entry(state, "best", float, owner) if known else None
-        self._seen = seen
+        looked_at = entry(state, "looked_at", int, owner)
+        best, new = (
+            entry(state, key, float, owner) if state.get(key, 0) is not None else None
+            for key in ("best", "new")
+        )
+        self.best, self._new, self._looked_at = best, new, looked_at
 
 
 class MaxSaver(MinSaver):

@@ -76,9 +76,26 @@ def test_the_best_is_saved(
     assert again.best == low
 
 
-def test_it_is_saved_in_the_epoch_of_the_best(folder: Path) -> None:
-    make().train(3, Rows(), [put([2.0, 1.0, 1.0]), MinSaver("val/x", filename="best.ckpt")])
+@pytest.mark.parametrize("measures_first", [True, False])
+def test_what_was_measured_is_saved_wherever_the_saver_stands(
+    measures_first: bool, folder: Path
+) -> None:
+    callbacks = [put([2.0, 1.0, 1.0]), MinSaver("val/x", filename="best.ckpt")]
+    make().train(3, Rows(), callbacks if measures_first else callbacks[::-1])
     assert load_checkpoint(str(folder / "best.ckpt"))["global_step"].asnumpy() == 6  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_in_between_it_waits_for_its_time(folder: Path) -> None:
+    class Steps(Callback):
+        def produces(self) -> list[str]:
+            return ["x"]
+
+        def _trigger_step(self) -> None:
+            self.trainer.monitors.put_scalar("x", [3, 1, 2][self.local_step])
+
+    minimum = MinSaver("x")
+    make().train(1, Rows(), [Steps(), minimum])
+    assert minimum.best == 2
 
 
 def test_savers_want_a_folder() -> None:

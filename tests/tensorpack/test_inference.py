@@ -1,0 +1,157 @@
+"""Measuring in the middle of a training."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from minispore import Tensor, nn, ops
+from minispore.tensorpack import (
+    BinaryClassificationStats,
+    Callback,
+    ClassificationError,
+    Inferencer,
+    InferenceRunner,
+    MetricInferencer,
+    ScalarHistory,
+    ScalarStats,
+)
+from minispore.tensorpack.channel import Array
+from minispore.tensorpack.inference import Measures, Tower
+from minispore.train import Accuracy, ConfusionMatrix, Model
+
+from ..train.standins import Batches, Rows, X, make
+
+
+def measured(infs: Measures | list[Measures], tower: Tower | None = None) -> dict[str, float]:
+    history = ScalarHistory()
+    make().train(1, Rows(4), [InferenceRunner(Rows(), infs, tower_func=tower), history])
+    return {name: history.get_latest(name) for name in history.names()}
+
+
+def test_the_error_is_exact_with_a_ragged_last_batch() -> None:
+    history, model = ScalarHistory(), make({"accuracy"})
+    infs: list[Measures] = [
+        ClassificationError(),
+        ClassificationError("wrong-top1", "top1"),
+        ClassificationError("wrong-top2", "top2"),
+        ClassificationError("wrong-top3", "top3"),
+        Accuracy(),
+        MetricInferencer(Accuracy(), "acc", ["output", "label"]),
+    ]
+    model.train(2, Rows(), [InferenceRunner(Rows(), infs), history])
+    accuracy = model.eval(Rows())["accuracy"]
+    assert history.get_latest("validation_error") == pytest.approx(1 - accuracy)
+    assert history.get_latest("top1") == pytest.approx(1 - accuracy)
+    assert history.get_latest("top2") <= history.get_latest("top1")
+    assert history.get_latest("top3") == 0
+    assert history.get_latest("validation_accuracy") == accuracy
+    assert history.get_latest("acc") == accuracy
+    assert [step for step, _ in history.get_history("top1")] == [3, 6]
+
+
+def test_scalars_are_averaged_over_batches() -> None:
+    def tower(x: Tensor, y: Tensor) -> dict[str, Tensor]:
+        return {"size": Tensor(float(x.shape[0])), "total": x.sum()}
+
+    values = measured([ScalarStats(["size", "total"]), ScalarStats("size", "val")], tower)
+    assert values["validation_size"] == values["val_size"] == pytest.approx((4 + 4 + 2) / 3)
+    assert values["validation_total"] == pytest.approx(float(X.sum()) / 3, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "precision", "recall"),
+    [(lambda y: y == 1, 1, 1), (lambda y: y > 0, 0.5, 1), (lambda y: y > 9, 0, 0)],
+)
+def test_binary_stats(predicted: "Tower", precision: float, recall: float) -> None:
+    def tower(x: Tensor, y: Tensor) -> dict[str, Array]:
+        return {"p": np.asarray(predicted(y.asnumpy())), "l": y.asnumpy() == 1}
+
+    values = measured(BinaryClassificationStats("p", "l"), tower)
+    assert (values["val_precision"], values["val_recall"]) == (precision, recall)
+
+
+def test_what_the_network_hands_out() -> None:
+    class Network(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = nn.Dense(4, 3)
+            self.summary = ops.ScalarSummary()
+
+        def construct(self, x: Tensor) -> Tensor:
+            self.summary("size", Tensor(float(x.shape[0])))
+            return self.dense(x)
+
+    network, history = Network(), ScalarHistory()
+    optimizer = nn.SGD(network.trainable_params(), 0.1)
+    model = Model(network, nn.CrossEntropyLoss(), optimizer)
+    model.train(1, Rows(), [InferenceRunner(Rows(), ScalarStats("size")), history])
+    assert history.get_latest("validation_size") == pytest.approx(10 / 3)
+
+
+def test_an_inferencer_of_ones_own() -> None:
+    class Rows3(Inferencer):
+        def _before_inference(self) -> None:
+            self.seen: list[list[tuple[int, ...]]] = []
+
+        def _get_fetches(self) -> Sequence[str]:
+            return ["input", "label", "output", "loss"]
+
+        def _on_fetches(self, results: Sequence[Array]) -> None:
+            self.seen.append([each.shape for each in results[:3]])
+
+        def _after_inference(self) -> None:
+            return None
+
+    own = Rows3()
+    assert set(measured(own)) == {"loss", "learning_rate"}
+    assert own.seen[-1] == [(2, 4), (2,), (2, 3)]
+
+
+def test_a_result_that_is_no_number_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    assert set(measured(ConfusionMatrix(3))) == {"loss", "learning_rate"}
+    assert "The result 'validation_confusionmatrix' is no number" in caplog.text
+
+
+def test_training_goes_on_as_if_nothing_had_been() -> None:
+    import minispore as ms
+
+    def weights(*callbacks: Callback) -> Array:
+        ms.set_seed(3)
+        model = make()
+        model.train(2, Rows(), list(callbacks))
+        assert model.predict_network.training
+        return next(iter(model.predict_network.trainable_params())).asnumpy()
+
+    np.testing.assert_array_equal(weights(InferenceRunner(Rows(), Accuracy())), weights())
+
+
+@pytest.mark.parametrize(
+    ("infs", "message"),
+    [
+        (ClassificationError("wrong-top"), "no array 'wrong-top'.*incorrect_vector|did you mean"),
+        (ClassificationError("output"), "'output' must be of shape"),
+        (ScalarStats("nothing"), "no array 'nothing'; there is"),
+        (BinaryClassificationStats("output", "label"), "do not fit"),
+    ],
+)
+def test_arrays_that_are_not_there(infs: Inferencer, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        measured(infs)
+
+
+def test_what_cannot_be_measured() -> None:
+    with pytest.raises(TypeError, match="neither Inferencer nor Metric"):
+        InferenceRunner(Rows(), ["accuracy"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match="InferenceRunner.*dataset"):
+        InferenceRunner(3, [])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+    class Short(Batches):
+        def get_dataset_size(self) -> int:
+            return 9
+
+    def tower(*batch: Tensor) -> dict[str, Tensor]:
+        return {}
+
+    with pytest.raises(ValueError, match="3 batches instead of 9"):
+        make().train(1, Rows(), [InferenceRunner(Short(3), [], tower_func=tower)])
