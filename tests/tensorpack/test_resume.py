@@ -1,0 +1,108 @@
+"""A training that was interrupted and resumed leaves the same numbers, files and weights."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minispore import nn, set_seed
+from minispore.dataset import NumpySlicesDataset
+from minispore.tensorpack import (
+    ClassificationError,
+    Every,
+    HyperParamSetterWithFunc,
+    InferenceRunner,
+    JSONLWriter,
+    JSONWriter,
+    MaxSaver,
+    MergeAllSummaries,
+    MinSaver,
+    ModelSaver,
+    MovingAverageSummary,
+    PeriodicTrigger,
+    ScalarHistory,
+    ScalarPrinter,
+    SimpleMovingAverage,
+    StatMonitorParamSetter,
+)
+from minispore.tensorpack.channel import Array
+from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
+
+X = np.random.default_rng(0).standard_normal((22, 3)).astype(np.float32)
+Y = (np.arange(22) % 3).astype(np.int32)
+EPOCHS = 4
+
+
+class Kill(BaseException):
+    """Nothing catches it, as nothing catches a power cut."""
+
+
+class Killer(Callback):
+    def __init__(self, step: int | None) -> None:
+        self.step = step
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        if run_context.original_args().cur_step_num == self.step:
+            raise Kill
+
+
+def callbacks(folder: Path, kill_at: int | None) -> tuple[ScalarHistory, list[Callback]]:
+    history = ScalarHistory()
+    data = NumpySlicesDataset({"x": X, "y": Y}, shuffle=False).batch(5)
+    config = CheckpointConfig(
+        save_checkpoint_steps=2, keep_checkpoint_max=3, append_info=["training_state"]
+    )
+    return history, [
+        ModelCheckpoint("net", str(folder), config),
+        InferenceRunner(data, ClassificationError(summary_name="error")),
+        PeriodicTrigger(ModelSaver(2, checkpoint_dir=folder), every_k_steps=3),
+        MinSaver("error", checkpoint_dir=folder),
+        MovingAverageSummary(decay=0.8),
+        SimpleMovingAverage("loss", 3),
+        MergeAllSummaries(3),
+        Every(epochs=2)(MaxSaver("loss/EMA", checkpoint_dir=folder)),
+        StatMonitorParamSetter("learning_rate", "error", lambda lr: lr / 2, 0.2, 2),
+        Every(steps=4)(HyperParamSetterWithFunc("learning_rate", lambda e, lr: lr * 0.9)),
+        history,
+        ScalarPrinter(),
+        JSONWriter(folder),
+        JSONLWriter(folder),
+        Killer(kill_at),
+    ]
+
+
+def train(
+    folder: Path, kill_at: int | None = None, resume: Path | None = None
+) -> tuple[ScalarHistory, Array]:
+    set_seed(2)
+    net = nn.Dense(3, 3)
+    model = Model(net, nn.CrossEntropyLoss(), nn.Momentum(net.trainable_params(), 0.3, 0.9))
+    history, listed = callbacks(folder, kill_at)
+    model.train(EPOCHS, NumpySlicesDataset({"x": X, "y": Y}).batch(4), listed, resume=resume)
+    return history, net.weight.asnumpy()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ScalarHistory, Array]:
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, *train(folder)
+
+
+@pytest.mark.parametrize("kill_at", [3, 6, 7, 13, 18, 23])  # of 24 steps, 6 an epoch
+def test_a_resumed_training_leaves_the_same(
+    kill_at: int,
+    whole: tuple[Path, ScalarHistory, Array],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder, history, weight = whole
+    here = tmp_path_factory.mktemp("killed")
+    with pytest.raises(Kill):
+        train(here, kill_at)
+    newest = max(here.glob("net-*.ckpt"), key=lambda path: path.stat().st_mtime_ns)
+    resumed, resumed_weight = train(here, resume=newest)
+
+    np.testing.assert_array_equal(resumed_weight, weight)
+    assert resumed.state_dict() == history.state_dict()
+    assert {path.name for path in here.iterdir()} == {path.name for path in folder.iterdir()}
+    for name in ("stats.json", "stats.jsonl", "min-error.ckpt", "max-loss-EMA.ckpt"):
+        assert (here / name).read_bytes() == (folder / name).read_bytes(), name
