@@ -8,6 +8,7 @@ hypothesis, which ``pip install 'minispore[testing]'`` installs.
 
 from minispore.testing._check_callback import check_callback
 from minispore.testing._event import Event
+from minispore.testing._gradcheck import GradientError, gradcheck, gradgradcheck
 from minispore.testing._laws import LAWS, BrokenLaw, CallbackError
 from minispore.testing._recording import record_events
 from minispore.testing._schedule import PlannedError, PlannedKill, Schedule, Trouble
@@ -19,10 +20,13 @@ __all__ = [
     "CallbackError",
     "Event",
     "EventTrace",
+    "GradientError",
     "PlannedError",
     "PlannedKill",
     "Schedule",
     "Trouble",
     "check_callback",
+    "gradcheck",
+    "gradgradcheck",
     "record_events",
 ]
