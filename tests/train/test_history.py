@@ -67,6 +67,10 @@ def test_the_history_can_be_saved() -> None:
     assert str((other.epoch, other.history)) == str((history.epoch, history.history))
     other.history["accuracy"].append(1.0)
     assert len(history.history["accuracy"]) == 1
+    told = str(state)
+    model().fit(1, Batches(2), Batches(1), callbacks=history)
+    assert str(state) == told
+    history.load_state_dict(state)
     bads: list[dict[str, object]] = [
         {"epoch": ["1"]},
         {"epoch": 3},

@@ -106,7 +106,6 @@ class ReduceLROnPlateau(Callback):
             return
         if self.cooldown_counter:
             self.cooldown_counter -= 1
-            self.wait = 0
         if self._monitored.better(value, self.best):
             self.best = value
             self.wait = 0
