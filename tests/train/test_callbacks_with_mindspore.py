@@ -134,23 +134,23 @@ for options in (
 """
 
 
-def printed_by(python: str, package: str) -> str:
+def printed_by(python: str, package: str, folder: Path) -> str:
     done = subprocess.run(
         [python, "-c", PROGRAM, package],
         capture_output=True,
         text=True,
         check=False,
-        cwd=ROOT,
+        cwd=folder,  # MindSpore leaves files there
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_they_print_what_mindspores_printed() -> None:
-    assert printed_by(sys.executable, "minispore") == PRINTED.read_text()
+def test_they_print_what_mindspores_printed(tmp_path: Path) -> None:
+    assert printed_by(sys.executable, "minispore", tmp_path) == PRINTED.read_text()
 
 
 @pytest.mark.skipif(not PYTHON, reason="MINISPORE_MINDSPORE_PYTHON is not set")
-def test_mindspore_still_prints_it() -> None:
-    assert printed_by(str(PYTHON), "mindspore") == PRINTED.read_text()
+def test_mindspore_still_prints_it(tmp_path: Path) -> None:
+    assert printed_by(str(PYTHON), "mindspore", tmp_path) == PRINTED.read_text()
