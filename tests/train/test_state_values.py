@@ -114,7 +114,7 @@ class Tick(Callback):
         self.clock.now += 25.0
 
 
-@pytest.mark.parametrize("step", range(1, 15))
+@pytest.mark.parametrize("step", [1, 4, 6, 9, 14])
 @pytest.mark.parametrize(
     "config",
     [
