@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 # Where each name comes from.
 _HOMES = {
-    "minispore": ("common", "dataset", "nn", "ops", "train"),
+    "minispore": ("common", "dataset", "nn", "ops", "tensorpack", "train"),
     "minispore.common": ("context", "dtype"),
     "minispore.common.context": (
         "GRAPH_MODE",

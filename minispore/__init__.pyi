@@ -1,6 +1,6 @@
 # What type checkers see of `__init__.py`, where the same names are given when they are first used.
 
-from minispore import common, dataset, nn, ops, train
+from minispore import common, dataset, nn, ops, tensorpack, train
 from minispore.common import context, dtype
 from minispore.common.context import (
     GRAPH_MODE,
@@ -183,6 +183,7 @@ __all__ = [
     "short",
     "single",
     "tensor",
+    "tensorpack",
     "train",
     "ubyte",
     "uint",

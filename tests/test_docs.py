@@ -18,6 +18,7 @@ PUBLIC_MODULES = {
     "minispore.dataset.vision",
     "minispore.nn",
     "minispore.ops",
+    "minispore.tensorpack",
     "minispore.train",
 }
 
