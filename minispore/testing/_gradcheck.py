@@ -245,7 +245,7 @@ class _Scale:
     def of(cls, x: Tensor, outputs: Sequence[Tensor], tolerance: float | None) -> "_Scale":
         """What fits the least precise of the types."""
         types = [y.asnumpy().dtype for y in (x, *outputs)]
-        precision = max(float(np.finfo(each).eps) for each in types)
+        precision = max(float(np.finfo(each.name).eps) for each in types)
         if tolerance is None:
             tolerance = max(_TOLERANCES[each.itemsize] for each in types)
         step = float(np.cbrt(precision))
