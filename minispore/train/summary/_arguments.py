@@ -27,6 +27,21 @@ def check_folder(value: object, name: str, owner: str) -> str:
     return os.path.realpath(value)
 
 
+def check_name(name: object) -> None:
+    """Raise ValueError unless `name` is a text that a file can hold."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(
+            'For "SummaryRecord", the parameter "name" type should be str, '
+            f"but got {name!r} of type {type(name).__name__}."
+        )
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f'For "SummaryRecord", the name {name!r} is no valid Unicode: {error.reason}.'
+        ) from None
+
+
 def check_part(text: object, name: str) -> None:
     """Raise TypeError or ValueError unless `text` can be a part of a file's name."""
     check_type(text, str, name, OWNER)

@@ -22,6 +22,7 @@ from minispore.train.summary._arguments import (
     OWNER,
     as_lineage,
     check_folder,
+    check_name,
     check_part,
     check_value,
 )
@@ -193,11 +194,7 @@ class SummaryRecord:
                 f'For "SummaryRecord.add_value", no such "plugin" of {plugin!r} , '
                 f"expect value is one of [{', '.join(PLUGINS)}]"
             )
-        if not isinstance(name, str) or not name:
-            raise ValueError(
-                'For "SummaryRecord", the parameter "name" type should be str, '
-                f"but got {name!r} of type {type(name).__name__}."
-            )
+        check_name(name)
         if plugin in HEARD:
             check_value(value, Tensor, plugin)
             check_shape(plugin, name, cast("Tensor", value).shape, OWNER)
@@ -310,7 +307,7 @@ class SummaryRecord:
         if self._tracer is not None:
             self._tracer.stop()
         self._tracer = Tracer(network, names or {type(network).__name__: network})
-        self._graph_written = False
+        self._graph, self._graph_written = None, False
 
     def _hear(self, kind: str, name: str, array: _Array) -> None:
         if self._mode == "train" and kind in self._heard:

@@ -245,6 +245,8 @@ def test_what_is_not_written_is_refused(tmp_path: Path) -> None:
             record.add_value("loss", "l", ONE)
         with pytest.raises(ValueError, match='parameter "name" type should be str'):
             record.add_value("scalar", "", ONE)
+        with pytest.raises(ValueError, match="is no valid Unicode"):
+            record.add_value("scalar", "\ud800", ONE)
         for plugin in ("scalar", "train_lineage", "landscape", "graph"):
             with pytest.raises(TypeError):
                 record.add_value(plugin, "x", 1.0)
