@@ -254,8 +254,13 @@ class Conductor(train.Callback):
             if as_float(value) is not None:
                 self.trainer.monitors.put_scalar(name, value)
 
+    def on_train_end(self, run_context: RunContext) -> None:
+        """Play no more: `_after_train` is called by each callback itself."""
+        self._playing = self._in_epoch = False
+
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
-        """Hear no more."""
+        """Likewise."""
+        self._playing = self._in_epoch = False
         self._deafen()
 
     def state_dict(self) -> dict[str, object]:

@@ -8,6 +8,23 @@ from minispore.train import callback as train
 from minispore.train._dataset import SupportsState
 from minispore.train.callback import RunContext
 from minispore.train.callback._manager import CallbackManager
+from minispore.train.callback._run_context import StateSaver
+
+
+class _Inside(RunContext):
+    """The run as a callback inside of another one sees it: what it saves, that one saves."""
+
+    __slots__ = ("_listed",)
+
+    def __init__(self, run_context: RunContext, listed: StateSaver) -> None:
+        self.__dict__ = vars(run_context)
+        self._listed = listed
+
+    def add_state_saver(self, saver: StateSaver) -> None:
+        super().add_state_saver(self._listed)
+
+    def request_save(self, saver: StateSaver) -> None:
+        super().request_save(self._listed)
 
 
 class AsTensorpack(Callback):
@@ -15,7 +32,12 @@ class AsTensorpack(Callback):
 
     Args:
         callback: The callback.
+
+    Attributes:
+        listed: The callback of the run's list that it is inside of.
     """
+
+    listed: StateSaver
 
     def __init__(self, callback: train.Callback) -> None:
         self.callback = callback
@@ -24,23 +46,26 @@ class AsTensorpack(Callback):
 
     def _before_train(self) -> None:
         self._failed = False
-        self._events.on_train_begin(self.trainer.run_context)
+        self._events.on_train_begin(self._inside())
 
     def _before_epoch(self) -> None:
-        self._events.on_train_epoch_begin(self.trainer.run_context)
+        self._events.on_train_epoch_begin(self._inside())
 
     def _before_run(self, run_context: RunContext) -> None:
-        self._events.on_train_step_begin(run_context)
+        self._events.on_train_step_begin(self._inside())
 
     def _trigger_step(self) -> None:
-        self._events.on_train_step_end(self.trainer.run_context)
+        self._events.on_train_step_end(self._inside())
 
     def _trigger_epoch(self) -> None:
-        self._events.on_train_epoch_end(self.trainer.run_context)
+        self._events.on_train_epoch_end(self._inside())
 
     def _after_train(self) -> None:
         if not self._failed:
-            self._events.on_train_end(self.trainer.run_context)
+            self._events.on_train_end(self._inside())
+
+    def _inside(self) -> RunContext:
+        return _Inside(self.trainer.run_context, self.listed)
 
     def failed(self, run_context: RunContext, error: BaseException) -> None:
         """Tell it of an exception."""

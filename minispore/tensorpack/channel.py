@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from minispore._checks import check_type, described
 from minispore.common import Tensor
+from minispore.train.callback._monitored import as_array, shortest
 from minispore.train.callback._states import entries, numbers
 from minispore.train.summary import Event
 
@@ -160,17 +161,10 @@ def as_float(val: object) -> float | None:
     >>> as_float(np.float32(0.5)), as_float([1])
     (0.5, None)
     """
-    if isinstance(val, bool | int | float):
-        return float(val)
-    array = val.asnumpy() if isinstance(val, Tensor) else val
-    if (
-        isinstance(array, np.ndarray | np.generic)
-        and array.size == 1
-        and array.dtype.kind in "biuf"
-    ):
-        # The digits of its own dtype: 0.1 rather than 0.10000000149011612.
-        return float(str(array.reshape(-1)[0]) if array.dtype.kind == "f" else array.item())
-    return None
+    array = as_array(val)
+    if array is None or array.size != 1 or array.dtype.kind not in "biuf":
+        return None
+    return shortest(array.reshape(-1)[0]) if array.dtype.kind == "f" else float(array.item())
 
 
 def suggest(name: str, known: Sequence[str]) -> str:

@@ -52,6 +52,7 @@ class GraphProfiler(Callback):
     def _before_run(self, run_context: RunContext) -> None:
         if self._wanted:
             self._open, self._events, self._watching = [], [], True
+            self._other = sys.getprofile()
             sys.setprofile(self._watch)
 
     def _watch(self, frame: FrameType, event: str, arg: object) -> None:
@@ -76,7 +77,7 @@ class GraphProfiler(Callback):
 
     def _stop(self) -> None:
         if self._watching:
-            sys.setprofile(None)
+            sys.setprofile(self._other)
             self._watching = False
 
     def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.tensorpack.as_tensorpack import AsTensorpack, as_tensorpack, set_state, state_of
 from minispore.tensorpack.protocol import Hooks
 from minispore.tensorpack.trainer import RunValues
 from minispore.train import callback as train
+from minispore.train._training_state import TrainingState
 from minispore.train.callback import RunContext
+from minispore.train.callback._run_context import Occasion, StateSaver
 
 
 class ProxyCallback(Callback):
@@ -23,6 +25,7 @@ class ProxyCallback(Callback):
 
     def __init__(self, cb: train.Callback) -> None:
         self.cb = as_tensorpack(cb)
+        self.stands_for(self)
         self.chief_only = self.cb.chief_only
         self.hears = self.cb.hears
 
@@ -40,6 +43,20 @@ class ProxyCallback(Callback):
 
     def _inner(self) -> train.Callback:
         return self.cb.callback if isinstance(self.cb, AsTensorpack) else self.cb
+
+    def stands_for(self, listed: "ProxyCallback") -> None:
+        """Let `listed` save what a callback of MindSpore's inside saves."""
+        if isinstance(self.cb, ProxyCallback):
+            self.cb.stands_for(listed)
+        elif isinstance(self.cb, AsTensorpack):
+            self.cb.listed = listed
+
+    def save_training_state(
+        self, run_context: RunContext, state: TrainingState, occasion: Occasion
+    ) -> None:
+        """Pass it on to the callback of MindSpore's that has asked for it."""
+        inner = self.cb if isinstance(self.cb, ProxyCallback) else self._inner()
+        cast("StateSaver", inner).save_training_state(run_context, state, occasion)
 
     def monitor(self) -> MonitorBase | None:
         """Return the monitor that it stands for, if it does for one."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,11 @@ from minispore.tensorpack import (
     PeriodicCallback,
     PeriodicTrigger,
     ProxyCallback,
+    ScalarPrinter,
     triggers,
 )
 from minispore.train import Callback as TrainCallback
-from minispore.train import EarlyStopping, LossMonitor, Model
+from minispore.train import CheckpointConfig, EarlyStopping, LossMonitor, Model, ModelCheckpoint
 
 from ..train.standins import Batches, ConstantLoss, Rows, make
 from .spies import Log, Pack, Spore
@@ -151,3 +153,31 @@ def test_the_state_of_a_wrapped_callback_is_kept() -> None:
         Every(epochs=2)(EarlyStopping("loss")).load_state_dict(
             {"callback": None, "elapsed": 0.0, "enabled": True}
         )
+
+
+def test_every_with_a_monitor(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "minispore.tensorpack")
+    run(Every(epochs=3)(ScalarPrinter()))
+    assert caplog.messages == ["loss: 0.5"]
+
+
+@pytest.mark.parametrize("wrap", [Every(epochs=2), lambda cb: ProxyCallback(Every(epochs=2)(cb))])
+def test_a_checkpoint_that_is_saved_now_and_then_can_be_resumed_from(
+    wrap: Callable[[TrainCallback], TrainCallback], tmp_path: Path
+) -> None:
+    config = CheckpointConfig(save_checkpoint_steps=2, append_info=["training_state"])
+
+    def train(resume: Path | None = None) -> list[object]:
+        model = make()
+        callback = wrap(ModelCheckpoint("net", str(tmp_path), config))
+        model.train(4, Rows(), [callback], resume=resume)
+        return [each.asnumpy().tolist() for each in model.train_network.trainable_params()]
+
+    whole = train()
+    assert sorted(path.name for path in tmp_path.glob("*.ckpt")) == [
+        "net-2_1.ckpt",
+        "net-2_3.ckpt",
+        "net-4_1.ckpt",
+        "net-4_3.ckpt",
+    ]
+    assert train(tmp_path / "net-2_1.ckpt") == whole
