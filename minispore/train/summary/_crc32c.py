@@ -71,7 +71,7 @@ def _padded(found: _U8) -> _U8:
 def _groups(found: _U8, level: int) -> _U32:
     """The CRC of each group of 64 bytes."""
     places = found.reshape(-1, _GROUP) + _OFFSETS
-    crcs: _U32 = np.bitwise_xor.reduce(np.take(_table(level), places), axis=1)
+    crcs: _U32 = np.bitwise_xor.reduce(_table(level).take(places, mode="wrap"), axis=1)
     return crcs
 
 

@@ -20,6 +20,7 @@ gives a file up at the first field of a kind that it does not expect. Hence a fi
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -38,9 +39,9 @@ MINDSPORE: Final = {
     "uint64": 9, "float16": 10, "float32": 11, "float64": 12,
 }  # fmt: skip
 
-_SHIFTS: Final = 7 * np.arange(10)
+_SHIFTS: Final = 7 * np.arange(6)
 # The first bit of each byte but the last says that another follows.
-_MORE: Final = np.array([0x80] * 9 + [0])
+_MORE: Final = np.array([0x80] * 5 + [0])
 _BUCKET: Final = np.dtype(
     [
         ("header", "u1", 2),
@@ -49,7 +50,7 @@ _BUCKET: Final = np.dtype(
         ("width_key", "u1"),
         ("width", "<f8"),
         ("count_key", "u1"),
-        ("count", "u1", 10),
+        ("count", "u1", 6),
     ]
 )
 
@@ -151,17 +152,24 @@ def _mindspore_histogram(histogram: Histogram) -> bytes:
 def _buckets(histogram: Histogram) -> bytes:
     """A bucket for each count: as all are of one length, they are written like an array.
 
-    So that they are, a count has ten bytes, as many as a varint may have, of seven bits each.
+    So that they are, a count has six bytes of seven bits, enough for four million million.
     """
-    found = np.zeros(len(histogram.counts), _BUCKET)
-    found["header"] = 1 << 3 | wire.LENGTH, _BUCKET.itemsize - 2
-    found["left_key"] = 1 << 3 | wire.FIXED64
+    found = _empty_buckets(len(histogram.counts)).copy()
     found["left"] = histogram.edges[:-1]
-    found["width_key"] = 2 << 3 | wire.FIXED64
-    found["width"] = np.diff(histogram.edges)
-    found["count_key"] = 3 << 3 | wire.VARINT
+    np.subtract(histogram.edges[1:], histogram.edges[:-1], out=found["width"])
     found["count"] = histogram.counts[:, None] >> _SHIFTS & 0x7F | _MORE
     return found.tobytes()
+
+
+@cache
+def _empty_buckets(number: int) -> NDArray[np.void]:
+    """Buckets in which only the keys stand."""
+    found = np.zeros(number, _BUCKET)
+    found["header"] = 1 << 3 | wire.LENGTH, _BUCKET.itemsize - 2
+    found["left_key"] = 1 << 3 | wire.FIXED64
+    found["width_key"] = 2 << 3 | wire.FIXED64
+    found["count_key"] = 3 << 3 | wire.VARINT
+    return found
 
 
 def _tensorboard_tensor(array: NDArray[np.generic]) -> bytes:
