@@ -39,7 +39,7 @@ def on_host(values: object, owner: str) -> NDArray[np.generic]:
     """
     if isinstance(values, np.ndarray | np.generic):
         # Always a copy: a tensor shares memory only where its maker asks for it by name.
-        return np.array(cast("NDArray[np.generic]", values))
+        return _of_numbers(np.array(cast("NDArray[np.generic]", values)), values, owner)
     if not isinstance(values, int | float) and as_items(values) is None:
         raise TypeError(
             f"For '{owner}', the argument 'input_data' must be a Tensor, a numpy array, a number, "
@@ -55,6 +55,11 @@ def on_host(values: object, owner: str) -> NDArray[np.generic]:
             f"For '{owner}', the argument 'input_data' must be rectangular and of numbers, "
             f"but got {described(values)}."
         ) from error
+    return _of_numbers(host, values, owner)
+
+
+def _of_numbers(host: NDArray[np.generic], values: object, owner: str) -> NDArray[np.generic]:
+    """`host`, made of `values`; TypeError unless its elements are numbers."""
     if host.dtype.kind not in "biuf":
         raise TypeError(
             f"For '{owner}', the elements of 'input_data' must be numbers, "

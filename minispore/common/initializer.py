@@ -21,6 +21,10 @@ FanMode = Literal["fan_in", "fan_out"]
 Nonlinearity = Literal["sigmoid", "tanh", "relu", "leaky_relu"]
 
 
+# Of float32: what random numbers are made of must be finite.
+_LARGEST = float(np.finfo(np.float32).max)
+
+
 class Initializer:
     """The base: a subclass fills an array in `_initialize`.
 
@@ -93,7 +97,7 @@ class Uniform(Initializer):
 
     def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
-        self.scale: float = check_number(scale, "scale", "Uniform")
+        self.scale: float = _check_finite(scale, "scale", "Uniform")
 
     def _initialize(self, arr: Values) -> None:
         _uniform(arr, abs(self.scale))
@@ -113,8 +117,8 @@ class Normal(Initializer):
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
         super().__init__(sigma=sigma, mean=mean)
-        self.sigma: float = check_number(sigma, "sigma", "Normal", low=0.0)
-        self.mean: float = check_number(mean, "mean", "Normal")
+        self.sigma: float = _check_finite(sigma, "sigma", "Normal", low=0.0)
+        self.mean: float = _check_finite(mean, "mean", "Normal")
 
     def _initialize(self, arr: Values) -> None:
         _normal(arr, self.sigma, self.mean)
@@ -139,8 +143,8 @@ class TruncatedNormal(Initializer):
     ) -> None:
         super().__init__(sigma=sigma, mean=mean, a=a, b=b)
         owner = "TruncatedNormal"
-        self.sigma: float = check_number(sigma, "sigma", owner, low=0.0)
-        self.mean: float = check_number(mean, "mean", owner)
+        self.sigma: float = _check_finite(sigma, "sigma", owner, low=0.0)
+        self.mean: float = _check_finite(mean, "mean", owner)
         self.a: float = check_number(a, "a", owner)
         self.b: float = check_number(b, "b", owner)
         if not self.a < self.b:
@@ -162,7 +166,7 @@ class XavierUniform(Initializer):
 
     def __init__(self, gain: float = 1) -> None:
         super().__init__(gain=gain)
-        self.gain: float = check_number(gain, "gain", "XavierUniform")
+        self.gain: float = _check_finite(gain, "gain", "XavierUniform")
 
     def _initialize(self, arr: Values) -> None:
         _uniform(arr, abs(self.gain) * math.sqrt(6.0 / sum(_fans(arr.shape))))
@@ -180,7 +184,7 @@ class XavierNormal(Initializer):
 
     def __init__(self, gain: float = 1) -> None:
         super().__init__(gain=gain)
-        self.gain: float = check_number(gain, "gain", "XavierNormal")
+        self.gain: float = _check_finite(gain, "gain", "XavierNormal")
 
     def _initialize(self, arr: Values) -> None:
         _normal(arr, abs(self.gain) * math.sqrt(2.0 / sum(_fans(arr.shape))))
@@ -198,7 +202,7 @@ class _He(Initializer):
         super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
         owner = type(self).__name__
         check_one_of(mode, ("fan_in", "fan_out"), "mode", owner)
-        self.negative_slope: float = check_number(negative_slope, "negative_slope", owner)
+        self.negative_slope: float = _check_finite(negative_slope, "negative_slope", owner)
         self.mode = mode
         self.nonlinearity = nonlinearity
         self._gain = _gain(nonlinearity, self.negative_slope, owner)
@@ -285,7 +289,13 @@ def initializer(
                 f"but it is of shape {init.shape}."
             )
         return Tensor(init, dtype)
-    values = np.empty(_checked_shape(shape), dtype.numpy_dtype)
+    lengths = _checked_shape(shape)
+    try:
+        values = np.empty(lengths, dtype.numpy_dtype)
+    except ValueError as error:
+        raise ValueError(
+            f"For 'initializer', there is no tensor of shape {lengths}: {error}."
+        ) from None
     _by_object(init)(values)
     return Tensor(values)
 
@@ -312,11 +322,16 @@ def _checked_shape(shape: object) -> tuple[int, ...]:
     lengths = (shape,) if isinstance(shape, int) else shape
     check_type(lengths, (tuple, list), "shape", "initializer")
     checked = cast("Sequence[object]", lengths)
-    if not all(isinstance(n, int) and n > 0 for n in checked):
+    if not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in checked):
         raise ValueError(
-            f"For 'initializer', the argument 'shape' must be of positive ints, but got {shape!r}."
+            f"For 'initializer', the argument 'shape' must be of positive ints, "
+            f"but got {described(shape)}."
         )
     return tuple(cast("Sequence[int]", checked))
+
+
+def _check_finite(value: object, name: str, owner: str, low: float = -_LARGEST) -> float:
+    return check_number(value, name, owner, low=low, high=_LARGEST)
 
 
 def _gain(nonlinearity: str, negative_slope: float, owner: str) -> float:

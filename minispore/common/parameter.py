@@ -61,7 +61,8 @@ class Parameter(Tensor):
     def name(self, value: str | None) -> None:
         if value is not None and not isinstance(value, str):
             raise ValueError(
-                f"For 'Parameter', the argument 'name' must be a string or None, but got {value!r}."
+                "For 'Parameter', the argument 'name' must be a string or None, "
+                f"but got {described(value)}."
             )
         self._named = bool(value)
         self._name = value or f"Parameter#{next(_unnamed)}"
@@ -79,7 +80,9 @@ class Parameter(Tensor):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
-            raise TypeError(f"For 'Parameter', 'requires_grad' must be a bool, but got {value!r}.")
+            raise TypeError(
+                f"For 'Parameter', 'requires_grad' must be a bool, but got {described(value)}."
+            )
         # A parameter is an input of every graph it occurs in, under one node for all its life.
         self._node = (self._node or Node()) if value else None
 
@@ -194,6 +197,11 @@ class ParameterTuple(tuple[Parameter, ...]):
 
     def __new__(cls, iterable: Iterable[Parameter]) -> Self:
         """Check and hold the parameters."""
+        if not isinstance(iterable, Iterable) or isinstance(iterable, Tensor):
+            raise TypeError(
+                "For 'ParameterTuple', the argument 'iterable' must be a list of Parameters, "
+                f"but got {described(iterable)}."
+            )
         items = tuple(iterable)
         for item in items:
             if not isinstance(item, Parameter):

@@ -349,12 +349,16 @@ def _tensor(x: Matrix) -> Tensor:
 
 def _initial(shape_: Sequence[int] | int, dtype: DType, init: object) -> NDArray[np.generic]:
     """Zeros, or what an initialiser object makes of them in place."""
-    values = np.zeros(as_shape(shape_, "Tensor"), dtype.numpy_dtype)
+    lengths = as_shape(shape_, "Tensor")
+    try:
+        values = np.zeros(lengths, dtype.numpy_dtype)
+    except ValueError as error:
+        raise ValueError(f"For 'Tensor', there is no tensor of shape {lengths}: {error}.") from None
     if callable(init):
         init(values)
     elif init is not None:
         raise TypeError(
             "For 'Tensor', the argument 'init' must be an Initializer, for example Normal(), "
-            f"but got {init!r}."
+            f"but got {described(init)}."
         )
     return values

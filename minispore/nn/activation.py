@@ -104,7 +104,7 @@ def get_activation(name: str | None, prim_name: str | None = None) -> Cell | Non
     """
     if name is None:
         return None
-    if name not in _NAMED:
+    if not isinstance(name, str) or name not in _NAMED:
         listed = ", ".join(repr(known) for known in _NAMED)
         raise KeyError(
             f"For '{prim_name or 'get_activation'}', the name of an activation must be one of "

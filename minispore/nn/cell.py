@@ -78,8 +78,8 @@ class Cell(Watchable):
         flags: MindSpore's compiler flags, which have no counterpart here: only None.
 
     Raises:
-        TypeError: `auto_prefix` is no bool.
-        ValueError: `flags` is not None.
+        TypeError: `auto_prefix` is no bool, or `flags` no dict.
+        ValueError: `flags` is neither None nor empty.
     """
 
     construct: Callable[..., object] = _undefined
@@ -91,8 +91,9 @@ class Cell(Watchable):
                 f"cell = {self.cls_name}(…), and then call it: cell(tensor)."
             )
         check_type(auto_prefix, bool, "auto_prefix", "Cell")
+        check_type(flags, dict, "flags", self.cls_name, none=True)
         if flags:
-            raise ValueError(f"For 'Cell', 'flags' are not supported, but got {flags!r}.")
+            raise ValueError(f"For '{self.cls_name}', 'flags' are not supported, but got {flags}.")
         self.training = False
         self.requires_grad = False
         self._auto_prefix = auto_prefix
@@ -310,7 +311,15 @@ class Cell(Watchable):
             todo.extend(reversed(children))
 
     def apply(self, fn: Callable[["Cell"], object]) -> Self:
-        """Call `fn` with every cell, children first, and return this one."""
+        """Call `fn` with every cell, children first, and return this one.
+
+        Raises:
+            TypeError: `fn` cannot be called.
+        """
+        if not callable(fn):
+            raise TypeError(
+                f"For 'apply', the argument 'fn' must be callable, but got {described(fn)}."
+            )
         for cell in self.cells():
             cell.apply(fn)
         fn(self)

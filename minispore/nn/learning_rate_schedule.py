@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minispore._checks import check_int, check_type
+from minispore._checks import check_int, check_type, described
 from minispore.common.tensor import Tensor
 from minispore.nn import _rates
 from minispore.nn._rates import check_bounds, check_rate
@@ -30,10 +30,22 @@ class _Formula(LearningRateSchedule):
     """A schedule given by a formula in plain numbers."""
 
     def construct(self, global_step: Tensor | int) -> Tensor:
-        """The learning rate at `global_step`, in float32 and of its shape."""
+        """The learning rate at `global_step`, in float32 and of its shape.
+
+        Raises:
+            TypeError: `global_step` is neither a Tensor nor an int.
+            ValueError: It is infinite or no number.
+        """
+        owner = self.cls_name
+        check_type(global_step, (Tensor, int, np.integer), "global_step", owner)
         steps = (
             global_step.asnumpy() if isinstance(global_step, Tensor) else np.asarray(global_step)
         )
+        if steps.dtype.kind == "f" and not np.isfinite(steps).all():
+            raise ValueError(
+                f"For '{owner}', the argument 'global_step' must be finite, "
+                f"but got {described(global_step)}."
+            )
         rates = [self._rate(int(step)) for step in steps.flat]
         return Tensor(np.array(rates, np.float32).reshape(steps.shape))
 

@@ -34,7 +34,7 @@ def test_names() -> None:
     assert first.name != second.name
     first.name = "weight"
     assert (first.name, first.has_default_name) == ("weight", False)
-    with pytest.raises(ValueError, match=r"'name' must be a string or None, but got 3\."):
+    with pytest.raises(ValueError, match=r"'name' must be a string or None, but got 3 of type int"):
         Parameter(Tensor(1.0), name=3)  # type: ignore[arg-type]
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias, cast
 
 from minispore._checks import check_number, check_type, described
 from minispore.common.parameter import Parameter
+from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 
 # Parameters, or groups: mappings with "params" and optionally "lr", "weight_decay",
@@ -113,7 +114,7 @@ def _ordered(each: list[Setting], order: list[Parameter], owner: str) -> list[Se
 
 
 def _as_list(values: object, owner: str) -> list[object]:
-    if values is None or isinstance(values, str | Parameter) or not isinstance(values, Iterable):
+    if values is None or isinstance(values, str | Tensor) or not isinstance(values, Iterable):
         raise TypeError(
             f"For '{owner}', the argument 'params' must be a list of Parameters or of dicts, such "
             f"as network.trainable_params() gives, but got {described(values)}."
