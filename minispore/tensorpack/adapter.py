@@ -18,7 +18,8 @@ all of tensorpack's hooks but `after_train`, and a requested stop for MindSpore'
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from time import perf_counter
+from typing import Final, cast
 
 from minispore.ops._summary import listeners
 from minispore.tensorpack import logger
@@ -30,6 +31,8 @@ from minispore.train import callback as train
 from minispore.train.callback import RunContext
 from minispore.train.summary import Event
 
+# From how many seconds on it is told which callbacks took them.
+_LONG: Final = 2.0
 _PLAYED = {name for name in vars(train.Callback) if name.startswith("on_train_")} | {"on_exception"}
 
 
@@ -100,7 +103,14 @@ class Callback(Hooks, train.Callback):
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """After each epoch."""
-        self._play(self.trigger_epoch)
+
+        def trigger_epoch() -> None:
+            start = perf_counter()
+            self.trigger_epoch()
+            if self._conductor is not None:
+                self._conductor.took(self, perf_counter() - start)
+
+        self._play(trigger_epoch)
 
     def on_train_end(self, run_context: RunContext) -> None:
         """After the training."""
@@ -175,6 +185,11 @@ class Conductor(train.Callback):
         self._trainer: Trainer | None = None
         self._playing = self._in_epoch = False
         self._told = 0
+        self._times: list[tuple[str, float]] = []
+
+    def took(self, member: Callback, seconds: float) -> None:
+        """Note how long a callback's `_trigger_epoch` took."""
+        self._times.append((type(member).__name__, seconds))
 
     def play(self, member: Callback, hook: Callable[[], None]) -> None:
         """Call a hook of one callback, unless one has raised StopTraining before."""
@@ -211,6 +226,7 @@ class Conductor(train.Callback):
 
     def on_train_epoch_begin(self, run_context: RunContext) -> None:
         """Note the epoch."""
+        self._tell_times()
         self._in_epoch = True
         self.trainer.place()
 
@@ -251,11 +267,12 @@ class Conductor(train.Callback):
         params = run_context.original_args()
         results = cast("Mapping[str, float]", params.get("eval_results", {}))
         for name, value in results.items():
-            if as_float(value) is not None:
+            if self._playing and as_float(value) is not None:
                 self.trainer.monitors.put_scalar(name, value)
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Play no more: `_after_train` is called by each callback itself."""
+        self._tell_times()
         self._playing = self._in_epoch = False
 
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
@@ -276,6 +293,15 @@ class Conductor(train.Callback):
         self.trainer.monitors.load_state_dict(state)
         self.trainer.place()
         self._told = self.trainer.global_step
+
+    def _tell_times(self) -> None:
+        """Name the slow ones, where all of them together took long."""
+        total = sum(seconds for _, seconds in self._times)
+        slow = [each for each in self._times if each[1] > max(1.0, 0.3 * total)]
+        if total >= _LONG and slow:
+            named = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in slow)
+            logger.info(f"The callbacks took {total:.1f} s after this epoch: {named}.")
+        self._times.clear()
 
     def _tell_loop(self) -> None:
         if self._playing and self._told != self.trainer.global_step:

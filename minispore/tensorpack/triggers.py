@@ -185,6 +185,11 @@ class EnableCallbackIf(ProxyCallback):
     def _evaluation(self) -> bool:
         return self._in_epoch
 
+    def _before_train(self) -> None:
+        if isinstance(self._pred, Every):
+            self._pred.start()
+        self.cb.before_train()
+
     def _before_epoch(self) -> None:
         self._in_epoch = self._ask()
         if self._in_epoch:

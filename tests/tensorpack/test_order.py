@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore.tensorpack import Callback, StopTraining
+from minispore.tensorpack import Callback, StopTraining, adapter
+from minispore.train import Model
 
+from ..train.standins import Batches, ConstantLoss
 from .spies import (
     HOOKS,
     Boom,
@@ -141,10 +143,25 @@ def test_a_callback_outside_of_a_training_has_no_trainer() -> None:
 def test_the_same_callbacks_serve_two_trainings() -> None:
     log = Log()
     spy = Pack(log, 0)
-    from minispore.train import Model
-
-    from ..train.standins import Batches, ConstantLoss
-
     for _ in range(2):
         Model(ConstantLoss()).train(1, Batches(1), [spy])
     assert [hook for _, hook, _ in log] == list(HOOKS) * 2
+
+
+def test_slow_triggers_are_named(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "minispore.tensorpack")
+    now = [0.0]
+    monkeypatch.setattr(adapter, "perf_counter", lambda: now[0])
+
+    class Slow(Callback):
+        def _trigger(self) -> None:
+            now[0] += 1.5 * self.epoch_num
+
+    class Quick(Callback):
+        def _trigger(self) -> None:
+            now[0] += 0.1
+
+    Model(ConstantLoss()).train(2, Batches(1), [Quick(), Slow()])
+    assert caplog.messages == ["The callbacks took 3.1 s after this epoch: Slow 3.0 s."]
