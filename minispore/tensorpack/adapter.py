@@ -33,7 +33,15 @@ from minispore.train.summary import Event
 
 # From how many seconds on it is told which callbacks took them.
 _LONG: Final = 2.0
-_PLAYED = {name for name in vars(train.Callback) if name.startswith("on_train_")} | {"on_exception"}
+_EACH_STEP: Final = {"_before_run": "on_train_step_begin", "_trigger_step": "on_train_step_end"}
+_PLAYED: Final = {name for name in vars(train.Callback) if name.startswith("on_train_")} | {
+    "on_exception"
+}
+
+
+def _has(cls: type[Hooks], hook: str) -> bool:
+    """Whether a class has a hook of its own."""
+    return getattr(cls, hook) is not getattr(Hooks, hook)
 
 
 class Callback(Hooks, train.Callback):
@@ -74,6 +82,10 @@ class Callback(Hooks, train.Callback):
                 f"Callback '{cls.__name__}' defines '{own[0]}', through which its hooks are called;"
                 " override the hook with an underscore, such as '_trigger_epoch'."
             )
+        # A hook of each step that a callback has not costs nothing.
+        for hook, event in _EACH_STEP.items():
+            base = Callback if _has(cls, hook) else train.Callback
+            setattr(cls, event, getattr(base, event))
 
     def companions(self, callbacks: Sequence[train.Callback]) -> Sequence[train.Callback]:
         """Return the conductor of all of tensorpack's callbacks."""
@@ -181,6 +193,7 @@ class Conductor(train.Callback):
 
     def __init__(self, members: Sequence[Callback]) -> None:
         self._members = members
+        self._after_run = [member for member in members if _has(type(member), "_after_run")]
         self._hears = any(member.hears for member in members)
         self._trainer: Trainer | None = None
         self._playing = self._in_epoch = False
@@ -245,7 +258,7 @@ class Conductor(train.Callback):
         trainer.global_step += 1
         if trainer.is_last_step:
             self._tell_loop()
-        for member in self._members:
+        for member in self._after_run:
 
             def after_run(member: Callback = member) -> None:
                 results = member.get_tensors_maybe_in_tower(member._fetches)

@@ -84,6 +84,19 @@ def test_one_event_keeps_the_order_of_the_list() -> None:
     ]
 
 
+def test_the_evaluation_of_fit_is_between_after_epoch_and_trigger_epoch() -> None:
+    log = Log()
+    train(log, "mp", 1, 1, fit=True)
+    names = [f"{who} {hook}" for who, hook, _ in log]
+    assert names[names.index("1 after_epoch") :][:5] == [
+        "1 after_epoch",
+        "0 on_eval_begin",
+        "0 on_eval_end",
+        "0 on_train_epoch_end",
+        "1 trigger_epoch",
+    ]
+
+
 def test_after_stop_training_mindspores_callbacks_see_a_requested_stop() -> None:
     log = Log((1, "trigger_step", 1, StopTraining))
     train(log, "mpm", 3, 3, fit=True)

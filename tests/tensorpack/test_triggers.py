@@ -5,6 +5,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from minispore.tensorpack import (
     Callback,
@@ -48,6 +50,29 @@ def test_periodic_trigger(wrap: Callable[[Callback], ProxyCallback]) -> None:
     callback = Triggered()
     run(wrap(callback))
     assert callback.at == [(2, 5), (3, 9), (4, 10)]
+
+
+few = st.none() | st.integers(1, 5)
+
+
+@given(steps=few, epochs=few, total=st.integers(1, 5), each=st.integers(1, 4))
+def test_every_as_one_would_count(
+    steps: int | None, epochs: int | None, total: int, each: int
+) -> None:
+    assume(steps or epochs)
+    callback, log = Triggered(), Log()
+    every = Every(steps=steps, epochs=epochs)
+    Model(ConstantLoss()).train(total, Batches(each), [every(callback), every(Spore(log, 0))])
+    due = [(1 + (n - 1) // each, n) for n in range(1, total * each + 1) if steps and n % steps == 0]
+    ends = [(e, e * each) for e in range(1, total + 1) if epochs and e % epochs == 0]
+    assert callback.at == sorted(due + ends)
+    hooks = [hook for _, hook, _ in log]
+    of_epochs = {1 + (n - 1) // each for _, n in ends}
+    wanted = {n for _, n in due}
+    wanted |= {n for n in range(1, total * each + 1) if 1 + (n - 1) // each in of_epochs}
+    assert hooks.count("on_train_step_end") == hooks.count("on_train_step_begin") == len(wanted)
+    assert hooks.count("on_train_epoch_end") == (len(ends) if epochs else total)
+    assert hooks.count("on_train_epoch_begin") == hooks.count("on_train_epoch_end")
 
 
 def test_periodic_trigger_before_train() -> None:
