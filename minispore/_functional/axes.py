@@ -1,9 +1,14 @@
 """What users write for shapes and axes, checked."""
 
-from numpy import integer
+from typing import cast
+
+import numpy as np
 
 from minispore._array import Axis, Shape
 from minispore._checks import as_items, described
+
+# numpy's count too: a product of lengths is one. Cast, since its stubs leave the type generic.
+_INTS = (int, cast("type[int]", np.integer))
 
 
 def as_shape(shape: object, owner: str, name: str = "shape") -> Shape:
@@ -15,8 +20,7 @@ def as_shape(shape: object, owner: str, name: str = "shape") -> Shape:
     items = tuple(shape) if isinstance(shape, range) else as_items(shape)
     result: list[int] = []
     for n in (shape,) if items is None else items:
-        # numpy's integers too: a product of lengths is one.
-        if type(n) is not int and not isinstance(n, integer):
+        if isinstance(n, bool) or not isinstance(n, _INTS):
             raise TypeError(
                 f"For '{owner}', the argument '{name}' must be an int or a sequence of ints, "
                 f"but got {described(shape)}."
@@ -32,7 +36,7 @@ def check_axis(axis: object, ndim: int, name: str, owner: str) -> int:
         TypeError: It is no int.
         ValueError: It is out of range.
     """
-    if type(axis) is not int and not isinstance(axis, integer):
+    if isinstance(axis, bool) or not isinstance(axis, _INTS):
         raise TypeError(
             f"For '{owner}', the argument '{name}' must be an int, but got {described(axis)}."
         )

@@ -37,9 +37,10 @@ def on_host(values: object, owner: str) -> NDArray[np.generic]:
     Raises:
         TypeError: The values are no numbers, or the lists are ragged.
     """
+    given = values
     if isinstance(values, np.ndarray | np.generic):
         # Always a copy: a tensor shares memory only where its maker asks for it by name.
-        return _of_numbers(np.array(cast("NDArray[np.generic]", values)), values, owner)
+        return _of_numbers(np.array(cast("NDArray[np.generic]", values)), given, owner)
     if not isinstance(values, int | float) and as_items(values) is None:
         raise TypeError(
             f"For '{owner}', the argument 'input_data' must be a Tensor, a numpy array, a number, "

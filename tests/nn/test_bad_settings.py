@@ -56,7 +56,7 @@ def makers() -> Iterator[tuple[str, Callable[..., object], dict[str, object]]]:
         if cell or name.endswith("_lr"):
             yield name, make, settings(make)
         if cell and issubclass(make, nn.LearningRateSchedule):
-            yield f"{name}()", make(**settings(make)), {"global_step": Tensor(2)}
+            yield f"{name}()", made(make), {"global_step": Tensor(2)}
     for name in dir(initializers):
         make = getattr(initializers, name)
         kind = isinstance(make, type) and issubclass(make, initializers.Initializer)
@@ -77,8 +77,16 @@ def makers() -> Iterator[tuple[str, Callable[..., object], dict[str, object]]]:
     yield "apply", nn.Dense(1, 1).apply, {"fn": print}
 
 
+def made(make: Callable[..., Any]) -> Callable[..., object]:
+    schedule: Callable[..., object] = make(**settings(make))
+    return schedule
+
+
 def filled_by(make: Callable[..., Any]) -> Callable[..., object]:
-    return lambda **given: initializers.initializer(make(**given), (2, 3))
+    def fill(**given: object) -> object:
+        return initializers.initializer(make(**given), (2, 3))
+
+    return fill
 
 
 CASES = [

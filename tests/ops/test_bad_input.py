@@ -1,7 +1,7 @@
 """Every operation answers bad input with an error of MindSpore's kind that names the operation."""
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, get_type_hints
 
@@ -120,7 +120,7 @@ def run(function: Callable[..., object], arguments: dict[str, object]) -> object
 
 
 @contextmanager
-def sentences(*starts: str) -> Iterator[list[str]]:
+def sentences(*starts: str) -> Generator[list[str], None, None]:
     """Nothing is raised, or an error of MindSpore's kind whose one line starts like this."""
     said: list[str] = []
     try:
@@ -138,7 +138,7 @@ def answering(function: object) -> AbstractContextManager[list[str]]:
 
 
 def test_every_operation_has_a_good_call_with_all_its_arguments() -> None:
-    covered = set().union(*(names_of(getattr(ops, name)) for name in GOOD))
+    covered = {alias for name in GOOD for alias in names_of(getattr(ops, name))}
     assert covered == set(ops.__all__) - APART
     for name, arguments in GOOD.items():
         function = getattr(ops, name)
