@@ -59,10 +59,14 @@ class TFEventWriter(MonitorBase):
         """Write it as it is."""
         if self._folder is None:
             return
-        if self._file is None:
-            self._file = EventFile(Names(self._folder, "events", "").tensorboard)
-            self._file.append(for_tensorboard(Event(time.time(), version=TENSORBOARD_VERSION)))
-        self._file.append(for_tensorboard(evt))
+        try:
+            if self._file is None:
+                self._file = EventFile(Names(self._folder, "events", "").tensorboard)
+                self._file.append(for_tensorboard(Event(time.time(), version=TENSORBOARD_VERSION)))
+            self._file.append(for_tensorboard(evt))
+        except OSError as error:
+            logger.warn(f"TFEventWriter writes no more: {error}")
+            self._folder = None
 
     def _put(self, name: str, content: Content) -> None:
         values = (Value(name, content),)

@@ -11,7 +11,7 @@ from typing import ClassVar, cast
 from minispore._atomic import replacing
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import MonitorBase
-from minispore.train.callback._states import entries, entry
+from minispore.train.callback._states import entries, entry, numbers
 
 Row = dict[str, float | None]
 
@@ -22,7 +22,7 @@ class RowWriter(MonitorBase):
     What an epoch's last step brings is in one row with what the epoch does. A number that JSON has
     not, such as NaN, is null. A file that is there goes on if its last row is of the epoch before
     this run's first; a resumed run's goes on where the state was saved; any other is moved aside.
-    Without a folder it does nothing.
+    Without a folder it does nothing; when the file cannot be written, it is told and stops writing.
 
     Args:
         directory: The folder; by default the logger's.
@@ -34,12 +34,16 @@ class RowWriter(MonitorBase):
         self._directory = directory
         self._path: str | None = None
         self._open = False
-        self._values: dict[str, float] = {}
+        self._values: dict[str, float] = {}  # of the row to come, and its epoch and step
+        self._at = (0, 0)
         self._count = 0
 
     def process_scalar(self, name: str, val: float) -> None:
-        """Let it be in the next row."""
-        self._values[name] = val
+        """Let it be in the row of this step."""
+        now = (self.epoch_num, self.global_step)
+        if self._at != now:
+            self._push()
+        self._at, self._values[name] = now, val
 
     @abstractmethod
     def _read(self, path: str) -> list[Row]:
@@ -71,8 +75,7 @@ class RowWriter(MonitorBase):
 
     def _trigger(self) -> None:
         self._push()
-        if self._open:
-            self._flush()
+        self._flushed()
 
     def _after_train(self) -> None:
         self._trigger()
@@ -80,15 +83,29 @@ class RowWriter(MonitorBase):
     def _push(self) -> None:
         if self._path is None or not self._values:
             return
-        if not self._open:
-            self._open = True
-            rows = self._earlier(self._path)
-            self._count = len(rows)
-            self._begin(self._path, rows)
         row: Row = {n: v if math.isfinite(v) else None for n, v in self._values.items()}
-        self._write(row | {"epoch_num": self.epoch_num, "global_step": self.global_step})
-        self._count += 1
+        row |= {"epoch_num": self._at[0], "global_step": self._at[1]}
         self._values = {}
+        try:
+            if not self._open:
+                rows = self._earlier(self._path)
+                self._begin(self._path, rows)
+                self._open, self._count = True, len(rows)
+            self._write(row)
+            self._count += 1
+        except OSError as error:
+            self._failed(error)
+
+    def _flushed(self) -> None:
+        if self._open and self._path is not None:
+            try:
+                self._flush()
+            except OSError as error:
+                self._failed(error)
+
+    def _failed(self, error: OSError) -> None:
+        logger.warn(f"{type(self).__name__} writes no more to '{self._path}': {error}")
+        self._path = None
 
     def _earlier(self, path: str) -> list[Row]:
         """The rows that this run goes on from; any other file is moved aside."""
@@ -115,9 +132,8 @@ class RowWriter(MonitorBase):
 
     def state_dict(self) -> dict[str, object]:
         """Return the number of rows, and what will be in the next; the rows are in the file."""
-        if self._open:
-            self._flush()
-        return {"rows": self._count, "values": self._values}
+        self._flushed()
+        return {"rows": self._count, "values": self._values, "at": list(self._at)}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Go on with these rows of the file.
@@ -126,9 +142,10 @@ class RowWriter(MonitorBase):
             ValueError: It is no such state.
         """
         owner = type(self).__name__
-        rows = entry(state, "rows", int, owner)
+        rows, at = entry(state, "rows", int, owner), numbers(state, "at", int, owner)
         self._values = entries(state, "values", float, owner)
         self._count = self._resumed = rows
+        self._at = (at[0], at[-1]) if at else (0, 0)
 
 
 class JSONWriter(RowWriter):

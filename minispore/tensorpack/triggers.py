@@ -1,6 +1,7 @@
 """When, apart from what: callbacks that call another one now and then."""
 
 import copy
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import TypeAlias
@@ -44,8 +45,8 @@ class Every:
         epochs: int | None = None,
         seconds: float | None = None,
     ) -> None:
-        if steps is None and epochs is None and seconds is None:
-            raise ValueError("For 'Every', there must be 'steps', 'epochs' or 'seconds'.")
+        if (steps is None and epochs is None and seconds is None) or seconds == 0:
+            raise ValueError("For 'Every', there must be 'steps', 'epochs' or positive 'seconds'.")
         self.steps = None if steps is None else check_int(steps, "steps", "Every", low=1)
         self.epochs = None if epochs is None else check_int(epochs, "epochs", "Every", low=1)
         self.seconds = None if seconds is None else check_number(seconds, "seconds", "Every", low=0)
@@ -117,7 +118,7 @@ class PeriodicTrigger(ProxyCallback):
                 "own, which is all that would be called: use EnableCallbackIf."
             )
         if every is None and before_train and every_k_steps is None and every_k_epochs is None:
-            every = Every(epochs=2**62)
+            every = Every(epochs=sys.maxsize)  # never again
         self._every = Every(every_k_steps, every_k_epochs) if every is None else copy.copy(every)
         self._at_first = before_train
 

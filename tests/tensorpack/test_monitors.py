@@ -204,6 +204,34 @@ def test_another_file_is_moved_aside(writer: Writer, content: str | None, tmp_pa
     assert aside.read_text() == content
 
 
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_monitor_before_the_others_gives_the_steps_their_own_rows(
+    writer: Writer, tmp_path: Path
+) -> None:
+    run([writer(tmp_path), Puts({2: 1.5}, 2.5)])
+    assert rows_of(tmp_path / writer.FILENAME) == [
+        {"step": 1.5, "epoch_num": 1, "global_step": 2},
+        {"loss": 0.5, "epoch_num": 1, "global_step": 3},
+        {"epoch": 2.5, "epoch_num": 1, "global_step": 3},
+        {"loss": 0.5, "epoch_num": 2, "global_step": 6},
+        {"epoch": 2.5, "epoch_num": 2, "global_step": 6},
+    ]
+
+
+@pytest.mark.parametrize("writer", [*WRITERS, TFEventWriter])
+def test_a_disk_that_fails_does_not_end_the_training(
+    writer: Callable[[Path], MonitorBase], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Remove(Callback):
+        def _before_train(self) -> None:
+            (tmp_path / "log").rmdir()
+
+    history = ScalarHistory()
+    run([Remove(), writer(tmp_path / "log"), history], 3)
+    assert len(history.get_history("loss")) == 3
+    assert caplog.text.count("writes no more") == 1
+
+
 def test_an_unfinished_line_is_removed(tmp_path: Path) -> None:
     run([JSONLWriter(tmp_path)], 1)
     with (tmp_path / "stats.jsonl").open("a") as file:
@@ -333,10 +361,8 @@ def test_the_state_of_monitors_is_kept(tmp_path: Path) -> None:
         (ScalarPrinter(), ScalarPrinter()),
         (JSONWriter(tmp_path), JSONWriter(tmp_path)),
     ):
-        if isinstance(old, ScalarHistory):
-            old.add("x", 1, 1.5)
-        else:
-            old.process_scalar("x", 1.5)
+        run([old], 1)
+        old.process_scalar("x", 1.5)
         new.load_state_dict(old.state_dict())
         assert new.state_dict() == old.state_dict()
         with pytest.raises(ValueError, match="state"):

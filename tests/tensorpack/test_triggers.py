@@ -86,7 +86,9 @@ def test_periodic_trigger_refuses_what_it_would_never_call() -> None:
         PeriodicTrigger(Pack(Log(), 0), every_k_steps=2)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"steps": 0}, {"epochs": -1}, {"seconds": -0.5}])
+@pytest.mark.parametrize(
+    "arguments", [{}, {"steps": 0}, {"epochs": -1}, {"seconds": -0.5}, {"seconds": 0}]
+)
 def test_every_refuses(arguments: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="Every"):
         Every(**arguments)
