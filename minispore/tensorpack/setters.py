@@ -64,6 +64,18 @@ class HyperParamSetter(Callback):
                 f"{before:.6g} to {value:.6g}."
             )
 
+    def state_dict(self) -> dict[str, object]:
+        """Return the value, which may be kept where no checkpoint reaches."""
+        return {"value": self.get_current_value()}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Set it to that.
+
+        Raises:
+            ValueError: It is no such state.
+        """
+        self.param.set_value(entry(state, "value", float, type(self).__name__))
+
 
 class HumanHyperParamSetter(HyperParamSetter):
     """Set it to what a file says, which is read again each time; see `HyperFile`.
@@ -248,8 +260,8 @@ class StatMonitorParamSetter(HyperParamSetter):
         return self.value_func(self.get_current_value())
 
     def state_dict(self) -> dict[str, object]:
-        """Return the values that are looked at."""
-        return {"seen": self._seen, "values": list(self._values)}
+        """Return the value, and those of the number that are looked at."""
+        return super().state_dict() | {"seen": self._seen, "values": list(self._values)}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Look at these.
@@ -259,4 +271,5 @@ class StatMonitorParamSetter(HyperParamSetter):
         """
         seen = entry(state, "seen", int, "StatMonitorParamSetter")
         values = numbers(state, "values", float, "StatMonitorParamSetter")
+        super().load_state_dict(state)
         self._seen, self._values = seen, deque(values, maxlen=self.last_k)

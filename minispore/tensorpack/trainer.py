@@ -56,8 +56,9 @@ class Trainer:
     @property
     def optimizer(self) -> Optimizer | None:
         """The optimiser; None if there is none."""
-        params = self.params
-        found = params.optimizer or getattr(params.train_network, "optimizer", None)
+        found: object = self.params.optimizer
+        if found is None:  # the network may do its own steps
+            found = getattr(self.params.train_network, "optimizer", None)
         return found if isinstance(found, Optimizer) else None
 
     @property

@@ -1,6 +1,7 @@
 """A training that was interrupted and resumed leaves the same numbers, files and weights."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from minispore import nn, set_seed
 from minispore.dataset import NumpySlicesDataset
 from minispore.tensorpack import (
+    CallbackFactory,
     ClassificationError,
     Every,
     HyperParamSetterWithFunc,
@@ -19,6 +21,7 @@ from minispore.tensorpack import (
     MinSaver,
     ModelSaver,
     MovingAverageSummary,
+    ObjAttrParam,
     PeriodicTrigger,
     ScalarHistory,
     ScalarPrinter,
@@ -47,7 +50,7 @@ class Killer(Callback):
 
 
 def callbacks(folder: Path, kill_at: int | None) -> tuple[ScalarHistory, list[Callback]]:
-    history = ScalarHistory()
+    history, box = ScalarHistory(), SimpleNamespace(x=1.0)
     data = NumpySlicesDataset({"x": X, "y": Y}, shuffle=False).batch(5)
     config = CheckpointConfig(
         save_checkpoint_steps=2, keep_checkpoint_max=3, append_info=["training_state"]
@@ -63,6 +66,10 @@ def callbacks(folder: Path, kill_at: int | None) -> tuple[ScalarHistory, list[Ca
         Every(epochs=2)(MaxSaver("loss/EMA", checkpoint_dir=folder)),
         StatMonitorParamSetter("learning_rate", "error", lambda lr: lr / 2, 0.2, 2),
         Every(steps=4)(HyperParamSetterWithFunc("learning_rate", lambda e, lr: lr * 0.9)),
+        HyperParamSetterWithFunc(ObjAttrParam(box, "x"), lambda e, x: 2 * x + e),
+        CallbackFactory(
+            trigger=lambda cb: cb.trainer.monitors.put_scalar("x", box.x), produces=["x"]
+        ),
         history,
         ScalarPrinter(),
         JSONWriter(folder),
