@@ -93,9 +93,7 @@ class ClassificationError(Inferencer):
     """
 
     def __init__(
-        self,
-        wrong_tensor_name: str = "incorrect_vector",
-        summary_name: str = "validation_error",
+        self, wrong_tensor_name: str = "incorrect_vector", summary_name: str = "validation_error"
     ) -> None:
         self._wrong, self._name = wrong_tensor_name, summary_name
 

@@ -40,10 +40,7 @@ class Every:
     """
 
     def __init__(
-        self,
-        steps: int | None = None,
-        epochs: int | None = None,
-        seconds: float | None = None,
+        self, steps: int | None = None, epochs: int | None = None, seconds: float | None = None
     ) -> None:
         if (steps is None and epochs is None and seconds is None) or seconds == 0:
             raise ValueError("For 'Every', there must be 'steps', 'epochs' or positive 'seconds'.")

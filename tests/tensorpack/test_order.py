@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore.tensorpack import Callback, StopTraining, adapter
-from minispore.train import Model
+from minispore.train import Callback as TrainCallback
+from minispore.train import Model, RunContext
 
-from ..train.standins import Batches, ConstantLoss
+from ..train.standins import Batches, ConstantLoss, Rows, make
 from .spies import (
     HOOKS,
     Boom,
@@ -110,6 +111,28 @@ def test_after_stop_training_mindspores_callbacks_see_a_requested_stop() -> None
             "on_train_end",
             "exit",
         ]
+
+
+def test_a_stop_requested_by_mindspores_callback_closes_the_epoch() -> None:
+    class Stop(TrainCallback):
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            run_context.request_stop()
+
+    log = Log()
+    Model(ConstantLoss()).train(3, Batches(3), [Pack(log, 0), Stop()])
+    assert [hook for _, hook, _ in log] == list(HOOKS)
+
+
+def test_an_evaluation_of_its_own_has_none_of_tensorpacks_hooks() -> None:
+    log = Log()
+    spy = Pack(log, 0)
+    model = make({"accuracy"})
+    model.eval(Rows(), [spy])
+    assert not log
+    model.train(1, Rows(), [spy])
+    seen = list(log)
+    model.eval(Rows(), [spy])
+    assert log == seen
 
 
 def test_a_failure_in_after_train_is_told_and_the_others_have_theirs(
