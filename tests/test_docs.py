@@ -18,6 +18,8 @@ PUBLIC_MODULES = {
     "minispore.dataset.vision",
     "minispore.nn",
     "minispore.ops",
+    "minispore.testing",
+    "minispore.testing.strategies",
     "minispore.tensorpack",
     "minispore.train",
 }

@@ -53,8 +53,8 @@ def check_callback(
         minispore.testing._laws.CallbackError: The callback Counts breaks 1 of 10 laws.
         ...
         resume: A run that is resumed after any step goes on as the one that was not interrupted.
-          In fit with 4 epochs of 2 steps, ... resumed after on_train_step_end in epoch 1, ...:
-            At the end its attribute 'steps' was 7; in the run that was not interrupted it is 8. ...
+          In fit with 5 epochs of 2 steps, ... resumed after on_train_step_end in epoch 1, ...:
+            At the end its attribute 'steps' was 9; in the run that was not interrupted it is 10. ...
     """
     kinds: list[Kind] = [kind for kind in _KINDS if kind in modes]
     for mode in modes:
@@ -103,7 +103,7 @@ class _Kit:
                 for trouble in _troubles(kind):
                     yield from self._judged(replace(whole, trouble=trouble))
                 if kind != "eval":
-                    longer = Schedule(kind, epochs=4)
+                    longer = Schedule(kind, epochs=5)
                     again = self._run(longer)
                     yield from resume_faults(self._factory, longer, self._folder, again)
         if "fit" in kinds:

@@ -58,11 +58,14 @@ class Place:
     """
 
     def __init__(self, folder: str, content: str | None = None) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        if content is None:
-            os.makedirs(folder)
-        else:
-            shutil.copytree(content, folder)
+        os.makedirs(folder, exist_ok=True)
+        for entry in list(os.scandir(folder)):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry)
+            else:
+                os.unlink(entry)
+        if content is not None:
+            shutil.copytree(content, folder, dirs_exist_ok=True)
         self._folder = folder
 
     def make(self, factory: Factory) -> Callback:

@@ -86,7 +86,7 @@ class Schedule:
         >>> str(schedule)
         'fit with 1 epoch of 2 steps, validated with 2 steps every 2 epochs'
         >>> schedule.run([LossMonitor(2)]).of("LossMonitor").names
-        epoch: 1 step: 2, loss is 1.6...
+        epoch: 1 step: 2, loss is 1.9...
         ['on_train_step_end', 'on_train_step_end', 'on_train_epoch_end']
     """
 
@@ -172,9 +172,9 @@ def rows(batches: int, *, shuffle: bool = True) -> Dataset:
 
 
 def small_model() -> Model:
-    """A network of two layers with dropout, trained fast enough that its loss goes up and down."""
+    """A network of two layers with dropout, trained so fast that its results go up and down."""
     network = nn.SequentialCell(nn.Dense(2, 4), nn.Tanh(), nn.Dropout(p=0.3), nn.Dense(4, 3))
-    optimizer = nn.Momentum(network.trainable_params(), 0.5, 0.9)
+    optimizer = nn.Momentum(network.trainable_params(), 1.5, 0.5)
     return Model(network, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy", "loss"})
 
 

@@ -37,6 +37,17 @@ from minispore.train import (
 )
 from minispore.train.callback._base import EVENTS
 
+__all__ = [
+    "broadcastable_tensors",
+    "callback_lists",
+    "cells",
+    "datasets",
+    "dtypes",
+    "schedules",
+    "shapes",
+    "tensors",
+]
+
 Shape: TypeAlias = tuple[int, ...]
 Path: TypeAlias = str | os.PathLike[str]
 

@@ -1,0 +1,18 @@
+"""The package of testing tools: who does not use it does not pay for it."""
+
+import subprocess
+import sys
+
+import minispore.testing
+
+
+def test_only_the_strategies_want_hypothesis() -> None:
+    code = "import minispore.testing, sys; print('hypothesis' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"
+
+
+def test_every_public_name_says_what_it_is() -> None:
+    for name in minispore.testing.__all__:
+        what = getattr(minispore.testing, name)
+        assert isinstance(what, dict) or what.__doc__
