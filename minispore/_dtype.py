@@ -97,6 +97,7 @@ def as_dtype(value: DTypeLike, owner: str, name: str = "dtype") -> DType:
     """
     if isinstance(value, DType):
         return value
+    given = value
     if isinstance(value, str) and value in _BY_NAME:
         return _BY_NAME[value]
     if isinstance(value, type) and value in _BY_PYTHON:
@@ -107,7 +108,7 @@ def as_dtype(value: DTypeLike, owner: str, name: str = "dtype") -> DType:
             return found
     raise TypeError(
         f"For '{owner}', the argument '{name}' must be a data type such as minispore.float32, "
-        f"but got {described(value)}."
+        f"but got {described(given)}."
     )
 
 

@@ -20,7 +20,7 @@ def as_shape(shape: object, owner: str, name: str = "shape") -> Shape:
     items = tuple(shape) if isinstance(shape, range) else as_items(shape)
     result: list[int] = []
     for n in (shape,) if items is None else items:
-        if isinstance(n, bool) or not isinstance(n, _INTS):
+        if type(n) is not int and (isinstance(n, bool) or not isinstance(n, _INTS)):
             raise TypeError(
                 f"For '{owner}', the argument '{name}' must be an int or a sequence of ints, "
                 f"but got {described(shape)}."
@@ -36,7 +36,7 @@ def check_axis(axis: object, ndim: int, name: str, owner: str) -> int:
         TypeError: It is no int.
         ValueError: It is out of range.
     """
-    if isinstance(axis, bool) or not isinstance(axis, _INTS):
+    if type(axis) is not int and (isinstance(axis, bool) or not isinstance(axis, _INTS)):
         raise TypeError(
             f"For '{owner}', the argument '{name}' must be an int, but got {described(axis)}."
         )

@@ -67,6 +67,8 @@ def softmax_cross_entropy(logits: T, targets: T) -> T:
 
 
 def _axis_with_elements(x: Variable, axis: int, owner: str) -> int:
-    place = check_axis(axis, x.ndim, "axis", owner)
-    check_elements(x.shape, place, owner)
+    shape = x.shape
+    place = check_axis(axis, len(shape), "axis", owner)
+    if 0 in shape:
+        check_elements(shape, place, owner)
     return place
