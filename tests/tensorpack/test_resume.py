@@ -11,6 +11,7 @@ from minispore.dataset import NumpySlicesDataset
 from minispore.tensorpack import (
     CallbackFactory,
     ClassificationError,
+    EstimatedTimeLeft,
     Every,
     HyperParamSetterWithFunc,
     InferenceRunner,
@@ -23,13 +24,23 @@ from minispore.tensorpack import (
     MovingAverageSummary,
     ObjAttrParam,
     PeriodicTrigger,
+    ProgressBar,
     ScalarHistory,
     ScalarPrinter,
+    SendMonitorData,
     SimpleMovingAverage,
     StatMonitorParamSetter,
+    ThroughputTracker,
+    clocks,
+    savers,
+    triggers,
 )
 from minispore.tensorpack.channel import Array
 from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
+from minispore.train._dataset import SupportsState
+from minispore.train._state_values import encode
+
+from ..train.standins import Rows, make
 
 X = np.random.default_rng(0).standard_normal((22, 3)).astype(np.float32)
 Y = (np.arange(22) % 3).astype(np.int32)
@@ -113,3 +124,41 @@ def test_a_resumed_training_leaves_the_same(
     assert {path.name for path in here.iterdir()} == {path.name for path in folder.iterdir()}
     for name in ("stats.json", "stats.jsonl", "min-error.ckpt", "max-loss-EMA.ckpt"):
         assert (here / name).read_bytes() == (folder / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(
+    "callback",
+    [
+        EstimatedTimeLeft(),
+        Every(epochs=2)(ScalarPrinter()),
+        Every(steps=2)(ProgressBar()),
+        HyperParamSetterWithFunc("learning_rate", lambda e, v: v),
+        JSONLWriter(),
+        JSONWriter(),
+        MinSaver("loss"),
+        ModelSaver(),
+        MovingAverageSummary(),
+        ScalarHistory(),
+        ScalarPrinter(),
+        SendMonitorData(["true"], ["loss"]),
+        SimpleMovingAverage("loss", 2),
+        StatMonitorParamSetter("learning_rate", "loss", lambda v: v, 0.1, 2),
+        ThroughputTracker(),
+    ],
+    ids=lambda callback: type(callback).__name__,
+)
+def test_what_is_no_state_is_refused_and_changes_nothing(
+    callback: Callback, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (clocks, savers, triggers):
+        for clock in ("perf_counter", "monotonic"):
+            monkeypatch.setattr(module, clock, lambda: 5.0, raising=False)
+    make().train(2, Rows(), [callback])
+    assert isinstance(callback, SupportsState)
+    before = encode(callback.state_dict(), "")
+    for state in ({}, {key: object() for key in callback.state_dict()}):
+        with pytest.raises(ValueError, match="state"):
+            callback.load_state_dict(state)
+        assert encode(callback.state_dict(), "") == before
+    callback.load_state_dict(callback.state_dict())
+    assert encode(callback.state_dict(), "") == before
