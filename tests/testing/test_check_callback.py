@@ -3,17 +3,55 @@
 import os
 import signal
 import sys
-from collections.abc import Callable
-from typing import Literal
+import time
+from collections.abc import Callable, Mapping
+from typing import Literal, Self
 
 import pytest
 
+import minispore.dataset
+import minispore.train
+from minispore import nn
 from minispore.common.seed import random_state
+from minispore.dataset import WaitedDSCallback
 from minispore.testing import LAWS, CallbackError, check_callback
-from minispore.train import Callback, CheckpointConfig, EarlyStopping, LambdaCallback
+from minispore.train import (
+    Callback,
+    CheckpointConfig,
+    EarlyStopping,
+    History,
+    LambdaCallback,
+    Model,
+    RunContext,
+)
 from minispore.train import callback as cb
 
 from .bad_callbacks import BAD, OPENED
+from .runs import ROWS
+
+
+class Louder(WaitedDSCallback):
+    """One that remembers something, as it is meant to be used."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.volume = 1.0
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        self.volume /= 2
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        super().on_train_begin(run_context)
+        self.volume = 1.0
+
+    def state_dict(self) -> dict[str, object]:
+        return {"volume": self.volume}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        volume = state["volume"]
+        assert isinstance(volume, float)
+        self.volume = volume
+
 
 Case = tuple[Callable[[], Callback], dict[str, list[str]]]
 
@@ -51,16 +89,19 @@ OURS: dict[str, list[Case]] = {
     "ReduceLROnPlateau": [(lambda: cb.ReduceLROnPlateau(patience=1), FIT)],
     "SummaryCollector": [(lambda: cb.SummaryCollector("summary"), {})],
     "TimeMonitor": [(cb.TimeMonitor, {})],
+    "WaitedDSCallback": [(Louder, {})],
 }
 
 
 def public_callbacks() -> set[str]:
-    public = {name: getattr(cb, name) for name in cb.__all__ if not name.startswith("_")}
-    return {
-        name
-        for name, what in public.items()
-        if isinstance(what, type) and issubclass(what, Callback)
-    }
+    """The names of all callbacks in the package's public modules."""
+    found: set[str] = set()
+    for module in (cb, minispore.train, minispore.dataset):
+        for name in module.__all__:
+            what: object = getattr(module, name)
+            if isinstance(what, type) and issubclass(what, Callback) and name[0] != "_":
+                found.add(name)
+    return found
 
 
 def test_every_public_callback_is_in_the_table() -> None:
@@ -102,6 +143,58 @@ def test_who_breaks_a_law_is_found_out(
 
 def test_there_is_somebody_who_breaks_each_law() -> None:
     assert {law for _, law, _ in BAD} == LAWS.keys()
+
+
+class Evaluates(Callback):
+    """It has a run of its own within the run."""
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        model = Model(run_context.original_args().network, nn.CrossEntropyLoss(), metrics={"loss"})
+        print(model.eval(ROWS, callbacks=History()))
+
+
+class Writes(Callback):
+    """It holds a file open during the run, and tells the time."""
+
+    def __enter__(self) -> Self:
+        self.file = open("log.txt", "a")
+        return self
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        self.file.write(f"{run_context.original_args().net_outputs}\n")
+
+    def on_eval_step_end(self, run_context: RunContext) -> None:
+        print(f"{time.perf_counter():.3f} s")
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()
+
+
+class TakesTurns(Callback):
+    """It says on its own what its state is, and keeps to itself what is not a part of it."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._on = False
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        self._on = False
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        self._calls += 1
+        self._on = not self._on
+        print("on" if self._on else "off")
+
+    def state_dict(self) -> dict[str, object]:
+        return {"on": self._on}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        self._on = bool(state["on"])
+
+
+@pytest.mark.parametrize("factory", [Evaluates, Writes, TakesTurns])
+def test_who_breaks_none_passes(factory: Callable[[], Callback]) -> None:
+    check_callback(factory)
 
 
 def test_what_breaks_a_law_on_purpose_may() -> None:

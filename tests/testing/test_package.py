@@ -2,8 +2,11 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import minispore.testing
+
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "testing.md"
 
 
 def test_only_the_strategies_want_hypothesis() -> None:
@@ -16,3 +19,8 @@ def test_every_public_name_says_what_it_is() -> None:
     for name in minispore.testing.__all__:
         what = getattr(minispore.testing, name)
         assert isinstance(what, dict) or what.__doc__
+
+
+def test_the_page_has_every_law() -> None:
+    listed = [line.split("`")[1] for line in PAGE.read_text("utf-8").splitlines() if "| `" in line]
+    assert listed == list(minispore.testing.LAWS)
