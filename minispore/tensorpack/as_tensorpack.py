@@ -1,9 +1,10 @@
 """A callback of MindSpore's behind tensorpack's hooks, so that the triggers serve both schools."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import cast
 
 from minispore.tensorpack.adapter import Callback
+from minispore.tensorpack.names import Named
 from minispore.train import callback as train
 from minispore.train._dataset import SupportsState
 from minispore.train.callback import RunContext
@@ -43,6 +44,14 @@ class AsTensorpack(Callback):
         self.callback = callback
         self._events = CallbackManager([callback])
         self._failed = False
+
+    def produces(self) -> Collection[str]:
+        """Return what it puts in the channel, if it tells."""
+        return self.callback.produces() if isinstance(self.callback, Named) else ()
+
+    def consumes(self) -> Collection[str]:
+        """Return what it reads, if it tells."""
+        return self.callback.consumes() if isinstance(self.callback, Named) else ()
 
     def _before_train(self) -> None:
         self._failed = False

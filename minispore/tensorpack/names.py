@@ -36,7 +36,8 @@ def check_names(params: InternalCallbackParam) -> None:
     written = ["loss", "learning_rate", *params.metric_names]
     later = [name for callback in callbacks for name in callback.produces()]
     for callback in callbacks:
-        is_monitor = hasattr(callback, "process_scalar")
+        monitor = getattr(callback, "monitor", None)
+        at_any_time = callable(monitor) and monitor() is not None
         for name in callback.consumes():
             owner = type(callback).__name__
             if name not in [*written, *later]:
@@ -45,7 +46,7 @@ def check_names(params: InternalCallbackParam) -> None:
                     f"{owner} reads {name!r}, and no callback puts it in{suggest(name, known)} "
                     "A callback of your own must tell what it puts in by its method 'produces'."
                 )
-            if name not in written and not is_monitor:
+            if name not in written and not at_any_time:
                 writer = next(each for each in callbacks if name in each.produces())
                 raise UnknownMetricError(
                     f"{owner} reads {name!r} before {type(writer).__name__} puts it in: "

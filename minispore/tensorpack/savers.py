@@ -87,9 +87,10 @@ class ModelSaver(Callback):
 class MinSaver(MonitorBase):
     """Save what is trained as `min-{name}.ckpt` whenever a number is smaller than ever.
 
-    It looks when triggered, by default after each epoch. A number that is put in later within the
-    same event counts as well, so that it may stand before the callback that measures, and saves
-    what was measured. It needs no ModelSaver. NaN is never the best.
+    It looks when triggered, by default after each epoch, at what was put in during that epoch. A
+    number that is put in later within the same event counts as well, so that it may stand before
+    the callback that measures, and saves what was measured. It needs no ModelSaver. NaN is never
+    the best.
 
     Source: tensorpack.callbacks.MinSaver.
 
@@ -118,7 +119,7 @@ class MinSaver(MonitorBase):
         self._directory = checkpoint_dir
         self.best: float | None = None
         self._new: float | None = None
-        self._looked_at = -1
+        self._epoch = self._looked_at = -1  # of the number, and the step of the last look
 
     def consumes(self) -> Collection[str]:
         """Return the number's name."""
@@ -127,12 +128,12 @@ class MinSaver(MonitorBase):
     def _setup_graph(self) -> None:
         folder = logger.folder_for(self._directory, type(self).__name__)
         self._path = os.path.join(folder, self._name)
-        self.best, self._new, self._looked_at = None, None, -1
+        self.best, self._new, self._epoch, self._looked_at = None, None, -1, -1
 
     def process_scalar(self, name: str, val: float) -> None:
         """Look at it the next time, or now if this time has just been."""
         if name == self.monitor_stat:
-            self._new = val
+            self._new, self._epoch = val, self.epoch_num
             if self._looked_at == self.global_step:
                 self._look()
 
@@ -142,7 +143,7 @@ class MinSaver(MonitorBase):
 
     def _look(self) -> None:
         value, self._new = self._new, None
-        if value is None or value != value:  # noqa: PLR0124 (NaN)
+        if value is None or value != value or self._epoch != self.epoch_num:  # noqa: PLR0124 (NaN)
             return
         best = self.best
         better = best is None or (value > best if self.reverse else value < best)
@@ -152,7 +153,8 @@ class MinSaver(MonitorBase):
 
     def state_dict(self) -> dict[str, object]:
         """Return the best value, and the one to look at."""
-        return {"best": self.best, "new": self._new, "looked_at": self._looked_at}
+        places = {"epoch": self._epoch, "looked_at": self._looked_at}
+        return {"best": self.best, "new": self._new, **places}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Go on with it.
@@ -161,12 +163,12 @@ class MinSaver(MonitorBase):
             ValueError: It is no such state.
         """
         owner = type(self).__name__
-        looked_at = entry(state, "looked_at", int, owner)
+        epoch, looked_at = (entry(state, key, int, owner) for key in ("epoch", "looked_at"))
         best, new = (
             entry(state, key, float, owner) if state.get(key, 0) is not None else None
             for key in ("best", "new")
         )
-        self.best, self._new, self._looked_at = best, new, looked_at
+        self.best, self._new, self._epoch, self._looked_at = best, new, epoch, looked_at
 
 
 class MaxSaver(MinSaver):

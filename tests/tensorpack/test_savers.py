@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from minispore.tensorpack import Callback, CallbackFactory, MaxSaver, MinSaver, ModelSaver, savers
+from minispore.tensorpack import (
+    Callback,
+    CallbackFactory,
+    Every,
+    MaxSaver,
+    MinSaver,
+    ModelSaver,
+    savers,
+)
 from minispore.train import load_checkpoint
 
 from ..train.standins import Rows, make
@@ -83,6 +91,16 @@ def test_what_was_measured_is_saved_wherever_the_saver_stands(
     callbacks = [put([2.0, 1.0, 1.0]), MinSaver("val/x", filename="best.ckpt")]
     make().train(3, Rows(), callbacks if measures_first else callbacks[::-1])
     assert load_checkpoint(str(folder / "best.ckpt"))["global_step"].asnumpy() == 6  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize("measures_first", [True, False])
+def test_what_was_measured_in_another_epoch_is_not_saved(
+    measures_first: bool, folder: Path
+) -> None:
+    minimum = MinSaver("val/x")
+    callbacks = [put([1.0, 3.0, 2.0, 4.0]), Every(epochs=2)(minimum)]
+    make().train(4, Rows(), callbacks if measures_first else callbacks[::-1])
+    assert minimum.best == 3.0
 
 
 def test_in_between_it_waits_for_its_time(folder: Path) -> None:
