@@ -9,6 +9,7 @@ from types import FrameType
 
 import minispore._rules as rules
 from minispore._atomic import replacing
+from minispore.nn import Optimizer
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.trainer import RunValues
@@ -20,9 +21,10 @@ _PULLBACK = ".<locals>."
 class GraphProfiler(Callback):
     """Write a trace of each step for Chrome (chrome://tracing) or Perfetto.
 
-    `chrome-trace-{global_step}.json` in the logger's folder has the engine's operations, by the
-    names of their rules: forwards as they are called, backwards their pullbacks. Watching slows a
-    step down. To watch some steps only, put it into `EnableCallbackIf` or `Every`.
+    `chrome-trace-{global_step}.json` in the logger's folder has the engine's operations by the
+    names of their rules, forwards as they are called and backwards their pullbacks, and the
+    optimiser's update. Watching slows a step down. To watch some steps only, put it into
+    `EnableCallbackIf` or `Every`.
 
     Source: tensorpack.callbacks.GraphProfiler.
 
@@ -41,7 +43,7 @@ class GraphProfiler(Callback):
         if dump_metadata or dump_event:
             raise ValueError("For 'GraphProfiler', there is only 'dump_tracing'.")
         self._wanted = dump_tracing
-        self._home = os.path.dirname(os.path.abspath(rules.__file__))
+        self._rules = os.path.dirname(os.path.abspath(rules.__file__))
         self._open: list[tuple[FrameType, str, int]] = []
         self._events: list[dict[str, object]] = []
         self._watching = False
@@ -58,15 +60,17 @@ class GraphProfiler(Callback):
     def _watch(self, frame: FrameType, event: str, arg: object) -> None:
         if event == "call":
             code = frame.f_code
-            if code.co_filename.startswith(self._home) and code.co_name != "<module>":
+            is_rule = code.co_filename.startswith(self._rules) and code.co_name != "<module>"
+            if is_rule or code is Optimizer.construct.__code__:
                 self._open.append((frame, code.co_qualname, perf_counter_ns()))
         elif event == "return" and self._open and self._open[-1][0] is frame:
             _, name, start = self._open.pop()
             rule, pullback, _ = name.partition(_PULLBACK)
+            kind = "backward" if pullback else "update" if "." in rule else "forward"
             self._events.append(
                 {
                     "name": rule,
-                    "cat": "backward" if pullback else "forward",
+                    "cat": kind,
                     "ph": "X",
                     "ts": start / 1000,
                     "dur": (perf_counter_ns() - start) / 1000,

@@ -383,7 +383,7 @@ def test_graph_profiler(folder: Path) -> None:
     (path,) = folder.iterdir()
     assert path.name == "chrome-trace-2.json"
     events = json.loads(path.read_text())["traceEvents"]
-    assert {"forward", "backward"} == {event["cat"] for event in events}
+    assert {"forward", "backward", "update"} == {event["cat"] for event in events}
     assert any("dense" in event["name"] or "matmul" in event["name"] for event in events)
     assert all(event["ph"] == "X" and event["dur"] >= 0 for event in events)
     assert sys.getprofile() is None
