@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 from minispore._checks import check_one_of
 from minispore.testing._judging import described, judged
 from minispore.testing._laws import LAWS, BrokenLaw, CallbackError
-from minispore.testing._resuming import masked, resume_faults
-from minispore.testing._runs import Factory, Observed, Place
+from minispore.testing._resuming import resume_faults
+from minispore.testing._runs import Factory, Observed, Place, differing
 from minispore.testing._schedule import Kind, Schedule, Trouble
 from minispore.train.callback._base import EVENTS, Callback
 
@@ -161,10 +161,8 @@ def _reuse_difference(first: Observed, second: Observed, *, exact: bool) -> str 
             return f"There were {len(events_now)} events, in the first run {len(events)}."
         if second.observer.rates != first.observer.rates:
             return "The learning rates were others."
-        for call, now in zip(first.observer.calls, second.observer.calls, strict=True):
-            then, text = (each.text if exact else masked(each.text) for each in (call, now))
-            if text != then:
-                return f"It printed {text!r} at {now}, in the first run {then!r}."
+        for then, now in differing(first.shown(exact=exact), second.shown(exact=exact)):
+            return f"It {now}; in the first run it {then}."
     for name, value in first.parameters.items():
         if second.parameters[name] != value:
             return f"At the end the parameter '{name}' was another."

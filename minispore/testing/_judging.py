@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import zip_longest
 
 from minispore.testing._laws import BrokenLaw
 from minispore.testing._observing import Observer
@@ -77,7 +78,8 @@ def judged(run: Observed, *, may_refuse: bool = False) -> Iterator[BrokenLaw]:
 
 def described(error: BaseException) -> str:
     """An exception in words: what it is, and whose hook raised it."""
-    return " ".join([f"{type(error).__name__}: {error}.", *getattr(error, "__notes__", ())])
+    text = f"{type(error).__name__}: {error}".rstrip(".: ")
+    return " ".join([f"{text}.", *getattr(error, "__notes__", ())])
 
 
 def _wrong_error(run: Observed, without: Expected) -> str | None:
@@ -99,8 +101,7 @@ def _wrong_events(run: Observed, without: Expected) -> str | None:
         return message
     if stopped is not None:
         events, expected = events[:stopped], expected[:stopped]
-    for i in range(max(len(events), len(expected))):
-        now, then = (each[i] if i < len(each) else "the end" for each in (events, expected))
+    for i, (now, then) in enumerate(zip_longest(events, expected, fillvalue="the end")):
         if now != then:
             after = f"After {events[i - 1]}" if i else "First"
             return f"{after} came {now}; without the callback it is {then}."

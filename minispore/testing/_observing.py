@@ -2,9 +2,10 @@
 
 import io
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import cast
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -182,8 +183,9 @@ def memory(callback: Callback) -> dict[str, object]:
         if not (stateful and name.startswith("_"))
     }
     if isinstance(callback, SupportsState):
-        for name, value in callback.state_dict().items():
-            found[f"the entry '{name}' of its state"] = _plain(value)
+        with suppress(Exception):  # which comes up again where a run is resumed
+            for name, value in callback.state_dict().items():
+                found[f"the entry '{name}' of its state"] = _plain(value)
     return {name: value for name, value in found.items() if value != _OTHER}
 
 
@@ -196,7 +198,9 @@ def _plain(value: object) -> object:
         value = value.asnumpy()
     if isinstance(value, np.ndarray):
         array = cast("npt.NDArray[np.generic]", value)
-        return array.tolist() if array.size < 10 else f"{array.tolist()!r:.100}… {array.dtype}"
+        if array.size < 10:
+            return array.tolist()
+        return f"an array {array.dtype} {array.shape} with the check sum {crc32(array.tobytes())}"
     if isinstance(value, float):
         return repr(value)  # of which NaN is equal to itself
     if value is None or isinstance(value, bool | int | str):

@@ -1,15 +1,14 @@
 """Whether a run that is resumed goes on as the one that was not interrupted."""
 
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from minispore.testing._judging import described
 from minispore.testing._laws import BrokenLaw
-from minispore.testing._observing import Call, Observer
-from minispore.testing._runs import Factory, Observed, Place
+from minispore.testing._observing import Observer
+from minispore.testing._runs import Factory, Observed, Place, differing
 from minispore.testing._schedule import Schedule
 from minispore.train._dataset import SupportsState
 from minispore.train._training_state import TrainingState
@@ -130,12 +129,11 @@ def _differences(
         return
     begin = entered[0]
     whole, rest = straight.observer, part.observer
-    for old, new in _pairs(whole.events[point.events :], rest.events[begin.events :]):
+    for old, new in differing(whole.events[point.events :], rest.events[begin.events :]):
         yield f"There came {new}; in the run that was not interrupted it is {old}."
     exact = straight.texts == again.texts
-    calls = (_shown(each, exact=exact) for each in whole.calls[point.calls :])
-    calls_now = (_shown(each, exact=exact) for each in rest.calls[begin.calls :])
-    for old, new in _pairs(list(calls), list(calls_now)):
+    calls, calls_now = straight.shown(exact=exact), part.shown(exact=exact)
+    for old, new in differing(calls[point.calls :], calls_now[begin.calls :]):
         yield f"It {new}; in the run that was not interrupted it {old}."
     for was, rate in zip(whole.rates[point.rates :], rest.rates[begin.rates :], strict=True):
         if rate != was:
@@ -151,21 +149,3 @@ def _differences(
             )
     if straight.files == again.files and part.files != straight.files:
         yield f"At the end there were the files {part.files}, and not {straight.files}."
-
-
-def _pairs(then: list[str], now: list[str]) -> Iterator[tuple[str, str]]:
-    """Where two lists differ."""
-    for i in range(max(len(then), len(now))):
-        old, new = (each[i] if i < len(each) else "the end" for each in (then, now))
-        if old != new:
-            yield old, new
-
-
-def _shown(call: Call, *, exact: bool) -> str:
-    text = call.text if exact else masked(call.text)
-    return f"printed {text!r} at {call}" if text else f"was silent at {call}"
-
-
-def masked(text: str) -> str:
-    """A text without its numbers, such as times, of which no two are alike."""
-    return re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "#", text)

@@ -3,10 +3,12 @@
 import gc
 import io
 import os
+import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from minispore.testing._leaks import Surroundings
 from minispore.testing._observing import Observer, memory
@@ -15,6 +17,9 @@ from minispore.testing._watching import watching
 from minispore.train.callback._base import Callback
 
 Factory = Callable[[], Callback]
+
+# Of numbers that are printed, such as times, often no two are alike.
+_NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,25 @@ class Observed:
     def texts(self) -> list[str]:
         """What each call printed."""
         return [call.text for call in self.observer.calls]
+
+    def shown(self, *, exact: bool) -> list[str]:
+        """Each call and what it printed, in words; without its numbers unless it must be exact."""
+        return [
+            f"{f'printed {text!r}' if text else 'was silent'} at {call}"
+            for call in self.observer.calls
+            for text in [call.text if exact else _NUMBER.sub("#", call.text)]
+        ]
+
+
+def differing(then: Sequence[str], now: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Where two lists differ: the items of both.
+
+    >>> list(differing(["a", "b"], ["a", "c", "d"]))
+    [('b', 'c'), ('the end', 'd')]
+    """
+    for old, new in zip_longest(then, now, fillvalue="the end"):
+        if old != new:
+            yield old, new
 
 
 class Place:

@@ -272,7 +272,7 @@ BAD: list[tuple[Callable[[], Callback], str, str]] = [
     (DrawsNumpys, "random", "on_eval_begin drew from numpy's global random numbers."),
     (DrawsPythons, "random", "on_train_step_begin drew from the random numbers of 'random'."),
     (StopsOnce, "reuse", "There were 6 events, in the first run 12."),
-    (PrintsNumbers, "reuse", "It printed 'line another\\n' at on_eval_end in step 2, in the"),
+    (PrintsNumbers, "reuse", "It printed 'line another\\n' at on_eval_end in step 2; in the"),
     (Forgets, "resume", "There came on_train_step_begin in epoch 4, step 8; in the run"),
     (Forgets, "resume", "it is on_train_epoch_end in epoch 4, step 7. It has no state_dict and"),
     (ForgetsAnEntry, "resume", "There came on_train_step_begin in epoch 4, step 8; in the run"),
