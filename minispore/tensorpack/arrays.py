@@ -8,12 +8,28 @@ import numpy as np
 from minispore._atomic import replacing
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
-from minispore.tensorpack.channel import Array
+from minispore.tensorpack.channel import Array, name_list
 from minispore.tensorpack.trainer import RunValues
 from minispore.train.callback import RunContext
 
 
-class ProcessTensors(Callback):
+class OfArrays(Callback):
+    """Base class of what gets some arrays after each step, as the results of `_after_run`.
+
+    Args:
+        names: The arrays' names, or one name; see `Trainer.array`.
+    """
+
+    hears = True
+
+    def __init__(self, names: str | Sequence[str]) -> None:
+        self._names = name_list(names)
+
+    def _before_run(self, run_context: RunContext) -> Sequence[str]:
+        return self._names
+
+
+class ProcessTensors(OfArrays):
     """Call a function with arrays of each step; see `Trainer.array` for their names.
 
     Source: tensorpack.callbacks.ProcessTensors.
@@ -23,14 +39,9 @@ class ProcessTensors(Callback):
         fn: Gets the arrays, one argument each.
     """
 
-    hears = True
-
     def __init__(self, names: str | Sequence[str], fn: Callable[..., object]) -> None:
-        self._names = [names] if isinstance(names, str) else list(names)
+        super().__init__(names)
         self._fn = fn
-
-    def _before_run(self, run_context: RunContext) -> Sequence[str]:
-        return self._names
 
     def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
         self._fn(*run_values.results)

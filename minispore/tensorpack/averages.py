@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from minispore._checks import check_int, check_number
 from minispore.tensorpack.adapter import Callback
+from minispore.tensorpack.arrays import OfArrays
 from minispore.tensorpack.channel import as_float
 from minispore.tensorpack.trainer import RunValues
 from minispore.train.callback import RunContext
@@ -13,7 +14,7 @@ from minispore.train.callback._states import entries, numbers
 from minispore.train.summary._image import as_bytes
 
 
-class MovingAverageSummary(Callback):
+class MovingAverageSummary(OfArrays):
     """Keep an average of scalars that forgets, and put it in as `{name}/EMA` after each epoch.
 
     The average is that of all values so far, each weighing `decay` times as much as the next.
@@ -25,10 +26,8 @@ class MovingAverageSummary(Callback):
         decay: Between 0 and 1.
     """
 
-    hears = True
-
     def __init__(self, names: str | Sequence[str] = ("loss",), decay: float = 0.95) -> None:
-        self._names = [names] if isinstance(names, str) else list(names)
+        super().__init__(names)
         self._decay = check_number(decay, "decay", "MovingAverageSummary", low=0, high=1)
         # Weighted sums and sums of weights.
         self._sums: dict[str, float] = {}
@@ -40,9 +39,6 @@ class MovingAverageSummary(Callback):
 
     def _before_train(self) -> None:
         self._sums, self._weights = {}, {}
-
-    def _before_run(self, run_context: RunContext) -> Sequence[str]:
-        return self._names
 
     def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
         for name, array in zip(self._names, run_values.results, strict=True):
@@ -68,7 +64,7 @@ class MovingAverageSummary(Callback):
         self._sums = sums
 
 
-class SimpleMovingAverage(Callback):
+class SimpleMovingAverage(OfArrays):
     """Put the mean of a scalar's last values in as `{name}/SMA`, once in so many steps.
 
     Source: tensorpack.callbacks.SimpleMovingAverage.
@@ -78,10 +74,8 @@ class SimpleMovingAverage(Callback):
         window_size: How many values, and how many steps from one time to the next.
     """
 
-    hears = True
-
     def __init__(self, tensors: str | Sequence[str], window_size: int) -> None:
-        self._names = [tensors] if isinstance(tensors, str) else list(tensors)
+        super().__init__(tensors)
         self._window = check_int(window_size, "window_size", "SimpleMovingAverage", low=1)
         self._values: list[deque[float]] = [deque(maxlen=window_size) for _ in self._names]
 
@@ -92,9 +86,6 @@ class SimpleMovingAverage(Callback):
     def _before_train(self) -> None:
         for values in self._values:
             values.clear()
-
-    def _before_run(self, run_context: RunContext) -> Sequence[str]:
-        return self._names
 
     def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
         for values, array in zip(self._values, run_values.results, strict=True):

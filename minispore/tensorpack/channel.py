@@ -155,6 +155,11 @@ class Monitors(Memory):
             monitor.process_event(evt)
 
 
+def name_list(names: str | Sequence[str]) -> list[str]:
+    """Return names as a list, also if it is one name."""
+    return [names] if isinstance(names, str) else list(names)
+
+
 def as_float(val: object) -> float | None:
     """Return a number, or the one element of an array or tensor, as a float; None for others.
 

@@ -65,7 +65,7 @@ class InferenceRunner(Callback):
 
     def _trigger(self) -> None:
         for inferencer in self.infs:
-            inferencer.before_inference()
+            inferencer._before_inference()
         network = self.trainer.params.network
         was_training = network.training
         network.set_train(mode=False)
@@ -77,7 +77,7 @@ class InferenceRunner(Callback):
         if seen < size:
             raise ValueError(f"For 'InferenceRunner', there are {seen} batches instead of {size}.")
         for inferencer in self.infs:
-            for name, value in (inferencer.after_inference() or {}).items():
+            for name, value in (inferencer._after_inference() or {}).items():
                 if as_float(value) is None:
                     logger.warn(f"The result '{name}' is no number: {value!r}.")
                 else:
@@ -101,7 +101,7 @@ class InferenceRunner(Callback):
             listeners[:] = others
         known = {"input": batch[0], **tower, **heard}
         for inferencer in self.infs:
-            inferencer.on_fetches([_array(name, known) for name in inferencer.get_fetches()])
+            inferencer._on_fetches([_array(name, known) for name in inferencer._get_fetches()])
 
     def _tower(self, *batch: Tensor) -> Mapping[str, Tensor | Array]:
         params = self.trainer.params

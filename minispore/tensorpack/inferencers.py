@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 
 from minispore.common import Tensor
-from minispore.tensorpack.channel import Array, Number
+from minispore.tensorpack.channel import Array, Number, name_list
 from minispore.train.metrics import Metric
 
 
@@ -33,22 +33,6 @@ class Inferencer:
         """Return the names of these numbers."""
         return ()
 
-    def before_inference(self) -> None:
-        """Call `_before_inference`."""
-        self._before_inference()
-
-    def get_fetches(self) -> Sequence[str]:
-        """Call `_get_fetches`."""
-        return self._get_fetches()
-
-    def on_fetches(self, results: Sequence[Array]) -> None:
-        """Call `_on_fetches`."""
-        self._on_fetches(results)
-
-    def after_inference(self) -> Mapping[str, Number] | None:
-        """Call `_after_inference`."""
-        return self._after_inference()
-
 
 class ScalarStats(Inferencer):
     """The mean of scalars over the batches, each batch counting the same.
@@ -61,7 +45,7 @@ class ScalarStats(Inferencer):
     """
 
     def __init__(self, names: str | Sequence[str], prefix: str = "validation") -> None:
-        self._names = [names] if isinstance(names, str) else list(names)
+        self._names = name_list(names)
         self._prefix = prefix
 
     def produces(self) -> Collection[str]:

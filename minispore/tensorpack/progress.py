@@ -8,7 +8,7 @@ from typing import Protocol
 from tqdm import tqdm
 
 from minispore.tensorpack.adapter import Callback
-from minispore.tensorpack.channel import as_float
+from minispore.tensorpack.channel import as_float, name_list
 
 _FORM = "{l_bar}{bar}|{n_fmt}/{total_fmt}[{elapsed}<{remaining},{rate_noinv_fmt}{postfix}]"
 
@@ -38,7 +38,7 @@ class ProgressBar(Callback):
     chief_only = False
 
     def __init__(self, names: Sequence[str] = ()) -> None:
-        self._names = [names] if isinstance(names, str) else list(names)
+        self._names = name_list(names)
         self.hears = bool(self._names)
         self._bar: _Bar | None = None
 

@@ -9,6 +9,7 @@ from typing import Final
 from minispore._checks import described
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
+from minispore.tensorpack.channel import name_list
 from minispore.train.callback._states import entries
 
 _SHELL: Final = re.compile(r"[|&;<>`]|\$\(")
@@ -50,7 +51,7 @@ class Command:
             raise ValueError(
                 f"The command {command!r} is for a shell. Give a list of arguments, or shell=True."
             )
-        self.names = [names] if isinstance(names, str) else list(names)
+        self.names = name_list(names)
         self._parts = list(command)
         if isinstance(command, str):
             self._parts = [command] if shell else shlex.split(command)
