@@ -16,6 +16,8 @@ from minispore.train.callback._base import Callback
 from minispore.train.callback._run_context import Occasion, RunContext
 from minispore.train.serialization import save_checkpoint
 
+_MISSING = "missing"
+
 
 @dataclass(frozen=True)
 class _Point:
@@ -142,8 +144,9 @@ def _differences(
         if part.parameters.get(name) != content:
             yield f"At the end the parameter '{name}' was another."
     for name, value in straight.memory.items():
-        now = part.memory.get(name, "missing")
-        if now != value and again.memory.get(name) == value:
+        now = part.memory.get(name, _MISSING)
+        lazy = now == _MISSING and name.startswith("its attribute '_")  # set where it is first used
+        if now != value and not lazy and again.memory.get(name) == value:
             yield (
                 f"At the end {name} was {now}; in the run that was not interrupted it is {value}."
             )

@@ -192,7 +192,14 @@ class TakesTurns(Callback):
         self._on = bool(state["on"])
 
 
-@pytest.mark.parametrize("factory", [Evaluates, Writes, TakesTurns])
+class Lazy(Callback):
+    """It makes something where it first needs it."""
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        self._names = ["loss"]
+
+
+@pytest.mark.parametrize("factory", [Evaluates, Lazy, Writes, TakesTurns])
 def test_who_breaks_none_passes(factory: Callable[[], Callback]) -> None:
     check_callback(factory)
 
