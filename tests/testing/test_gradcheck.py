@@ -74,6 +74,17 @@ def test_a_cell_with_a_wrong_bprop() -> None:
     ]
 
 
+def test_a_rule_of_ones_own() -> None:
+    def power(factor: float, x: Tensor) -> Tensor:
+        return ops.apply_rule(lambda x: (x * x * x, (lambda g: g * (factor * x * x),)), x)
+
+    x = Tensor(np.array([[0.5, -1.0], [2.0, 3.0]]))
+    gradcheck(lambda x: power(3.0, x), x)
+    gradgradcheck(lambda x: power(3.0, x), x)
+    with pytest.raises(GradientError, match=r"says 0\.5,\n.* say 0\.75"):
+        gradcheck(lambda x: power(2.0, x), x)
+
+
 def test_first_derivatives_can_be_right_and_second_ones_wrong() -> None:
     class Half(nn.Cell):
         def construct(self, x: Tensor) -> Tensor:

@@ -1,5 +1,7 @@
 """Traces: what is recorded is what happened, and the files give back what was saved."""
 
+import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
@@ -72,6 +74,21 @@ def test_another_file_is_refused_by_name(tmp_path: Path, ending: str, text: str)
     path.write_text(text, "latin-1")
     with pytest.raises(ValueError, match=f"'{path}' holds no trace"):
         EventTrace.load(path)
+
+
+def test_a_time_line_has_what_lies_between_the_events(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    with record_events() as trace:
+        make().fit(1, ROWS, ROWS, callbacks=[LossMonitor(100)])
+    trace.save(path)
+    items = json.loads(path.read_text())["traceEvents"]
+    assert all({"name", "cat", "ph", "ts", "dur", "pid", "tid"} <= item.keys() for item in items)
+    spans = {item["name"]: (item["ts"], item["ts"] + item["dur"]) for item in items}
+    nested = ["run", "train", "train epoch 1", "eval", "eval epoch 1", "eval step 2"]
+    for outer, inner in pairwise(nested):
+        assert spans[outer][0] <= spans[inner][0] < spans[inner][1] <= spans[outer][1] + 0.01
+    assert spans["train step 1"][1] <= spans["train step 2"][0]
+    assert "LossMonitor.on_train_step_end" in spans
 
 
 def test_the_file_ends_in_one_of_two_ways(tmp_path: Path) -> None:
