@@ -67,7 +67,7 @@ def judged(run: Observed, *, may_refuse: bool = False) -> Iterator[BrokenLaw]:
         unlike = _wrong_events(run, without)
         if unlike:
             yield BrokenLaw("events", where, unlike)
-    if run.text and not run.text.endswith("\n"):
+    if run.text and not run.text.endswith(("\n", "\r")):
         line = run.text.splitlines()[-1]
         yield BrokenLaw("output", where, f"The run left the line {line!r} unfinished.")
     if run.late:

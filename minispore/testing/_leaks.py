@@ -13,6 +13,8 @@ from dataclasses import dataclass
 _DESCRIPTORS = next((path for path in ("/proc/self/fd", "/dev/fd") if os.path.isdir(path)), None)
 # Without those for real-time programs, of which there are many.
 _SIGNALS = sorted(number for number in signal.valid_signals() if number < 32)
+# Threads that a library has once for the whole program.
+_OF_LIBRARIES = {"tqdm_monitor"}
 _PATIENCE = 0.5  # seconds that a thread is given to end by itself
 
 
@@ -67,6 +69,8 @@ class Surroundings:
     def _threads_left(self) -> Iterator[str]:
         deadline = time.monotonic() + _PATIENCE
         for thread in sorted(set(threading.enumerate()) - self.threads, key=lambda t: t.name):
+            if thread.name in _OF_LIBRARIES:
+                continue
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():
                 yield f"the thread '{thread.name}' still runs"

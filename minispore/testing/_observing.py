@@ -1,6 +1,7 @@
 """Watching one callback in one run: what it is told, prints and changes."""
 
 import io
+import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -46,9 +47,13 @@ def place_of(name: str, epoch: object, step: object) -> str:
     return " in ".join([name, ", ".join(places)][: 1 + bool(places)])
 
 
+# What is drawn over again, as progress bars are, at times of its own.
+_BAR = re.compile(r"\r[^\n]*\n?")
+
+
 @dataclass(frozen=True)
 class Call:
-    """A call of one of the callback's methods, and what it printed."""
+    """A call of one of the callback's methods, and what it printed for good."""
 
     name: str
     epoch: object
@@ -135,7 +140,7 @@ class Observer:
             elif stopped and not context.get_stop_requested():
                 self.faults.append(("bookkeeping", f"{moment.name} took back a requested stop."))
             params = context.original_args()
-            text = self._output.getvalue()[began:]
+            text = _BAR.sub("", self._output.getvalue()[began:])
             epoch, step = params.get("cur_epoch_num"), params.get("cur_step_num")
             self.calls.append(Call(moment.name, epoch, step, text))
 

@@ -5,9 +5,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Literal, Self
+from typing import Literal, Never, Self
 
 import pytest
+from tqdm import tqdm
 
 import minispore.dataset
 import minispore.train
@@ -199,7 +200,29 @@ class Lazy(Callback):
         self._names = ["loss"]
 
 
-@pytest.mark.parametrize("factory", [Evaluates, Lazy, Writes, TakesTurns])
+class Bar(Callback):
+    """A progress bar for each epoch."""
+
+    def __init__(self) -> None:
+        self.bar: tqdm[Never] | None = None
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        self.bar = tqdm(total=run_context.original_args().batch_num, mininterval=0)
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        if self.bar is not None:
+            self.bar.update()
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        self.__exit__()
+
+    def __exit__(self, *error: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
+        self.bar = None
+
+
+@pytest.mark.parametrize("factory", [Bar, Evaluates, Lazy, Writes, TakesTurns])
 def test_who_breaks_none_passes(factory: Callable[[], Callback]) -> None:
     check_callback(factory)
 
