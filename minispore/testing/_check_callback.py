@@ -42,7 +42,7 @@ def check_callback(
 
     Examples:
         >>> from minispore.train import Callback, LossMonitor
-        >>> check_callback(LossMonitor)
+        >>> check_callback(LossMonitor, modes=["train"])
         >>> class Counts(Callback):
         ...     steps = 0
         ...
