@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import MonitorBase
@@ -43,6 +44,11 @@ class ScalarPrinter(MonitorBase):
         self._white = None if whitelist is None else [re.compile(each) for each in whitelist]
         self._black = [re.compile(each) for each in blacklist or ()]
         self._values: dict[str, float] = {}
+
+    def __enter__(self) -> Self:
+        # A run that has failed may have left some.
+        self._values = {}
+        return super().__enter__()
 
     def process_scalar(self, name: str, val: float) -> None:
         """Print it the next time."""
