@@ -18,18 +18,17 @@ def _inside(statement: str) -> float:
 
 def rows() -> list[Row]:
     """The statement alone, with the first tensor, and with everything that there is."""
-    statements = {
-        "import minispore": "import numpy; import minispore",
-        "import minispore and name Tensor": "import minispore; minispore.Tensor",
-        "import all packages of minispore": EVERYTHING,
-    }
-    return [row for work, statement in statements.items() for row in _beside_numpy(work, statement)]
+    return [
+        *_beside_numpy("import minispore", "import numpy; import minispore", 1.5),
+        *_beside_numpy("import minispore and name Tensor", "import minispore; minispore.Tensor"),
+        *_beside_numpy("import all packages of minispore", EVERYTHING),
+    ]
 
 
-def _beside_numpy(work: str, statement: str) -> list[Row]:
+def _beside_numpy(work: str, statement: str, target: float | None = None) -> list[Row]:
     return compare(
         work,
         lambda: _inside(statement),
-        [Contestant("import numpy", lambda: _inside("import numpy"), 1.5)],
+        [Contestant("import numpy", lambda: _inside("import numpy"), target)],
         turns=21,
     )

@@ -53,7 +53,7 @@ def rows() -> list[Row]:
         *compare(
             f"a chain of {DEPTH} multiplications, forward and backward",
             chained,
-            [Contestant("PyTorch eager", their_chain, 0.8)],
+            [Contestant("PyTorch eager", their_chain)],
             turns=41,
         ),
     ]
