@@ -1,56 +1,12 @@
 """Metrics: what `Model.eval` measures, by class and by name."""
 
+from minispore import _metrics
 from minispore._left_out import refusing
-from minispore._metrics import (
-    F1,
-    MAE,
-    MSE,
-    ROC,
-    Accuracy,
-    ConfusionMatrix,
-    ConfusionMatrixMetric,
-    CosineSimilarity,
-    Dice,
-    Fbeta,
-    Loss,
-    Metric,
-    Perplexity,
-    Precision,
-    Recall,
-    Top1CategoricalAccuracy,
-    Top5CategoricalAccuracy,
-    TopKCategoricalAccuracy,
-    auc,
-    get_metric_fn,
-    names,
-    rearrange_inputs,
-)
+from minispore._metrics import *  # noqa: F403
 from minispore._metrics._left_out import LEFT_OUT
 
-__all__ = [
-    "F1",
-    "MAE",
-    "MSE",
-    "ROC",
-    "Accuracy",
-    "ConfusionMatrix",
-    "ConfusionMatrixMetric",
-    "CosineSimilarity",
-    "Dice",
-    "Fbeta",
-    "Loss",
-    "Metric",
-    "Perplexity",
-    "Precision",
-    "Recall",
-    "Top1CategoricalAccuracy",
-    "Top5CategoricalAccuracy",
-    "TopKCategoricalAccuracy",
-    "auc",
-    "get_metric_fn",
-    "names",
-    "rearrange_inputs",
-]
+__all__: list[str] = []
+__all__ += _metrics.__all__
 
 # In a dictionary, since a definition would tell type checkers that there is every attribute.
 globals()["__getattr__"] = refusing(__name__, LEFT_OUT)
