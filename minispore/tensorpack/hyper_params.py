@@ -100,7 +100,7 @@ class ObjAttrParam(HyperParam):
 
     def __init__(self, obj: object, attrname: str, readable_name: str | None = None) -> None:
         self._obj, self._name = obj, attrname
-        self.readable_name = attrname if readable_name is None else readable_name
+        self.readable_name: str = attrname if readable_name is None else readable_name
 
     def get_value(self) -> float:
         """Return it.

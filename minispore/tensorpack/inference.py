@@ -56,7 +56,7 @@ class InferenceRunner(Callback):
     ) -> None:
         self._input = check_dataset(input, "input", "InferenceRunner")
         given = [infs] if isinstance(infs, Inferencer | Metric) else infs
-        self.infs = [_inferencer(each) for each in given]
+        self.infs: list[Inferencer] = [_inferencer(each) for each in given]
         self._tower_func = tower_func
 
     def produces(self) -> Collection[str]:

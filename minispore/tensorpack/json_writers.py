@@ -157,7 +157,7 @@ class JSONWriter(RowWriter):
     Source: tensorpack.callbacks.JSONWriter.
     """
 
-    FILENAME = "stats.json"
+    FILENAME: ClassVar[str] = "stats.json"
 
     @staticmethod
     def load_existing_json(dir: logger.Path | None = None) -> list[Row] | None:
@@ -203,7 +203,7 @@ class JSONLWriter(RowWriter):
     See `RowWriter` for the rows. A line that a crash has left unfinished is removed.
     """
 
-    FILENAME = "stats.jsonl"
+    FILENAME: ClassVar[str] = "stats.jsonl"
 
     def _read(self, path: str) -> list[Row]:
         with open(path, encoding="utf-8", newline="\n") as file:

@@ -39,7 +39,7 @@ class ProgressBar(Callback):
 
     def __init__(self, names: Sequence[str] = ()) -> None:
         self._names = name_list(names)
-        self.hears = bool(self._names)
+        self.hears: bool = bool(self._names)
         self._bar: _Bar | None = None
 
     def _before_epoch(self) -> None:

@@ -24,10 +24,10 @@ class ProxyCallback(Callback):
     """
 
     def __init__(self, cb: train.Callback) -> None:
-        self.cb = as_tensorpack(cb)
+        self.cb: Callback = as_tensorpack(cb)
         self.stands_for(self)
-        self.chief_only = self.cb.chief_only
-        self.hears = self.cb.hears
+        self.chief_only: bool = self.cb.chief_only
+        self.hears: bool = self.cb.hears
 
     def __enter__(self) -> Self:
         self._inner().__enter__()

@@ -113,7 +113,8 @@ class MinSaver(MonitorBase):
         filename: str | None = None,
         checkpoint_dir: logger.Path | None = None,
     ) -> None:
-        self.monitor_stat, self.reverse = monitor_stat, reverse
+        self.monitor_stat: str = monitor_stat
+        self.reverse: bool = reverse
         word = "max" if reverse else "min"
         self._name = filename or f"{word}-{monitor_stat.replace('/', '-')}.ckpt"
         self._directory = checkpoint_dir

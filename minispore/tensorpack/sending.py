@@ -51,7 +51,7 @@ class Command:
             raise ValueError(
                 f"The command {command!r} is for a shell. Give a list of arguments, or shell=True."
             )
-        self.names = name_list(names)
+        self.names: list[str] = name_list(names)
         self._parts = list(command)
         if isinstance(command, str):
             self._parts = [command] if shell else shlex.split(command)

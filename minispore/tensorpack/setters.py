@@ -26,11 +26,11 @@ class HyperParamSetter(Callback):
         param: The hyper-parameter; a text for the parameter of that name.
     """
 
-    chief_only = False
+    chief_only: bool = False
     _enable_before_train = True
 
     def __init__(self, param: HyperParam | str) -> None:
-        self.param = GraphVarParam(param) if isinstance(param, str) else param
+        self.param: HyperParam = GraphVarParam(param) if isinstance(param, str) else param
         self._told_in = -1
 
     @abstractmethod
@@ -134,7 +134,7 @@ class ScheduledHyperParamSetter(HyperParamSetter):
         check_one_of(interp, (None, "linear"), "interp", owner)
         if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in schedule):
             raise TypeError(f"For '{owner}', 'schedule' must be pairs, got {described(schedule)}.")
-        self.schedule = sorted(
+        self.schedule: list[tuple[int, float]] = sorted(
             (check_int(e, "schedule", owner, low=0), check_number(v, "schedule", owner))
             for e, v in schedule
         )
@@ -143,7 +143,8 @@ class ScheduledHyperParamSetter(HyperParamSetter):
                 f"For '{owner}', 'schedule' must not be empty nor have two values at one point, "
                 f"but got {described(schedule)}."
             )
-        self.interp, self._step_based, self._set_at_beginning = interp, step_based, set_at_beginning
+        self.interp: str | None = interp
+        self._step_based, self._set_at_beginning = step_based, set_at_beginning
 
     def _point(self) -> int:
         return self.global_step if self._step_based else self.epoch_num
@@ -234,8 +235,11 @@ class StatMonitorParamSetter(HyperParamSetter):
         reverse: bool = False,
     ) -> None:
         super().__init__(param)
-        self.stat_name, self.value_func, self.reverse = stat_name, value_func, reverse
-        self.threshold, self.last_k = threshold, check_int(last_k, "last_k", "StatMonitor", low=1)
+        self.stat_name: str = stat_name
+        self.value_func: Callable[[float], float] = value_func
+        self.reverse: bool = reverse
+        self.threshold: float = threshold
+        self.last_k: int = check_int(last_k, "last_k", "StatMonitor", low=1)
         self._seen = -1
         self._values: deque[float] = deque(maxlen=last_k)
 

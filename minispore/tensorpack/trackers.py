@@ -89,7 +89,7 @@ class GPUUtilizationTracker(Callback):
     """
 
     chief_only = False
-    interval = 1.0
+    interval: float = 1.0
 
     def __init__(self, devices: Sequence[int] | None = None) -> None:
         self._given = devices

@@ -37,15 +37,15 @@ class Trainer:
 
     def __init__(self, run_context: RunContext, monitors: Sequence[Listener]) -> None:
         params = run_context.original_args()
-        self.monitors = Monitors(monitors, lambda: self.global_step)
+        self.monitors: Monitors = Monitors(monitors, lambda: self.global_step)
         self.run_context = run_context
-        self.steps_per_epoch = params.batch_num
-        self.starting_epoch = params.initial_epoch + 1
-        self.max_epoch = params.initial_epoch + params.epoch_num
-        self.epoch_num = params.initial_epoch
+        self.steps_per_epoch: int = params.batch_num
+        self.starting_epoch: int = params.initial_epoch + 1
+        self.max_epoch: int = params.initial_epoch + params.epoch_num
+        self.epoch_num: int = params.initial_epoch
         self._earlier = params.initial_epoch * params.batch_num
-        self.global_step = self._earlier
-        self.local_step = -1
+        self.global_step: int = self._earlier
+        self.local_step: int = -1
         self.heard: dict[tuple[str, str], Array] = {}
 
     @property

@@ -44,9 +44,15 @@ class Every:
     ) -> None:
         if (steps is None and epochs is None and seconds is None) or seconds == 0:
             raise ValueError("For 'Every', there must be 'steps', 'epochs' or positive 'seconds'.")
-        self.steps = None if steps is None else check_int(steps, "steps", "Every", low=1)
-        self.epochs = None if epochs is None else check_int(epochs, "epochs", "Every", low=1)
-        self.seconds = None if seconds is None else check_number(seconds, "seconds", "Every", low=0)
+        self.steps: int | None = (
+            None if steps is None else check_int(steps, "steps", "Every", low=1)
+        )
+        self.epochs: int | None = (
+            None if epochs is None else check_int(epochs, "epochs", "Every", low=1)
+        )
+        self.seconds: float | None = (
+            None if seconds is None else check_number(seconds, "seconds", "Every", low=0)
+        )
         self._since = monotonic()
 
     def __call__(self, callback: train.Callback) -> "ProxyCallback":

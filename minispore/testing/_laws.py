@@ -41,7 +41,7 @@ class CallbackError(AssertionError):
     """
 
     def __init__(self, name: str, broken: Sequence[BrokenLaw]) -> None:
-        self.broken = tuple(broken)
+        self.broken: tuple[BrokenLaw, ...] = tuple(broken)
         laws = list(dict.fromkeys(each.law for each in broken))
         lines = [f"The callback {name} breaks {len(laws)} of {len(LAWS)} laws."]
         for law in laws:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import ClassVar, overload
 
 from minispore.testing._event import Event
 from minispore.testing._trace_files import read_trace, write_trace
@@ -41,7 +41,7 @@ class EventTrace(Sequence[Event]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EventTrace) and self._events == other._events
 
-    __hash__ = None  # type: ignore[assignment]  # it grows while it is recorded
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it grows while recorded
 
     @property
     def names(self) -> list[str]:

@@ -69,18 +69,20 @@ class EarlyStopping(Callback):
         check_type(verbose, bool, "verbose", _OWNER)
         check_type(restore_best_weights, bool, "restore_best_weights", _OWNER)
         self.monitor = monitor
-        self.min_delta = self._monitored.min_delta
-        self.patience = check_int(patience, "patience", _OWNER, low=0)
+        self.min_delta: float = self._monitored.min_delta
+        self.patience: int = check_int(patience, "patience", _OWNER, low=0)
         self.verbose = verbose
         self.mode = mode
-        self.baseline = None if baseline is None else check_number(baseline, "baseline", _OWNER)
+        self.baseline: float | None = (
+            None if baseline is None else check_number(baseline, "baseline", _OWNER)
+        )
         self.restore_best_weights = restore_best_weights
         self._start()
 
     def _start(self) -> None:
-        self.best = self._monitored.worst
-        self.wait = 0
-        self.stopped_epoch = 0
+        self.best: float = self._monitored.worst
+        self.wait: int = 0
+        self.stopped_epoch: int = 0
         self._best_weights: dict[str, Tensor] = {}
 
     def on_train_begin(self, run_context: RunContext) -> None:

@@ -84,7 +84,7 @@ class FlopsUtilizationCollector(Callback):
     ) -> None:
         super().__init__()
         self._data_size = check_int(data_size, "data_size", _OWNER, low=1)
-        self.computility = check_number(computility, "computility", _OWNER)
+        self.computility: float = check_number(computility, "computility", _OWNER)
         if self.computility <= 0:
             raise ValueError(
                 f"For '{_OWNER}', the argument 'computility' must be above 0, "
@@ -98,7 +98,7 @@ class FlopsUtilizationCollector(Callback):
                 "for. The figures are printed."
             )
         self._full_flops = full_flops
-        self.flops = 0
+        self.flops: int = 0
         self._told = False
         self._sums = _Sums()
         self._since = perf_counter()

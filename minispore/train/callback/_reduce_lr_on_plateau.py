@@ -80,18 +80,18 @@ class ReduceLROnPlateau(Callback):
         check_type(verbose, bool, "verbose", _OWNER)
         self.monitor = monitor
         self.factor = factor
-        self.patience = check_int(patience, "patience", _OWNER, low=0)
+        self.patience: int = check_int(patience, "patience", _OWNER, low=0)
         self.verbose = verbose
         self.mode = mode
-        self.min_delta = self._monitored.min_delta
-        self.cooldown = check_int(cooldown, "cooldown", _OWNER, low=0)
-        self.min_lr = check_number(min_lr, "min_lr", _OWNER)
+        self.min_delta: float = self._monitored.min_delta
+        self.cooldown: int = check_int(cooldown, "cooldown", _OWNER, low=0)
+        self.min_lr: float = check_number(min_lr, "min_lr", _OWNER)
         self._start()
 
     def _start(self) -> None:
-        self.best = self._monitored.worst
-        self.wait = 0
-        self.cooldown_counter = 0
+        self.best: float = self._monitored.worst
+        self.wait: int = 0
+        self.cooldown_counter: int = 0
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Begin anew; check that the run has what this needs."""
