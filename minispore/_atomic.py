@@ -1,14 +1,19 @@
 """Files that are there whole or not at all.
 
-Everything that the package writes goes through `replacing`: a kill, an exception or a full disk at
-any moment leaves the old file (or none), never half of the new one.
+Everything that the package writes goes through `replacing`, but for what grows line by line: a kill,
+an exception or a full disk at any moment leaves the old file (or none), never half of the new one.
 """
 
 import errno
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import BinaryIO, Final
+
+_BEGIN: Final = ".minispore-"
+_END: Final = ".tmp"
+# Folders that this process has looked through for what killed ones have left.
+_swept: Final[set[str]] = set()
 
 
 @contextmanager
@@ -20,7 +25,8 @@ def replacing(
     The bytes go to a temporary file in the same folder, are forced to the disk, and the file is
     then renamed, which the operating system does in one step. If anything fails before that,
     the temporary file is removed and `path` is what it was. A symbolic link is followed: the file
-    that it points to is replaced. After a kill the temporary file, `.….tmp`, may be left over.
+    that it points to is replaced. A kill leaves the temporary file, `.minispore-….tmp`, which the
+    next process that writes into the folder removes.
 
     Args:
         path: The file to make or replace. Its folder must exist.
@@ -44,7 +50,9 @@ def replacing(
     target = os.path.realpath(path)
     if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, "The file to write is a folder", os.fspath(path))
-    temporary, file = _open_beside(target, os.fspath(path))
+    folder = os.path.dirname(target)
+    _sweep(folder)
+    temporary, file = _open_in(folder, os.fspath(path))
     try:
         with file:
             yield file
@@ -52,7 +60,9 @@ def replacing(
             if permissions is not None and os.name != "nt":
                 os.fchmod(file.fileno(), permissions)
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+            if os.name == "nt":  # which renames no open file
+                file.close()
+            os.replace(temporary, target)
     except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)
@@ -61,20 +71,56 @@ def replacing(
             reason = f"{error.strerror} (nothing was changed) while writing"
             raise OSError(error.errno, reason, os.fspath(path)) from error
         raise
-    _sync_folder(os.path.dirname(target))
+    _sync_folder(folder)
 
 
-def _open_beside(target: str, shown: str) -> tuple[str, BinaryIO]:
-    """A new file with a name of its own in the folder of `target`."""
-    folder = os.path.dirname(target)
+def _open_in(folder: str, shown: str) -> tuple[str, BinaryIO]:
+    """A new file with a name of its own, which is locked while it is open."""
     while True:
-        temporary = os.path.join(folder, f".{os.urandom(6).hex()}.tmp")
+        temporary = os.path.join(folder, f"{_BEGIN}{os.urandom(6).hex()}{_END}")
         try:
-            return temporary, open(temporary, "xb")
+            file = open(temporary, "xb")
         except FileExistsError:
             continue
         except OSError as error:
             raise OSError(error.errno, error.strerror, shown) from None
+        _lock(file, wait=True)
+        if os.fstat(file.fileno()).st_nlink:
+            return temporary, file
+        file.close()  # somebody has swept it away before it was locked
+
+
+def _sweep(folder: str) -> None:
+    """Remove the temporary files of processes that were killed, when first writing there."""
+    if folder in _swept:
+        return
+    _swept.add(folder)
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_BEGIN) and entry.name.endswith(_END):
+                _remove_left(entry.path)
+
+
+def _remove_left(temporary: str) -> None:
+    """Remove a temporary file if nobody is writing it: a kill unlocks what a process had open."""
+    with suppress(OSError), open(temporary, "rb") as file:
+        if _lock(file, wait=False):
+            if os.name == "nt":  # which removes no open file, whoever has it open
+                file.close()
+            os.unlink(temporary)
+
+
+def _lock(file: BinaryIO, *, wait: bool) -> bool:
+    """Lock a file until it is closed; return whether that was possible."""
+    if os.name == "nt":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # it is locked, or this file system has no locks: then nothing is swept
+        return False
+    return True
 
 
 def _sync_folder(folder: str) -> None:

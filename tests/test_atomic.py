@@ -148,3 +148,65 @@ def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path, kills: int) ->
             time.sleep(0.0037 * (index % 10))
             process.send_signal(signal.SIGKILL)
         assert path.read_bytes() in {OLD, NEW}
+    # Each kill may have left a file under a hidden name, and the next process has removed it.
+    assert len(names(tmp_path)) <= 2
+
+
+def test_what_a_killed_process_has_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    for name in (".minispore-0.tmp", ".other.tmp", ".minispore-0.txt", "minispore-0.tmp"):
+        (tmp_path / name).touch()
+    with replacing(tmp_path / "file"):
+        pass
+    assert sorted(names(tmp_path)) == [".minispore-0.txt", ".other.tmp", "file", "minispore-0.tmp"]
+
+
+def test_what_another_process_is_writing_is_not_removed(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from minispore._atomic import replacing\n"
+        "with replacing(sys.argv[1]) as file:\n"
+        "    file.write(b'mine')\n"
+        "    print('writing', flush=True)\n"
+        "    input()\n"
+    )
+    mine = tmp_path / "mine"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, mine], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        with replacing(tmp_path / "file") as file:
+            file.write(NEW)
+        assert len(names(tmp_path)) == 2
+        process.communicate("\n")
+    assert process.returncode == 0
+    assert sorted(names(tmp_path)) == ["file", "mine"]
+
+
+def test_a_folder_is_looked_through_once(tmp_path: Path) -> None:
+    with replacing(tmp_path / "file"):
+        pass
+    left = tmp_path / ".minispore-0.tmp"
+    left.touch()
+    with replacing(tmp_path / "file"):
+        pass
+    assert left.exists()
+
+
+def test_many_processes_that_sweep_and_write_lose_nothing(tmp_path: Path) -> None:
+    """Each new process looks for what is left while the others have just made their files."""
+    code = (
+        "import sys\n"
+        "from minispore import _atomic\n"
+        "for turn in range(200):\n"
+        "    _atomic._swept.clear()\n"
+        "    with _atomic.replacing(f'{sys.argv[1]}/{sys.argv[2]}') as file:\n"
+        "        file.write(b'%d' % turn)\n"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, tmp_path, str(number)]) for number in range(4)
+    ]
+    assert [process.wait() for process in started] == [0] * 4
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        str(number): b"199" for number in range(4)
+    }

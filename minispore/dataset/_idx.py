@@ -96,15 +96,7 @@ def write_idx(path: str | os.PathLike[str], array: npt.NDArray[np.uint8]) -> Non
         ...     file.stat().st_size
         1584
     """
-    if array.dtype != np.uint8:
-        raise TypeError(f"For 'write_idx', 'array' must be of dtype uint8, but got {array.dtype}.")
-    if not array.ndim or max(array.shape) >= 2**32:
-        raise ValueError(
-            "For 'write_idx', 'array' must have at least one dimension, each shorter than 2**32, "
-            f"but got shape {array.shape}."
-        )
-    header = bytes((0, 0, _UBYTE, array.ndim)) + np.array(array.shape, ">u4").tobytes()
-    data = np.ascontiguousarray(array).data
+    header, data = idx_bytes(array)
     with replacing(path) as file:
         if os.fspath(path).endswith(".gz"):
             import gzip
@@ -115,6 +107,19 @@ def write_idx(path: str | os.PathLike[str], array: npt.NDArray[np.uint8]) -> Non
         else:
             file.write(header)
             file.write(data)
+
+
+def idx_bytes(array: npt.NDArray[np.uint8]) -> tuple[bytes, memoryview]:
+    """An IDX file's header, and its elements; raises as `write_idx`."""
+    if array.dtype != np.uint8:
+        raise TypeError(f"For 'write_idx', 'array' must be of dtype uint8, but got {array.dtype}.")
+    if not array.ndim or max(array.shape) >= 2**32:
+        raise ValueError(
+            "For 'write_idx', 'array' must have at least one dimension, each shorter than 2**32, "
+            f"but got shape {array.shape}."
+        )
+    header = bytes((0, 0, _UBYTE, array.ndim)) + np.array(array.shape, ">u4").tobytes()
+    return header, np.ascontiguousarray(array).data
 
 
 @contextmanager

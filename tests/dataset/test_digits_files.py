@@ -1,5 +1,6 @@
 """The generated digits as files: whole or not there, found again, and nobody else's overwritten."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from minispore.dataset import digits
-from minispore.dataset._idx import read_idx, write_idx
+from minispore.dataset._idx import idx_bytes, read_idx, write_idx
 from minispore.dataset.digits import _write
 
 P = ParamSpec("P")
@@ -64,7 +65,7 @@ def test_a_missing_or_cut_file_is_made_again(tmp_path: Path, name: str) -> None:
     assert content(tmp_path) == before
 
 
-@pytest.mark.parametrize("step", range(12))
+@pytest.mark.parametrize("step", range(14))
 def test_a_failure_at_any_step_leaves_no_folder_that_looks_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
@@ -82,9 +83,9 @@ def test_a_failure_at_any_step_leaves_no_folder_that_looks_whole(
 
         return stepped
 
-    monkeypatch.setattr(_write, "write_idx", fail_after_the_last(write_idx))
+    monkeypatch.setattr(_write, "idx_bytes", fail_after_the_last(idx_bytes))
     monkeypatch.setattr(Path, "unlink", fail_after_the_last(Path.unlink))
-    monkeypatch.setattr(Path, "rename", fail_after_the_last(Path.rename))
+    monkeypatch.setattr(os, "replace", fail_after_the_last(os.replace))
     with pytest.raises(OSError, match="the disk is full"):
         digits.write(folder, 30, 10, 1)
     monkeypatch.undo()

@@ -7,12 +7,13 @@ overwritten.
 """
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from minispore._atomic import replacing
 from minispore._checks import check_int, check_type
-from minispore.dataset._idx import write_idx
+from minispore.dataset._idx import idx_bytes
 from minispore.dataset.digits._generate import generate
 
 MARKER: Final = "minispore-digits.json"
@@ -70,8 +71,6 @@ def write(
         train-labels-idx1-ubyte 28
         >>> folder.cleanup()
     """
-    from tempfile import TemporaryDirectory
-
     check_type(directory, (str, os.PathLike), "directory", "write")
     recipe = _Recipe(
         check_int(train, "train", "write", low=1),
@@ -83,14 +82,13 @@ def write(
     if _is_whole(folder, recipe):
         return folder
     _refuse_foreign_files(folder)
-    with TemporaryDirectory(prefix=".minispore-digits-", dir=folder) as temporary:
+    with ExitStack() as files:
         for usage in _PREFIXES:
-            _write_usage(Path(temporary), usage, recipe)
+            _write_usage(folder, usage, recipe, files)
+        # From here on a kill leaves no old labels beside new images, and no marker for either.
         _mark(folder, recipe, whole=False)
         for name in _files(recipe):
-            (folder / name).unlink(missing_ok=True)  # no old labels beside new images
-        for name in _files(recipe):
-            (Path(temporary) / name).rename(folder / name)
+            (folder / name).unlink(missing_ok=True)
     _mark(folder, recipe, whole=True)
     return folder
 
@@ -100,10 +98,13 @@ def _names(usage: str) -> tuple[str, str]:
     return f"{prefix}-images-idx3-ubyte", f"{prefix}-labels-idx1-ubyte"
 
 
-def _write_usage(folder: Path, usage: str, recipe: _Recipe) -> None:
+def _write_usage(folder: Path, usage: str, recipe: _Recipe, files: ExitStack) -> None:
+    """Write two of the files, which come to their places when `files` is left."""
     count = recipe.train if usage == "train" else recipe.test
     for name, array in zip(_names(usage), generate(count, recipe.seed, usage), strict=True):
-        write_idx(folder / name, array)
+        file = files.enter_context(replacing(folder / name))
+        file.writelines(idx_bytes(array))
+        file.flush()  # a full disk shows before anything is changed
 
 
 def _files(recipe: _Recipe) -> dict[str, int]:

@@ -6,6 +6,7 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from minispore._atomic import replacing
 from minispore._checks import check_type
 
 _FORMATS: Final = (None, "npy")
@@ -36,4 +37,5 @@ def export(folder: str, name: str, step: int, array: NDArray[np.generic]) -> Non
 
     inner = os.path.join(folder, "tensor")
     os.makedirs(inner, exist_ok=True)
-    np.save(os.path.join(inner, f"{quote(name, safe='')}_{step}.npy"), array)
+    with replacing(os.path.join(inner, f"{quote(name, safe='')}_{step}.npy")) as file:
+        np.save(file, array)
