@@ -1,11 +1,16 @@
 """What type checkers say about callbacks. Nothing here is run.
 
-Each `type: ignore[…]` is a mistake that must be found: without one mypy warns of an unused ignore.
+Each `type: ignore[…]` is a mistake that both type checkers must find: where one doesn't, it calls
+the comment unused.
 """
+
+# pyright: reportUnnecessaryTypeIgnoreComment=true
 
 import time
 from types import TracebackType
 from typing import Any, assert_type
+
+from typing_extensions import override
 
 from minispore import Tensor, nn
 from minispore.dataset import Dataset, DSCallback, DSRunContext, WaitedDSCallback
@@ -55,7 +60,10 @@ def known_names_have_types(cb_params: _InternalCallbackParam) -> None:
     assert_type(cb_params.train_network, nn.Cell)
     assert_type(cb_params.metrics, dict[str, float])
     assert_type(cb_params.train_dataset.get_dataset_size(), int)
+    assert_type(cb_params.epoch_num, int)
+    assert_type(cb_params.network, nn.Cell)
     cb_params.cur_step_num = "three"  # type: ignore[assignment]
+    cb_params.batch_num()  # type: ignore[operator]
     _ = "epoch " + cb_params.cur_epoch_num  # type: ignore[operator]
     cb_params.optimizer.learning_rate  # type: ignore[union-attr]  # noqa: B018
 
@@ -78,6 +86,16 @@ class WrongContext(Callback):
 class Returns(Callback):
     def on_train_step_end(self, run_context: RunContext) -> bool:  # type: ignore[override]
         return True
+
+
+class Misspelt(Callback):
+    """A method of any name is allowed: `override` has the checker look for it."""
+
+    @override
+    def on_train_begin(self, run_context: RunContext) -> None: ...
+
+    @override
+    def on_trian_end(self, run_context: RunContext) -> None: ...  # type: ignore[misc]
 
 
 class WrongOlderName(Callback):
@@ -160,6 +178,8 @@ def callbacks_that_decide(data: Dataset, context: RunContext) -> None:
     LearningRateScheduler(lambda rate: rate)  # type: ignore[arg-type, misc]
     LambdaCallback(on_train_end=lambda run_context: print(run_context.get_stop_requested()))
     LambdaCallback(on_train_end=3)  # type: ignore[arg-type]
+    LambdaCallback(on_trian_end=print)  # type: ignore[call-arg]
+    LambdaCallback(on_train_end=lambda: print())  # type: ignore[arg-type, misc]
     assert_type(BestCheckpoint("loss").files, dict[str, float])
     assert_type(EarlyStopping().best, float)
     assert_type(History().history, dict[str, list[object]])

@@ -1,7 +1,10 @@
 """What type checkers say about tensors and parameters. Nothing here is run.
 
-Each `type: ignore[…]` is a mistake that must be found: without one mypy warns of an unused ignore.
+Each `type: ignore[…]` is a mistake that both type checkers must find: where one doesn't, it calls
+the comment unused.
 """
+
+# pyright: reportUnnecessaryTypeIgnoreComment=true
 
 from typing import assert_type
 
