@@ -1,6 +1,6 @@
 """Files that are there whole or not at all.
 
-Everything that the package writes goes through `replacing`, but for what grows line by line: a kill,
+All that the package writes goes through `replacing`, but for what grows line by line. A kill,
 an exception or a full disk at any moment leaves the old file (or none), never half of the new one.
 """
 
@@ -79,7 +79,7 @@ def _open_in(folder: str, shown: str) -> tuple[str, BinaryIO]:
     while True:
         temporary = os.path.join(folder, f"{_BEGIN}{os.urandom(6).hex()}{_END}")
         try:
-            file = open(temporary, "xb")
+            file = open(temporary, "xb")  # noqa: SIM115 (the caller closes it)
         except FileExistsError:
             continue
         except OSError as error:
