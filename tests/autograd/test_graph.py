@@ -4,72 +4,14 @@ import gc
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, grad, nn, ops, value_and_grad
 from minispore._array import Array
 from minispore._autograd import Node, record, recording, walk
-
-from .naive import Number, gradient
-
-Value = TypeVar("Value", Number, Tensor)
-# An operation by its number, and which of the values so far it takes.
-Step = tuple[int, int, int]
-
-
-def run(steps: Sequence[Step], inputs: Sequence[Value]) -> list[Value]:
-    """All the values of a program: its inputs, and what each step makes of earlier ones."""
-    values = list(inputs)
-    for operation, left, right in steps:
-        x, y = values[left % len(values)], values[right % len(values)]
-        made = (x + y, x - y, x * y, -x, x.tanh())
-        values.append(made[operation])
-    return values
-
-
-programs = st.lists(
-    st.tuples(st.integers(0, 4), st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=12
-)
-numbers = st.lists(st.floats(-1.5, 1.5), min_size=1, max_size=3)
-
-
-@given(steps=programs, points=numbers)
-def test_gradients_of_any_graph_are_those_of_the_naive_engine(
-    steps: list[Step], points: list[float]
-) -> None:
-    """Diamonds, values used again or never, inputs that do not matter: the graph is drawn."""
-    inputs = [Number(x) for x in points]
-    expected = run(steps, inputs)[-1]
-    tensors = [Tensor(np.float64(x)) for x in points]
-
-    def program(*xs: Tensor) -> Tensor:
-        return run(steps, xs)[-1]
-
-    value = program(*tensors)
-    found = [grad(program, i)(*tensors) for i in range(len(points))]
-    assert abs(float(value) - expected.value) <= 1e-9 * (1 + abs(expected.value))
-    for x, theirs in zip(inputs, found, strict=True):
-        wanted = gradient(expected, x)
-        assert abs(float(theirs) - wanted) <= 1e-9 * (1 + abs(wanted))
-
-
-@given(steps=programs, point=st.floats(-1.5, 1.5))
-def test_recorded_walks_give_the_same_gradients(steps: list[Step], point: float) -> None:
-    """A walk that is itself being recorded applies the rules anew, to the same end."""
-    x = Tensor(np.float64(point))
-
-    def program(x: Tensor) -> Tensor:
-        return run(steps, [x])[-1]
-
-    plain = float(grad(program)(x))
-    recorded, _ = value_and_grad(grad(program))(x)
-    assert abs(float(recorded) - plain) <= 1e-9 * (1 + abs(plain))
 
 
 def counted_chain(length: int) -> tuple[int, int]:
