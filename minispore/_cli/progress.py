@@ -1,6 +1,7 @@
 """A progress bar for each epoch, and the line that remains of it."""
 
 from time import perf_counter
+from types import TracebackType
 from typing import NoReturn
 
 from tqdm import tqdm
@@ -19,6 +20,15 @@ class ProgressBar(Callback):
     def __init__(self, epochs: int) -> None:
         super().__init__()
         self._epochs = epochs
+        self._bar: tqdm[NoReturn] | None = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._close()
 
     def on_train_epoch_begin(self, run_context: RunContext) -> None:
         """Begin a new bar."""
@@ -27,7 +37,7 @@ class ProgressBar(Callback):
         self._total_loss = 0.0
         self._steps = 0
         # disable=None: no bar where standard error is no terminal.
-        self._bar: tqdm[NoReturn] = tqdm(
+        self._bar = tqdm(
             total=params.batch_num,
             desc=f"epoch {params.cur_epoch_num}/{self._epochs}",
             unit="step",
@@ -40,12 +50,13 @@ class ProgressBar(Callback):
         loss = run_context.original_args().net_outputs.item()
         self._total_loss += loss
         self._steps += 1
-        self._bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
-        self._bar.update()
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
+            self._bar.update()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Put a line in the bar's place."""
-        self._bar.close()
+        self._close()
         params = run_context.original_args()
         parts = [f"loss {self._total_loss / self._steps:.4f}"]
         if (accuracy := accuracy_of(run_context)) is not None:
@@ -55,3 +66,8 @@ class ProgressBar(Callback):
             f"epoch {params.cur_epoch_num}/{self._epochs}: {', '.join(parts)} ({seconds:.1f} s)",
             flush=True,
         )
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None

@@ -24,8 +24,8 @@ def train(arguments: Arguments) -> bool:
         Whether the run came to its end: False after Ctrl-C.
 
     Raises:
-        UserError: The device, the data or the folder for the results cannot be used, or the
-            training diverged.
+        UserError: The device, the data or the folder for the results cannot be used, a file cannot
+            be written, or the training diverged.
     """
     set_seed(arguments.seed)
     with told_to_the_user(OSError, ValueError, RuntimeError):
@@ -53,16 +53,16 @@ def train(arguments: Arguments) -> bool:
         directory=str(out),
         config=CheckpointConfig(save_checkpoint_steps=steps, keep_checkpoint_max=5),
     )
-    # A loss that grows beyond all bounds ends the run with a line of its own.
-    with np.errstate(over="ignore", invalid="ignore"):
+    # A loss that grows beyond all bounds ends the run with a line of its own, as does a full disk.
+    with np.errstate(over="ignore", invalid="ignore"), told_to_the_user(OSError):
         model.fit(
             arguments.epochs,
             train_data,
             test_data,
             callbacks=[interrupt, history, ProgressBar(arguments.epochs), checkpoint],
         )
+        drawn = plot(history.rows, out / "plot.png")
 
-    drawn = plot(history.rows, out / "plot.png")
     saved = Path(checkpoint.latest_ckpt_file_name).name
     print(last_line(out, saved, history, drawn=drawn, interrupted=interrupt.requested))
     return not interrupt.requested

@@ -9,7 +9,8 @@ and that a file appears under its name only when it is whole and right.
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, BinaryIO, Final, NamedTuple, Protocol
+from types import TracebackType
+from typing import Final, NamedTuple, Protocol, Self
 
 from minispore._atomic import replacing
 from minispore._checks import check_number, check_type
@@ -73,7 +74,7 @@ def download_mnist(
 
     Raises:
         ImportError: If pooch is not installed (``pip install "minispore[download]"``).
-        OSError: If the folder cannot be made.
+        OSError: If the folder cannot be made, or a file in it cannot be written.
         RuntimeError: If no mirror gave a file; the message holds each mirror's failure.
 
     Examples:
@@ -107,6 +108,7 @@ def download_file(
 
     Raises:
         ImportError: If pooch is not installed.
+        OSError: If the file cannot be written.
         RuntimeError: If no mirror gave the file.
     """
     if path.is_file() and _holds(path, content):
@@ -116,7 +118,7 @@ def download_file(
         url = f"{mirror.rstrip('/')}/{path.name}.gz"
         try:
             _fetch(url, path, content, progress=progress, timeout=timeout)
-        except (OSError, _WrongContentError) as error:  # requests' errors are OSErrors
+        except _MirrorError as error:
             failures.append(f"{url}: {error}")
         else:
             return
@@ -125,7 +127,11 @@ def download_file(
     )
 
 
-class _WrongContentError(Exception):
+class _MirrorError(Exception):
+    """The mirror did not give the file."""
+
+
+class _WrongContentError(_MirrorError):
     """The mirror sent something else."""
 
 
@@ -155,17 +161,64 @@ def _transfer(url: str, part: Path, *, progress: bool, timeout: float) -> None:
     """
     pooch = _import_pooch()
     for tries_left in reversed(range(_TRIES)):
-        before = part.stat().st_size if part.exists() else 0
+        file = _Part(part)
+        before = part.stat().st_size
         try:
-            with part.open("ab") as file:
-                _get(pooch, url, file, before, progress=progress, timeout=timeout)
-            return
-        except OSError:
+            with file:
+                return _get(pooch, url, file, before, progress=progress, timeout=timeout)
+        except OSError as error:  # requests' errors are OSErrors
+            if file.failure is not None:
+                raise file.failure from error
             after = part.stat().st_size
             if not after:
                 part.unlink()
             if after == before or not tries_left:
-                raise
+                raise _MirrorError(str(error)) from error
+
+
+class _Part:
+    """The beginning of a file, which grows; it tells its own failures from the network's.
+
+    Attributes:
+        failure: What went wrong with the file.
+
+    Args:
+        path: The file, made if it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.failure: OSError | None = None
+        self._path = path
+        # Without a buffer: what fails does so when it is written.
+        self._file = path.open("ab", buffering=0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def write(self, data: bytes) -> None:
+        """Add the bytes at the end."""
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            self.failure = OSError(error.errno, error.strerror, os.fspath(self._path))
+            raise
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self._file.truncate(0)
+
+    def flush(self) -> None:
+        """Nothing waits."""
 
 
 class _Response(Protocol):
@@ -178,7 +231,7 @@ class _Response(Protocol):
 class _Downloader(Protocol):
     """pooch's downloader, which has no types of its own."""
 
-    def __call__(self, url: str, output_file: IO[bytes], pooch: None) -> None: ...
+    def __call__(self, url: str, output_file: _Part, pooch: None) -> None: ...
 
 
 class _Pooch(Protocol):
@@ -195,7 +248,7 @@ class _Pooch(Protocol):
 
 
 def _get(
-    pooch: _Pooch, url: str, file: BinaryIO, offset: int, *, progress: bool, timeout: float
+    pooch: _Pooch, url: str, file: _Part, offset: int, *, progress: bool, timeout: float
 ) -> None:
     """One request for the bytes of `url` from `offset` on, written to the end of `file`."""
 
@@ -205,7 +258,7 @@ def _get(
             "Content-Range", ""
         ).startswith(f"bytes {offset}-")
         if response.status_code in {200, 206, 416} and not resumes:
-            file.truncate(0)
+            file.clear()
         if response.status_code == 206 and not resumes:
             raise OSError("the server sent another part of the file than was asked for")
 

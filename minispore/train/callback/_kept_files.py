@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from threading import Lock
 from typing import ClassVar
 from weakref import WeakSet
 
@@ -29,10 +30,12 @@ class KeptFiles:
     """
 
     _all: ClassVar[WeakSet["KeptFiles"]] = WeakSet()
+    _lock: ClassVar[Lock] = Lock()  # runs in other threads have theirs in it
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
         self._paths = [os.path.abspath(path) for path in paths]
-        self._all.add(self)
+        with self._lock:
+            self._all.add(self)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)
@@ -51,7 +54,9 @@ class KeptFiles:
         """Keep it no longer, and delete it unless another policy keeps it."""
         path = os.path.abspath(path)
         self._paths.remove(path)
-        if not any(path in other._paths for other in self._all):
+        with self._lock:
+            kept = any(path in other._paths for other in self._all)
+        if not kept:
             # Whoever has removed or moved it by hand meant to.
             with suppress(FileNotFoundError):
                 os.unlink(path)
@@ -63,4 +68,5 @@ class KeptFiles:
 
     def end_run(self) -> None:
         """Let others remove these files, if they come to write them anew."""
-        self._all.discard(self)
+        with self._lock:
+            self._all.discard(self)

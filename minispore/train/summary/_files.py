@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import suppress
 from typing import Final
 
 from minispore.train.summary._encode import for_mindspore, for_tensorboard
@@ -95,10 +96,13 @@ class EventFile:
             os.fsync(self._file)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; one without a record, where the disk was full from the first, goes."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
+            if self.is_empty:
+                with suppress(OSError):
+                    os.unlink(self.path)
 
     @property
     def is_empty(self) -> bool:
