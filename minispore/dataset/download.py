@@ -165,7 +165,8 @@ def _transfer(url: str, part: Path, *, progress: bool, timeout: float) -> None:
         before = part.stat().st_size
         try:
             with file:
-                return _get(pooch, url, file, before, progress=progress, timeout=timeout)
+                _get(pooch, url, file, before, progress=progress, timeout=timeout)
+            return
         except OSError as error:  # requests' errors are OSErrors
             if file.failure is not None:
                 raise file.failure from error

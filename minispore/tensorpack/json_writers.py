@@ -4,7 +4,8 @@ import json
 import math
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import ClassVar, cast
 
@@ -122,7 +123,7 @@ class RowWriter(MonitorBase):
             why = f"its last epoch was {last:g}, and this run begins with "
             why += f"{self.trainer.starting_epoch}"
         except ValueError as error:
-            why = f"it cannot be read: {error}"
+            why = str(error)
         aside = f"{path}.{datetime.now():%m%d-%H%M%S}"
         while os.path.exists(aside):
             aside += "_"
@@ -206,9 +207,9 @@ class JSONLWriter(RowWriter):
     FILENAME: ClassVar[str] = "stats.jsonl"
 
     def _read(self, path: str) -> list[Row]:
-        with open(path, encoding="utf-8", newline="\n") as file:
+        with _damage_named(path), open(path, encoding="utf-8", newline="\n") as file:
             lines = [line for line in file if line.endswith("\n")]
-        return _checked([json.loads(line) for line in lines])
+            return _checked([json.loads(line) for line in lines])
 
     def _begin(self, path: str, rows: Sequence[Row]) -> None:
         self._file = path
@@ -219,17 +220,45 @@ class JSONLWriter(RowWriter):
             os.unlink(path)
 
     def _write(self, row: Row) -> None:
-        with open(self._file, "ab") as file:
-            file.write(f"{json.dumps(row)}\n".encode())
+        rest = memoryview(f"{json.dumps(row)}\n".encode())
+        with open(self._file, "ab", buffering=0) as file:
+            before = file.tell()
+            try:
+                while rest:
+                    rest = rest[file.write(rest) :]
+            except OSError:  # a full disk leaves no half of a line
+                file.truncate(before)
+                raise
 
 
 def _rows_of(path: str) -> list[Row]:
-    with open(path, encoding="utf-8") as file:
+    with _damage_named(path), open(path, encoding="utf-8") as file:
         return _checked(json.load(file))
+
+
+@contextmanager
+def _damage_named(path: str) -> Generator[None]:
+    """Make of what is wrong in the file the ValueError that names it."""
+    try:
+        yield
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise ValueError(f"'{path}' cannot be read: {str(error)[:500]}") from error
 
 
 def _checked(rows: object) -> list[Row]:
     items = cast("list[object]", rows) if isinstance(rows, list) else [None]
-    if not all(isinstance(row, dict) for row in items):
+    return [_row(item) for item in items]
+
+
+def _row(item: object) -> Row:
+    if not isinstance(item, dict):
         raise ValueError("it is no list of objects")
-    return cast("list[Row]", items)
+    return {name: _number(value) for name, value in cast("dict[str, object]", item).items()}
+
+
+def _number(value: object) -> float | None:
+    """The number; None for what JSON has not, but Python's and tensorpack's writers write."""
+    if value is not None and type(value) not in {int, float}:
+        raise ValueError(f"{value!r} is no number")
+    number = cast("float | None", value)
+    return number if number is not None and math.isfinite(number) else None

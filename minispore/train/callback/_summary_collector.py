@@ -148,7 +148,12 @@ class SummaryCollector(Callback):
             record.close()
 
     def state_dict(self) -> dict[str, object]:
-        """The checkpoints that a landscape will be made of."""
+        """The checkpoints that a landscape will be made of; what was recorded is on the disk.
+
+        A run that is resumed from here would not record it again.
+        """
+        if self._record is not None:
+            self._record.flush()
         return {"landscape_files": {} if self._landscape is None else dict(self._landscape.files)}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
