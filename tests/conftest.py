@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 ROOT = Path(__file__).parents[1]
 MNIST_FILES = (
@@ -19,6 +19,15 @@ _calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", _calm, max_examples=25)
 settings.register_profile("ci", _calm, max_examples=50, derandomize=True, database=None)
 settings.register_profile("nightly", _calm, max_examples=1000, print_blob=True)
+# The first failure kills a mutant: to make it small would only take time.
+settings.register_profile(
+    "mutants",
+    _calm,
+    max_examples=25,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") == "true" else "dev")
 )
