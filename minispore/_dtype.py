@@ -112,6 +112,11 @@ def as_dtype(value: DTypeLike, owner: str, name: str = "dtype") -> DType:
     )
 
 
+def is_name(name: str) -> bool:
+    """Whether a data type has that name."""
+    return name in _BY_NAME
+
+
 def promote(x: DType, y: DType, owner: str = "promote") -> DType:
     """The type of a result of operands of types `x` and `y`.
 

@@ -2,14 +2,19 @@
 
 from minispore._array.device import (
     DeviceTarget,
+    beside,
     current,
     device_target,
     from_host,
+    is_host,
     own,
+    place,
+    plug_in,
     set_device_target,
+    target_of,
     to_host,
 )
-from minispore._array.protocol import A, Array, Axis, DeviceNamespace, Namespace, Shape
+from minispore._array.protocol import A, Array, Axis, DeviceNamespace, Library, Namespace, Shape
 from minispore._array.registry import device_namespace, namespace, register
 
 __all__ = [
@@ -18,15 +23,21 @@ __all__ = [
     "Axis",
     "DeviceNamespace",
     "DeviceTarget",
+    "Library",
     "Namespace",
     "Shape",
+    "beside",
     "current",
     "device_namespace",
     "device_target",
     "from_host",
+    "is_host",
     "namespace",
     "own",
+    "place",
+    "plug_in",
     "register",
     "set_device_target",
+    "target_of",
     "to_host",
 ]

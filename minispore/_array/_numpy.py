@@ -178,7 +178,7 @@ def constant(x: Floats, /) -> Floats:
 def scatter(values: Floats, /, *, index: tuple[object, ...], shape: tuple[int, ...]) -> Floats:
     """Zeros of `shape` with `values` added at `index`; positions named twice add up."""
     out = zeros(shape, values.dtype)
-    if _is_basic(index):
+    if is_basic(index):
         # Basic indices name each position once: assignment is the same and far faster.
         out[cast("tuple[slice, ...]", index)] = values
     else:
@@ -192,7 +192,8 @@ def assign(destination: Floats, index: tuple[object, ...], value: Floats | float
     destination[cast("tuple[slice, ...]", index)] = value
 
 
-def _is_basic(index: tuple[object, ...]) -> bool:
+def is_basic(index: tuple[object, ...]) -> bool:
+    """Whether an index names each position at most once by its form: no array in it."""
     return builtins.all(
         item is None or isinstance(item, int | slice | EllipsisType) for item in index
     )

@@ -1,18 +1,24 @@
-"""Where new arrays live, and the way to the host's memory and back."""
+"""Where arrays live: which library answers to a device's name, and the way from one to another."""
 
 from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._array.protocol import Array, DeviceNamespace
-from minispore._array.registry import NUMPY, register
+from minispore._array.protocol import Array, DeviceNamespace, Library
+from minispore._array.registry import NUMPY, device_namespace, register
 
 DeviceTarget = Literal["CPU", "GPU"]
 
 # Of the whole program, so that every thread makes its tensors in the same place.
 _target: list[DeviceTarget] = ["CPU"]
-_gpu: list[DeviceNamespace[Array]] = []
+_libraries: dict[DeviceTarget, DeviceNamespace[Array]] = {"CPU": NUMPY}
+
+
+def plug_in(target: DeviceTarget, library: Library[Array]) -> None:
+    """Let `library` be what computes on `target`."""
+    register(library.ndarray, library)
+    _libraries[target] = library
 
 
 def device_target() -> DeviceTarget:
@@ -20,16 +26,15 @@ def device_target() -> DeviceTarget:
     return _target[0]
 
 
-def set_device_target(target: DeviceTarget) -> None:
+def set_device_target(target: DeviceTarget, owner: str = "set_context") -> None:
     """Make new tensors on `target`; RuntimeError where CuPy or a GPU is missing."""
-    if target == "GPU" and not _gpu:
-        _gpu.append(_open_gpu())
+    _library(target, owner)
     _target[0] = target
 
 
 def current() -> DeviceNamespace[Array]:
     """The namespace that makes new arrays."""
-    return NUMPY if _target[0] == "CPU" else _gpu[0]
+    return _libraries[_target[0]]
 
 
 def from_host(values: NDArray[np.generic]) -> Array:
@@ -37,13 +42,34 @@ def from_host(values: NDArray[np.generic]) -> Array:
     return current().asarray(values) if _target[0] == "GPU" else cast("Array", values)
 
 
+def beside(values: NDArray[np.generic], x: Array) -> Array:
+    """`values` as an array where `x` lives; if that is the host it is the same memory."""
+    return cast("Array", values) if is_host(x) else device_namespace(x).asarray(values)
+
+
 def to_host(x: Array) -> NDArray[np.generic]:
-    """`x` as a numpy array; the same memory if it lies there already."""
+    """`x` as a numpy array: the same memory if it lies there already, else a copy waited for."""
     if isinstance(x, np.ndarray | np.generic):
         return np.asarray(x)
-    from minispore._array import _cupy
+    return cast("Library[Array]", device_namespace(x)).to_host(x)
 
-    return _cupy.to_host(x)
+
+def is_host(x: Array) -> bool:
+    """Whether `x` lies in the host's memory, where looking at its elements costs nothing."""
+    return isinstance(x, np.ndarray | np.generic)
+
+
+def target_of(x: Array) -> DeviceTarget:
+    """The kind of device on which `x` lives."""
+    return "CPU" if is_host(x) else "GPU"
+
+
+def place(x: Array, target: DeviceTarget, owner: str) -> Array:
+    """`x` on `target`: itself if it lives there; RuntimeError where CuPy or a GPU is missing."""
+    library = _library(target, owner)
+    if target_of(x) == target:
+        return x
+    return cast("Array", to_host(x)) if target == "CPU" else library.asarray(to_host(x))
 
 
 def own(x: Array, *, copy: bool) -> Array:
@@ -54,19 +80,23 @@ def own(x: Array, *, copy: bool) -> Array:
     return cast("Array", values.copy())
 
 
-def _open_gpu() -> DeviceNamespace[Array]:
+def _library(target: DeviceTarget, owner: str) -> DeviceNamespace[Array]:
+    if target not in _libraries:
+        plug_in(target, _open_gpu(owner))
+    return _libraries[target]
+
+
+def _open_gpu(owner: str) -> Library[Array]:
     try:
         from minispore._array import _cupy
     except ImportError as error:
         raise RuntimeError(
-            "For 'set_context', device_target='GPU' needs CuPy, which cannot be imported: "
-            f"{error}. Install it with the extra 'gpu', or use device_target='CPU'."
+            f"For '{owner}', the device 'GPU' needs CuPy, which cannot be imported: "
+            f"{error}. Install it with the extra 'gpu', or use the device 'CPU'."
         ) from error
     if not _cupy.is_available():
         raise RuntimeError(
-            "For 'set_context', device_target='GPU' needs a CUDA device with its driver, but CuPy "
-            "finds none. Use device_target='CPU'."
+            f"For '{owner}', the device 'GPU' needs a CUDA device with its driver, but CuPy finds "
+            "none. Use the device 'CPU'."
         )
-    names = cast("DeviceNamespace[Array]", _cupy)
-    register(cast("type[Array]", _cupy.ndarray), names)
-    return names
+    return cast("Library[Array]", _cupy)

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from minispore import _dtype
-from minispore._array import device_namespace
+from minispore._array import device_namespace, to_host
 from minispore._checks import check_one_of
 from minispore._functional.apply import apply1, apply2, apply3, constant
 from minispore._functional.operands import Values, as_float, check_numbers, dtype_of, pair
@@ -139,7 +139,7 @@ def pow(input: T | Values, exponent: T | Values) -> T:
     x, y = pair(input, exponent, "pow")
     check_numbers(x, "pow")
     xp = device_namespace(x._data)
-    if dtype_of(x).category < _dtype.FLOAT and bool(xp.any(y._data < 0)):
+    if dtype_of(x).category < _dtype.FLOAT and to_host(xp.any(y._data < 0)).item():
         # numpy refuses; the quotient is computed as a float and cut.
         power = xp.astype(x._data, _dtype.float64.numpy_dtype) ** y._data
         return wrap(xp.astype(xp.trunc(power), x._data.dtype), x)

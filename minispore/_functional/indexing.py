@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore import _dtype
-from minispore._array import device_namespace, from_host, to_host
+from minispore._array import Array, beside, device_namespace, to_host
 from minispore._checks import as_items, check_int, check_type, described
 from minispore._functional.apply import apply1, apply3
 from minispore._functional.axes import check_axis
@@ -23,7 +23,7 @@ _PLAIN = (int, slice, EllipsisType, np.integer)
 
 def getitem(input: T, index: object) -> T:
     """`input[index]`: integers, slices, None, `...`, bools, and lists or tensors of indices."""
-    key = as_index(index)
+    key = as_index(index, input._data)
     try:
         return apply1(rules.getitem, input, key)
     except IndexError as error:
@@ -49,7 +49,7 @@ def setitem(input: T, index: object, value: T | Values) -> T:
 
 def assign_at(input: Variable, index: object, value: Variable | Values) -> None:
     """Write `value` at `index` into the memory of `input`; nothing is recorded."""
-    key = as_index(index)
+    key = as_index(index, input._data)
     values = _like(input, value)
     try:
         device_namespace(input._data).assign(input._data, key, values._data)
@@ -97,9 +97,8 @@ def gather_elements(input: T, dim: int, index: Variable) -> T:
         )
     place = check_axis(dim, input.ndim, "dim", "gather_elements")
     places: list[object] = [
-        from_host(places) for places in np.ogrid[tuple(slice(n) for n in index.shape)]
+        index._data if axis == place else _along(axis, index) for axis in range(index.ndim)
     ]
-    places[place] = index._data
     return _taken(input, tuple(places), "gather_elements")
 
 
@@ -150,17 +149,17 @@ def one_hot(
     return wrap(xp.where(hit, *either), indices)
 
 
-def as_index(index: object) -> tuple[object, ...]:
-    """A user's index as a tuple of what arrays understand.
+def as_index(index: object, array: Array) -> tuple[object, ...]:
+    """A user's index as a tuple of what `array` understands.
 
     Raises:
         IndexError: Something in it cannot index.
     """
     items = cast("tuple[object, ...]", index) if isinstance(index, tuple) else (index,)
-    return tuple(_as_item(item) for item in items)
+    return tuple(_as_item(item, array) for item in items)
 
 
-def _as_item(item: object) -> object:
+def _as_item(item: object, array: Array) -> object:
     if item is None or isinstance(item, _PLAIN):
         return cast("object", item)
     if isinstance(item, Variable):
@@ -169,7 +168,7 @@ def _as_item(item: object) -> object:
         return item._data
     places = _on_host(item)
     if places is not None and places.dtype.kind in "biu":
-        return from_host(places)
+        return beside(places, array)
     if places is None and hasattr(item, "dtype") and hasattr(item, "__getitem__"):
         # Arrays of a library that a rule was written in.
         return item
@@ -187,6 +186,13 @@ def _on_host(item: object) -> NDArray[np.generic] | None:
         except ValueError:  # lists of several lengths
             return None
     return cast("NDArray[np.generic]", item) if isinstance(item, np.ndarray) else None
+
+
+def _along(axis: int, x: Variable) -> Array:
+    """The indices of `x` along an axis, in a shape that broadcasts with it."""
+    xp = device_namespace(x._data)
+    indices = xp.arange(0, x.shape[axis], 1, _dtype.int64.numpy_dtype)
+    return xp.reshape(indices, (-1, *(1,) * (x.ndim - axis - 1)))
 
 
 def _like(input: T, value: T | Values) -> T:

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore import _dtype
-from minispore._array import device_namespace, namespace
+from minispore._array import beside, device_namespace, namespace
 from minispore._checks import as_items, described
 from minispore._dtype import DType
 from minispore._functional.apply import apply1
-from minispore._functional.values import from_values, on_host
+from minispore._functional.values import on_host
 from minispore._functional.variable import T, Variable, check_tensor, wrap
 from minispore._rules import elementwise as rules
 
@@ -85,7 +85,9 @@ def pair(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:
 
 def _beside(x: T, other: object, owner: str) -> tuple[T, T]:
     if isinstance(other, np.ndarray):
-        return pair(x, wrap(from_values(cast("object", other), None, owner), x), owner)
+        array = on_host(cast("object", other), owner)
+        _dtype.of(array.dtype, owner)
+        return pair(x, wrap(beside(array, x._data), x), owner)
     value, category = _numbers(other, owner)
     own = dtype_of(x)
     common = own if own.category >= category else _OF_NUMBERS[category]

@@ -6,29 +6,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore import _dtype
-from minispore._array import Array, current, from_host, to_host
+from minispore._array import Array, beside, device_namespace, from_host, place, target_of, to_host
 from minispore._checks import as_items, described
 from minispore._dtype import DType
 from minispore._functional.variable import Variable
 
 
-def from_values(values: object, dtype: DType | None, owner: str) -> Array:
+def from_values(
+    values: object, dtype: DType | None, owner: str, like: Array | None = None
+) -> Array:
     """An array of its own memory from numbers, nested lists and tuples, numpy arrays, variables.
 
-    A numpy array or variable keeps its type. In Python's numbers, and in lists whatever they hold,
-    a float anywhere makes float32, else an int int64 (uint64 if it is too large for that).
+    They live where `like` does; without it, what is made of a variable lives where that does, and
+    all else on the current device. A numpy array or variable keeps its type. In Python's numbers,
+    and in lists whatever they hold, a float anywhere makes float32, else an int int64 (uint64 if
+    it is too large for that).
 
     Raises:
         TypeError: The values are no numbers, or the lists are ragged.
     """
     if isinstance(values, Variable):
         data = values._data
-        return current().astype(data, dtype.numpy_dtype if dtype else data.dtype)
+        array = device_namespace(data).astype(data, dtype.numpy_dtype if dtype else data.dtype)
+        return array if like is None else place(array, target_of(like), owner)
     host = on_host(values, owner)
     if dtype is None:
         typed = isinstance(values, np.ndarray | np.generic)
         dtype = _dtype.of(host.dtype, owner) if typed else _natural(host)
-    return from_host(host.astype(dtype.numpy_dtype, copy=False))
+    host = host.astype(dtype.numpy_dtype, copy=False)
+    return from_host(host) if like is None else beside(host, like)
 
 
 def on_host(values: object, owner: str) -> NDArray[np.generic]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore import _dtype
-from minispore._array import to_host
+from minispore._array import is_host, to_host
 from minispore._dtype import DType
 from minispore._functional.variable import Variable
 from minispore.common._printing import tensor_repr
@@ -24,6 +24,11 @@ class Host(Variable):
     def dtype(self) -> DType:
         """The type of the elements."""
         return _dtype.of(self._data.dtype)
+
+    @property
+    def device(self) -> str:
+        """Where the elements are: "CPU", or "GPU:0"."""
+        return "CPU" if is_host(self._data) else "GPU:0"
 
     @property
     def size(self) -> int:

@@ -1,15 +1,17 @@
 """The operations of `ops` as methods: the same functions, bound to the tensor."""
 
 from collections.abc import Sequence
-from typing import Self, TypeAlias, cast
+from typing import Self, TypeAlias, cast, overload
 
 from minispore import _dtype
 from minispore._array import Axis
+from minispore._checks import check_one_of, described
 from minispore._functional import (
     comparison,
     elementwise,
     indexing,
     linalg,
+    placing,
     reduction,
     shape,
 )
@@ -21,6 +23,7 @@ from minispore.common._elementwise import Elementwise
 # Some methods are named like Python's types and hide them in the class body.
 Int: TypeAlias = int
 Bool: TypeAlias = bool
+_PYTHONS_BOOL = bool
 
 
 class Methods(Elementwise):
@@ -154,9 +157,57 @@ class Methods(Elementwise):
         other = elementwise.cast(self, dtype)
         return elementwise.copy(self) if copy and other is self else other
 
-    def to(self, dtype: _dtype.DTypeLike) -> Self:
-        """The elements in another type."""
-        return elementwise.cast(self, dtype)
+    @overload
+    def to(
+        self,
+        device: str | None = None,
+        dtype: _dtype.DTypeLike | None = None,
+        non_blocking: Bool = False,
+        copy: Bool = False,
+    ) -> Self: ...
+    @overload
+    def to(
+        self, dtype: _dtype.DTypeLike, non_blocking: Bool = False, copy: Bool = False
+    ) -> Self: ...
+    @overload
+    def to(self, other: Variable, non_blocking: Bool = False, copy: Bool = False) -> Self: ...
+    def to(self, *args: object, **kwargs: object) -> Self:
+        """The elements on another device, "CPU" or "GPU", and in another type.
+
+        The forms are `to(device, dtype)`, `to(dtype)` and `to(other)` for where and what another
+        tensor is. A gradient moves back.
+
+        >>> from minispore import Tensor, float16
+        >>> Tensor([1.0, 2.0]).to("CPU", float16)
+        Tensor(shape=[2], dtype=Float16, value= [ 1.0000e+00,  2.0000e+00])
+
+        Args:
+            *args: The device, the type or the other tensor; None is where and what it is. Then
+                `non_blocking`, which has no effect, and `copy`: whether to copy what is there.
+            **kwargs: The same by name.
+
+        Raises:
+            TypeError: The arguments are of none of the forms.
+            ValueError: There is no device of that name.
+            RuntimeError: A GPU is asked for where there is none, or no CuPy.
+        """
+        return placing.to(self, placing.destination(args, kwargs, "to"), "to")
+
+    def move_to(self, to: str, blocking: Bool = True) -> Self:
+        """The elements on the device "CPU" or "GPU"; `blocking` has no effect.
+
+        Source: MindSpore's `mindspore.Tensor.move_to`, which is deprecated there for `to`.
+
+        Raises:
+            ValueError: `blocking` is no bool, or there is no device of that name.
+            RuntimeError: A GPU is asked for where there is none, or no CuPy.
+        """
+        if not isinstance(blocking, _PYTHONS_BOOL):
+            raise ValueError(
+                f"For 'move_to', the argument 'blocking' must be a bool, got {described(blocking)}."
+            )
+        check_one_of(to, ("CPU", "GPU"), "to", "move_to")
+        return placing.moved(self, placing.check_device(to, "move_to"), "move_to")
 
     def type_as(self, other: Variable) -> Self:
         """The elements in the type of `other`."""

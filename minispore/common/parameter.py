@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Self
 
+from minispore._array import target_of
 from minispore._autograd import Node
 from minispore._checks import check_type, described
 from minispore._dtype import int32
-from minispore._functional import indexing
+from minispore._functional import indexing, placing
+from minispore._functional.values import from_values
 from minispore.common.initializer import Initializer, initializer
 from minispore.common.tensor import Operand, Tensor
 
@@ -102,7 +104,7 @@ class Parameter(Tensor):
         return tensor
 
     def set_data(self, data: Tensor | float, slice_shape: bool = False) -> "Parameter":
-        """Take a copy of other values, in the parameter's type; the shape may change.
+        """Take a copy of other values, in the parameter's type and place; the shape may change.
 
         Args:
             data: A tensor or a number.
@@ -112,7 +114,7 @@ class Parameter(Tensor):
             TypeError: `data` is neither a tensor nor a number.
         """
         check_type(data, (Tensor, bool, int, float), "data", "set_data")
-        self._data = Tensor(data, self.dtype)._data
+        self._data = from_values(data, self.dtype, "set_data", self._data)
         return self
 
     def clone(self, init: str | float | Initializer | Tensor = "same") -> "Parameter":
@@ -131,6 +133,7 @@ class Parameter(Tensor):
         """
         same = isinstance(init, str) and init == "same"
         values = self if same else initializer(init, self.shape, self.dtype)
+        values = placing.moved(values, target_of(self._data), "clone")
         clone = Parameter(values, self._name, self.requires_grad)
         clone._named = self._named
         return clone

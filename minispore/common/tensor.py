@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore import _dtype
-from minispore._array import Namespace, from_host, register, to_host
+from minispore._array import Array, Namespace, from_host, register, to_host
 from minispore._autograd import recording
 from minispore._checks import check_type, described
 from minispore._dtype import DType
@@ -22,7 +22,7 @@ from minispore._functional import (
 )
 from minispore._functional.axes import as_shape
 from minispore._functional.operands import Number, Values
-from minispore._functional.values import from_values
+from minispore._functional.values import from_values, on_host
 from minispore._functional.variable import check_tensor
 from minispore.common._methods import Methods
 
@@ -305,7 +305,9 @@ class Tensor(Methods):
     def fill_(self, value: "Tensor | Number") -> "Tensor":
         """Make every element `value`."""
         check_type(value, (Tensor, int, float, bool), "value", "fill_")
-        return self._assign(Tensor(value), "fill_")
+        filling = object.__new__(Tensor)
+        filling._data, filling._node = from_values(value, None, "fill_", self._data), None
+        return self._assign(filling, "fill_")
 
     def zero_(self) -> "Tensor":
         """Make every element 0."""
@@ -330,6 +332,14 @@ def tensor(
     Source: MindSpore's `mindspore.tensor`.
     """
     return Tensor(input_data, dtype, shape, init)
+
+
+def host_tensor(values: object, dtype: DType) -> Tensor:
+    """A tensor on the host, whatever the current device is: of what the host is going to read."""
+    tensor = object.__new__(Tensor)
+    tensor._data = cast("Array", on_host(values, "Tensor").astype(dtype.numpy_dtype, copy=False))
+    tensor._node = None
+    return tensor
 
 
 from_numpy: Callable[[NDArray[np.generic]], Tensor] = Tensor.from_numpy

@@ -13,6 +13,7 @@ from minispore.common.dtype import DType, float16, float32
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.nn._hooks import Watchable, call
+from minispore.nn._moving import Movable
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -47,7 +48,7 @@ def _say_where(cell: "Cell", error: Exception) -> None:
 _WHERE = "This happened in the cell"
 
 
-class Cell(Watchable):
+class Cell(Movable, Watchable):
     """The base of all networks, layers, losses and optimisers.
 
     A subclass calls `super().__init__()`, assigns its parts to attributes and defines

@@ -3,7 +3,7 @@
 from typing import Literal, TypeAlias
 
 from minispore import ops
-from minispore._array import device_namespace, to_host
+from minispore._array import device_namespace, is_host, to_host
 from minispore._checks import check_int, check_one_of, check_type
 from minispore._dtype import FLOAT, INTEGER
 from minispore._functional.apply import apply1
@@ -133,7 +133,8 @@ class CrossEntropyLoss(LossBase):
 
         Raises:
             TypeError: An argument is no Tensor, or of a type that does not fit its shape.
-            ValueError: The shapes do not fit, or a label is no class.
+            ValueError: The shapes do not fit, or a label is no class. On a GPU the loss is NaN for
+                such a label, since looking for it would wait for the device.
         """
         self._check(logits, labels)
         shape, given = logits.shape, labels.shape
@@ -173,17 +174,18 @@ class CrossEntropyLoss(LossBase):
         self, labels: Tensor, classes: int, logits: Tensor
     ) -> tuple[Tensor, Tensor | None]:
         """One-hot targets, and how much each label counts if that is not 1 for all."""
-        if self.weight is None and _are_classes(labels, classes, self.ignore_index):
+        seen = is_host(labels._data)
+        if seen and self.weight is None and _are_classes(labels, classes, self.ignore_index):
             return ops.one_hot(labels, classes, 1.0, 0.0), None
         ignored = labels == self.ignore_index
-        if ops.any(((labels < 0) | (labels >= classes)) & ~ignored):
+        if seen and ops.any(((labels < 0) | (labels >= classes)) & ~ignored):
             raise ValueError(
                 f"For 'CrossEntropyLoss', 'labels' must be in [0, {classes}) or the 'ignore_index' "
                 f"{self.ignore_index}, but got {labels}."
             )
         targets = ops.one_hot(labels, classes, 1.0, 0.0)
         counts = (~ignored).astype(logits.dtype)
-        targets = targets * counts.expand_dims(-1)
+        targets = (targets if seen else _marked(targets, ignored)) * counts.expand_dims(-1)
         if self.weight is not None:
             counts = (targets * self.weight).sum(-1)
         return targets, counts
@@ -229,7 +231,8 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
         Raises:
             TypeError: An argument is no Tensor, or the labels are of the wrong type.
-            ValueError: The shapes do not fit, or a label is no class.
+            ValueError: The shapes do not fit, or a label is no class. On a GPU the loss is NaN for
+                such a label, since looking for it would wait for the device.
         """
         self._check(logits, labels)
         wanted = logits.shape[:1] if self.sparse else logits.shape
@@ -246,12 +249,14 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
             )
         if self.sparse:
             classes = logits.shape[1]
-            if not _are_classes(labels, classes):
+            seen = is_host(labels._data)
+            if seen and not _are_classes(labels, classes):
                 raise ValueError(
                     "For 'SoftmaxCrossEntropyWithLogits', 'labels' must be in "
                     f"[0, {classes}), but got {labels}."
                 )
-            labels = ops.one_hot(labels, classes, 1.0, 0.0)
+            targets = ops.one_hot(labels, classes, 1.0, 0.0)
+            labels = targets if seen else _marked(targets)
         return self.get_loss(ops.softmax_cross_entropy(logits, labels))
 
 
@@ -286,11 +291,12 @@ class BCELoss(LossBase):
         Raises:
             TypeError: An argument is no Tensor.
             ValueError: The shapes differ.
-            RuntimeError: A probability is not in [0, 1].
+            RuntimeError: A probability is not in [0, 1]. On a GPU the loss is NaN then.
         """
         self._check(logits, labels)
         _check_same_shape(logits, labels, "BCELoss")
-        if ops.any((logits < 0) | (logits > 1)):
+        # On a device they make the loss NaN: looking at them would wait for it.
+        if is_host(logits._data) and ops.any((logits < 0) | (logits > 1)):
             raise RuntimeError("For 'BCELoss', 'logits' must be in [0, 1], but are not all.")
         least = 1e-12
         right = labels * ops.log(logits + least)
@@ -357,6 +363,17 @@ def _are_classes(labels: Tensor, classes: int, ignored: int = -1) -> bool:
     xp = device_namespace(data)
     low, high = to_host(xp.min(data)).item(), to_host(xp.max(data)).item()
     return low >= 0 and high < classes and not low <= ignored <= high
+
+
+def _marked(targets: Tensor, excused: Tensor | None = None) -> Tensor:
+    """One-hot targets on a device, with NaN in the row of each label that is no class.
+
+    So the loss is NaN; to look whether there are any would wait for the device at every step.
+    """
+    right = targets.sum(-1, keepdims=True)  # 0 for what is no class
+    if excused is not None:
+        right = ops.maximum(right, excused.astype(targets.dtype).expand_dims(-1))
+    return targets / right
 
 
 def _classes_last(x: Tensor, where: int) -> Tensor:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TypeAlias, TypeVarTuple
 
 from minispore import _dtype
-from minispore._array import Array, current
+from minispore._array import Array, current, device_namespace
 from minispore._checks import check_int, check_type
 from minispore._dtype import DType, DTypeLike
 from minispore._functional.axes import as_shape
@@ -74,7 +74,7 @@ def zeros_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
         TypeError: `input` is no tensor, or `dtype` no data type.
     """
     chosen = _like(input, dtype, "zeros_like")
-    return _made("zeros_like", current().zeros, input.shape, chosen)
+    return _made("zeros_like", device_namespace(input._data).zeros, input.shape, chosen)
 
 
 def ones_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -88,7 +88,7 @@ def ones_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
         TypeError: `input` is no tensor, or `dtype` no data type.
     """
     chosen = _like(input, dtype, "ones_like")
-    return _made("ones_like", current().ones, input.shape, chosen)
+    return _made("ones_like", device_namespace(input._data).ones, input.shape, chosen)
 
 
 def full_like(input: Variable, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -104,7 +104,7 @@ def full_like(input: Variable, fill_value: Number, *, dtype: DTypeLike | None = 
     """
     chosen = _like(input, dtype, "full_like")
     check_type(fill_value, (int, float, bool), "fill_value", "full_like")
-    return _made("full_like", current().full, input.shape, fill_value, chosen)
+    return _made("full_like", device_namespace(input._data).full, input.shape, fill_value, chosen)
 
 
 def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:

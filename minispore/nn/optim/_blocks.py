@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import NamedTuple
 
-from minispore._array import Array, DeviceNamespace, Shape, device_namespace
+from minispore._array import Array, DeviceNamespace, Shape, device_namespace, is_host
 
 # Elements of a block: 1 MiB of float32. Smaller ones were measured to be slower: what more calls
 # cost is more than what staying in a nearer cache gains.
@@ -45,8 +45,10 @@ class Blocks:
     def _plan(self, x: Array) -> Iterator[Block]:
         xp = device_namespace(x)
         row = prod(x.shape[1:])
-        count = max(1, BLOCK // max(1, row))
-        first, second = self._scratch_of(xp, x, max(BLOCK, row))
+        # A device's caches are not near enough for blocks to gain, and each would be launched anew.
+        block = BLOCK if is_host(x) else prod(x.shape)
+        count = max(1, block // max(1, row))
+        first, second = self._scratch_of(xp, x, max(block, row))
         for start in range(0, x.shape[0], count):
             stop = min(start + count, x.shape[0])
             shape = (stop - start, *x.shape[1:])

@@ -6,10 +6,10 @@ from minispore._array import Array, DeviceNamespace, device_namespace
 from minispore._checks import check_number, check_type
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.common.tensor import Tensor
+from minispore.common.tensor import host_tensor
 from minispore.nn.cell import Cell
 from minispore.nn.optim._groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, number
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, for_host, number
 
 
 class Adam(Optimizer):
@@ -74,14 +74,14 @@ class Adam(Optimizer):
         if use_offload:
             raise ValueError("For 'Adam', 'use_offload' is not supported and must be False.")
         # In float32, as their powers are: the correction is then exactly that of the means.
-        self.beta1: float = number(Tensor(beta1, float32))
-        self.beta2: float = number(Tensor(beta2, float32))
+        self.beta1: float = number(host_tensor(beta1, float32))
+        self.beta2: float = number(host_tensor(beta2, float32))
         self.eps = eps
         self.use_nesterov = use_nesterov
         self.use_amsgrad = use_amsgrad
         # β₁ᵗ and β₂ᵗ, kept because a checkpoint has them.
-        self.beta1_power: Parameter = Parameter(Tensor(1.0, float32), name="beta1_power")
-        self.beta2_power: Parameter = Parameter(Tensor(1.0, float32), name="beta2_power")
+        self.beta1_power: Parameter = for_host(1.0, float32, "beta1_power")
+        self.beta2_power: Parameter = for_host(1.0, float32, "beta2_power")
         self.moment1: ParameterTuple = self._state("moment1")
         self.moment2: ParameterTuple = self._state("moment2")
         self.vhat: ParameterTuple = self._state("vhat") if use_amsgrad else ParameterTuple(())

@@ -4,10 +4,9 @@ from minispore._array import Array, DeviceNamespace
 from minispore._checks import check_number, check_type
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.nn.optim._groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, number
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, for_host, number
 
 
 class Momentum(Optimizer):
@@ -45,7 +44,7 @@ class Momentum(Optimizer):
         check_number(momentum, "momentum", "Momentum", low=0.0)
         check_type(use_nesterov, bool, "use_nesterov", "Momentum")
         self.use_nesterov = use_nesterov
-        self.momentum: Parameter = Parameter(Tensor(momentum, float32), name="momentum")
+        self.momentum: Parameter = for_host(momentum, float32, "momentum")
         self.moments: ParameterTuple = self._state("moments")
 
     # Of the step that is being done.

@@ -5,11 +5,12 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from minispore import ops
 from minispore._array import Array, DeviceNamespace, device_namespace, to_host
 from minispore._checks import check_number, described
-from minispore.common.dtype import float32, int32
-from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.common.tensor import Tensor
+from minispore.common.dtype import DType, float32, int32
+from minispore.common.parameter import Parameter, ParameterTuple, parameter_in
+from minispore.common.tensor import Tensor, host_tensor
 from minispore.nn.cell import Cell
 from minispore.nn.container import CellList
 from minispore.nn.learning_rate_schedule import LearningRateSchedule
@@ -71,7 +72,7 @@ class Optimizer(Cell):
         self.is_group_lr: bool = any(setting.group is not None for setting in settings.each)
 
         # The order of these assignments is that of the parameters in a checkpoint.
-        self.global_step: Parameter = Parameter(Tensor([0], int32), name="global_step")
+        self.global_step: Parameter = for_host([0], int32, "global_step")
         named: dict[int | None, Parameter | LearningRateSchedule] = {}
         for setting in settings.each:
             if setting.group not in named:
@@ -120,7 +121,7 @@ class Optimizer(Cell):
     def get_lr(self) -> Tensor | tuple[Tensor, ...]:
         """The learning rate of the next step; one for each parameter if groups differ in it."""
         rates = [
-            rate if isinstance(rate, Parameter) else Tensor(value, float32)
+            rate if isinstance(rate, Parameter) else host_tensor(value, float32)
             for rate, value in zip(self._rates, self._now(self._rates), strict=True)
         ]
         return tuple(rates) if self.is_group_lr else rates[0]
@@ -168,8 +169,8 @@ class Optimizer(Cell):
         """A parameter of the optimiser's own beside each of `parameters`, all elements `value`."""
         made: list[Parameter] = []
         for parameter in self.parameters:
-            filled = Tensor(value, parameter.dtype).broadcast_to(parameter.shape)
-            made.append(Parameter(filled, name=f"{prefix}.{parameter.name}"))
+            filled = ops.full_like(parameter, value)
+            made.append(parameter_in(filled, f"{prefix}.{parameter.name}"))
         return ParameterTuple(made)
 
     def _parts(self, *arrays: Array) -> Iterator[tuple[Array, ...]]:
@@ -245,9 +246,9 @@ class Optimizer(Cell):
 class _ListedLearningRate(LearningRateSchedule):
     """One rate for each step, from a list."""
 
-    def __init__(self, rates: Tensor, name: str) -> None:
+    def __init__(self, rates: list[float], name: str) -> None:
         super().__init__()
-        self.learning_rate = Parameter(rates, name=name)
+        self.learning_rate = for_host(rates, float32, name)
 
     def construct(self, global_step: Tensor) -> Tensor:
         """The rate of the step.
@@ -274,6 +275,11 @@ class _FixedLearningRate(LearningRateSchedule):
     def construct(self, global_step: Tensor) -> Tensor:
         """The rate."""
         return self.learning_rate
+
+
+def for_host(values: object, dtype: DType, name: str) -> Parameter:
+    """A parameter that the host reads at every step: it is kept there, whatever the device."""
+    return Parameter(host_tensor(values, dtype), name=name)
 
 
 def number(x: Tensor) -> float:
@@ -312,7 +318,7 @@ def _read_rate(value: object, name: str, owner: str) -> Parameter | LearningRate
             f"LearningRateSchedule, but got {described(value)}."
         )
     rate = check_number(value, "learning_rate", owner, low=0.0)
-    return Parameter(Tensor(rate, float32), name=name)
+    return for_host(rate, float32, name)
 
 
 def _listed(rates: list[float], name: str, owner: str) -> LearningRateSchedule:
@@ -327,4 +333,4 @@ def _listed(rates: list[float], name: str, owner: str) -> LearningRateSchedule:
         )
         for i, rate in enumerate(rates)
     ]
-    return _ListedLearningRate(Tensor(checked, float32), name)
+    return _ListedLearningRate(checked, name)

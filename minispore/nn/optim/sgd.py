@@ -1,13 +1,14 @@
 """Stochastic gradient descent, with and without momentum."""
 
-from minispore._array import Array, DeviceNamespace, to_host
+import numpy as np
+
+from minispore._array import Array, DeviceNamespace, device_namespace, to_host
 from minispore._checks import check_number, check_type
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.nn.optim._groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, number
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, for_host, number
 
 
 class SGD(Optimizer):
@@ -65,10 +66,14 @@ class SGD(Optimizer):
                 f"but got {momentum} and {dampening}."
             )
         self.nesterov = nesterov
-        self.momentum: Parameter = Parameter(Tensor(factor, float32), name="momentum")
+        self.momentum: Parameter = for_host(factor, float32, "momentum")
         self.accum: ParameterTuple = self._state("accum")
-        # 1 until the first step, then 0: whether `accum` is still to be filled.
-        self.stat: ParameterTuple = self._state("stat", 1.0)
+        # 1 until the first step, then 0: whether `accum` is still to be filled. On the host, which
+        # looks there at each step.
+        self.stat: ParameterTuple = ParameterTuple(
+            for_host(np.ones(each.shape), each.dtype, f"stat.{each.name}")
+            for each in self.parameters
+        )
 
     # Of the step that is being done.
     _momentum: float = 0.0
@@ -91,9 +96,9 @@ class SGD(Optimizer):
                 xp.subtract(w, xp.multiply(step, rate, out=first), out=w)
             return
         stat = self.stat[i]._data
-        fresh = bool(to_host(xp.any(xp.reshape(stat, (-1,))[:1])))
+        fresh = bool(to_host(stat).flat[:1].any())
         if fresh:
-            xp.copyto(stat, 0.0)
+            device_namespace(stat).copyto(stat, 0.0)
         for first, second, w, g, v in self._parts(data, gradient, self.accum[i]._data):
             step = self._effective(xp, w, g, decay, first, second)
             if fresh:
