@@ -21,13 +21,15 @@ from minispore._atomic import replacing
 _UBYTE = 8
 _MAX_DIMS = 64  # numpy's own limit
 _GZIP_MAGIC = b"\x1f\x8b"
+_PIECE = 2**20
 _DEFLATE_MAX_RATIO = 1032  # no deflate stream unpacks to more, so a header can't claim more
 
 
 def read_idx(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
     """Read an IDX file of unsigned bytes, plain or gzipped (told apart by their first bytes).
 
-    The length that the header claims is compared with the file's before anything is allocated.
+    The length that the header claims is compared with the file's first, and nothing is allocated
+    for elements that do not come.
 
     Args:
         path: The file.
@@ -54,13 +56,12 @@ def read_idx(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
         # numpy refuses an empty array whose other dimensions are too long to multiply.
         if count > most or math.prod(n or 1 for n in shape) >= 2**62:
             raise _bad(path, f"its header promises {count} elements, more than it can hold")
-        array = np.empty(shape, np.uint8)
-        got = _fill(stream, array)
-        if got < count:
-            raise _bad(path, f"its header promises {count} elements, but only {got} follow")
+        data = _read_up_to(stream, count)
+        if len(data) < count:
+            raise _bad(path, f"its header promises {count} elements, but only {len(data)} follow")
         if stream.read(1):
             raise _bad(path, f"bytes follow the {count} elements that its header promises")
-    return array
+    return np.ndarray(shape, np.uint8, data)
 
 
 def read_idx_shape(path: str | os.PathLike[str]) -> tuple[int, ...]:
@@ -159,13 +160,12 @@ def _read_header(stream: io.BufferedIOBase, path: str | os.PathLike[str]) -> tup
     return tuple(int.from_bytes(dims[i : i + 4], "big") for i in range(0, 4 * rank, 4))
 
 
-def _fill(stream: io.BufferedIOBase, array: npt.NDArray[np.uint8]) -> int:
-    """Read into `array` until it is full or the stream ends; return how many bytes came."""
-    view = array.reshape(-1).data
-    got = 0
-    while got < len(view) and (more := stream.readinto(view[got:])):
-        got += more
-    return got
+def _read_up_to(stream: io.BufferedIOBase, count: int) -> bytearray:
+    """Read so many bytes, or all up to the end; memory is taken as they come."""
+    data = bytearray()
+    while len(data) < count and (piece := stream.read(min(_PIECE, count - len(data)))):
+        data += piece
+    return data
 
 
 def _bad(path: str | os.PathLike[str], why: str) -> RuntimeError:

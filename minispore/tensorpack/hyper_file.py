@@ -2,6 +2,10 @@
 
 import math
 from collections.abc import Iterator
+from typing import Final
+
+_TOLD: Final = 20  # lines, and
+_SHOWN: Final = 60  # characters of them: the file may be any other
 
 
 class HyperFile:
@@ -48,9 +52,9 @@ class HyperFile:
             if colon and name.strip() and parsed is not None:
                 values[name.strip()] = parsed
             else:
-                wrong.append(f"line {number} is no 'name: number': {line.strip()!r}")
+                wrong.append(f"line {number} is no 'name: number': {line.strip()[:_SHOWN]!r}")
         self._before = text
-        return values, self._news(wrong)
+        return values, self._news(wrong[:_TOLD])
 
     def _lines(self, text: str) -> Iterator[tuple[int, str]]:
         for number, line in enumerate(text.splitlines(keepends=True), start=1):

@@ -1,6 +1,7 @@
 """The files of traces: JSON lines, and the trace-event format that browsers show on a time line."""
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
@@ -22,6 +23,15 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "raised": (str,),
     "start": (float,),
     "duration": (float,),
+}
+# And how large a number must be to be none of its kind; deeper than calls, nothing is nested.
+_TOO_MUCH = {
+    "depth": 10_000,
+    "epoch": 2**63,
+    "step": 2**63,
+    "stop": 2,
+    "start": math.inf,
+    "duration": math.inf,
 }
 assert list(_KINDS) == [field.name for field in fields(Event)]
 
@@ -65,7 +75,9 @@ def read_trace(path: str | os.PathLike[str]) -> list[Event]:
             rows = [item["args"] for item in items if item["cat"] != "span"]
         return [_event(row) for row in rows]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"The file '{os.fspath(path)}' holds no trace: {error}.") from error
+        # A value that is wrong may be of any length.
+        why = str(error)[:500]
+        raise ValueError(f"The file '{os.fspath(path)}' holds no trace: {why}.") from error
 
 
 def _ending(path: str | os.PathLike[str], method: str) -> str:
@@ -82,6 +94,8 @@ def _event(row: object) -> Event:
         raise ValueError(f"an event has {', '.join(_KINDS)}, not {', '.join(values)}")
     for name, value in values.items():
         if type(value) not in _KINDS[name]:
+            raise ValueError(f"{value!r} is no {name}")
+        if isinstance(value, int | float) and not 0 <= value < _TOO_MUCH[name]:
             raise ValueError(f"{value!r} is no {name}")
     return Event(**values)  # type: ignore[arg-type]  # checked above
 

@@ -10,6 +10,7 @@ from minispore._checks import check_int, check_type
 from minispore.train import _checkpoint_file, _safetensors_file
 from minispore.train._background import background
 from minispore.train._loading import damage_named
+from minispore.train._protobuf import WireError
 from minispore.train._saving import write_file
 from minispore.train._stored import Content, stored_content
 
@@ -171,7 +172,13 @@ def _convert_file(
                 stacklevel=4,
             )
         renamed = ((name_map.get(n, n), stored_content(file, e)) for n, e in entries.items())
-        write_file(made, _unique(renamed, path, owner).items(), has_crc, target)
+        contents = _unique(renamed, path, owner)
+        try:
+            write_file(made, contents.items(), has_crc, target)
+        except WireError:  # it has changed meanwhile
+            raise
+        except ValueError as error:
+            raise ValueError(f"For '{owner}', '{path}' cannot be converted: {error}") from error
 
 
 def _unique(contents: Iterable[tuple[str, Content]], path: str, owner: str) -> dict[str, Content]:

@@ -139,9 +139,11 @@ def _match(
 def _prefixes(names: Sequence[str], values: Iterable[str]) -> dict[str, str]:
     """What stands before each name in the first value that ends with it, and with no longer one."""
     wanted = set(names)
+    lengths = sorted({len(name) for name in wanted if name}, reverse=True)
     prefixes: dict[str, str] = {}
     for value in values:
-        start = next((i for i in range(1, len(value)) if value[i:] in wanted), None)
+        starts = (len(value) - length for length in lengths)
+        start = next((i for i in starts if i > 0 and value[i:] in wanted), None)
         if start is not None:
             prefixes.setdefault(value[start:], value[:start])
     return prefixes

@@ -16,7 +16,7 @@ from minispore.train import _checkpoint_file, _safetensors_file
 from minispore.train._background import background
 from minispore.train._load_into_net import load_param_into_net
 from minispore.train._named_values import check_storage
-from minispore.train._protobuf import WireError
+from minispore.train._protobuf import WireError, shortened
 from minispore.train._stored import Entry, load
 
 Choice = Callable[[str], bool]
@@ -90,7 +90,11 @@ def load_checkpoint(
             "or 'specify_prefix', 'filter_prefix' or 'choice_func' choose none."
         )
     if net is not None:
-        missing, _ = load_param_into_net(net, loaded, strict_load, remove_redundancy)
+        try:
+            missing, _ = load_param_into_net(net, loaded, strict_load, remove_redundancy)
+        except RuntimeError as error:
+            error.add_note(f"They are those of the checkpoint file '{path}'.")
+            raise
         if missing:
             _warn(f"'{path}' does not hold these parameters of the net: {', '.join(missing)}", 3)
     return loaded
@@ -151,7 +155,8 @@ def damage_named(path: str) -> Generator[None, None, None]:
     try:
         yield
     except WireError as error:
-        raise ValueError(f"Failed to read the checkpoint file '{path}': {error}.") from error
+        why = shortened(str(error))
+        raise ValueError(f"Failed to read the checkpoint file '{path}': {why}.") from error
 
 
 def _warn(text: str, level: int) -> None:

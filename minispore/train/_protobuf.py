@@ -18,12 +18,18 @@ LENGTH: Final = 2
 FIXED32: Final = 5
 
 _UINT64: Final = 2**64 - 1
+_SHOWN: Final = 1000  # characters
 # Most varints are short.
 _ONE_BYTE: Final = tuple(bytes([value]) for value in range(0x80))
 
 
 class WireError(ValueError):
     """The bytes are no message; the text says where and why, the caller adds which file."""
+
+
+def shortened(text: str) -> str:
+    """A text to be shown, of which a damaged file may have made any length."""
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]} … {text[-_SHOWN // 2 :]}"
 
 
 # ---- writing: each function returns the field's bytes, to be joined or streamed

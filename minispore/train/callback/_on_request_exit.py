@@ -177,7 +177,7 @@ class OnRequestExit(Callback):
                 return False
             with open(path, "rb") as file:
                 config: object = json.loads(file.read())
-        except (OSError, ValueError):  # not there, or not yet written to its end
+        except (OSError, ValueError, RecursionError):  # not there, or not yet written to its end
             return False
         self._config_seen = (state.st_mtime_ns, state.st_size)
         return isinstance(config, dict) and cast("dict[str, object]", config).get(_KEY) == 1

@@ -1,7 +1,7 @@
 """SummaryLandscape: the loss over a plane through the parameters that a training went through."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Final, Protocol, cast
 
@@ -12,6 +12,7 @@ from minispore.common import Parameter, Tensor
 from minispore.common.seed import generator
 from minispore.nn import Cell
 from minispore.train._dataset import DatasetLike, check_dataset
+from minispore.train.callback._landscape_metadata import LandscapeMetadata, read_metadata
 from minispore.train.callback._landscape_saver import FOLDER, METADATA
 from minispore.train.callback._summary_options import LandscapeOptions, read_landscape
 from minispore.train.metrics import Loss
@@ -100,12 +101,12 @@ class SummaryLandscape:
             )
         _check_device_ids(device_ids)
         folder = self._folder if output is None else check_folder(output, "output", _OWNER)
-        metadata = self._metadata()
+        metadata = read_metadata(os.path.join(self._folder, FOLDER, METADATA), f"For '{_METHOD}'")
         options = _options(metadata, collect_landscape)
         loss = _LossOf(callback_fn, options.num_samples)
         with SummaryRecord(folder) as record:
             record.listen(())
-            for interval in cast("dict[str, list[int]]", metadata["epoch_group"]).values():
+            for interval in metadata.intervals:
                 if options.train:
                     self._train(record, metadata, options, interval, loss)
             if options.result:
@@ -114,18 +115,18 @@ class SummaryLandscape:
     def _train(
         self,
         record: SummaryRecord,
-        metadata: Mapping[str, object],
+        metadata: LandscapeMetadata,
         options: LandscapeOptions,
         interval: Sequence[int],
         loss: "_LossOf",
     ) -> None:
-        found = [n for n in interval if str(n) in _files(metadata)]
+        found = [n for n in interval if n in metadata.files]
         if len(found) < 2:
             raise ValueError(
                 f"For '{_METHOD}', of the {options.unit}s {list(interval)} only {found} were "
                 "saved; a way needs two."
             )
-        way = [loss.row(_files(metadata)[str(n)]) for n in found]
+        way = [loss.row(metadata.files[n]) for n in found]
         plane, path_x, path_y = plane_of.principal(way)
         path_z = np.zeros(len(way))
         for i, point in enumerate(way):
@@ -139,7 +140,7 @@ class SummaryLandscape:
         landscape = Landscape(
             x, y, plane_of.heights(plane, x, y, loss, _teller(size)), path_x, path_y, path_z,
             tuple(found), (0.0, 0.0, float(path_z[-1])), "PCA", options.unit,
-            cast("int", metadata["step_per_epoch"]),
+            metadata.step_per_epoch,
         )  # fmt: skip
         record.add_value("landscape", f"landscape_[{interval[0]}, {interval[-1]}]", landscape)
         record.record(interval[-1])
@@ -147,36 +148,24 @@ class SummaryLandscape:
     def _result(
         self,
         record: SummaryRecord,
-        metadata: Mapping[str, object],
+        metadata: LandscapeMetadata,
         options: LandscapeOptions,
         loss: "_LossOf",
     ) -> None:
-        last = max(int(number) for number in _files(metadata))
-        end = loss.row(_files(metadata)[str(last)])
+        if not metadata.files:
+            raise ValueError(f"For '{_METHOD}', no parameters were saved.")
+        last = max(metadata.files)
+        end = loss.row(metadata.files[last])
         plane = plane_of.around(plane_of.shaped(end, loss.arrays), generator("landscape"))
         size = options.landscape_size
         x = y = np.linspace(-1.0, 1.0, size)
         none = np.zeros(0)
         landscape = Landscape(
             x, y, plane_of.heights(plane, x, y, loss, _teller(size)), none, none, none, (),
-            (0.0, 0.0, loss(end)), "Random", options.unit, cast("int", metadata["step_per_epoch"]),
+            (0.0, 0.0, loss(end)), "Random", options.unit, metadata.step_per_epoch,
         )  # fmt: skip
         record.add_value("landscape", f"landscape_[{last}]", landscape)
         record.record(last)
-
-    def _metadata(self) -> dict[str, object]:
-        import json
-
-        path = os.path.join(self._folder, FOLDER, METADATA)
-        with open(path, encoding="utf-8") as file:
-            try:
-                metadata: object = json.load(file)
-            except ValueError:
-                metadata = None
-        wanted = {"epoch_group", "model_params_file_map", "step_per_epoch"}
-        if not isinstance(metadata, dict) or not wanted <= metadata.keys():
-            raise ValueError(f"For '{_METHOD}', the file '{path}' is not as it was written.")
-        return cast("dict[str, object]", metadata)
 
 
 class _LossOf:
@@ -242,14 +231,9 @@ class _First:
         return self._batches
 
 
-def _files(metadata: Mapping[str, object]) -> dict[str, str]:
-    return cast("dict[str, str]", metadata["model_params_file_map"])
-
-
-def _options(metadata: Mapping[str, object], given: object) -> LandscapeOptions:
+def _options(metadata: LandscapeMetadata, given: object) -> LandscapeOptions:
     """What was collected with, with `given` in place of parts of it."""
-    keys = ("landscape_size", "unit", "num_samples", "create_landscape")
-    collected = {key: metadata[key] for key in keys if key in metadata}
+    collected = metadata.collected
     if given is not None:
         read_landscape(given, _OWNER)
         fixed = {"unit", "intervals"} & cast("dict[str, object]", given).keys()
@@ -257,7 +241,7 @@ def _options(metadata: Mapping[str, object], given: object) -> LandscapeOptions:
             raise ValueError(
                 f"For '{_METHOD}', {sorted(fixed)} are as they were when the parameters were saved."
             )
-        collected |= cast("dict[str, object]", given)
+        collected = {**collected, **cast("dict[str, object]", given)}
     return read_landscape(collected, _OWNER)
 
 

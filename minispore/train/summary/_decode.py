@@ -1,5 +1,6 @@
 """Event files read back: MindSpore's, TensorBoard's, and those that hold the fields of both."""
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -51,7 +52,7 @@ def read_events(path: str | os.PathLike[str]) -> Iterator[Event]:
         except wire.WireError as error:
             raise ValueError(
                 f"For 'read_events', the file '{os.fspath(path)}' is no event file that can be "
-                f"read: {error}."
+                f"read: {wire.shortened(str(error))}."
             ) from None
 
 
@@ -95,7 +96,7 @@ def _content(stream: BytesIO, fields: _Fields) -> Content | None:
 
 def _image(stream: BytesIO, field: wire.Field) -> Image:
     fields = _inner(stream, field)
-    height, width, colorspace = (_last(fields, number, wire.signed, 0) for number in (1, 2, 3))
+    height, width, colorspace = (_last(fields, number, _count, 0) for number in (1, 2, 3))
     png = _last(fields, 4, lambda f: wire.content(stream, f), b"")
     return Image(height, width, colorspace, png)
 
@@ -113,9 +114,9 @@ def _tensorboard_histogram(stream: BytesIO, field: wire.Field) -> Histogram:
     # The left border of the first bucket stands nowhere: it is the smallest element or, where all
     # are equal and in the last one, unknown.
     edges = np.array([min(low, limits[0]), *limits]) if len(limits) else limits
-    with np.errstate(invalid="ignore"):
-        whole = counts.astype(np.int64)
-    return Histogram(edges, whole, 0, 0, 0, low, high, total, squares)
+    if not (counts >= 0).all() or counts.sum() >= 2.0**63:
+        raise wire.WireError("a histogram has counts that are none")
+    return Histogram(edges, counts.astype(np.int64), 0, 0, 0, low, high, total, squares)
 
 
 def _mindspore_histogram(stream: BytesIO, field: wire.Field) -> Histogram:
@@ -126,10 +127,12 @@ def _mindspore_histogram(stream: BytesIO, field: wire.Field) -> Histogram:
         inner = _inner(stream, bucket)
         left = _last(inner, 1, wire.float64, 0.0)
         edges[-1:] = [left, left + _last(inner, 2, wire.float64, 0.0)]
-        counts.append(_last(inner, 3, wire.signed, 0))
+        counts.append(_last(inner, 3, _count, 0))
     nan = float("nan")
     high, low = _last(fields, 5, wire.float64, nan), _last(fields, 6, wire.float64, nan)
-    nans, pos_inf, neg_inf = (_last(fields, number, wire.signed, 0) for number in (2, 3, 4))
+    nans, pos_inf, neg_inf = (_last(fields, number, _count, 0) for number in (2, 3, 4))
+    if sum(counts) >= 2**63:
+        raise wire.WireError("a histogram has counts that are none")
     total = _last(fields, 7, wire.float64, 0.0)
     # MindSpore does not store the sum of the squares.
     return Histogram(
@@ -176,10 +179,10 @@ def _mindspore_tensor(stream: BytesIO, fields: _Fields) -> NDArray[np.generic]:
 
 
 def _shaped(data: bytes, dtype: "np.dtype[np.generic]", dims: list[int]) -> NDArray[np.generic]:
-    wanted = dtype.itemsize
-    for n in dims:
-        wanted *= n
-    if wanted != len(data) or len(dims) > _MAX_DIMS or any(n < 0 for n in dims):
+    if len(dims) > _MAX_DIMS:
+        raise wire.WireError(f"a tensor has more than {_MAX_DIMS} dimensions")
+    wanted = dtype.itemsize * math.prod(dims)
+    if wanted != len(data) or any(n < 0 for n in dims):
         raise wire.WireError(f"a tensor of shape {tuple(dims)} has {len(data)} bytes")
     array = np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
     try:
@@ -240,6 +243,14 @@ def _doubles(stream: BytesIO, fields: _Fields, number: int) -> _Floats:
     if len(data) % 8:
         raise wire.WireError(f"a row of float64 has {len(data)} bytes")
     return np.frombuffer(data, "<f8").astype(np.float64)
+
+
+def _count(field: wire.Field) -> int:
+    """The number of a VARINT field that counts something."""
+    count = wire.signed(field)
+    if count < 0:
+        raise wire.WireError(f"field {field.number} at byte {field.start} counts {count}")
+    return count
 
 
 def _fields(stream: BytesIO, start: int, stop: int) -> _Fields:

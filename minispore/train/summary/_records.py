@@ -14,6 +14,7 @@ from minispore.train.summary._crc32c import masked
 
 _HEADER: Final = 12
 _FOOTER: Final = 4
+_PIECE: Final = 2**20
 
 
 def framed(data: bytes) -> bytes:
@@ -47,12 +48,15 @@ def records(stream: BufferedIOBase) -> Iterator[bytes]:
 
 
 def _data(stream: BufferedIOBase, length: int, start: int) -> bytes:
-    try:
-        data = stream.read(length)
-        footer = stream.read(_FOOTER)
-    except (OverflowError, MemoryError):
-        data = footer = b""
-    if len(data) < length or len(footer) < _FOOTER:
+    # Memory is taken as the bytes come, not as they are promised.
+    pieces: list[bytes] = []
+    left = length
+    while left and (piece := stream.read(min(_PIECE, left))):
+        pieces.append(piece)
+        left -= len(piece)
+    data = b"".join(pieces)
+    footer = stream.read(_FOOTER)
+    if left or len(footer) < _FOOTER:
         raise WireError(f"it ends inside the record that begins at byte {start}")
     if struct.unpack("<I", footer) != (masked(data),):
         raise WireError(f"the record at byte {start} has been damaged")
