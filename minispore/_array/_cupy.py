@@ -14,13 +14,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._array import _numpy
+from minispore._array import _numpy, _windows
 
 _cupy: ModuleType = import_module("cupy")
 
 ndarray: type = _cupy.ndarray
 
-_OWN = ("asarray", "assign", "constant", "scatter")
+_OWN = ("asarray", "assign", "constant", "fold", "scatter", "windows")
 # Everything that `_numpy` takes from numpy, taken from CuPy under the same name.
 globals().update({name: getattr(_cupy, name) for name in _numpy.__all__ if name not in _OWN})
 
@@ -63,3 +63,17 @@ def scatter(
     else:
         _cupy.add.at(out, index, values)
     return out
+
+
+def windows(
+    x: NDArray[np.generic], /, *, axis: int, size: int, step: int, spread: int
+) -> NDArray[np.generic]:
+    """A view of windows along an axis."""
+    return _windows.windows(_cupy, x, axis, size, step, spread)
+
+
+def fold(
+    x: NDArray[np.generic], /, *, axis: int, length: int, step: int, spread: int
+) -> NDArray[np.generic]:
+    """The sum of windows, each in its place along an axis."""
+    return _windows.fold(_cupy, x, axis, length, step, spread)

@@ -64,6 +64,8 @@ from numpy import (
 )
 from numpy.typing import NDArray
 
+from minispore._array import _windows
+
 __all__ = [
     "abs",
     "add",
@@ -127,6 +129,8 @@ __all__ = [
     "min",
     "scatter",
     "sum",
+    "fold",
+    "windows",
 ]
 
 Floats = NDArray[np.generic]
@@ -185,6 +189,16 @@ def scatter(values: Floats, /, *, index: tuple[object, ...], shape: tuple[int, .
         # ufunc.at takes any index that `[]` takes, but its stub says only integers.
         np.add.at(out, cast("list[int]", index), values)
     return out
+
+
+def windows(x: Floats, /, *, axis: int, size: int, step: int, spread: int) -> Floats:
+    """A view of windows along an axis."""
+    return _windows.windows(np, x, axis, size, step, spread)
+
+
+def fold(x: Floats, /, *, axis: int, length: int, step: int, spread: int) -> Floats:
+    """The sum of windows, each in its place along an axis."""
+    return _windows.fold(np, x, axis, length, step, spread)
 
 
 def assign(destination: Floats, index: tuple[object, ...], value: Floats | float, /) -> None:

@@ -77,13 +77,25 @@ class Namespace(Protocol[A]):
     def zeros_like(self, x: A, /) -> A: ...
     def ones_like(self, x: A, /) -> A: ...
 
-    # Two that the standard lacks.
+    # Four that the standard lacks.
     def scatter(self, values: A, /, *, index: tuple[object, ...], shape: Shape) -> A:
         """Zeros of `shape` to which `values` is added at `index`: the transpose of indexing."""
         ...
 
     def constant(self, x: A, /) -> A:
         """`x` itself, through which no gradient flows."""
+        ...
+
+    def windows(self, x: A, /, *, axis: int, size: int, step: int, spread: int) -> A:
+        """`x` with two axes, (count, size), in the place of `axis`, which counts from the front.
+
+        At every `step`-th element begins a window of `size` elements, each `spread` behind the one
+        before. It may share memory with `x`.
+        """
+        ...
+
+    def fold(self, x: A, /, *, axis: int, length: int, step: int, spread: int) -> A:
+        """Zeros of `length` along `axis` to which windows are added: the transpose of `windows`."""
         ...
 
 

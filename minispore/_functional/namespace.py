@@ -12,6 +12,7 @@ from minispore._functional.apply import apply1
 from minispore._functional.operands import cast_to
 from minispore._functional.variable import T, wrap
 from minispore._rules import indexing as rules
+from minispore._rules import windows as window_rules
 
 abs = elementwise.abs
 exp = elementwise.exp
@@ -84,3 +85,13 @@ def ones_like(x: T, /) -> T:
 def scatter(values: T, /, *, index: tuple[object, ...], shape: Shape) -> T:
     """Zeros of `shape` with `values` added at `index`."""
     return apply1(rules.scatter, values, index, shape)
+
+
+def windows(x: T, /, *, axis: int, size: int, step: int, spread: int) -> T:
+    """Windows along an axis."""
+    return apply1(window_rules.windows, x, axis, size, step, spread)
+
+
+def fold(x: T, /, *, axis: int, length: int, step: int, spread: int) -> T:
+    """The sum of windows, each in its place along an axis."""
+    return apply1(window_rules.fold, x, axis, length, step, spread)

@@ -18,7 +18,17 @@ from numpy.typing import NDArray
 
 import minispore._rules
 from minispore._array import Array
-from minispore._rules import arithmetic, elementwise, indexing, linalg, reduction, shape, softmax
+from minispore._rules import (
+    arithmetic,
+    elementwise,
+    indexing,
+    linalg,
+    normalization,
+    reduction,
+    shape,
+    softmax,
+    windows,
+)
 
 Floats: TypeAlias = NDArray[np.float64]
 Shape: TypeAlias = tuple[int, ...]
@@ -212,6 +222,39 @@ def scattered(draw: st.DrawFn) -> Drawn:
     return (part.shape,), (index, own)
 
 
+@st.composite
+def windowed(draw: st.DrawFn) -> tuple[Shape, Shape, tuple[int, int, int]]:
+    """A shape, that of its windows along axis 1, and their size, step and spread."""
+    size, step, spread = draw(st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2)))
+    span = spread * (size - 1) + 1
+    n, length, m = draw(st.tuples(st.integers(0, 2), st.integers(span, 6), st.integers(0, 2)))
+    count = (length - span) // step + 1
+    return (n, length, m), (n, count, size, m), (size, step, spread)
+
+
+def in_windows(drawn: tuple[Shape, Shape, tuple[int, int, int]]) -> Drawn:
+    own, _, settings = drawn
+    return (own,), (1, *settings)
+
+
+def from_windows(drawn: tuple[Shape, Shape, tuple[int, int, int]]) -> Drawn:
+    own, parts, (_, step, spread) = drawn
+    return (parts,), (1, own[1], step, spread)
+
+
+@st.composite
+def along_front_axis(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes(1, 1))
+    return (own,), (draw(st.integers(0, len(own) - 1)),)
+
+
+@st.composite
+def standardized(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes(1, 1))
+    axes = st.lists(st.integers(0, len(own) - 1), min_size=1, unique=True).map(tuple)
+    return (own,), (draw(axes), 0.125)
+
+
 @dataclass(frozen=True)
 class Case:
     """A rule and what may be drawn for it.
@@ -280,6 +323,7 @@ CASES: dict[str, Case] = {
     "indexing.scatter": Case(indexing.scatter, scattered()),
     "linalg.matmul": Case(linalg.matmul, multiplied()),
     "linalg.dense": Case(linalg.dense, neurons()),
+    "normalization.standardize": Case(normalization.standardize, standardized()),
     "reduction.sum": Case(reduction.sum, reduced(0)),
     "reduction.mean": Case(reduction.mean, reduced()),
     "reduction.max": Case(reduction.max, reduced()),
@@ -295,4 +339,7 @@ CASES: dict[str, Case] = {
     "softmax.softmax": Case(softmax.softmax, along_axis()),
     "softmax.log_softmax": Case(softmax.log_softmax, along_axis()),
     "softmax.softmax_cross_entropy": Case(softmax.softmax_cross_entropy, rows()),
+    "windows.windows": Case(windows.windows, windowed().map(in_windows)),
+    "windows.fold": Case(windows.fold, windowed().map(from_windows)),
+    "windows.largest": Case(windows.largest, along_front_axis()),
 }

@@ -8,7 +8,7 @@ import array_api_strict as strict
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._array import Array, Namespace, register
+from minispore._array import Array, Namespace, _numpy, register
 from minispore._checks import as_items
 
 CONTRACT = {name for name in vars(Namespace) if not name.startswith("_")}
@@ -31,6 +31,12 @@ class StrictNamespace:
         out = np.zeros(shape)
         np.add.at(out, cast("list[int]", index), to_numpy(values))
         return strictly(out)
+
+    def windows(self, x: object, /, **settings: int) -> object:
+        return strictly(_numpy.windows(to_numpy(x), **settings))
+
+    def fold(self, x: object, /, **settings: int) -> object:
+        return strictly(_numpy.fold(to_numpy(x), **settings))
 
 
 STRICT_ARRAY = cast("type[Array]", type(strict.asarray(0.0)))
