@@ -60,7 +60,7 @@ def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1
     own = input.shape
     if not own:
         return reshape(input, (1,))
-    if len(own) == 1 and isinstance(start_dim, int) and start_dim == 1:
+    if len(own) == 1 and (start_dim, end_dim) == (1, -1):
         return input
     first = check_axis(start_dim, len(own), "start_dim", "flatten")
     last = check_axis(end_dim, len(own), "end_dim", "flatten")

@@ -125,6 +125,13 @@ class Flatten(Cell):
         Raises:
             ValueError: An axis is out of range, or `start_dim` comes after `end_dim`.
         """
+        check_tensor(x, "Flatten", "x")
+        if self.start_dim >= max(x.ndim, 1):
+            # The operation takes a vector as it is; a layer that keeps the batch wants one.
+            raise ValueError(
+                f"For 'Flatten', the argument 'start_dim' must be below {max(x.ndim, 1)}, the "
+                f"number of the input's axes, but got {self.start_dim}."
+            )
         return ops.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
 
 
