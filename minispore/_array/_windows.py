@@ -34,11 +34,11 @@ def fold(library: ModuleType, x: Values, axis: int, length: int, step: int, spre
     if size == step and spread == 1 and prod(shape) == x.size:
         # Windows side by side: each element is in one of them.
         return x.reshape(shape)
-    out = cast("NDArray[np.float64]", library.zeros(shape, x.dtype))
-    parts = cast("NDArray[np.float64]", x)
+    out: Values = library.zeros(shape, x.dtype)
     before = (slice(None),) * axis
     for i in range(size):
         first = i * spread
-        places = slice(first, first + step * (count - 1) + 1, step)
-        out[(*before, places)] += parts[(*before, slice(None), i)]
+        places = (*before, slice(first, first + step * (count - 1) + 1, step))
+        part = x[cast("tuple[slice, ...]", (*before, slice(None), i))]
+        library.add(out[places], part, out=out[places])
     return out
