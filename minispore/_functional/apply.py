@@ -6,7 +6,7 @@ There is one spelling for each number of operands, so that a type checker can co
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVarTuple, cast
 
-from minispore._array import Array, Shape
+from minispore._array import Array, Shape, own
 from minispore._autograd import Node, recording
 from minispore._checks import described
 from minispore._functional.variable import T, Variable, check_tensor, wrap
@@ -79,7 +79,7 @@ def apply_n(
     def one_by_one(*arrays: Array) -> tuple[Array, Sequence[Pull]]:
         return rule(arrays, *args)
 
-    return apply_rule(one_by_one, *operands)
+    return _apply(one_by_one, operands)
 
 
 def apply_rule(rule: Callable[..., tuple[Array, Sequence[Pull]]], *operands: T) -> T:
@@ -111,6 +111,19 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[Pull]]], *operands: T) 
         raise ValueError("For 'apply_rule', there must be at least one operand, but got none.")
     for i, x in enumerate(operands):
         check_tensor(x, "apply_rule", f"operands[{i}]")
+    return _apply(rule, operands, _copied)
+
+
+def _copied(pullback: Pull) -> Pull:
+    """The pullback, its gradient in new memory: a user's rule may hand back what it also keeps."""
+    return None if pullback is None else lambda g: own(pullback(g), copy=True)
+
+
+def _apply(
+    rule: Callable[..., tuple[Array, Sequence[Pull]]],
+    operands: Sequence[T],
+    kept: Callable[[Pull], Pull] | None = None,
+) -> T:
     arrays = tuple(x._data for x in operands)
     value, pullbacks = rule(*arrays)
     if len(pullbacks) != len(operands):
@@ -121,6 +134,8 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[Pull]]], *operands: T) 
     parents = tuple(x._node for x in operands)
     if not any(parents) or not recording.get():
         return wrap(value, operands[0])
+    if kept is not None:
+        pullbacks = [kept(pullback) for pullback in pullbacks]
     return wrap(value, operands[0], Node(parents, pullbacks, rule, arrays))
 
 

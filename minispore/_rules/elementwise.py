@@ -62,7 +62,13 @@ def relu(x: A) -> Unary[A]:
     xp = namespace(x)
     # An integer zero, since a float would make floats of integers. A product with the mask takes
     # a fifth of the time of `where`, which is 5 % of the tutorial's step.
-    return xp.maximum(x, 0), (lambda g: g * xp.astype(x > 0, g.dtype),)
+
+    def pullback(g: A) -> A:
+        share = xp.astype(x > 0, g.dtype)
+        share *= g  # into the mask's memory
+        return share
+
+    return xp.maximum(x, 0), (pullback,)
 
 
 def clip(x: A, low: float | None, high: float | None) -> Unary[A]:

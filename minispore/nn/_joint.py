@@ -9,7 +9,7 @@ and from there each input takes its share.
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
-from minispore._array import Array, device_namespace, namespace
+from minispore._array import Array, device_namespace, namespace, own
 from minispore._autograd import Node
 from minispore._functional.apply import Pull
 from minispore._functional.variable import Variable, wrap
@@ -87,7 +87,10 @@ def _collector(join: _Join, i: int) -> Carry:
 def _share(join: _Join, k: int) -> Carry:
     def share(token: Variable | Array) -> Variable | Array:
         mine = join.shares[k]
-        return mine if isinstance(token, Variable) else mine._data
+        if isinstance(token, Variable):
+            return mine
+        # What the user's code hands back it may also keep.
+        return own(mine._data, copy=True)
 
     return share
 

@@ -12,7 +12,7 @@ from minispore.common.dtype import float32
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
-from minispore.nn.optim.optimizer import Optimizer
+from minispore.nn.optim.optimizer import Optimizer, Spare
 
 
 class WithLossCell(Cell):
@@ -139,7 +139,7 @@ class TrainOneStepCell(Cell):
             )
         if not isinstance(self.sens, float | int) or self.sens != 1:
             gradients = tuple(gradient * self.sens for gradient in gradients)
-        self.optimizer(gradients)
+        self.optimizer(gradients if self.return_grad else Spare(gradients))
         if self.return_grad:
             names = [parameter.name for parameter in self.weights]
             return cast("Tensor", (loss, dict(zip(names, gradients, strict=True))))

@@ -16,9 +16,9 @@ BLOCK = 1 << 18
 
 
 class Block(NamedTuple):
-    """Some rows of a parameter, and two scratch arrays of their shape."""
+    """Some rows of a parameter, None being all, and two scratch arrays of their shape."""
 
-    rows: slice
+    rows: slice | None
     first: Array
     second: Array
 
@@ -54,7 +54,7 @@ class Blocks:
             shape = (stop - start, *x.shape[1:])
             size = prod(shape)
             yield Block(
-                slice(start, stop),
+                None if shape == x.shape else slice(start, stop),
                 xp.reshape(first[:size], shape),
                 xp.reshape(second[:size], shape),
             )
