@@ -1,4 +1,4 @@
-"""Learning rates: the lists and the cells, against MindSpore's values and each other."""
+"""Learning rates: the lists and the cells against each other, and errors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -58,47 +58,6 @@ def test_a_rate_stays_the_same_within_an_epoch(total: int, per_epoch: int) -> No
     by_epoch = nn.exponential_decay_lr(0.1, 0.9, total, 1, 3)
     by_step = nn.exponential_decay_lr(0.1, 0.9, total, per_epoch, 3)
     assert by_step == [by_epoch[step // per_epoch] for step in range(total)]
-
-
-# What MindSpore 2.10 answers.
-@pytest.mark.parametrize(
-    ("rates", "expected"),
-    [
-        (nn.exponential_decay_lr(0.1, 0.9, 6, 2, 1), [0.1, 0.1, 0.09, 0.09, 0.081, 0.081]),
-        (nn.exponential_decay_lr(0.1, 0.9, 6, 2, 2, True), [0.1, 0.1, 0.1, 0.1, 0.09, 0.09]),
-        (
-            nn.natural_exp_decay_lr(0.1, 0.9, 6, 2, 2),
-            [0.1, 0.1, 0.04065696597405991, 0.04065696597405991, 0.016529888822, 0.016529888822],
-        ),
-        (
-            nn.natural_exp_decay_lr(0.1, 0.9, 6, 2, 2, True),
-            [0.1, 0.1, 0.1, 0.1, 0.016529888822158657, 0.016529888822158657],
-        ),
-        (
-            nn.inverse_decay_lr(0.1, 0.5, 6, 1, 1),
-            [0.1, 0.06666666666666667, 0.05, 0.04, 0.03333333333333333, 0.028571428571428574],
-        ),
-        (nn.cosine_decay_lr(0.01, 0.1, 6, 2, 2), [0.1, 0.1, 0.055, 0.055, 0.01, 0.01]),
-        (
-            nn.polynomial_decay_lr(0.1, 0.01, 8, 2, 2, 0.5, True),
-            [0.1, 0.1, 0.07363961030678928, 0.07363961030678928, 0.01, 0.01, 0.055, 0.055],
-        ),
-        (nn.piecewise_constant_lr([2, 5], [0.1, 0.05]), [0.1, 0.1, 0.05, 0.05, 0.05]),
-        (nn.piecewise_constant_lr((2, 2), (0.1, 0.2)), [0.1, 0.1]),
-        (nn.piecewise_constant_lr([], []), []),
-        (nn.warmup_lr(0.1, 6, 2, 2), [0.0, 0.0, 0.05, 0.05, 0.1, 0.1]),
-        (
-            of_cell(nn.PolynomialDecayLR(0.1, 0.01, 4, 0.5, True), 7),
-            [0.1, 0.0879422873, 0.0736396089, 0.055, 0.01, 0.0651135221, 0.055],
-        ),
-        (
-            of_cell(nn.NaturalExpDecayLR(0.1, 0.9, 4), 3),
-            [0.10000000149011612, 0.04065696895122528, 0.01652989163994789],
-        ),
-    ],
-)
-def test_values(rates: Rates, expected: Rates) -> None:
-    assert rates == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_cell_keeps_the_shape_of_the_step() -> None:
