@@ -22,7 +22,7 @@ from minispore._functional import (
 )
 from minispore._functional.axes import as_shape
 from minispore._functional.operands import Number, Values
-from minispore._functional.values import from_values, on_host
+from minispore._functional.values import from_values
 from minispore._functional.variable import check_tensor
 from minispore.common._methods import Methods
 
@@ -334,11 +334,10 @@ def tensor(
     return Tensor(input_data, dtype, shape, init)
 
 
-def host_tensor(values: object, dtype: DType) -> Tensor:
-    """A tensor on the host, whatever the current device is: of what the host is going to read."""
+def host_tensor(array: NDArray[np.generic]) -> Tensor:
+    """A tensor in the memory of `array`, on whatever device others are made: the host reads it."""
     tensor = object.__new__(Tensor)
-    tensor._data = cast("Array", on_host(values, "Tensor").astype(dtype.numpy_dtype, copy=False))
-    tensor._node = None
+    tensor._data, tensor._node = cast("Array", array), None
     return tensor
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 
 from minispore._checks import check_int, check_type, described
-from minispore.common.dtype import float32
 from minispore.common.tensor import Tensor, host_tensor
 from minispore.nn import _rates
 from minispore.nn._rates import check_bounds, check_rate
@@ -48,7 +47,7 @@ class _Formula(LearningRateSchedule):
                 f"but got {described(global_step)}."
             )
         rates = [self._rate(int(step)) for step in steps.flat]
-        return host_tensor(np.array(rates).reshape(steps.shape), float32)
+        return host_tensor(np.array(rates, np.float32).reshape(steps.shape))
 
     def _rate(self, step: int) -> float:
         raise NotImplementedError

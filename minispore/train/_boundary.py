@@ -9,8 +9,8 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
-from minispore.common import Tensor
 from minispore.common.seed import random_state, set_random_state
+from minispore.common.tensor import host_tensor
 from minispore.train._dataset import Epochs, SupportsState
 from minispore.train._resume import check_fits, restore_callbacks
 from minispore.train._state_values import encode
@@ -83,7 +83,7 @@ class Boundary:
         restore_callbacks(checkpoint, self._callbacks)
         for parameter in self._params.train_network.get_parameters():
             value = checkpoint.parameters[parameter.name].asnumpy().reshape(parameter.shape)
-            parameter.set_data(Tensor.from_numpy(value))
+            parameter.set_data(host_tensor(value))
         for net_outputs in cast("list[object]", values["net_outputs"]):
             self._params.net_outputs = net_outputs
         set_random_state(cast("Mapping[str, object]", values["random"]))

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore._checks import check_type
-from minispore.common import Parameter, Tensor
+from minispore.common import Parameter
+from minispore.common.tensor import host_tensor
 from minispore.nn.cell import Cell
 
 Array = npt.NDArray[np.generic]
@@ -48,7 +49,7 @@ def load_param_into_net(
         ValueError: Two parameters of `net` have the same name.
 
     Examples:
-        >>> from minispore import nn
+        >>> from minispore import Tensor, nn
         >>> net = nn.Dense(3, 2)
         >>> load_param_into_net(net, {"bias": Parameter(Tensor([1.0, 2.0]), name="bias")})
         (['weight'], [])
@@ -78,7 +79,7 @@ def load_param_into_net(
             + "\n    ".join(problems)
         )
     for parameter, array in fitting:
-        parameter.set_data(Tensor.from_numpy(array))  # which copies
+        parameter.set_data(host_tensor(array))  # which copies
     used = set(sources.values())
     not_loaded = [name for name in targets if name not in sources]
     return not_loaded, [name for name in parameter_dict if name not in used]

@@ -2,11 +2,12 @@
 
 from math import sqrt
 
+import numpy as np
+
 from minispore._array import Array, DeviceNamespace, device_namespace
 from minispore._checks import check_number, check_type
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.common.tensor import host_tensor
 from minispore.nn.cell import Cell
 from minispore.nn.optim._groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, for_host, number
@@ -74,8 +75,8 @@ class Adam(Optimizer):
         if use_offload:
             raise ValueError("For 'Adam', 'use_offload' is not supported and must be False.")
         # In float32, as their powers are: the correction is then exactly that of the means.
-        self.beta1: float = number(host_tensor(beta1, float32))
-        self.beta2: float = number(host_tensor(beta2, float32))
+        self.beta1: float = float(np.float32(beta1))
+        self.beta2: float = float(np.float32(beta2))
         self.eps = eps
         self.use_nesterov = use_nesterov
         self.use_amsgrad = use_amsgrad

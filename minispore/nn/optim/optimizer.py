@@ -133,7 +133,7 @@ class Optimizer(Cell):
     def get_lr(self) -> Tensor | tuple[Tensor, ...]:
         """The learning rate of the next step; one for each parameter if groups differ in it."""
         rates = [
-            rate if isinstance(rate, Parameter) else host_tensor(value, float32)
+            rate if isinstance(rate, Parameter) else host_tensor(np.array(value, np.float32))
             for rate, value in zip(self._rates, self._now(self._rates), strict=True)
         ]
         return tuple(rates) if self.is_group_lr else rates[0]
@@ -293,7 +293,7 @@ class _FixedLearningRate(LearningRateSchedule):
 
 def for_host(values: object, dtype: DType, name: str) -> Parameter:
     """A parameter that the host reads at every step: it is kept there, whatever the device."""
-    return Parameter(host_tensor(values, dtype), name=name)
+    return parameter_in(host_tensor(np.array(values, dtype.numpy_dtype)), name)
 
 
 def number(x: Tensor) -> float:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import cast
 
-from minispore.common import Tensor
 from minispore.train.callback._base import Callback
 from minispore.train.callback._learning_rate import as_float32, learning_rate_of
 from minispore.train.callback._monitored import as_array, shortest
@@ -62,4 +61,4 @@ class LearningRateScheduler(Callback):
                 f"For '{_OWNER}', 'learning_rate_function' must return a number, "
                 f"but for step {step} it returned {answer!r}."
             )
-        rate.set_data(Tensor(array.reshape(())))
+        rate.set_data(cast("float", array.item()))

@@ -10,6 +10,7 @@ from typing import Final, Self, cast
 import numpy as np
 
 from minispore.common import Parameter, Tensor
+from minispore.common.tensor import host_tensor
 from minispore.nn import Cell, Optimizer
 from minispore.train.callback._base import Callback
 from minispore.train.callback._checkpoint import ModelCheckpoint
@@ -212,7 +213,7 @@ class SummaryCollector(Callback):
             record = self._open()
             for name, result in params.metrics.items():
                 if isinstance(result, int | float):
-                    record.add_value("scalar", f"eval_{name}/auto", Tensor(float(result)))
+                    record.add_value("scalar", f"eval_{name}/auto", _scalar(result))
             record.record(params.cur_step_num)
         if self._landscape is not None:
             self._landscape.epoch_end(params)
@@ -265,7 +266,7 @@ class SummaryCollector(Callback):
         if self._options.metric:
             loss = _loss(params.net_outputs)
             if loss is not None:
-                record.add_value("scalar", "loss/auto", Tensor(loss))
+                record.add_value("scalar", "loss/auto", _scalar(loss))
         for parameter in self._watched(params.network):
             record.add_value("histogram", f"{parameter.name}/auto", _sample(parameter))
 
@@ -283,7 +284,11 @@ class SummaryCollector(Callback):
 def _sample(parameter: Parameter) -> Tensor:
     """All elements of a parameter, or every so many of a large one."""
     elements = parameter.asnumpy().reshape(-1)
-    return Tensor.from_numpy(elements[:: -(-elements.size // _SAMPLE) or 1])
+    return host_tensor(elements[:: -(-elements.size // _SAMPLE) or 1])
+
+
+def _scalar(value: float) -> Tensor:
+    return host_tensor(np.array(value, np.float32))
 
 
 def _parts(params: InternalCallbackParam) -> dict[str, Cell]:
