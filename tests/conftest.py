@@ -1,10 +1,16 @@
 """What all tests share: how hard hypothesis tries, and where the real MNIST may lie."""
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+# Before numpy is imported: on a busy machine the threads of a matrix product wait for one another,
+# and a test then takes twenty times its time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 ROOT = Path(__file__).parents[1]
 MNIST_FILES = (
@@ -47,6 +53,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("mnist"):
                 item.add_marker(absent)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> Iterator[None]:
+    """Ctrl-C interrupts, also where whoever started the tests in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

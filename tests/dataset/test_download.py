@@ -208,8 +208,8 @@ def test_a_server_that_always_breaks_off_is_given_up(tmp_path: Path, serve: Star
     [
         (None, "404"),
         (b"<html>Please log in</html>", "its content is not the known one"),
-        (gzip.compress(b"another file"), "its content is not the known one"),
-        (gzip.compress(UNPACKED + b"!"), "its content is not the known one"),
+        (gzip.compress(b"another file", mtime=0), "its content is not the known one"),
+        (gzip.compress(UNPACKED + b"!", mtime=0), "its content is not the known one"),
         (PACKED[:-9], "its gzip data is damaged"),
         (PACKED[:1000] + b"\0" * 1000 + PACKED[2000:], "its gzip data is damaged"),
     ],
