@@ -3,6 +3,7 @@
 import os
 import time
 from contextlib import suppress
+from threading import Lock
 from typing import Final
 
 from minispore.train.summary._encode import for_mindspore, for_tensorboard
@@ -11,6 +12,7 @@ from minispore.train.summary._records import framed
 
 # Names given out in this process; the files themselves are made when they are first written to.
 _given: Final[set[str]] = set()
+_lock: Final = Lock()
 
 
 class Names:
@@ -28,17 +30,21 @@ class Names:
         import socket
 
         seconds, host = int(time.time()), socket.gethostname()
-        number = 0
-        while True:
-            rest = f"{seconds}.{number}.{host}"
-            self.mindspore = os.path.join(folder, f"{prefix}.out.events.summary.{rest}{suffix}")
-            if self.mindspore not in _given and not os.path.exists(self.mindspore):
-                break
-            number += 1
-        _given.add(self.mindspore)
-        self.tensorboard = os.path.join(folder, f"{prefix}.out.tfevents.{rest}{suffix}")
-        self.graph = os.path.join(folder, f"{prefix}.out.graph.tfevents.{rest}{suffix}")
-        self.lineage = os.path.join(folder, f"{prefix}.out.events.summary.{rest}_lineage")
+        # Begun with that of the process: another one may make its names in the same second.
+        number = os.getpid()
+        with _lock:
+            while True:
+                rest = f"{seconds}.{number}.{host}"
+                start = os.path.join(folder, f"{prefix}.out")
+                self.mindspore = f"{start}.events.summary.{rest}{suffix}"
+                self.tensorboard = f"{start}.tfevents.{rest}{suffix}"
+                self.graph = f"{start}.graph.tfevents.{rest}{suffix}"
+                self.lineage = f"{start}.events.summary.{rest}_lineage"
+                files = (self.mindspore, self.tensorboard, self.graph, self.lineage)
+                if self.mindspore not in _given and not any(map(os.path.exists, files)):
+                    break
+                number += 1
+            _given.add(self.mindspore)
         self.export = os.path.join(folder, f"export_{seconds}.{number}")
 
 

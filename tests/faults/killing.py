@@ -1,0 +1,190 @@
+"""Start a training, kill it, look at what it leaves, and start it again until it comes to its end.
+
+What holds: whatever the moment of a kill, everything on the disk can be read; and in the end there
+are the parameters, the lines and the files of the training that nobody killed.
+"""
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from minispore.train import load_checkpoint
+from minispore.train._training_state import read_training_checkpoint
+from minispore.train.summary import Event, read_events
+from minispore.train.summary._encode import for_tensorboard
+
+from .training import newest
+
+SCRIPT = Path(__file__).with_name("training.py")
+# What a killed process may leave: a file that was not yet whole. The next process removes it.
+LITTER = re.compile(r"\.minispore-[0-9a-f]{12}\.tmp")
+
+
+@dataclass
+class Run:
+    """One process from its "begin" to its end.
+
+    Attributes:
+        lines: What it printed in between.
+        end: Its last line, "" after a kill.
+        errors: What it wrote to standard error.
+        status: Its exit status, or the number of the signal that ended it, negated.
+        seconds: How long it lived after "begin".
+    """
+
+    lines: list[str]
+    end: str
+    errors: str
+    status: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Blow:
+    """A signal, so many seconds after the one before it or after "begin"."""
+
+    wait: float
+    number: int = signal.SIGKILL
+
+
+def run(kind: str, folder: Path, *blows: Blow) -> Run:
+    """Start the training, strike it, and wait for the end of the process."""
+    with subprocess.Popen(
+        [sys.executable, str(SCRIPT), kind, str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = process.stdout.readline()
+        assert first == "begin\n", first + process.stderr.read()
+        began = time.monotonic()
+        for blow in blows:
+            time.sleep(blow.wait)
+            process.send_signal(blow.number)
+        lines = process.stdout.read().splitlines()
+        errors = process.stderr.read()
+    end = lines.pop() if lines and lines[-1].startswith(("end", "stopped")) else ""
+    return Run(lines, end, errors, process.returncode, time.monotonic() - began)
+
+
+@dataclass
+class Story:
+    """A training from its first process to the last.
+
+    Attributes:
+        runs: One after the other; the last came to its end.
+        litter: How many hidden files the kills have left.
+        torn: How many event files or lines ended in the middle of a record.
+    """
+
+    runs: list[Run] = field(default_factory=list[Run])
+    litter: int = 0
+    torn: int = 0
+
+    @property
+    def kills(self) -> int:
+        """How many processes were killed before their end."""
+        return len(self.runs) - 1
+
+
+def story(kind: str, folder: Path, chance: random.Random, most: int, seconds: float) -> Story:
+    """Kill a training up to `most` times, each within so many seconds, and then let it be."""
+    told = Story()
+    while True:
+        blows = [Blow(chance.uniform(0, seconds))] if len(told.runs) < most else []
+        part = run(kind, folder, *blows)
+        assert part.errors == ""
+        told.runs.append(part)
+        if part.end:
+            return told
+        assert part.status == -signal.SIGKILL
+        litter, torn = look_at(folder)
+        told.litter += litter
+        told.torn += torn
+
+
+def look_at(folder: Path) -> tuple[int, int]:
+    """Read everything in a folder; count hidden files and unfinished records."""
+    resumable = newest(folder)
+    if resumable is not None:
+        read_training_checkpoint(resumable)
+    litter = torn = 0
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        if path.name.startswith("."):
+            assert LITTER.fullmatch(path.name), path.name
+            litter += 1
+        elif path.suffix in {".ckpt", ".safetensors"}:
+            assert load_checkpoint(path, format=path.suffix[1:])
+        elif path.suffix == ".json":
+            assert isinstance(json.loads(path.read_text()), list)
+        elif path.suffix == ".jsonl":
+            lines = path.read_bytes().splitlines(keepends=True)
+            torn += not lines[-1].endswith(b"\n")
+            for line in lines:
+                assert not line.endswith(b"\n") or json.loads(line)
+        elif "out.events" in path.name or "tfevents" in path.name:
+            torn += not is_whole(path)
+    return litter, torn
+
+
+def is_whole(path: Path) -> bool:
+    """Whether an event file ends with a record; it may end inside of one, and nothing else."""
+    try:
+        for _ in read_events(path):
+            pass
+    except ValueError as error:
+        assert "it ends inside the record" in str(error)
+        return False
+    return True
+
+
+def left(folder: Path) -> dict[str, bytes]:
+    """What a training leaves: its files by name, and of all event files together the values."""
+    found: dict[str, bytes] = {}
+    timed = (folder / "model-24.ckpt").exists()  # ModelSaver's state has the ages of its files
+    for path in folder.rglob("*"):
+        if timed and path.name.startswith("net-") and path.suffix == ".ckpt":
+            for name, parameter in read_training_checkpoint(path).parameters.items():
+                found[f"{path.name} {name}"] = parameter.asnumpy().tobytes()
+        elif path.is_file() and "events" not in path.name:
+            found[str(path.relative_to(folder))] = path.read_bytes()
+    for path in folder.glob("*events*"):
+        kind = "tensorboard" if "tfevents" in path.name else "mindspore"
+        for name, value in values_in(path):
+            assert found.setdefault(f"{kind} {name}", value) == value
+    return found
+
+
+def values_in(path: Path) -> Iterator[tuple[str, bytes]]:
+    """The values of an event file by step and name, without their times."""
+    try:
+        for event in read_events(path):
+            for value in event.values:
+                alone = Event(0.0, event.step, values=(value,))
+                yield f"{event.step} {value.tag}", for_tensorboard(alone)
+    except ValueError:  # the end of a run that was killed
+        return
+
+
+def check_lines(told: Story, whole: list[str]) -> None:
+    """Each run's lines are a part of the whole's, and none is left out from one run to the next."""
+    reached = 0
+    for part in told.runs:
+        if part.end == "stopped" and part.lines and part.lines[-1] not in whole:
+            # It was stopped in a validation: what that has found so far is told all the same.
+            assert part.lines.pop().startswith("Eval result")
+        if part.lines:
+            start = whole.index(part.lines[0])
+            assert start <= reached
+            assert part.lines == whole[start : start + len(part.lines)]
+            reached = max(reached, start + len(part.lines))
+    assert reached == len(whole)

@@ -1,0 +1,118 @@
+"""A training that goes on from whatever it finds in its folder: `python training.py KIND FOLDER`.
+
+It is written as a user would write it, and the tests kill it. It prints "begin", a line for each
+step and each validation, and at its end a check sum of all parameters.
+"""
+
+import hashlib
+import random
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from minispore import nn, set_seed
+from minispore.dataset import NumpySlicesDataset
+from minispore.tensorpack import JSONLWriter, JSONWriter, MinSaver, ModelSaver, TFEventWriter
+from minispore.train import (
+    BackupAndRestore,
+    BestCheckpoint,
+    Callback,
+    CheckpointConfig,
+    EarlyStopping,
+    LossMonitor,
+    Model,
+    ModelCheckpoint,
+    OnRequestExit,
+    SummaryCollector,
+)
+
+
+def checkpoints(folder: Path, **options: bool | str) -> ModelCheckpoint:
+    """A checkpoint of each step; the newest two are kept."""
+    config = CheckpointConfig(
+        save_checkpoint_steps=1,
+        keep_checkpoint_max=2,
+        append_info=["training_state"],
+        **options,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    )
+    return ModelCheckpoint("net", folder, config)
+
+
+# The callbacks of a training by what saves it.
+KINDS: dict[str, Callable[[Path], list[Callback]]] = {
+    "checkpoints": lambda folder: [checkpoints(folder)],
+    "background": lambda folder: [checkpoints(folder, async_save=True)],
+    "safetensors": lambda folder: [checkpoints(folder, format="safetensors", crc_check=True)],
+    "backup": lambda folder: [BackupAndRestore(folder)],
+    "request": lambda folder: [OnRequestExit(directory=folder)],
+    "best": lambda folder: [
+        checkpoints(folder),
+        BestCheckpoint("accuracy", directory=folder, top_k=2),
+        EarlyStopping("accuracy", patience=9),
+    ],
+    "summaries": lambda folder: [SummaryCollector(str(folder), 1), checkpoints(folder)],
+    "tensorpack": lambda folder: [
+        ModelSaver(2, checkpoint_dir=folder),
+        MinSaver("loss", checkpoint_dir=folder),
+        JSONWriter(folder),
+        JSONLWriter(folder),
+        TFEventWriter(folder),
+        checkpoints(folder),
+    ],
+}
+
+
+def newest(folder: Path) -> Path | None:
+    """The checkpoint of the latest step, which is in the name: net-<epoch>_<step>."""
+    found = [*folder.glob("net*-*.ckpt"), *folder.glob("net*-*.safetensors")]
+    return max(found, key=lambda path: _numbers(path)[-2:], default=None)
+
+
+def _numbers(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", path.stem)]
+
+
+def train(kind: str, folder: Path, more: list[Callback]) -> Model:
+    """Train for three epochs of eight steps, from the start or from where the folder's files end.
+
+    Args:
+        kind: A key of `KINDS`.
+        folder: Where everything is kept.
+        more: Further callbacks.
+    """
+    set_seed(1)
+    random.seed(1)
+    rows = np.linspace(-1, 1, 640, dtype=np.float32).reshape(64, 10)
+    labels = (np.arange(64) % 3).astype(np.int32)
+    data = NumpySlicesDataset({"x": rows, "y": labels}).batch(8)
+    net = nn.SequentialCell(nn.Dense(10, 3000), nn.ReLU(), nn.Dropout(p=0.5), nn.Dense(3000, 3))
+    optimizer = nn.Adam(net.trainable_params(), 0.01)
+    model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
+    callbacks = [LossMonitor(), *KINDS[kind](folder), *more]
+    print("begin", flush=True)
+    model.fit(3, data, data, callbacks=callbacks, resume=newest(folder))
+    return model
+
+
+def check_sum(model: Model) -> str:
+    """The SHA-256 of all parameters, those of the optimizer included."""
+    total = hashlib.sha256()
+    for parameter in model.train_network.get_parameters():
+        total.update(parameter.asnumpy().tobytes())
+    return total.hexdigest()
+
+
+def main() -> None:
+    """Train, and say whether it came to its end: OnRequestExit may have left a file instead."""
+    kind, folder = sys.argv[1], Path(sys.argv[2])
+    folder.mkdir(exist_ok=True)
+    model = train(kind, folder, [])
+    left = kind == "request" and list(folder.glob("rank_0/*.ckpt"))
+    print("stopped" if left else f"end {check_sum(model)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
