@@ -32,6 +32,7 @@ from minispore._functional.comparison import (
     logical_xor,
     not_equal,
 )
+from minispore._functional.convolution import conv2d
 from minispore._functional.elementwise import (
     abs,
     cast,
@@ -54,6 +55,9 @@ from minispore._functional.elementwise import (
 )
 from minispore._functional.indexing import gather, gather_elements, one_hot
 from minispore._functional.linalg import dense, matmul
+from minispore._functional.normalization import batch_norm, layer_norm
+from minispore._functional.padding import pad
+from minispore._functional.pooling import avg_pool2d, max_pool2d
 from minispore._functional.reduction import (
     amax,
     amin,
@@ -127,6 +131,8 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "avg_pool2d",
+    "batch_norm",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",
@@ -138,6 +144,7 @@ __all__ = [
     "clamp",
     "clip",
     "concat",
+    "conv2d",
     "dense",
     "div",
     "divide",
@@ -162,6 +169,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "layer_norm",
     "le",
     "less",
     "less_equal",
@@ -175,6 +183,7 @@ __all__ = [
     "lt",
     "matmul",
     "max",
+    "max_pool2d",
     "maximum",
     "mean",
     "min",
@@ -188,6 +197,7 @@ __all__ = [
     "one_hot",
     "ones",
     "ones_like",
+    "pad",
     "permute",
     "pow",
     "relu",
