@@ -3,12 +3,13 @@
 import zlib
 from collections.abc import Mapping
 from threading import Lock
-from typing import cast
+from typing import Final, cast
 
 import numpy as np
 
 from minispore._checks import check_int
 
+_WORDS: Final = 624  # of MT19937
 _lock = Lock()
 _seed: list[int | None] = [None]
 # What stands in for the seed where none was set: drawn when first needed.
@@ -99,7 +100,7 @@ def set_random_state(state: Mapping[str, object]) -> None:
     before = random_state()
     try:
         _set_random_state(state)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         _set_random_state(before)
         raise ValueError(f"The random state cannot be set: {error!r}.") from error
 
@@ -109,9 +110,14 @@ def _set_random_state(state: Mapping[str, object]) -> None:
 
     program = cast("Mapping[str, object]", state["program"])
     python = cast("Mapping[str, object]", state["python"])
+    legacy = cast("dict[str, object]", state["numpy"])
+    _check_seeds(program["seed"], program["entropy"])
+    _check_place(legacy)
+    if not isinstance(python["gauss"], float | None):
+        raise ValueError("'gauss' is no float")
     words = cast("np.ndarray[tuple[int], np.dtype[np.uint32]]", python["words"])
     random.setstate((python["version"], tuple(words.tolist()), python["gauss"]))
-    np.random.set_state(cast("dict[str, object]", state["numpy"]))  # noqa: NPY002 (likewise)
+    np.random.set_state(legacy)  # noqa: NPY002 (likewise)
     with _lock:
         _seed[0] = cast("int | None", program["seed"])
         _chance[0] = cast("int | None", program["entropy"])
@@ -122,6 +128,25 @@ def _set_random_state(state: Mapping[str, object]) -> None:
             if name not in _streams:
                 _streams[name] = np.random.default_rng(0)
             _streams[name].bit_generator.state = stream_state
+
+
+def _check_seeds(seed: object, entropy: object) -> None:
+    for name, value in (("seed", seed), ("entropy", entropy)):
+        if value is not None and (type(value) is not int or not 0 <= value < 2**64):
+            raise ValueError(f"the program's {name} is {value!r}")
+
+
+def _check_place(legacy: Mapping[str, object]) -> None:
+    """Check where the next number is taken from: numpy takes any place, and reads there."""
+    if legacy["bit_generator"] == "MT19937":
+        words = cast("Mapping[str, object]", legacy["state"])
+        place = words["pos"]
+        if (
+            type(place) is not int
+            or not 0 <= place <= _WORDS
+            or np.shape(words["key"]) != (_WORDS,)
+        ):
+            raise ValueError(f"there is no word {place!r}")
 
 
 def _entropy() -> int:

@@ -106,7 +106,11 @@ class DatasetIterator(Generic[T]):
             mapped = [int(rows) for rows in cast("list[int]", state["mapped"])]
             before = list(zip(self._watches, mapped, strict=True))
             pipeline = list(cast("list[str]", state["pipeline"]))
-        except (KeyError, TypeError, ValueError) as error:
+            if begin and begin.keys() != {"random", "objects"}:
+                raise ValueError("its 'begin' is none")
+            if min(first.seed, number, taken, *mapped) < 0:
+                raise ValueError("a number below zero")
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"This is no state of a dataset's iterator: {error!r}.") from error
         _compare(pipeline, described(self._node))
         self._first, self._number, self._taken = first, number, taken

@@ -43,6 +43,7 @@ class Boundary:
         self._closed = True  # whether no epoch is open
         self._held: TrainingState | None = None  # that of where the run is left
         self._checkpoint: TrainingCheckpoint | None = None
+        self._before: Mapping[str, object] = {}  # the random state before a resume
         self._find_checkpoint()
 
     # On the way in.
@@ -53,11 +54,13 @@ class Boundary:
         if self._checkpoint is None:
             return
         values = self._checkpoint.values
+        self._before = random_state()
         try:
             # What may be refused comes first, before anything of the run is changed.
             set_random_state(cast("Mapping[str, object]", values["random"]))
             self._data.load_state_dict(cast("Mapping[str, object]", values["data"]))
         except ValueError as error:
+            set_random_state(self._before)
             raise ValueError(
                 f"The training state in '{self._checkpoint.path}' does not fit: {error}"
             ) from error
@@ -80,7 +83,11 @@ class Boundary:
 
     def _restore(self, checkpoint: TrainingCheckpoint) -> None:
         values = checkpoint.values
-        restore_callbacks(checkpoint, self._callbacks)
+        try:
+            restore_callbacks(checkpoint, self._callbacks)
+        except ValueError:
+            set_random_state(self._before)
+            raise
         for parameter in self._params.train_network.get_parameters():
             value = checkpoint.parameters[parameter.name].asnumpy().reshape(parameter.shape)
             parameter.set_data(host_tensor(value))

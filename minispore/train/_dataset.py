@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Protocol, cast, runtime_checkable
+from typing import Final, Protocol, TypeVar, cast, runtime_checkable
 
 from minispore.common import Tensor
 from minispore.common.seed import random_state, set_random_state
+
+_T = TypeVar("_T")
+_TOO_MANY: Final = 2**63
 
 
 @runtime_checkable
@@ -105,14 +108,19 @@ class Epochs:
         """Go to a position.
 
         Raises:
-            ValueError: The dataset is another one.
+            ValueError: The dataset is another one, or this is no position.
         """
-        self._number = cast("int", state["number"])
-        self._next = self._number + cast("bool", state["closed"])
-        self._taken, self._ended = cast("int", state["taken"]), cast("bool", state["ended"])
-        self._begin = cast("Mapping[str, object]", state["begin"])
+        number, taken = (_entry(state, key, int) for key in ("number", "taken"))
+        closed, ended = (_entry(state, key, bool) for key in ("closed", "ended"))
+        begin, position = (
+            cast("Mapping[str, object]", _entry(state, key, dict)) for key in ("begin", "source")
+        )
+        if not -1 <= number < self._num_epochs or not 0 <= taken < _TOO_MANY:
+            raise ValueError(f"There is no batch {taken} of epoch {number + 1}.")
+        self._number, self._next = number, number + closed
+        self._taken, self._ended, self._begin = taken, ended, begin
         if isinstance(self._source, SupportsState):
-            self._source.load_state_dict(cast("Mapping[str, object]", state["source"]))
+            self._source.load_state_dict(position)
             rest = iter(self._source)
         else:
             rest = self._gone_through()
@@ -161,3 +169,10 @@ class Epochs:
                 "'create_tuple_iterator' must return an iterable that can be gone through "
                 "'num_epochs' times."
             )
+
+
+def _entry(state: Mapping[str, object], key: str, kind: type[_T]) -> _T:
+    value = state.get(key)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(f"The dataset's '{key}' must be of type {kind.__name__}: {value!r:.100}.")
+    return value

@@ -2,22 +2,61 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import cast
+from typing import Final, cast
 
 from minispore.train._dataset import SupportsState
 from minispore.train._training_state import TrainingCheckpoint
 from minispore.train.callback._base import Callback
 from minispore.train.callback._run_context import InternalCallbackParam
+from minispore.train.callback._states import entry, numbers
+
+_OWNER: Final = "resume"
+_COUNTS: Final = ("initial_epoch", "batch_num", "epoch", "step")
+_TOO_MANY: Final = 2**63
 
 
 def check_fits(
     checkpoint: TrainingCheckpoint, params: InternalCallbackParam, callbacks: Sequence[Callback]
 ) -> None:
     """Raise ValueError unless the checkpoint is one of this very training."""
+    try:
+        _check_form(checkpoint.values, callbacks)
+    except ValueError as error:
+        raise ValueError(
+            f"The training state in '{checkpoint.path}' is damaged: {error}"
+        ) from error
     for problem in _problems(checkpoint, params, callbacks):
         raise ValueError(
             f"The training state in '{checkpoint.path}' is not one of this training: {problem}."
         )
+
+
+def _check_form(values: Mapping[str, object], callbacks: Sequence[Callback]) -> None:
+    """Raise ValueError unless everything is there, and of the kind that it is written as."""
+    counts = {key: entry(values, key, int, _OWNER) for key in _COUNTS}
+    for key, count in counts.items():
+        if not 0 <= count < _TOO_MANY:
+            raise ValueError(f"its '{key}' is {count}.")
+    for key in ("closed", "for_good"):
+        entry(values, key, bool, _OWNER)
+    entry(values, "net_outputs", list, _OWNER)
+    entry(values, "random", dict, _OWNER)
+    numbers(values, "parameters", str, _OWNER)
+    names = numbers(values, "callbacks", str, _OWNER)
+    states = cast("Mapping[str, object]", entry(values, "states", dict, _OWNER))
+    if list(states) != [f"{i} {name}" for i, name in enumerate(names)]:
+        raise ValueError("it does not hold one state for each callback.")
+    for name, state in states.items():
+        if state is not None and not isinstance(state, dict):
+            raise ValueError(f"the state of {name!r} is none.")
+    data = cast("Mapping[str, object]", entry(values, "data", dict, _OWNER))
+    if data.get("number") != counts["epoch"] - counts["initial_epoch"] - 1:
+        raise ValueError("the dataset's epoch is not the training's.")
+    for place in numbers(values, "savers", int, _OWNER):
+        if not 0 <= place < len(names):
+            raise ValueError(f"there is no callback number {place}.")
+        if place < len(callbacks) and not hasattr(callbacks[place], "save_training_state"):
+            raise ValueError(f"the callback number {place} saves nothing.")
 
 
 def _problems(
@@ -31,7 +70,7 @@ def _problems(
     saved = cast("list[str]", values["callbacks"])
     for i, (then, now) in enumerate(zip_longest(saved, names)):
         if then != now:
-            yield f"its callback number {i} was {then or 'none'}, and is now {now or 'none'}"
+            yield f"its callback number {i} was {_name(then)}, and is now {_name(now)}"
     if values["batch_num"] != params.batch_num:
         yield f"its epochs had {values['batch_num']} steps, and now have {params.batch_num}"
     if values["initial_epoch"] != params.initial_epoch:
@@ -41,6 +80,12 @@ def _problems(
     epoch, last = cast("int", values["epoch"]), params.initial_epoch + params.epoch_num
     if epoch > last:
         yield f"it was saved in epoch {epoch}, and 'epoch' is now {last}"
+
+
+def _name(callback: str | None) -> str:
+    if not callback:
+        return "none"
+    return callback if callback.isprintable() else ascii(callback)
 
 
 def _misfits(checkpoint: TrainingCheckpoint, params: InternalCallbackParam) -> Iterator[str]:
