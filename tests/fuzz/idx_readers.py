@@ -1,0 +1,161 @@
+"""Readers of MNIST's files: IDX, gzipped IDX, folders of both, generated digits, downloads."""
+
+import gzip
+import hashlib
+from io import BytesIO
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from minispore.dataset import MnistDataset
+from minispore.dataset._idx import read_idx, read_idx_shape
+from minispore.dataset.digits import write
+from minispore.dataset.digits._write import MARKER
+from minispore.dataset.download import Content, _unpack, _WrongContentError
+
+from .law import Reader
+
+BIG = 2**31
+
+
+def idx(*shape: int, content: bytes | None = None, kind: int = 8) -> bytes:
+    header = bytes((0, 0, kind, len(shape))) + b"".join(n.to_bytes(4, "big") for n in shape)
+    size = int(np.prod(shape))
+    return header + (bytes(n % 10 for n in range(size)) if content is None else content)
+
+
+def packed(data: bytes) -> bytes:
+    return gzip.compress(data, 6, mtime=0)
+
+
+def bomb(megabytes: int, header: bytes = b"") -> bytes:
+    """A gzip file of so many zeros, behind a header."""
+    out = BytesIO()
+    with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as file:
+        file.write(header)
+        for _ in range(megabytes):
+            file.write(bytes(2**20))
+    return out.getvalue()
+
+
+PLAIN = (idx(5), idx(2, 3), idx(3, 0, 2), idx(2, 2, 2, 2), idx(*[1] * 64))
+PROMISES = {
+    "2³¹ elements": idx(3)[:4] + BIG.to_bytes(4, "big") + b"abc",
+    "2³² in each dimension": bytes((0, 0, 8, 64)) + b"\xff" * 256 + b"abc",
+    "empty, but long": bytes((0, 0, 8, 64)) + bytes(4) + b"\xff" * 252,
+}
+
+
+def read_one(path: Path) -> None:
+    array = read_idx(path)
+    assert array.dtype == np.uint8
+    again = bytes((0, 0, 8, array.ndim)) + np.array(array.shape, ">u4").tobytes() + array.tobytes()
+    data = path.read_bytes()
+    assert again == (gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)
+    assert read_idx_shape(path) == array.shape
+
+
+def read_shape(path: Path) -> None:
+    shape = read_idx_shape(path)
+    assert 1 <= len(shape) <= 64
+    assert all(0 <= length < 2**32 for length in shape)
+
+
+IMAGES, LABELS = idx(3, 28, 28), idx(3)
+
+
+def read_folder(path: Path) -> None:
+    """Read the folder of `path`, whose other file is sound."""
+    images, labels = (
+        path.with_name("t10k-images-idx3-ubyte"),
+        path.with_name("t10k-labels-idx1-ubyte"),
+    )
+    other, content = (labels, LABELS) if path == images else (images, IMAGES)
+    other.write_bytes(content)
+    data = MnistDataset(path.parent, "test", shuffle=False)
+    rows = list(data.create_tuple_iterator(num_epochs=1, output_numpy=True))
+    assert len(rows) == data.get_dataset_size() == 3
+    for image, label in rows:
+        assert image.shape == (28, 28, 1)
+        assert image.dtype == np.uint8
+        assert label.shape == ()
+        assert label.dtype == np.uint32
+        assert int(label) < 10
+
+
+def make_digits(path: Path) -> None:
+    """Whatever the marker says: the files are made, and from then on found."""
+    write(path.parent, train=2, test=1)
+    assert path.read_bytes().endswith(b'"whole": true}\n')
+    assert read_idx(path.with_name("t10k-images-idx3-ubyte")).shape == (1, 28, 28)
+    assert read_idx(path.with_name("train-labels-idx1-ubyte")).shape == (2,)
+
+
+FETCHED = idx(4, 4)
+KNOWN = Content(len(FETCHED), hashlib.sha256(FETCHED).hexdigest())
+
+
+def unpack_download(path: Path) -> None:
+    target = path.with_name("unpacked")
+    target.write_bytes(b"before")
+    try:
+        _unpack(path, target, KNOWN)
+    except _WrongContentError as error:
+        assert target.read_bytes() == b"before"
+        raise ValueError(f"{path}: {error}") from None  # the name is the mirror's, and added later
+    assert target.read_bytes() == FETCHED
+
+
+IDX_READERS = (
+    Reader("idx", "x-idx", PLAIN, read_one, (RuntimeError,), examples=PROMISES),
+    Reader(
+        "idx.gz",
+        "x-idx.gz",
+        tuple(map(packed, PLAIN)),
+        read_one,
+        (RuntimeError,),
+        examples={
+            "a bomb behind its array": bomb(50, idx(3)),
+            "a bomb instead of a header": bomb(50),
+            "a bomb of members": packed(b"") * 5000,
+            "two members": packed(idx(5)[:6]) + packed(idx(5)[6:]),
+            "zeros behind it": packed(idx(5)) + bytes(5000),
+            "an endless name": b"\x1f\x8b\x08\x08" + bytes(6) + b"x" * 100_000,
+        },
+    ),
+    Reader(
+        "idx in gzip",
+        "x",
+        PLAIN,
+        read_one,
+        (RuntimeError,),
+        wrap=packed,
+        # What gzip could hold, but this one does not.
+        examples=PROMISES | {"9 MB": idx(3000, 3000, content=Random(0).randbytes(10_000))},
+    ),
+    Reader("idx header", "x", (*PLAIN, packed(PLAIN[0])), read_shape, (RuntimeError,)),
+    Reader("images of MNIST", "t10k-images-idx3-ubyte", (IMAGES,), read_folder, (RuntimeError,)),
+    Reader(
+        "labels of MNIST",
+        "t10k-labels-idx1-ubyte",
+        (LABELS,),
+        read_folder,
+        (RuntimeError,),
+        examples={"a label of ten": idx(3, content=b"\1\x0a\2")},
+    ),
+    Reader(
+        "marker of the digits",
+        MARKER,
+        (
+            b'{"train": 2, "test": 1, "seed": 0, "version": 1, "whole": true}\n',
+            b'{"train": 2, "test": 1, "seed": 0, "version": 1, "whole": false}\n',
+        ),
+        make_digits,
+        (),
+        text=True,
+        share=0.25,
+        memory=16 * 2**20,
+    ),
+    Reader("download", "x.part", (packed(FETCHED), FETCHED), unpack_download),
+)

@@ -1,0 +1,199 @@
+"""Changes to a file's bytes, of the kinds at which readers that believe what they read break.
+
+Every change puts a piece in place of a range, which may be empty: so flipping, inserting, deleting,
+cutting off, doubling and splicing are one thing, which prints as a line and can be left out again.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+from minispore.train._protobuf import varint
+
+# Numbers where lengths, dims, offsets and counts break.
+EDGES = (
+    0, 1, 9, 2**7, 2**8 - 1, 2**14, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**62,
+    2**63 - 1, 2**63, 2**64 - 1,
+)  # fmt: skip
+_NUMBERS = (
+    *(varint(edge) for edge in EDGES),
+    *(edge.to_bytes(8, order) for edge in EDGES for order in ("little", "big")),
+    *(edge.to_bytes(4, order) for edge in EDGES if edge < 2**32 for order in ("little", "big")),
+    *(str(edge).encode() for edge in EDGES),
+)
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\w.+-]+|\s+|.', re.DOTALL)
+_DEEP = 5_000
+_TOKENS = (
+    b"", b"null", b"true", b"false", b"0", b"-1", b"1", b"2", b"0.5", b"-0.0", b"1e999", b"-1e999",
+    b"1e-320", b"NaN", b"Infinity", b"-Infinity", b"1e5", b"9" * 400, b"9" * 5000, b"1_0", b"0x1f",
+    *(str(sign * (edge + by)).encode() for edge in EDGES for sign in (1, -1) for by in (0, 1)),
+    b'""', b'"\\u0000"', b'"\\ud800"', b'"../up"', b'"/"', b'"a/b"', b'"\xff\xfe"', b'"\xc3\xa9"',
+    b'"x": 1,', b'"x"', b'"True"', b"[]", b"{}", b"[[]]", b"[null]", b"[1]", b'{"": 0}', b"[0, 0]",
+    b"[" * _DEEP, b"[" * _DEEP + b"]" * _DEEP, b'{"a":' * _DEEP + b"0" + b"}" * _DEEP, b'{"a":',
+    b"\n", b"\r", b"\r\n", b"\x0b", b"\x85", b"\xe2\x80\xa8", b"\0", b"\xef\xbb\xbf", b"#", b":",
+    b",", b"[", b"]", b"{", b"}", b'"', b"\\",
+)  # fmt: skip
+
+
+class Change(NamedTuple):
+    """`piece` in place of the bytes from `start` to `stop`."""
+
+    start: int
+    stop: int
+    piece: bytes
+
+    def applied(self, data: bytes) -> bytes:
+        return data[: self.start] + self.piece + data[max(self.start, self.stop) :]
+
+    def __repr__(self) -> str:
+        piece = repr(self.piece) if len(self.piece) <= 40 else f"{self.piece[:32]!r}… "
+        return f"[{self.start}:{self.stop}] = {piece} ({len(self.piece)} bytes)"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A file and what is changed in it, one change after the other."""
+
+    seed: bytes
+    changes: tuple[Change, ...]
+
+    @property
+    def data(self) -> bytes:
+        data = self.seed
+        for change in self.changes:
+            data = change.applied(data)
+        return data
+
+
+def mutant(seeds: Sequence[bytes], rng: Random, *, text: bool) -> Mutant:
+    """One of the files with one to four changes; in a text most of them change tokens."""
+    seed = data = rng.choice(seeds)
+    other = rng.choice(seeds)
+    changes: list[Change] = []
+    for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
+        kinds = _TEXTUAL if text and rng.random() < 0.75 else _BINARY
+        changes.append(rng.choice(kinds)(data, other, rng))
+        data = changes[-1].applied(data)
+    return Mutant(seed, tuple(changes))
+
+
+def smallest(found: Mutant, fails: Callable[[bytes], bool]) -> Mutant:
+    """The mutant without the changes that are not needed for it to fail."""
+    for change in found.changes:
+        less = Mutant(found.seed, tuple(each for each in found.changes if each is not change))
+        if fails(less.data):
+            return smallest(less, fails)
+    return found
+
+
+# ---- one change
+
+
+def _flip(data: bytes, _: bytes, rng: Random) -> Change:
+    at = rng.randrange(len(data) or 1)
+    byte = data[at] if data else 0
+    return Change(at, at + 1, bytes([byte ^ 1 << rng.randrange(8)]))
+
+
+def _number(data: bytes, _: bytes, rng: Random) -> Change:
+    at = rng.randrange(len(data) + 1)
+    piece = rng.choice(_NUMBERS)
+    # Over what was there, or in between, or in place of a number of another length.
+    return Change(at, at + rng.choice((len(piece), 0, rng.randrange(9))), piece)
+
+
+def _noise(data: bytes, _: bytes, rng: Random) -> Change:
+    start, stop = _range(data, rng)
+    return Change(start, stop, rng.randbytes(rng.randrange(9)))
+
+
+def _delete(data: bytes, _: bytes, rng: Random) -> Change:
+    return Change(*_range(data, rng), b"")
+
+
+def _cut(data: bytes, _: bytes, rng: Random) -> Change:
+    return Change(rng.randrange(len(data) + 1), len(data), b"")
+
+
+def _double(data: bytes, _: bytes, rng: Random) -> Change:
+    start, stop = _range(data, rng)
+    return Change(stop, stop, data[start:stop] * rng.choice((1, 1, 2, 50)))
+
+
+def _splice(data: bytes, other: bytes, rng: Random) -> Change:
+    begin, end = _range(other, rng)
+    return Change(*_range(data, rng), other[begin:end])
+
+
+def _join(data: bytes, other: bytes, rng: Random) -> Change:
+    """The head of one file and the tail of another."""
+    return Change(rng.randrange(len(data) + 1), len(data), other[rng.randrange(len(other) + 1) :])
+
+
+def _range(data: bytes, rng: Random) -> tuple[int, int]:
+    """A range that is mostly short."""
+    start = rng.randrange(len(data) + 1)
+    longest = rng.choice((1, 4, 16, 64, len(data)))
+    return start, min(len(data), start + rng.randrange(longest + 1))
+
+
+_BINARY = (_flip, _flip, _number, _number, _noise, _delete, _cut, _double, _splice, _join)
+
+
+# ---- one change of a text
+
+
+def _other_value(data: bytes, other: bytes, rng: Random) -> Change:
+    begin, end = _tokens(other, rng, most=1)
+    return Change(*_tokens(data, rng, most=1), other[begin:end])
+
+
+def _token(data: bytes, _: bytes, rng: Random) -> Change:
+    """Another token in place of one."""
+    start, stop = _tokens(data, rng, most=1)
+    return Change(start, stop, rng.choice(_TOKENS))
+
+
+def _inserted_token(data: bytes, _: bytes, rng: Random) -> Change:
+    start, _ = _tokens(data, rng, most=0)
+    return Change(start, start, rng.choice(_TOKENS))
+
+
+def _deleted_tokens(data: bytes, _: bytes, rng: Random) -> Change:
+    return Change(*_tokens(data, rng, most=8), b"")
+
+
+def _spliced_tokens(data: bytes, other: bytes, rng: Random) -> Change:
+    begin, end = _tokens(other, rng, most=8)
+    return Change(*_tokens(data, rng, most=8), other[begin:end])
+
+
+def _doubled_tokens(data: bytes, _: bytes, rng: Random) -> Change:
+    start, stop = _tokens(data, rng, most=12)
+    return Change(stop, stop, data[start:stop])
+
+
+def _tokens(data: bytes, rng: Random, *, most: int) -> tuple[int, int]:
+    """The range of up to so many tokens; spaces count as none."""
+    spans = [match.span() for match in _TOKEN.finditer(data) if not match[0].isspace()]
+    if not spans:
+        return 0, 0
+    first = rng.randrange(len(spans))
+    last = min(len(spans), first + most) - 1
+    return spans[first][0], spans[rng.randint(first, last)][1] if most else spans[first][0]
+
+
+_TEXTUAL: Sequence[Callable[[bytes, bytes, Random], Change]] = (
+    _token, _token, _token, _inserted_token, _deleted_tokens, _spliced_tokens, _doubled_tokens,
+    _other_value,
+)  # fmt: skip
+
+
+def cuts(data: bytes) -> Iterable[bytes]:
+    """The file cut off at every byte; a long one at some hundred, and around its ends."""
+    step = max(1, len(data) // 200)
+    places = {*range(0, len(data), step), *range(20), *range(len(data) - 20, len(data))}
+    return (data[:place] for place in sorted(places) if 0 <= place < len(data))

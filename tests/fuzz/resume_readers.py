@@ -1,0 +1,211 @@
+"""Readers of training states: runs that are resumed, from either format and from backups."""
+
+import json
+from contextlib import redirect_stdout
+from functools import cache, partial
+from io import BytesIO, StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from minispore import nn, set_seed
+from minispore.common.seed import random_state
+from minispore.dataset import NumpySlicesDataset
+from minispore.train import (
+    BackupAndRestore,
+    Callback,
+    CheckpointConfig,
+    EarlyStopping,
+    History,
+    LossMonitor,
+    Model,
+    ModelCheckpoint,
+    ReduceLROnPlateau,
+    TimeMonitor,
+    _checkpoint_file,
+    _safetensors_file,
+)
+from minispore.train._dataset import SupportsState
+from minispore.train._state_values import encode
+from minispore.train._stored import Value
+from minispore.train._training_state import ENTRY, _check_sum
+from minispore.train.serialization import load_checkpoint
+
+from .law import Reader
+
+X = np.linspace(-1, 1, 24, dtype=np.float32).reshape(6, 4)
+Y = (np.arange(6) % 3).astype(np.int32)
+Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+
+
+def data() -> NumpySlicesDataset:
+    def noisy(x: Array) -> Array:
+        return x + np.random.random()  # noqa: NPY002 (what a resumed run goes through again)
+
+    rows = NumpySlicesDataset({"x": X, "y": Y}).map(noisy, ["x"])
+    return rows.batch(2)  # type: ignore[return-value]
+
+
+def model() -> Model:
+    net = nn.Dense(4, 3)
+    return Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1, momentum=0.9))
+
+
+def callbacks(folder: Path) -> list[Callback]:
+    config = CheckpointConfig(2, append_info=["training_state"])
+    return [
+        LossMonitor(0),
+        TimeMonitor(),
+        History(),
+        EarlyStopping("loss", patience=5),
+        ReduceLROnPlateau("loss", patience=5),
+        ModelCheckpoint("m", folder / "saved", config),
+    ]
+
+
+@cache
+def seeds(*, backup: bool = False) -> tuple[bytes, ...]:
+    """Files of the middle and the end of an epoch, or a backup."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        set_seed(1)
+        there = callbacks(folder)
+        if backup:
+            there.append(BackupAndRestore(folder / "saved", delete_checkpoint=False))
+        with redirect_stdout(StringIO()):
+            model().train(2, data(), there)
+        names = "backup.ckpt" if backup else "m-*.ckpt"
+        return tuple(path.read_bytes() for path in sorted(folder.glob(f"saved/{names}")))
+
+
+@cache
+def parts(file: bytes) -> tuple[str, dict[str, Value]]:
+    """The text of a file's state, and everything else in it."""
+    with TemporaryDirectory() as name:
+        path = Path(name, "x.ckpt")
+        path.write_bytes(file)
+        loaded = load_checkpoint(path)
+    text = loaded.pop(ENTRY)
+    assert isinstance(text, str)
+    others = {name: v if isinstance(v, str) else v.asnumpy() for name, v in loaded.items()}
+    return text.partition(" ")[2], others
+
+
+def signed(text: bytes, *, safetensors: bool = False, backup: bool = False) -> bytes:
+    """A file with this text as its state and a check sum that fits it."""
+    _, others = parts(seeds(backup=backup)[0])
+    state = text.decode(errors="surrogateescape" if not safetensors else "replace")
+    own = {name: v for name, v in others.items() if name.startswith(ENTRY)}
+    arrays = {name: v for name, v in own.items() if not isinstance(v, str)}
+    whole = f"{_check_sum(state, arrays):08x} {state}"
+    entry: Value = np.frombuffer(whole.encode(), np.uint8) if safetensors else whole
+    file = BytesIO()
+    write = _safetensors_file.write if safetensors else _checkpoint_file.write
+    values = [(name, v) for name, v in others.items() if not (safetensors and isinstance(v, str))]
+    write(file, [*values, (ENTRY, entry)])
+    return file.getvalue()
+
+
+def states(of: list[Callback]) -> list[object]:
+    """What the callbacks remember, but for that of the clock."""
+    kept = [each for each in of if isinstance(each, SupportsState)]
+    return [dict(each.state_dict()) for each in kept if not isinstance(each, TimeMonitor)]
+
+
+def resume(path: Path, *, backup: bool = False) -> None:
+    """Go on to the end; or refuse, and nothing has changed."""
+    set_seed(3)
+    trained = model()
+    there = callbacks(path.parent)
+    if backup:
+        there.append(BackupAndRestore(path.parent))
+    remembered = states(there)
+    before = [each.asnumpy().copy() for each in trained.train_network.get_parameters()]
+    chance = encode(random_state(), "")
+    try:
+        with redirect_stdout(StringIO()):
+            trained.train(3, data(), there, resume=None if backup else path)
+    except ValueError:
+        after = [each.asnumpy() for each in trained.train_network.get_parameters()]
+        assert all(map(np.array_equal, after, before))
+        assert states(there) == remembered
+        text, arrays = encode(random_state(), "")
+        assert text == chance[0]
+        assert all(np.array_equal(arrays[name], chance[1][name]) for name in arrays)
+        raise
+    finally:
+        for made in path.parent.glob("saved/*"):
+            made.unlink()
+
+
+def resume_from_backup(path: Path) -> None:
+    resume(path, backup=True)
+
+
+def texts(*, backup: bool = False) -> tuple[bytes, ...]:
+    return tuple(parts(file)[0].encode() for file in seeds(backup=backup))
+
+
+def with_state(key: str, value: object) -> bytes:
+    """The text of a state with another value."""
+    state = inner = json.loads(texts()[0])
+    *path, last = key.split(".")
+    for each in path:
+        inner = inner[each]
+    inner[last] = value
+    return json.dumps(state).encode()
+
+
+BIG = 2**63
+STATE_EXAMPLES = {
+    "nested": b"[" * 100_000,
+    "nested objects": b'{"a":' * 5_000 + b"0" + b"}" * 5_000,
+    "no object": b"3",
+    "no lists": with_state("callbacks", 3),
+    "no savers": with_state("savers", [99]),
+    "a saver that is none": with_state("savers", [0]),
+    "a state too few": with_state("states", {}),
+    "epochs without end": with_state("data.number", BIG),
+    "batches without end": with_state("data.taken", BIG),
+    "rows without end": with_state("data.source.taken", BIG),
+    "epochs of rows without end": with_state("data.source.epoch", BIG),
+    "a seed below zero": with_state("data.source.seed", -1),
+    "a seed of the program below zero": with_state("random.program.seed", -1),
+    "a seed that is a text": with_state("random.program.seed", "1"),
+    "entropy below zero": with_state(
+        "random.program", {"seed": None, "entropy": -1, "streams": {}}
+    ),
+    "no streams": with_state("random.program.streams", []),
+    "words that are none": with_state("random.python.words", [1]),
+    "a place beyond the words": with_state("random.numpy.state.pos", 10**9),
+    "a place before the words": with_state("random.numpy.state.pos", -1),
+    "a version of later": with_state("version", 2),
+    "an array that is not there": with_state("net_outputs", [{"$tensor": [99]}]),
+    "an array of another shape": with_state("net_outputs", [{"$tensor": [0, 3, BIG]}]),
+    "an array of texts": with_state("net_outputs", [{"$array": ["x"]}]),
+    "an array of nothing": with_state("net_outputs", [{"$array": []}]),
+    "a dict of no pairs": with_state("net_outputs", [{"$dict": [1]}]),
+    "a dict of lists": with_state("net_outputs", [{"$dict": [[[], 1]]}]),
+    "a lone surrogate": with_state("callbacks", ["\ud800"]),
+    "a step below zero": with_state("step", -1),
+    "a step beyond floats": with_state("step", 10**400),
+    "an epoch below zero": with_state("epoch", -1),
+    "an epoch that is none": with_state("epoch", 1.5),
+}
+
+RESUME_READERS = (
+    Reader("resume", "x.ckpt", seeds(), resume, share=0.5),
+    Reader(
+        "training state", "x.ckpt", texts(), resume,
+        text=True, wrap=signed, examples=STATE_EXAMPLES,
+    ),
+    Reader(
+        "training state in safetensors", "x.safetensors", texts(), resume,
+        text=True, wrap=partial(signed, safetensors=True), share=0.25,
+    ),
+    Reader(
+        "backup", "backup.ckpt", texts(backup=True), resume_from_backup,
+        text=True, wrap=partial(signed, backup=True), share=0.25,
+    ),
+)  # fmt: skip
