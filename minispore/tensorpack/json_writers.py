@@ -226,8 +226,10 @@ class JSONLWriter(RowWriter):
             try:
                 while rest:
                     rest = rest[file.write(rest) :]
-            except OSError:  # a full disk leaves no half of a line
+            except OSError:  # a full disk leaves no half of a line, and no empty file
                 file.truncate(before)
+                if not before:
+                    os.unlink(self._file)
                 raise
 
 

@@ -195,6 +195,7 @@ class MaxSaver(MinSaver):
 def _save(callback: Callback, path: str) -> bool:
     """Save, and return whether that was possible."""
     try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)  # it may have been removed
         save_checkpoint(callback.trainer.params.train_network, path)
     except OSError as error:
         logger.warn(f"{type(callback).__name__}: '{path}' cannot be written: {error}")

@@ -8,7 +8,6 @@ kills each kind of training a hundred times; MINISPORE_KILLS says how often else
 import os
 import random
 import signal
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -25,8 +24,8 @@ SAVED = [kind for kind in KINDS if kind != "request"]
 
 
 @pytest.fixture(scope="module")
-def unharmed(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Unharmed"]:
-    yield Unharmed(tmp_path_factory)
+def unharmed(tmp_path_factory: pytest.TempPathFactory) -> "Unharmed":
+    return Unharmed(tmp_path_factory)
 
 
 class Unharmed:

@@ -88,6 +88,7 @@ class BackupAndRestore(Callback):
         """Write the backup; at the end only if it is to stay."""
         if occasion in {"asked", "stopped"} or (occasion == "ended" and not self._delete):
             network = run_context.original_args().train_network
+            os.makedirs(os.path.dirname(self._file), exist_ok=True)  # it may have been removed
             save_checkpoint(network, self._file, append_dict=state.entries(), crc_check=True)
 
     def on_train_end(self, run_context: RunContext) -> None:

@@ -74,5 +74,6 @@ class LandscapeSaver:
         if any(number in interval for interval in self._intervals):
             name = f"{type(params.network).__name__}_{number}_{self._options.unit}.ckpt"
             path = os.path.join(self._folder, name)
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)  # it may have been removed
             save_checkpoint(params.network, path)
             self.files[str(number)] = path

@@ -1,5 +1,6 @@
 """Event files being written: their names, their growth, and what happens at their limit."""
 
+import errno
 import os
 import time
 from contextlib import suppress
@@ -87,6 +88,8 @@ class EventFile:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
             self._file = os.open(self.path, flags, 0o666)
         try:
+            if not os.fstat(self._file).st_nlink:
+                raise FileNotFoundError(errno.ENOENT, "The file has been removed")
             rest = memoryview(record)
             while rest:
                 rest = rest[os.write(self._file, rest) :]
