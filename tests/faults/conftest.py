@@ -9,6 +9,7 @@ import pytest
 from minispore.tensorpack import logger
 
 from .disks import KINDS, Disk
+from .killing import Nursery
 
 
 @pytest.fixture(params=KINDS)
@@ -17,6 +18,14 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
     if os.name == "nt":
         pytest.skip("these faults are POSIX's")
     made = KINDS[request.param](tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    """What starts trainings."""
+    made = Nursery(tmp_path_factory.mktemp("nursery"))
     yield made
     made.close()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from .killing import Blow, Run, Story, check_lines, left, look_at, run, story
+from .killing import Blow, Nursery, Run, Story, check_lines, left, look_at, story
 from .training import KINDS
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills are POSIX's")
@@ -24,18 +24,18 @@ SAVED = [kind for kind in KINDS if kind != "request"]
 
 
 @pytest.fixture(scope="module")
-def unharmed(tmp_path_factory: pytest.TempPathFactory) -> "Unharmed":
-    return Unharmed(tmp_path_factory)
+def unharmed(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> "Unharmed":
+    return Unharmed(nursery, tmp_path_factory)
 
 
 class Unharmed:
     """The trainings that nobody kills: what they print, and what they leave."""
 
-    def __init__(self, factory: pytest.TempPathFactory) -> None:
+    def __init__(self, nursery: Nursery, factory: pytest.TempPathFactory) -> None:
         @cache
         def of(kind: str) -> tuple[Run, dict[str, bytes]]:
             folder = factory.mktemp(kind)
-            whole = run(kind, folder)
+            whole = nursery.run(kind, folder)
             assert (whole.status, whole.errors) == (0, "")
             assert whole.end.startswith("end ")
             assert look_at(folder) == (0, 0)
@@ -52,22 +52,24 @@ def check(kind: str, folder: Path, told: Story, unharmed: Unharmed) -> None:
 
 
 @pytest.mark.parametrize("kind", SAVED)
-def test_a_kill(tmp_path: Path, kind: str, unharmed: Unharmed) -> None:
+def test_a_kill(nursery: Nursery, tmp_path: Path, kind: str, unharmed: Unharmed) -> None:
     seconds = unharmed.of(kind)[0].seconds
-    told = story(kind, tmp_path, random.Random(kind), 1, seconds)
+    told = story(nursery, kind, tmp_path, random.Random(kind), 1, seconds)
     check(kind, tmp_path, told, unharmed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SAVED)
-def test_many_kills(tmp_path: Path, kind: str, unharmed: Unharmed) -> None:
+def test_many_kills(nursery: Nursery, tmp_path: Path, kind: str, unharmed: Unharmed) -> None:
     chance = random.Random()
     seconds = unharmed.of(kind)[0].seconds
     kills = trainings = litter = torn = 0
     while kills < KILLS:
         folder = tmp_path / str(trainings)
         # Some trainings are killed early and often, some late and seldom.
-        told = story(kind, folder, chance, KILLS - kills, seconds * chance.choice((0.1, 0.3, 1)))
+        told = story(
+            nursery, kind, folder, chance, KILLS - kills, seconds * chance.choice((0.1, 0.3, 1))
+        )
         check(kind, folder, told, unharmed)
         trainings += 1
         kills += told.kills
@@ -80,7 +82,7 @@ def test_many_kills(tmp_path: Path, kind: str, unharmed: Unharmed) -> None:
 
 
 @pytest.mark.slow
-def test_requests_and_then_kills(tmp_path: Path, unharmed: Unharmed) -> None:
+def test_requests_and_then_kills(nursery: Nursery, tmp_path: Path, unharmed: Unharmed) -> None:
     """A cluster's way: SIGTERM at any moment, and soon after it SIGKILL."""
     chance = random.Random()
     whole, _ = unharmed.of("request")
@@ -88,7 +90,7 @@ def test_requests_and_then_kills(tmp_path: Path, unharmed: Unharmed) -> None:
     told = Story()
     while stopped + killed < KILLS:
         blows = [Blow(chance.uniform(0, whole.seconds / 2), signal.SIGTERM), Blow(chance.random())]
-        part = run("request", tmp_path, *blows[: chance.choice((1, 2))])
+        part = nursery.run("request", tmp_path, *blows[: chance.choice((1, 2))])
         assert part.errors == ""
         told.runs.append(part)
         look_at(tmp_path)
