@@ -5,16 +5,55 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
 from minispore._checks import check_int, check_number
+from minispore.common import Tensor
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.arrays import OfArrays
 from minispore.tensorpack.channel import as_float
 from minispore.tensorpack.trainer import RunValues
 from minispore.train.callback import RunContext
+from minispore.train.callback._deferred import Deferred, is_far
 from minispore.train.callback._states import entries, numbers
 from minispore.train.summary._image import as_bytes
 
 
-class MovingAverageSummary(OfArrays):
+class _OfMeans(OfArrays):
+    """Base class of what takes the means of some arrays of each step.
+
+    Those on a device are looked at together, by `_settle`, before the means are needed.
+    """
+
+    def __init__(self, names: str | Sequence[str]) -> None:
+        super().__init__(names)
+        self._unseen: Deferred[int] = Deferred()
+
+    def _before_run(self, run_context: RunContext) -> Sequence[str]:
+        return ()
+
+    def _before_train(self) -> None:
+        self._unseen.clear()
+
+    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
+        for i, name in enumerate(self._names):
+            value = self.trainer.value(name)
+            if not isinstance(value, Tensor):
+                self._take(i, float(value.mean()))
+            elif is_far(value):
+                self._unseen.add(i, value)
+            else:
+                self._take(i, float(value.asnumpy().mean()))
+        if self._unseen.full:
+            self._settle()
+
+    def _settle(self) -> None:
+        for i, array in self._unseen.fetch():
+            self._take(i, float(array.mean()))
+
+    def _take(self, i: int, mean: float) -> None:
+        """Take the mean of a step's array number `i`."""
+        raise NotImplementedError
+
+
+class MovingAverageSummary(_OfMeans):
     """Keep an average of scalars that forgets, and put it in as `{name}/EMA` after each epoch.
 
     The average is that of all values so far, each weighing `decay` times as much as the next.
@@ -38,19 +77,22 @@ class MovingAverageSummary(OfArrays):
         return [f"{name}/EMA" for name in self._names]
 
     def _before_train(self) -> None:
+        super()._before_train()
         self._sums, self._weights = {}, {}
 
-    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
-        for name, array in zip(self._names, run_values.results, strict=True):
-            self._sums[name] = self._decay * self._sums.get(name, 0.0) + float(array.mean())
-            self._weights[name] = self._decay * self._weights.get(name, 0.0) + 1
+    def _take(self, i: int, mean: float) -> None:
+        name = self._names[i]
+        self._sums[name] = self._decay * self._sums.get(name, 0.0) + mean
+        self._weights[name] = self._decay * self._weights.get(name, 0.0) + 1
 
     def _trigger(self) -> None:
+        self._settle()
         for name, total in self._sums.items():
             self.trainer.monitors.put_scalar(f"{name}/EMA", total / self._weights[name])
 
     def state_dict(self) -> dict[str, object]:
         """Return the averages."""
+        self._settle()
         return {"sums": self._sums, "weights": self._weights}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
@@ -64,7 +106,7 @@ class MovingAverageSummary(OfArrays):
         self._sums = sums
 
 
-class SimpleMovingAverage(OfArrays):
+class SimpleMovingAverage(_OfMeans):
     """Put the mean of a scalar's last values in as `{name}/SMA`, once in so many steps.
 
     Source: tensorpack.callbacks.SimpleMovingAverage.
@@ -84,20 +126,22 @@ class SimpleMovingAverage(OfArrays):
         return [f"{name}/SMA" for name in self._names]
 
     def _before_train(self) -> None:
+        super()._before_train()
         for values in self._values:
             values.clear()
 
-    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
-        for values, array in zip(self._values, run_values.results, strict=True):
-            values.append(float(array.mean()))
+    def _take(self, i: int, mean: float) -> None:
+        self._values[i].append(mean)
 
     def _trigger_step(self) -> None:
         if self.global_step % self._window == 0:
+            self._settle()
             for name, values in zip(self._names, self._values, strict=True):
                 self.trainer.monitors.put_scalar(f"{name}/SMA", sum(values) / len(values))
 
     def state_dict(self) -> dict[str, object]:
         """Return the last values."""
+        self._settle()
         return {name: list(v) for name, v in zip(self._names, self._values, strict=True)}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
+from minispore.common import Tensor
 from minispore.nn import Optimizer
 from minispore.tensorpack.channel import Array, Listener, Monitors, as_float, suggest
 from minispore.train.callback import RunContext
@@ -105,10 +106,15 @@ class Trainer:
         Raises:
             ValueError: There is no such array; the message has the nearest names.
         """
+        value = self.value(name)
+        return value.asnumpy() if isinstance(value, Tensor) else value
+
+    def value(self, name: str) -> Array | Tensor:
+        """As `array`, but a tensor as it is: to look at one that is on a device is to wait."""
         for found in self._sources(name):
-            array = as_array(found)
-            if array is not None:
-                return array
+            value = found if isinstance(found, Tensor) else as_array(found)
+            if value is not None:
+                return value
         raise ValueError(f"The training has no array {name!r}{suggest(name, self._names())}")
 
     def _sources(self, name: str) -> Iterator[object]:

@@ -9,8 +9,9 @@ from io import BufferedIOBase
 from typing import cast
 
 from minispore._checks import check_type
-from minispore.common import Parameter, Tensor
+from minispore.common import Parameter
 from minispore.common.parameter import parameter_in
+from minispore.common.tensor import host_tensor
 from minispore.nn.cell import Cell
 from minispore.train import _checkpoint_file, _safetensors_file
 from minispore.train._background import background
@@ -146,7 +147,7 @@ def _read(path: str, choose: Choice, crc_check: bool, format_: str) -> Loaded:
 
 def _load(file: BufferedIOBase, name: str, entry: Entry) -> Parameter | str:
     value = load(file, name, entry)
-    return value if isinstance(value, str) else parameter_in(Tensor.from_numpy(value), name)
+    return value if isinstance(value, str) else parameter_in(host_tensor(value), name)
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from minispore.common import Parameter, Tensor
+from minispore.common import Parameter
+from minispore.common.tensor import host_tensor
 from minispore.train._state_values import decode, encode
 from minispore.train.serialization import load_checkpoint
 
@@ -65,11 +66,11 @@ class TrainingState:
     def entries(self, format: str = "ckpt") -> dict[str, object]:
         """What is written beside the parameters: an `append_dict` for `save_checkpoint`."""
         entries: dict[str, object] = {
-            name: Tensor.from_numpy(array) for name, array in self.arrays.items()
+            name: host_tensor(array) for name, array in self.arrays.items()
         }
         text: object = self.text
         if format == "safetensors":  # which holds no texts
-            text = Tensor.from_numpy(np.frombuffer(self.text.encode(), np.uint8).copy())
+            text = host_tensor(np.frombuffer(self.text.encode(), np.uint8).copy())
         return {ENTRY: text} | entries
 
 

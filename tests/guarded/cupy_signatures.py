@@ -10,12 +10,11 @@ how many operands it takes.
 import inspect
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
-cupy: Any = import_module("cupy")
 
-
-def described(name: str) -> str:
+def described(cupy: ModuleType, name: str) -> str:
     found: Any = cupy
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -35,6 +34,7 @@ def described(name: str) -> str:
 
 
 if __name__ == "__main__":
-    print(f"CuPy {cupy.__version__}")
+    library = import_module("cupy")
+    print(f"CuPy {library.__version__}")
     for name in sys.argv[1:]:
-        print(described(name))
+        print(described(library, name))

@@ -1,0 +1,85 @@
+"""From one device to another: tensors, parameters, cells, and gradients on their way back."""
+
+import numpy as np
+import pytest
+
+from minispore import Parameter, Tensor, float16, float32, grad, int32, nn, ops
+from minispore._array import is_host
+
+from .library import Breach, Traffic
+
+
+def test_a_tensor_goes_there_and_back(gpu: Traffic) -> None:
+    x = Tensor([1.0, 2.0])
+    assert x.device == "GPU:0"
+    home = x.to("CPU")
+    assert (home.device, home.tolist()) == ("CPU", [1.0, 2.0])
+    assert home.to("cpu") is home
+    assert home.to(x).device == x.device
+    assert home.to("GPU", float16).dtype == float16
+    assert x.move_to("CPU").device == "CPU"
+    assert x.to(int32).device == "GPU:0"
+
+
+def test_only_moving_copies(gpu: Traffic) -> None:
+    x = Tensor([1.0, 2.0])
+    gpu.clear()
+    x.to("GPU").to(float32).to(x)
+    assert gpu.counts() == (0, 0)
+    x.to("CPU").to("CPU")
+    assert gpu.counts() == (0, 1)
+
+
+def test_what_is_made_of_a_tensor_lives_where_it_does(gpu: Traffic) -> None:
+    home = Tensor([1.0, 2.0]).to("CPU")
+    parameter = Parameter(home, name="w")
+    gpu.clear()
+    made = [Tensor(home), home + 1, home[0:1], home * [1.0, 2.0], home + np.ones(2, np.float32)]
+    made += [ops.zeros_like(home), ops.full_like(home, 3), ops.one_hot(home.to(int32), 4)]
+    made += [home[[0, 1]], parameter, parameter.set_data(3.0)]
+    assert gpu.counts() == (0, 0)
+    made.append(parameter.clone("zeros"))
+    assert {each.device for each in made} == {"CPU"}
+    assert parameter.set_data(Tensor([3.0])).device == "CPU"
+
+
+def test_a_gradient_comes_back(gpu: Traffic) -> None:
+    def f(x: Tensor) -> Tensor:
+        return ((x * x * x).to("CPU") * 2.0).sum()
+
+    x = Tensor([1.0, 2.0])
+    slope = grad(f)(x)
+    assert (slope.device, slope.tolist()) == ("GPU:0", [6.0, 24.0])
+    curvature = grad(lambda x: grad(f)(x).sum())(x)
+    assert (curvature.device, curvature.tolist()) == ("GPU:0", [12.0, 24.0])
+
+
+def test_a_cell_moves_and_its_parameters_stay_the_same_ones(gpu: Traffic) -> None:
+    net = nn.Dense(2, 3)
+    net.steps = Parameter(Tensor([0], int32), name="steps")
+    parameters = list(net.get_parameters())
+    assert net.to("CPU", float16) is net
+    assert list(net.get_parameters()) == parameters
+    assert [str(p.dtype) for p in parameters] == ["Float16", "Float16", "Int32"]
+    assert {p.device for p in parameters} == {"CPU"}
+    assert net.to(Tensor(1.0)).weight.device == "GPU:0"
+    assert net.weight.dtype == float32
+
+
+def test_a_moved_network_trains_where_it_is(gpu: Traffic) -> None:
+    net = nn.Dense(2, 1).to("CPU")
+    step = nn.TrainOneStepCell(
+        nn.WithLossCell(net, nn.MSELoss()), nn.Adam(net.trainable_params(), 0.1)
+    )
+    batch = Tensor(np.ones((3, 2), np.float32)).to("CPU"), Tensor([[1.0]] * 3).to("CPU")
+    gpu.clear()
+    loss = step(*batch)
+    assert gpu.counts() == (0, 0)
+    assert is_host(loss._data)
+    assert {p.device for p in step.get_parameters()} == {"CPU"}
+
+
+def test_operands_of_two_devices_are_refused(gpu: Traffic) -> None:
+    x = Tensor([1.0, 2.0])
+    with pytest.raises(Breach):
+        x * x.to("CPU")
