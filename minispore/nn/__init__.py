@@ -6,6 +6,7 @@ from minispore.nn.activation import LogSoftmax, ReLU, Sigmoid, Softmax, Tanh, ge
 from minispore.nn.basic import Dense, Dropout, Flatten, Identity
 from minispore.nn.cell import Cell
 from minispore.nn.container import CellList, SequentialCell
+from minispore.nn.convolution import Conv2d
 from minispore.nn.dynamic_lr import (
     cosine_decay_lr,
     exponential_decay_lr,
@@ -15,6 +16,7 @@ from minispore.nn.dynamic_lr import (
     polynomial_decay_lr,
     warmup_lr,
 )
+from minispore.nn.embedding import Embedding
 from minispore.nn.learning_rate_schedule import (
     CosineDecayLR,
     ExponentialDecayLR,
@@ -57,7 +59,9 @@ from minispore.nn.metrics import (
     names,
     rearrange_inputs,
 )
+from minispore.nn.normalization import BatchNorm1d, BatchNorm2d, LayerNorm
 from minispore.nn.optim import SGD, Adam, Momentum, Optimizer
+from minispore.nn.pooling import AvgPool2d, MaxPool2d
 from minispore.nn.wrap import TrainOneStepCell, WithEvalCell, WithLossCell
 
 __all__ = [
@@ -69,6 +73,13 @@ __all__ = [
     "Accuracy",
     "Adam",
     "BCELoss",
+    "MaxPool2d",
+    "LayerNorm",
+    "Embedding",
+    "Conv2d",
+    "BatchNorm2d",
+    "BatchNorm1d",
+    "AvgPool2d",
     "BCEWithLogitsLoss",
     "Cell",
     "CellList",

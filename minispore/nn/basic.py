@@ -7,10 +7,11 @@ from minispore._checks import check_int, check_number, check_type
 from minispore._dtype import FLOAT
 from minispore._functional.variable import check_tensor
 from minispore.common.dtype import DType, float32
-from minispore.common.initializer import HeUniform, Initializer, Uniform, initializer
+from minispore.common.initializer import HeUniform, Initializer, Uniform
 from minispore.common.parameter import Parameter
 from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
+from minispore.nn._first_values import check_float_type, first_values
 from minispore.nn.activation import get_activation
 from minispore.nn.cell import Cell
 
@@ -57,20 +58,18 @@ class Dense(Cell):
         self.out_channels: int = check_int(out_channels, "out_channels", "Dense", low=1)
         check_type(has_bias, bool, "has_bias", "Dense")
         check_type(activation, (str, Cell), "activation", "Dense", none=True)
-        check_type(dtype, DType, "dtype", "Dense")
-        if dtype.category != FLOAT:
-            raise TypeError(f"For 'Dense', 'dtype' must be a float type, but got {dtype!r}.")
+        check_float_type(dtype, "Dense")
         self.has_bias = has_bias
         if weight_init is None:
             weight_init = HeUniform(math.sqrt(5))
-        self.weight: Parameter = _first_values(
-            weight_init, (out_channels, in_channels), dtype, "weight_init"
+        self.weight: Parameter = first_values(
+            weight_init, (out_channels, in_channels), dtype, "weight_init", "Dense"
         )
         self.bias: Parameter | None = None
         if has_bias:
             if bias_init is None:
                 bias_init = Uniform(1 / math.sqrt(in_channels))
-            self.bias = _first_values(bias_init, (out_channels,), dtype, "bias_init")
+            self.bias = first_values(bias_init, (out_channels,), dtype, "bias_init", "Dense")
         self.activation: Cell | None = (
             get_activation(activation, "Dense") if isinstance(activation, str) else activation
         )
@@ -210,13 +209,3 @@ class Dropout(Cell):
     def extend_repr(self) -> str:
         """The settings."""
         return f"keep_prob={self.keep_prob}" if self.p is None else f"p={self.p}"
-
-
-def _first_values(
-    init: Tensor | str | Initializer | float, shape: tuple[int, ...], dtype: DType, name: str
-) -> Parameter:
-    if isinstance(init, Tensor) and init.shape != shape:
-        raise ValueError(
-            f"For 'Dense', '{name}' must be of shape {shape}, but got one of shape {init.shape}."
-        )
-    return Parameter(initializer(init, shape, dtype))
