@@ -1,0 +1,98 @@
+"""Laws of the settings and the states of all callbacks of the package, whatever they do."""
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import UnionType
+from typing import Any, Protocol, cast, get_args, get_origin, get_type_hints
+
+import pytest
+
+from minispore import Tensor, nn
+from minispore.dataset import WaitedDSCallback
+from minispore.train import callback as cb
+from minispore.train.callback import Callback
+
+# What cannot be left out, and what is told in other tests: a function for each event.
+NEEDED: dict[type[object], dict[str, object]] = {
+    cb.LearningRateScheduler: {"learning_rate_function": lambda rate, step: rate},
+    cb.FlopsUtilizationCollector: {"data_size": 3},
+    cb.BackupAndRestore: {"backup_dir": "backup"},
+    cb.SummaryCollector: {"summary_dir": "summary"},
+    cb.BestCheckpoint: {"monitor": "loss"},
+}
+BAD: list[object] = [
+    None, True, 3, -7, 2.5, float("nan"), "a", "", b"a", object(), [], ["a"], (1,), {}, {"a": 2},
+    Tensor([1.0]), nn.ReLU(), print, 2**100, "a/b",
+]  # fmt: skip
+# One of its settings switches off another; None is a method of the base class.
+REWRITTEN = (cb.CheckpointConfig, cb.LambdaCallback)
+Made = Callable[..., object]
+
+
+def own() -> list[type[object]]:
+    """All callbacks of the package that have settings."""
+    found: list[type[object]] = [WaitedDSCallback, cb.CheckpointConfig]
+    for name in cb.__all__:
+        what: object = getattr(cb, name)
+        if isinstance(what, type) and issubclass(what, Callback) and not name.startswith("_"):
+            found.append(what)
+    return [make for make in found if settings_of(make)]
+
+
+def settings_of(make: Made) -> list[inspect.Parameter]:
+    listed = inspect.signature(make).parameters.values()
+    return [p for p in listed if p.kind is p.POSITIONAL_OR_KEYWORD]
+
+
+def belongs(value: object, hint: object) -> bool:
+    """Whether a value is of an annotated type, as far as it can be seen from outside."""
+    origin = get_origin(hint)
+    if origin is UnionType or str(origin) == "typing.Union":
+        return any(belongs(value, part) for part in get_args(hint))
+    plain = origin or hint
+    if plain is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if plain is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return plain is object or isinstance(value, cast("type[object]", plain))
+
+
+CASES = [
+    pytest.param(make, each.name, id=f"{make.__name__}-{each.name}")
+    for make in own()
+    for each in settings_of(make)
+]
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(("make", "name"), CASES)
+def test_what_is_no_setting_is_refused_by_name(make: Any, name: str) -> None:
+    """What an annotation excludes is refused; whatever is refused is told in one sentence."""
+    hint = get_type_hints(make.__init__)[name]
+    make(**NEEDED.get(make, {}))
+    for bad in BAD:
+        try:
+            made = make(**{**NEEDED.get(make, {}), name: bad})
+        except (TypeError, ValueError, NotImplementedError) as error:
+            said = str(error)
+            assert said.startswith("For ")
+            assert name in said
+            assert "\n" not in said
+            continue
+        assert belongs(bad, hint), f"{bad!r} was taken"
+        # What was given is what can be read.
+        kept = getattr(made, name, bad)
+        if make not in REWRITTEN:
+            assert kept is bad or kept == bad or (name == "min_delta" and kept == -cast("int", bad))
+
+
+@pytest.mark.parametrize("make", own(), ids=lambda make: make.__name__)
+def test_an_unknown_setting_is_refused(make: Any) -> None:
+    with pytest.raises(TypeError, match="nonsense"):
+        make(**NEEDED.get(make, {}), nonsense=1)
