@@ -1,11 +1,10 @@
 """Laws of the settings and the states of all callbacks of the package, whatever they do."""
 
 import inspect
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import UnionType
-from typing import Any, Protocol, cast, get_args, get_origin, get_type_hints
+from typing import cast, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -14,8 +13,10 @@ from minispore.dataset import WaitedDSCallback
 from minispore.train import callback as cb
 from minispore.train.callback import Callback
 
+from .deciding import Stateful
+
 # What cannot be left out, and what is told in other tests: a function for each event.
-NEEDED: dict[type[object], dict[str, object]] = {
+NEEDED: dict[object, dict[str, object]] = {
     cb.LearningRateScheduler: {"learning_rate_function": lambda rate, step: rate},
     cb.FlopsUtilizationCollector: {"data_size": 3},
     cb.BackupAndRestore: {"backup_dir": "backup"},
@@ -46,6 +47,10 @@ def settings_of(make: Made) -> list[inspect.Parameter]:
     return [p for p in listed if p.kind is p.POSITIONAL_OR_KEYWORD]
 
 
+def hints_of(make: Made) -> dict[str, object]:
+    return get_type_hints(vars(make)["__init__"])
+
+
 def belongs(value: object, hint: object) -> bool:
     """Whether a value is of an annotated type, as far as it can be seen from outside."""
     origin = get_origin(hint)
@@ -57,6 +62,16 @@ def belongs(value: object, hint: object) -> bool:
     if plain is int:
         return isinstance(value, int) and not isinstance(value, bool)
     return plain is object or isinstance(value, cast("type[object]", plain))
+
+
+def stateful() -> list[Made]:
+    return [make for make in own() if hasattr(make, "state_dict")]
+
+
+def state_of(callback: object) -> dict[str, object]:
+    """The state, but not what goes on with the clock."""
+    state = cast("Stateful", callback).state_dict()
+    return {key: value for key, value in state.items() if key != "elapsed"}
 
 
 CASES = [
@@ -72,9 +87,9 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(("make", "name"), CASES)
-def test_what_is_no_setting_is_refused_by_name(make: Any, name: str) -> None:
+def test_what_is_no_setting_is_refused_by_name(make: Made, name: str) -> None:
     """What an annotation excludes is refused; whatever is refused is told in one sentence."""
-    hint = get_type_hints(make.__init__)[name]
+    hint = hints_of(make)[name]
     make(**NEEDED.get(make, {}))
     for bad in BAD:
         try:
@@ -93,6 +108,27 @@ def test_what_is_no_setting_is_refused_by_name(make: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("make", own(), ids=lambda make: make.__name__)
-def test_an_unknown_setting_is_refused(make: Any) -> None:
+def test_an_unknown_setting_is_refused(make: Made) -> None:
     with pytest.raises(TypeError, match="nonsense"):
         make(**NEEDED.get(make, {}), nonsense=1)
+
+
+@pytest.mark.parametrize("make", stateful(), ids=lambda make: make.__name__)
+def test_what_is_no_state_is_refused_by_name_and_changes_nothing(make: Made) -> None:
+    """Each entry in turn is missing, and is of every other type."""
+    good = {**NEEDED.get(make, {})}
+    callback = make(**good)
+    before = state_of(callback)
+    state = cast("Stateful", callback).state_dict()
+    cast("Stateful", make(**good)).load_state_dict(state)
+    for key, value in state.items():
+        if value is None:
+            continue
+        others = [
+            bad for bad in (None, True, "a", 1.5, b"a", [], {}) if type(bad) is not type(value)
+        ]
+        missing = {name: each for name, each in state.items() if name != key}
+        for bad in (missing, *({**state, key: other} for other in others)):
+            with pytest.raises(ValueError, match=f"For '{make.__name__}'.* '{key}'"):
+                cast("Stateful", callback).load_state_dict(bad)
+            assert state_of(callback) == before
