@@ -1,7 +1,6 @@
 """IDX files: what is written is read, and whatever else is in a file gives one clear error."""
 
 import gzip
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -33,26 +32,6 @@ def test_reading_gives_back_what_was_written(
     assert read_idx_shape(folder / name) == array.shape
 
 
-@given(array=arrays, name=names, data=st.data())
-def test_a_changed_file_gives_an_array_or_one_error_that_names_it(
-    folder: Path, array: npt.NDArray[np.uint8], name: str, data: st.DataObject
-) -> None:
-    path = folder / name
-    write_idx(path, array)
-    raw = bytearray(path.read_bytes())
-    for _ in range(data.draw(st.integers(1, 4))):
-        at = data.draw(st.integers(0, len(raw) - 1))
-        raw[at] = data.draw(st.integers(0, 255))
-    cut = data.draw(st.integers(0, len(raw)))
-    path.write_bytes(bytes(raw[:cut]) + data.draw(st.binary(max_size=3)))
-    message = ""
-    try:
-        read_idx(path)
-    except RuntimeError as error:
-        message = str(error)
-    assert not message or message.startswith(f"'{path}' is not a valid IDX file")
-
-
 @given(array=arrays.filter(lambda a: a.size > 0), name=names, data=st.data())
 def test_every_cut_is_noticed(
     folder: Path, array: npt.NDArray[np.uint8], name: str, data: st.DataObject
@@ -63,20 +42,6 @@ def test_every_cut_is_noticed(
     path.write_bytes(raw[: data.draw(st.integers(0, len(raw) - 1))])
     with pytest.raises(RuntimeError, match="not a valid IDX file"):
         read_idx(path)
-
-
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_header_that_promises_too_much_allocates_nothing(tmp_path: Path, packed: bool) -> None:
-    raw = bytes([0, 0, 8, 1]) + (2**31).to_bytes(4, "big") + b"abc"
-    path = tmp_path / "x"
-    path.write_bytes(gzip.compress(raw) if packed else raw)
-    tracemalloc.start()
-    try:
-        with pytest.raises(RuntimeError, match="promises 2147483648 elements"):
-            read_idx(path)
-        assert tracemalloc.get_traced_memory()[1] < 2**22
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

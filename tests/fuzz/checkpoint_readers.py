@@ -81,7 +81,7 @@ def text_of(content: str) -> bytes:
     return tensor([0], content.encode("utf-32-le", "surrogatepass"), "str")
 
 
-MANY = 5_000
+MANY = 2_000
 CKPT_EXAMPLES = {
     "nothing": b"",
     "a dim of 2³¹": value(tensor([2**31], b"\0")),
@@ -245,7 +245,7 @@ _TOO_LONG = value(tensor([2, 3], bytes(24), "Float32"), b"x" * 300_000 + b"weigh
 
 CHECKPOINT_READERS = (
     Reader("ckpt", "x.ckpt", CKPT, load, examples=CKPT_EXAMPLES),
-    Reader("ckpt with check sum", "x.ckpt", BODIES, load, wrap=summed, examples=CKPT_EXAMPLES),
+    Reader("ckpt with check sum", "x.ckpt", BODIES, load, wrap=summed),
     Reader("ckpt, in the background", "x.ckpt", CKPT, load_behind),
     Reader(
         "ckpt into a network",

@@ -154,7 +154,7 @@ IDX_READERS = (
         make_digits,
         (),
         text=True,
-        share=0.25,
+        share=0.02,
         memory=16 * 2**20,
     ),
     Reader("download", "x.part", (packed(FETCHED), FETCHED), unpack_download),

@@ -25,14 +25,19 @@ _NUMBERS = (
 )
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\w.+-]+|\s+|.', re.DOTALL)
+_VALUE = re.compile(rb'("(?:[^"\\]|\\.)*"|[\w.+-]+)(?!\s*:)')
 _DEEP = 5_000
-_TOKENS = (
-    b"", b"null", b"true", b"false", b"0", b"-1", b"1", b"2", b"0.5", b"-0.0", b"1e999", b"-1e999",
-    b"1e-320", b"NaN", b"Infinity", b"-Infinity", b"1e5", b"9" * 400, b"9" * 5000, b"1_0", b"0x1f",
+# Any of these keeps a JSON text one.
+_VALUES = (
+    b"null", b"true", b"false", b"0", b"-1", b"1", b"2", b"0.5", b"-0.0", b"1e999", b"-1e999",
+    b"1e-320", b"NaN", b"Infinity", b"-Infinity", b"1e5", b"9" * 400,
     *(str(sign * (edge + by)).encode() for edge in EDGES for sign in (1, -1) for by in (0, 1)),
-    b'""', b'"\\u0000"', b'"\\ud800"', b'"../up"', b'"/"', b'"a/b"', b'"\xff\xfe"', b'"\xc3\xa9"',
-    b'"x": 1,', b'"x"', b'"True"', b"[]", b"{}", b"[[]]", b"[null]", b"[1]", b'{"": 0}', b"[0, 0]",
-    b"[" * _DEEP, b"[" * _DEEP + b"]" * _DEEP, b'{"a":' * _DEEP + b"0" + b"}" * _DEEP, b'{"a":',
+    b'""', b'"\\u0000"', b'"\\ud800"', b'"../up"', b'"/"', b'"a/b"', b'"\xc3\xa9"', b'"x"',
+    b'"True"', b"[]", b"{}", b"[[]]", b"[null]", b"[1]", b'{"": 0}', b"[0, 0]",
+)  # fmt: skip
+_TOKENS = (
+    *_VALUES, b"", b"9" * 5000, b"1_0", b"0x1f", b'"\xff\xfe"', b'"x": 1,', b'{"a":',
+    b"[" * _DEEP, b"[" * _DEEP + b"]" * _DEEP, b'{"a":' * _DEEP + b"0" + b"}" * _DEEP,
     b"\n", b"\r", b"\r\n", b"\x0b", b"\x85", b"\xe2\x80\xa8", b"\0", b"\xef\xbb\xbf", b"#", b":",
     b",", b"[", b"]", b"{", b"}", b'"', b"\\",
 )  # fmt: skip
@@ -146,9 +151,17 @@ _BINARY = (_flip, _flip, _number, _number, _noise, _delete, _cut, _double, _spli
 # ---- one change of a text
 
 
+def _value(data: bytes, _: bytes, rng: Random) -> Change:
+    """Another value in place of one; JSON stays JSON."""
+    spans = [match.span() for match in _VALUE.finditer(data)]
+    return Change(*rng.choice(spans or [(0, len(data))]), rng.choice(_VALUES))
+
+
 def _other_value(data: bytes, other: bytes, rng: Random) -> Change:
-    begin, end = _tokens(other, rng, most=1)
-    return Change(*_tokens(data, rng, most=1), other[begin:end])
+    """A value of the other file in place of one."""
+    spans = [match.span() for match in _VALUE.finditer(data)]
+    pieces = _VALUE.findall(other)
+    return Change(*rng.choice(spans or [(0, len(data))]), rng.choice(pieces or [b""]))
 
 
 def _token(data: bytes, _: bytes, rng: Random) -> Change:
@@ -187,13 +200,14 @@ def _tokens(data: bytes, rng: Random, *, most: int) -> tuple[int, int]:
 
 
 _TEXTUAL: Sequence[Callable[[bytes, bytes, Random], Change]] = (
-    _token, _token, _token, _inserted_token, _deleted_tokens, _spliced_tokens, _doubled_tokens,
-    _other_value,
+    _value, _value, _value, _value, _other_value, _other_value, _token, _inserted_token,
+    _deleted_tokens, _spliced_tokens, _doubled_tokens,
 )  # fmt: skip
 
 
-def cuts(data: bytes) -> Iterable[bytes]:
-    """The file cut off at every byte; a long one at some hundred, and around its ends."""
-    step = max(1, len(data) // 200)
-    places = {*range(0, len(data), step), *range(20), *range(len(data) - 20, len(data))}
+def cuts(data: bytes, most: int) -> Iterable[bytes]:
+    """The file cut off at so many of its bytes, and around its ends."""
+    step = max(1, len(data) // most)
+    ends = range(min(most, 6))
+    places = {*range(0, len(data), step), *ends, *(len(data) - 1 - each for each in ends)}
     return (data[:place] for place in sorted(places) if 0 <= place < len(data))

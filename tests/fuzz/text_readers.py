@@ -162,7 +162,7 @@ def saved(ending: str) -> bytes:
 
 def read_trace(path: Path) -> None:
     trace = EventTrace.load(path)
-    assert len(trace.tree(durations=False)) < path.stat().st_size + 25_000 * len(trace)
+    assert len(trace.tree(durations=False)) <= path.stat().st_size + 25_000 * len(trace)
     again = path.with_name(f"again{path.suffix}")
     trace.save(again)
     loaded = EventTrace.load(again)
@@ -232,7 +232,7 @@ TEXT_READERS = (
         text=True,
         examples={
             "a long line": b"x" * 100_000 + b"\n",
-            "many lines": b"x\n" * 50_000,
+            "many lines": b"x\n" * 10_000,
             "a bell": b"\x07\x1b[31m\n",
             "digits of no number": "rate: ٣\nrate: 1_0\n".encode(),
             "an endless number": b"rate: 1e999\nrate: nan\n" + b"rate: " + b"9" * 10_000 + b"\n",
