@@ -15,6 +15,8 @@ PAD_MODES = ("same", "valid", "pad")
 # what is done to a window's columns is done to many numbers in a row.
 _INSIDE, _OUTSIDE = (2, 1, 3, 0), (3, 1, 0, 2)
 ROWS, COLUMNS = 0, 2
+# More than an image can have, and so little that no array library's integers overflow.
+_MOST = (1 << 31) - 1
 # How much is added to an image: above, below, to the left and to the right.
 Padding: TypeAlias = tuple[int, int, int, int]
 
@@ -117,7 +119,7 @@ def as_pair(
             f"For '{owner}', the argument '{name}' must be an int or a tuple of two ints, "
             f"but got {described(value)}."
         )
-    first, second = (check_int(item, name, owner, low=low) for item in items)
+    first, second = (check_int(item, name, owner, low=low, high=_MOST) for item in items)
     return first, second
 
 
@@ -144,5 +146,7 @@ def as_padding(padding: object, owner: str) -> Padding:
             f"For '{owner}', the argument 'padding' must be an int or a tuple of four ints, "
             f"but got {described(padding)}."
         )
-    above, below, left, right = (check_int(item, "padding", owner, low=0) for item in items)
+    above, below, left, right = (
+        check_int(item, "padding", owner, low=0, high=_MOST) for item in items
+    )
     return above, below, left, right

@@ -19,10 +19,17 @@ TENSORS = [
     Tensor([[True, False, True]]),
 ]
 LAYERS: dict[str, nn.Cell] = {
+    "AvgPool2d": nn.AvgPool2d(2),
+    "BatchNorm1d": nn.BatchNorm1d(3),
+    "BatchNorm2d": nn.BatchNorm2d(3),
+    "Conv2d": nn.Conv2d(3, 2, 2),
     "Dense": nn.Dense(3, 2),
     "Dropout": nn.Dropout(p=0.5),
+    "Embedding": nn.Embedding(4, 2),
     "Flatten": nn.Flatten(),
+    "LayerNorm": nn.LayerNorm((3,)),
     "LogSoftmax": nn.LogSoftmax(),
+    "MaxPool2d": nn.MaxPool2d(2),
     "ReLU": nn.ReLU(),
     "Sigmoid": nn.Sigmoid(),
     "Softmax": nn.Softmax(),

@@ -28,6 +28,10 @@ def x() -> Tensor:
     return Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
 
 
+def images() -> Tensor:
+    return Tensor(np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4))
+
+
 def total(values: Tensor) -> Tensor:
     return values.sum()
 
@@ -53,14 +57,29 @@ GOOD: dict[str, dict[str, object]] = {
     "amax": {"input": x(), "axis": (0, 1), "keepdims": True},
     "amin": {"input": x(), "axis": 0, "keepdims": True},
     "any": {"input": x(), "axis": 0, "keep_dims": True},
+    "avg_pool2d": {
+        "input_x": images(), "kernel_size": 2, "stride": 1, "padding": 1, "ceil_mode": True,
+        "count_include_pad": False, "divisor_override": 0,
+    },
     "arange": {"start": 0, "end": 3, "step": 1, "dtype": ms.int32},
     "argmax": {"input": x(), "dim": 1, "keepdim": True},
     "argmin": {"input": x(), "axis": 1, "keepdims": True},
+    "batch_norm": {
+        "input_x": images(), "running_mean": ops.zeros(2), "running_var": ops.ones(2),
+        "weight": ops.ones(2), "bias": ops.zeros(2), "training": False,
+        # So that training, which moves the running numbers in place, leaves them where they are.
+        "momentum": 0.0,
+        "eps": 1e-5,
+    },
     "bitwise_not": {"input": Tensor([6, 7])},
     "broadcast_to": {"input": x(), "shape": (4, 2, 3)},
     "cast": {"input": x(), "dtype": ms.int32},
     "clip": {"input": x(), "min": 1, "max": x()},
     "concat": {"tensors": [x(), x()], "axis": 1},
+    "conv2d": {
+        "input": images(), "weight": ops.ones((4, 1, 2, 2)), "bias": ops.ones(4), "stride": 1,
+        "pad_mode": "pad", "padding": 1, "dilation": 1, "groups": 2,
+    },
     "dense": {"input": x(), "weight": Tensor(np.ones((4, 3))), "bias": Tensor(np.ones(4))},
     "div": {"input": x(), "other": x(), "rounding_mode": "floor"},
     "expand_dims": {"input_x": x(), "axis": 0},
@@ -73,10 +92,18 @@ GOOD: dict[str, dict[str, object]] = {
     "grad": {
         "fn": total, "grad_position": 0, "weights": None, "has_aux": False, "return_ids": False
     },
+    "layer_norm": {
+        "input": x(), "normalized_shape": (3,), "weight": ops.ones(3), "bias": ops.ones(3),
+        "eps": 1e-5,
+    },
     "log_softmax": {"logits": x(), "axis": 1},
     "logsumexp": {"input": x(), "dim": 1, "keepdim": True},
     "matmul": {"input": x(), "other": Tensor(np.ones((3, 4)))},
     "max": {"input": x(), "axis": 1, "keepdims": True},
+    "max_pool2d": {
+        "x": images(), "kernel_size": 2, "stride": 1, "padding": 1, "dilation": 1,
+        "return_indices": False, "ceil_mode": True,
+    },
     "mean": {"x": x(), "axis": 1, "keep_dims": True},
     "min": {"input": x(), "axis": 1, "keepdims": True},
     "one_hot": {
@@ -84,6 +111,7 @@ GOOD: dict[str, dict[str, object]] = {
     },
     "ones": {"shape": (2, 3), "dtype": ms.int32},
     "ones_like": {"input": x(), "dtype": ms.int32},
+    "pad": {"input_x": x(), "padding": (1, 2), "mode": "constant", "value": 3},
     "permute": {"input": x(), "axis": (1, 0)},
     "pow": {"input": x(), "exponent": x()},
     "reshape": {"input": x(), "shape": (3, -1)},
