@@ -28,7 +28,7 @@ BAD: list[object] = [
     Tensor([1.0]), nn.ReLU(), print, 2**100, "a/b",
 ]  # fmt: skip
 # One of its settings switches off another; None is a method of the base class.
-REWRITTEN = (cb.CheckpointConfig, cb.LambdaCallback)
+REWRITTEN: list[object] = [cb.CheckpointConfig, cb.LambdaCallback]
 Made = Callable[..., object]
 
 
@@ -124,11 +124,10 @@ def test_what_is_no_state_is_refused_by_name_and_changes_nothing(make: Made) -> 
     for key, value in state.items():
         if value is None:
             continue
-        others = [
-            bad for bad in (None, True, "a", 1.5, b"a", [], {}) if type(bad) is not type(value)
-        ]
+        others: list[object] = [None, True, "a", 1.5, b"a", [], {}]
+        wrong = [{**state, key: other} for other in others if type(other) is not type(value)]
         missing = {name: each for name, each in state.items() if name != key}
-        for bad in (missing, *({**state, key: other} for other in others)):
+        for bad in (missing, *wrong):
             with pytest.raises(ValueError, match=f"For '{make.__name__}'.* '{key}'"):
                 cast("Stateful", callback).load_state_dict(bad)
             assert state_of(callback) == before
