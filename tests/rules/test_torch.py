@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import prod
-from typing import Protocol, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -12,37 +12,12 @@ from hypothesis import strategies as st
 from .cases import CASES, Floats, Shape
 from .libraries import to_numpy
 
+torch = pytest.importorskip("torch")
+functional = pytest.importorskip("torch.nn.functional")
 
-class Theirs(Protocol):
-    """What is used here of PyTorch's tensor."""
-
-    shape: Shape
-    ndim: int
-    grad: "Theirs"
-    requires_grad: bool
-
-    def backward(self, gradient: "Theirs") -> None: ...
-    def detach(self) -> "Theirs": ...
-    def numpy(self) -> Floats: ...
-    def sum(self, axis: int) -> "Theirs": ...
-    def squeeze(self, *axes: object) -> "Theirs": ...
-    def reshape(self, *shape: object) -> "Theirs": ...
-    def new_zeros(self, size: int) -> "Theirs": ...
-    def index_add(self, axis: int, index: "Theirs", values: "Theirs") -> "Theirs": ...
-    def __mul__(self, other: object) -> "Theirs": ...
-    def __neg__(self) -> "Theirs": ...
-
-
-class Functions(Protocol):
-    """A module of functions of tensors."""
-
-    def __getattr__(self, name: str) -> "Function": ...
-
-
+# Of PyTorch, which need not be there, a type checker knows nothing.
+Theirs: TypeAlias = Any
 Function: TypeAlias = Callable[..., Theirs]
-torch = cast("Functions", pytest.importorskip("torch"))
-functional = cast("Functions", pytest.importorskip("torch.nn.functional"))
-
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -54,6 +29,32 @@ def over(reduce: Function) -> Function:
         return reduce(x, dim=axes, keepdim=keepdims) if x.ndim else x * 1.0
 
     return reduced
+
+
+def taken(x: Theirs, index: tuple[object, ...]) -> Theirs:
+    return x[tuple(torch.tensor(i) if isinstance(i, np.ndarray) else i for i in index)]
+
+
+def positions(count: int, size: int, step: int, spread: int) -> Theirs:
+    """Which elements along the axis are in which window, of shape (count, size)."""
+    return torch.tensor(np.arange(count)[:, None] * step + np.arange(size) * spread)
+
+
+def windows(x: Theirs, axis: int, size: int, step: int, spread: int) -> Theirs:
+    count = (x.shape[axis] - spread * (size - 1) - 1) // step + 1
+    return x[(slice(None),) * axis + (positions(count, size, step, spread),)]
+
+
+def fold(x: Theirs, axis: int, length: int, step: int, spread: int) -> Theirs:
+    before, (count, size), after = x.shape[:axis], x.shape[axis : axis + 2], x.shape[axis + 2 :]
+    places = positions(count, size, step, spread).reshape(-1)
+    values = x.reshape(*before, count * size, *after)
+    return torch.zeros(*before, length, *after, dtype=x.dtype).index_add(axis, places, values)
+
+
+def standardized(x: Theirs, axes: tuple[int, ...], epsilon: float) -> Theirs:
+    variance, mean = torch.var_mean(x, axes, correction=0, keepdim=True)
+    return (x - mean) / torch.sqrt(variance + epsilon)
 
 
 def scattered(values: Theirs, index: tuple[slice, ...], shape: Shape) -> Theirs:
@@ -101,10 +102,14 @@ THEIRS: dict[str, Function] = {
     "elementwise.softplus": functional.softplus,
     "elementwise.relu": torch.relu,
     "elementwise.clip": clipped,
+    "elementwise.cast": torch.clone,
     "elementwise.copy": torch.clone,
+    "elementwise.identity": torch.clone,
+    "indexing.getitem": taken,
     "indexing.scatter": scattered,
     "linalg.matmul": torch.matmul,
     "linalg.dense": functional.linear,
+    "normalization.standardize": standardized,
     "reduction.sum": over(torch.sum),
     "reduction.mean": over(torch.mean),
     "reduction.max": over(torch.amax),
@@ -120,6 +125,9 @@ THEIRS: dict[str, Function] = {
     "softmax.softmax": torch.softmax,
     "softmax.log_softmax": torch.log_softmax,
     "softmax.softmax_cross_entropy": cross_entropy,
+    "windows.windows": windows,
+    "windows.fold": fold,
+    "windows.largest": torch.amax,
 }
 
 
@@ -137,6 +145,10 @@ def compare(name: str, operands: list[Floats], args: tuple[object, ...], gradien
         if back is not None:
             expected = x.grad.numpy() if outcome.requires_grad else np.zeros(x.shape)
             np.testing.assert_allclose(back, expected, rtol=1e-11, atol=1e-11)
+
+
+def test_every_rule_has_a_partner_in_pytorch() -> None:
+    assert THEIRS.keys() == CASES.keys()
 
 
 @pytest.mark.parametrize("name", THEIRS)

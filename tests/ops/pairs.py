@@ -1,0 +1,174 @@
+"""Each operation beside PyTorch's, with random calls of both."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, cast
+
+import pytest
+from hypothesis import strategies as st
+
+import minispore as ms
+from minispore import Tensor, ops
+
+from . import calls
+from .calls import Call, along, numbers, of_one, of_several, over, positive, truths, whole
+
+torch = pytest.importorskip("torch")
+functional = pytest.importorskip("torch.nn.functional")
+
+# Of PyTorch, which need not be there, a type checker knows nothing.
+Theirs: TypeAlias = Any
+Function: TypeAlias = Callable[..., Theirs]
+TYPES = {ms.float32: torch.float32, ms.float64: torch.float64, ms.int32: torch.int32}
+
+
+def over_all(reduce: Function) -> Function:
+    """A reduction of PyTorch's, which is to be told all axes by name."""
+
+    def reduced(x: Theirs, axis: object, keep: bool) -> Theirs:
+        return reduce(x, dim=tuple(range(x.ndim)) if axis is None else axis, keepdim=keep)
+
+    return reduced
+
+
+def gathered(x: Theirs, index: Theirs, axis: int) -> Theirs:
+    before, after = x.shape[: axis % x.ndim], x.shape[axis % x.ndim + 1 :]
+    return x.index_select(axis, index.reshape(-1)).reshape((*before, *index.shape, *after))
+
+
+def gathered_elements(x: Theirs, index: Theirs, axis: int) -> Theirs:
+    return torch.gather(x, axis, index)
+
+
+def cross_entropy(x: Theirs, y: Theirs) -> Theirs:
+    return -(torch.log_softmax(x, -1) * y).sum(-1)
+
+
+def of_type(x: Theirs, dtype: ms.dtype.DType) -> Theirs:
+    return x.to(TYPES[dtype])
+
+
+def given_values(*values: object) -> st.SearchStrategy[Call]:
+    """Calls without operands."""
+    return st.sampled_from([Call((), cast("tuple[object, ...]", each)) for each in values])
+
+
+def flattened(x: Tensor, start: int, end: int) -> Tensor:
+    return ops.flatten(x, start_dim=start, end_dim=end)
+
+
+def elements(x: Tensor, index: Tensor, axis: int) -> Tensor:
+    return ops.gather_elements(x, axis, index)
+
+
+keep = st.booleans()
+PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
+    "abs": (torch.abs, of_one()),
+    "exp": (torch.exp, of_one()),
+    "floor": (torch.floor, of_one()),
+    "isfinite": (torch.isfinite, of_one()),
+    "isinf": (torch.isinf, of_one()),
+    "isnan": (torch.isnan, of_one()),
+    "log": (torch.log, of_one(positive)),
+    "logical_not": (torch.logical_not, of_one() | of_one(truths)),
+    "neg": (torch.neg, of_one() | of_one(whole)),
+    "relu": (torch.relu, of_one() | of_one(whole)),
+    "round": (torch.round, of_one()),
+    "sigmoid": (torch.sigmoid, of_one()),
+    "sign": (torch.sign, of_one() | of_one(whole)),
+    "softplus": (functional.softplus, of_one()),
+    "sqrt": (torch.sqrt, of_one(positive)),
+    "square": (torch.square, of_one() | of_one(whole)),
+    "stop_gradient": (torch.detach, of_one()),
+    "tanh": (torch.tanh, of_one()),
+    "bitwise_not": (torch.bitwise_not, of_one(whole) | of_one(truths)),
+    "cast": (of_type, of_one(numbers, st.sampled_from(list(TYPES)))),
+    "clip": (torch.clip, of_one(numbers, st.just(-0.513), st.sampled_from([None, 0.713]))),
+    "add": (torch.add, of_several(numbers, numbers) | of_several(whole, whole)),
+    "sub": (torch.sub, of_several(numbers, numbers) | of_several(whole, whole)),
+    "mul": (torch.mul, of_several(numbers, numbers) | of_several(whole, numbers)),
+    "div": (torch.div, of_several(numbers, numbers)),
+    "floor_divide": (
+        lambda x, y: torch.div(x, y, rounding_mode="floor"),
+        of_several(numbers, numbers),
+    ),
+    "remainder": (torch.remainder, of_several(numbers, numbers)),
+    "pow": (torch.pow, of_several(positive, numbers)),
+    "maximum": (torch.maximum, of_several(numbers, numbers) | of_several(whole, whole)),
+    "minimum": (torch.minimum, of_several(numbers, numbers) | of_several(whole, whole)),
+    "equal": (torch.eq, of_several(whole, whole) | of_several(truths, truths)),
+    "not_equal": (torch.ne, of_several(whole, whole) | of_several(truths, truths)),
+    "greater": (torch.gt, of_several(whole, whole) | of_several(numbers, whole)),
+    "greater_equal": (torch.ge, of_several(whole, whole) | of_several(numbers, whole)),
+    "less": (torch.lt, of_several(whole, whole) | of_several(numbers, whole)),
+    "less_equal": (torch.le, of_several(whole, whole) | of_several(numbers, whole)),
+    "logical_and": (torch.logical_and, of_several(truths, truths)),
+    "logical_or": (torch.logical_or, of_several(truths, truths)),
+    "logical_xor": (torch.logical_xor, of_several(truths, truths)),
+    "bitwise_and": (torch.bitwise_and, of_several(whole, whole) | of_several(truths, truths)),
+    "bitwise_or": (torch.bitwise_or, of_several(whole, whole) | of_several(truths, truths)),
+    "bitwise_xor": (torch.bitwise_xor, of_several(whole, whole) | of_several(truths, truths)),
+    "where": (torch.where, of_several(truths, numbers, numbers)),
+    "sum": (over_all(torch.sum), over() | over(whole)),
+    "mean": (over_all(torch.mean), over()),
+    "amax": (over_all(torch.amax), over() | over(whole)),
+    "amin": (over_all(torch.amin), over() | over(whole)),
+    "logsumexp": (over_all(torch.logsumexp), over()),
+    "all": (over_all(torch.all), over(truths)),
+    "any": (over_all(torch.any), over(truths)),
+    "max": (torch.max, along(keep)),
+    "min": (torch.min, along(keep)),
+    "argmax": (torch.argmax, along(keep)),
+    "argmin": (torch.argmin, along(keep)),
+    "softmax": (torch.softmax, along()),
+    "log_softmax": (torch.log_softmax, along()),
+    "expand_dims": (torch.unsqueeze, along(beyond=1)),
+    "reshape": (torch.reshape, calls.reshaped()),
+    "permute": (torch.permute, calls.permuted()),
+    "broadcast_to": (torch.broadcast_to, calls.broadcast()),
+    "squeeze": (torch.squeeze, calls.squeezed()),
+    "flatten": (torch.flatten, calls.flattened()),
+    "swapaxes": (torch.swapaxes, calls.swapped()),
+    "concat": (torch.concat, calls.joined()),
+    "stack": (torch.stack, calls.joined(stacked=True)),
+    "split": (torch.split, calls.cut()),
+    "matmul": (torch.matmul, calls.products()),
+    "dense": (functional.linear, calls.neurons()),
+    "gather": (gathered, calls.gathered()),
+    "gather_elements": (gathered_elements, calls.gathered_elements()),
+    "one_hot": (functional.one_hot, calls.classes()),
+    "softmax_cross_entropy": (cross_entropy, calls.rows()),
+    "arange": (torch.arange, given_values((5,), (2, 9), (1.0, 2.0, 0.25), (7, 1, -2), (0,))),
+    "eye": (torch.eye, given_values((3,), (2, 3), (3, 1), (0,))),
+    "full": (torch.full, given_values(((2, 3), 7), ((), 2.5), ((0, 2), 1))),
+    "ones": (torch.ones, given_values(((2, 3),), (4,), ((0,),))),
+    "zeros": (torch.zeros, given_values(((2, 3),), (4,), ((0,),))),
+    "full_like": (torch.full_like, of_one(numbers, st.just(7)) | of_one(whole, st.just(7))),
+    "ones_like": (torch.ones_like, of_one() | of_one(whole)),
+    "zeros_like": (torch.zeros_like, of_one() | of_one(whole)),
+}
+# Operations whose arguments come in another order than here.
+ORDERED: Mapping[str, Callable[..., Tensor]] = {
+    "flatten": flattened,
+    "gather_elements": elements,
+}
+GRADIENTS = "compared with a naive engine in tests/autograd"
+# Why the others have no partner here.
+REASONS: Mapping[str, str] = {
+    "GradOperation": GRADIENTS,
+    "grad": GRADIENTS,
+    "value_and_grad": GRADIENTS,
+    "get_grad": "looks up a gradient",
+    **dict.fromkeys(
+        ["avg_pool2d", "batch_norm", "conv2d", "layer_norm", "max_pool2d", "pad"],
+        "compared with PyTorch's by tests of their own",
+    ),
+    "apply_rule": "applies a rule of the user's",
+    **{name: "writes a summary" for name in ops.__all__ if name.endswith("Summary")},
+}
+# Methods with other arguments or results than the operations of their names, as MindSpore has them.
+OTHER_METHODS = {"max", "min", "sum", "flatten", "gather_elements"}
+
+
+def names_of(name: str) -> set[str]:
+    """All the names of an operation."""
+    return {other for other in ops.__all__ if getattr(ops, other) is getattr(ops, name)}
