@@ -4,9 +4,10 @@ There is one spelling for each number of operands, so that a type checker can co
 """
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TypeAlias, TypeVarTuple, cast
 
-from minispore._array import Array, Shape, own
+from minispore._array import Array, Shape, device_namespace, is_host, own, target_of, to_host
 from minispore._autograd import Node, recording
 from minispore._checks import described
 from minispore._functional.variable import T, Variable, check_tensor, wrap
@@ -38,6 +39,12 @@ def apply2(
         value, (p, q) = rule(a, b, *args)
     except ValueError:
         raise unfit(rule.__name__, a.shape, b.shape) from None
+    except TypeError:
+        met = together(rule.__name__, a, b)
+        if met is None:
+            raise
+        a, b = met
+        value, (p, q) = rule(a, b, *args)
     if (m is None and n is None) or not recording.get():
         return wrap(value, x)
     # The pullback of a constant is not kept, nor is what only it would keep.
@@ -63,6 +70,12 @@ def apply3(
         value, (p, q, r) = rule(a, b, c, *args)
     except ValueError:
         raise unfit(rule.__name__, a.shape, b.shape, c.shape) from None
+    except TypeError:
+        met = together(rule.__name__, a, b, c)
+        if met is None:
+            raise
+        a, b, c = met
+        value, (p, q, r) = rule(a, b, c, *args)
     if (m is None and n is None and o is None) or not recording.get():
         return wrap(value, x)
     pullbacks = (p if m else None, q if n else None, r if o else None)
@@ -149,6 +162,32 @@ def constant(compute: Callable[[Array, Array], Array], x: T, y: T, owner: str) -
         return wrap(compute(x._data, y._data), x)
     except ValueError:
         raise unfit(owner, x.shape, y.shape) from None
+    except TypeError:
+        met = together(owner, x._data, y._data)
+        if met is None:
+            raise
+        return wrap(compute(*met), x)
+
+
+def together(owner: str, *arrays: Array) -> list[Array] | None:
+    """Operands of two devices on one: a number on the host goes to where the others are.
+
+    The host keeps numbers of its own, such as a learning rate. None if all are on one device.
+
+    Raises:
+        TypeError: More than a number would have to be copied.
+    """
+    there = [x for x in arrays if not is_host(x)]
+    if len(there) in {0, len(arrays)}:
+        return None
+    if any(is_host(x) and prod(x.shape) != 1 for x in arrays):
+        places = ", ".join(f"{x.shape} on the {target_of(x)}" for x in arrays)
+        raise TypeError(
+            f"For '{owner}', the operands must be on one device, but are of shapes {places}: "
+            "move one of them with 'to'."
+        ) from None
+    full = device_namespace(there[0]).full
+    return [full(x.shape, to_host(x).item(), x.dtype) if is_host(x) else x for x in arrays]
 
 
 def unfit(owner: str, *shapes: Shape) -> ValueError:

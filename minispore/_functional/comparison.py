@@ -1,9 +1,11 @@
 """Comparison and logic: results of type bool, through which no gradient flows."""
 
+import operator
+
 from minispore import _dtype
 from minispore._array import Axis, device_namespace
 from minispore._checks import check_bool
-from minispore._functional.apply import constant, unfit
+from minispore._functional.apply import constant
 from minispore._functional.axes import as_axes
 from minispore._functional.operands import Values, pair
 from minispore._functional.variable import T, check_tensor, wrap
@@ -51,10 +53,7 @@ def less(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "less")
-    try:
-        return wrap(x._data < y._data, x)
-    except ValueError:
-        raise unfit("less", x.shape, y.shape) from None
+    return constant(operator.lt, x, y, "less")
 
 
 def less_equal(input: T | Values, other: T | Values) -> T:
@@ -69,10 +68,7 @@ def less_equal(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "less_equal")
-    try:
-        return wrap(x._data <= y._data, x)
-    except ValueError:
-        raise unfit("less_equal", x.shape, y.shape) from None
+    return constant(operator.le, x, y, "less_equal")
 
 
 def greater(input: T | Values, other: T | Values) -> T:
@@ -87,10 +83,7 @@ def greater(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "greater")
-    try:
-        return wrap(x._data > y._data, x)
-    except ValueError:
-        raise unfit("greater", x.shape, y.shape) from None
+    return constant(operator.gt, x, y, "greater")
 
 
 def greater_equal(input: T | Values, other: T | Values) -> T:
@@ -105,10 +98,7 @@ def greater_equal(input: T | Values, other: T | Values) -> T:
         ValueError: The shapes do not broadcast.
     """
     x, y = pair(input, other, "greater_equal")
-    try:
-        return wrap(x._data >= y._data, x)
-    except ValueError:
-        raise unfit("greater_equal", x.shape, y.shape) from None
+    return constant(operator.ge, x, y, "greater_equal")
 
 
 def logical_and(input: T | bool, other: T | bool) -> T:

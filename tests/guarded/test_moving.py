@@ -6,7 +6,7 @@ import pytest
 from minispore import Parameter, Tensor, float16, float32, grad, int32, nn, ops
 from minispore._array import is_host
 
-from .library import Breach, Traffic
+from .library import Traffic
 
 
 def test_a_tensor_goes_there_and_back(gpu: Traffic) -> None:
@@ -81,5 +81,19 @@ def test_a_moved_network_trains_where_it_is(gpu: Traffic) -> None:
 
 def test_operands_of_two_devices_are_refused(gpu: Traffic) -> None:
     x = Tensor([1.0, 2.0])
-    with pytest.raises(Breach):
-        x * x.to("CPU")
+    y = x.to("CPU")
+    for operate in (ops.mul, ops.equal, ops.less, ops.matmul):
+        with pytest.raises(TypeError, match="must be on one device.*on the GPU.*on the CPU"):
+            operate(x, y)
+    with pytest.raises(TypeError, match="must be on one device"):
+        ops.where(x > 0, x, y)
+
+
+def test_a_number_on_the_host_may_stand_beside_what_is_elsewhere(gpu: Traffic) -> None:
+    x, rate = Tensor([1.0, 2.0]), Tensor([0.5]).to("CPU")
+    gpu.clear()
+    made = [x * rate, rate - x, ops.equal(x, rate), grad(lambda x: (x * rate * x).sum())(x)]
+    assert gpu.counts() == (0, 0)
+    assert {y.device for y in made} == {"GPU:0"}
+    assert [y.tolist() for y in made[:2]] == [[0.5, 1.0], [-0.5, -1.5]]
+    assert made[3].tolist() == [1.0, 2.0]
