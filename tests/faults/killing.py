@@ -39,6 +39,7 @@ class Run:
         errors: What it wrote to standard error.
         status: Its exit status, or the number of the signal that ended it, negated.
         seconds: How long it lived after "begin".
+        asked: Whether it was sent another signal than SIGKILL.
     """
 
     lines: list[str]
@@ -46,6 +47,7 @@ class Run:
     errors: str
     status: int
     seconds: float
+    asked: bool
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,8 @@ class Nursery:
         seconds = time.monotonic() - began
         lines = self._out.read_text().splitlines()[1:]
         end = lines.pop() if lines and lines[-1].startswith(("end", "stopped")) else ""
-        return Run(lines, end, self._errors.read_text(), status, seconds)
+        asked = any(blow.number != signal.SIGKILL for blow in blows)
+        return Run(lines, end, self._errors.read_text(), status, seconds, asked)
 
 
 @dataclass
@@ -141,18 +144,29 @@ class Story:
 
 
 def story(
-    nursery: Nursery, kind: str, folder: Path, chance: random.Random, most: int, seconds: float
+    nursery: Nursery,
+    kind: str,
+    folder: Path,
+    chance: random.Random,
+    most: int,
+    seconds: float,
+    number: int = signal.SIGKILL,
 ) -> Story:
-    """Kill a training up to `most` times, each within so many seconds, and then let it be."""
+    """Kill a training up to `most` times, each within so many seconds, and then let it be.
+
+    Some runs are killed early, so that a training takes many, and some late.
+    """
     told = Story()
     while True:
-        blows = [Blow(chance.uniform(0, seconds))] if len(told.runs) < most else []
+        within = seconds * chance.choice((0.1, 0.3, 1))
+        blows = [Blow(chance.uniform(0, within), number)] if len(told.runs) < most else []
         part = nursery.run(kind, folder, *blows)
-        assert part.errors == ""
+        interrupted = "\nKeyboardInterrupt\n" in part.errors
+        assert (number == signal.SIGINT and interrupted) or part.errors == "", part.errors
         told.runs.append(part)
-        if part.end:
+        if part.end and not interrupted:
             return told
-        assert part.status == -signal.SIGKILL
+        assert part.status == -number
         litter, torn = look_at(folder)
         told.litter += litter
         told.torn += torn
@@ -224,7 +238,7 @@ def check_lines(told: Story, whole: list[str]) -> None:
     """Each run's lines are a part of the whole's, and none is left out from one run to the next."""
     reached = 0
     for part in told.runs:
-        if part.end == "stopped" and part.lines and part.lines[-1] not in whole:
+        if part.asked and part.lines and part.lines[-1] not in whole:
             # It was stopped in a validation: what that has found so far is told all the same.
             assert part.lines.pop().startswith("Eval result")
         if part.lines:

@@ -66,7 +66,6 @@ def test_many_kills(nursery: Nursery, tmp_path: Path, kind: str, unharmed: Unhar
     kills = trainings = litter = torn = 0
     while kills < KILLS:
         folder = tmp_path / str(trainings)
-        # Some trainings are killed early and often, some late and seldom.
         told = story(
             nursery, kind, folder, chance, KILLS - kills, seconds * chance.choice((0.1, 0.3, 1))
         )
@@ -89,7 +88,10 @@ def test_requests_and_then_kills(nursery: Nursery, tmp_path: Path, unharmed: Unh
     stopped = killed = 0
     told = Story()
     while stopped + killed < KILLS:
-        blows = [Blow(chance.uniform(0, whole.seconds / 2), signal.SIGTERM), Blow(chance.random())]
+        blows = [
+            Blow(chance.uniform(0, whole.seconds / 2), signal.SIGTERM),
+            Blow(chance.uniform(0, 0.05)),
+        ]
         part = nursery.run("request", tmp_path, *blows[: chance.choice((1, 2))])
         assert part.errors == ""
         told.runs.append(part)

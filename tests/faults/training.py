@@ -26,6 +26,7 @@ from minispore.train import (
     Model,
     ModelCheckpoint,
     OnRequestExit,
+    RunContext,
     SummaryCollector,
 )
 
@@ -75,13 +76,19 @@ def _numbers(path: Path) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", path.stem)]
 
 
-def train(kind: str, folder: Path, more: list[Callback]) -> Model:
+class Begin(Callback):
+    """Say that the training begins: all callbacks are ready, and their handlers stand."""
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        print("begin", flush=True)
+
+
+def train(kind: str, folder: Path) -> Model:
     """Train for three epochs of eight steps, from the start or from where the folder's files end.
 
     Args:
         kind: A key of `KINDS`.
         folder: Where everything is kept.
-        more: Further callbacks.
     """
     set_seed(1)
     random.seed(1)
@@ -91,8 +98,7 @@ def train(kind: str, folder: Path, more: list[Callback]) -> Model:
     net = nn.SequentialCell(nn.Dense(10, 3000), nn.ReLU(), nn.Dropout(p=0.5), nn.Dense(3000, 3))
     optimizer = nn.Adam(net.trainable_params(), 0.01)
     model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
-    callbacks = [LossMonitor(), *KINDS[kind](folder), *more]
-    print("begin", flush=True)
+    callbacks = [Begin(), LossMonitor(), *KINDS[kind](folder)]
     model.fit(3, data, data, callbacks=callbacks, resume=newest(folder))
     return model
 
@@ -109,7 +115,7 @@ def main() -> None:
     """Train, and say whether it came to its end: OnRequestExit may have left a file instead."""
     kind, folder = sys.argv[1], Path(sys.argv[2])
     folder.mkdir(exist_ok=True)
-    model = train(kind, folder, [])
+    model = train(kind, folder)
     left = kind == "request" and list(folder.glob("rank_0/*.ckpt"))
     print("stopped" if left else f"end {check_sum(model)}", flush=True)
 
