@@ -122,6 +122,49 @@ def test_each_activation(gpu: Traffic, layer: Callable[[], nn.Cell]) -> None:
     on_both(gpu, make=lambda: network(layer))
 
 
+NETWORKS: dict[str, Callable[[], nn.Cell]] = {
+    "convolutions": lambda: nn.SequentialCell(
+        nn.Conv2d(1, 4, 3, has_bias=True),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.MaxPool2d(2, 2),
+        nn.Conv2d(4, 2, 3, stride=2, pad_mode="pad", padding=1, group=2),
+        nn.AvgPool2d(2, 1),
+        nn.Flatten(),
+        nn.LayerNorm((2,)),
+        nn.Dense(2, CLASSES),
+    ),
+    "embeddings": lambda: nn.SequentialCell(
+        nn.Embedding(7, 4), nn.Flatten(), nn.Dense(4 * 36, CLASSES)
+    ),
+}
+
+
+@pytest.mark.parametrize("make", NETWORKS.values(), ids=NETWORKS)
+def test_each_network(gpu: Traffic, make: Callable[[], nn.Cell]) -> None:
+    found: list[list[bytes]] = []
+    for target in ("CPU", "GPU"):
+        set_context(device_target=target)
+        set_seed(1)
+        rng = np.random.default_rng(3)
+        net = make()
+        cell = nn.TrainOneStepCell(
+            nn.WithLossCell(net, nn.CrossEntropyLoss()), nn.Adam(net.trainable_params())
+        ).set_train()
+        value = Tensor(0.0)
+        for _ in range(STEPS):
+            x = rng.integers(0, 7, (5, 1, 6, 6)).astype(
+                np.int32 if make is NETWORKS["embeddings"] else np.float32
+            )
+            batch = Tensor(x), Tensor(rng.integers(0, CLASSES, 5).astype(np.int32))
+            gpu.clear()
+            value = cell(*batch)
+            assert gpu.counts() == (0, 0)
+        found.append([value.asnumpy().tobytes()])
+        found[-1] += [p.asnumpy().tobytes() for p in cell.get_parameters()]
+    assert found[0] == found[1]
+
+
 def test_dropout_draws_on_the_host_and_copies_its_mask_once(gpu: Traffic) -> None:
     found: list[bytes] = []
     for target in ("CPU", "GPU"):
