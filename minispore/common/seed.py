@@ -100,7 +100,7 @@ def set_random_state(state: Mapping[str, object]) -> None:
     before = random_state()
     try:
         _set_random_state(state)
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
         _set_random_state(before)
         raise ValueError(f"The random state cannot be set: {error!r}.") from error
 
@@ -139,13 +139,8 @@ def _check_seeds(seed: object, entropy: object) -> None:
 def _check_place(legacy: Mapping[str, object]) -> None:
     """Check where the next number is taken from: numpy takes any place, and reads there."""
     if legacy["bit_generator"] == "MT19937":
-        words = cast("Mapping[str, object]", legacy["state"])
-        place = words["pos"]
-        if (
-            type(place) is not int
-            or not 0 <= place <= _WORDS
-            or np.shape(words["key"]) != (_WORDS,)
-        ):
+        place = cast("Mapping[str, object]", legacy["state"])["pos"]
+        if type(place) is not int or not 0 <= place <= _WORDS:
             raise ValueError(f"there is no word {place!r}")
 
 

@@ -160,7 +160,7 @@ def _value(data: bytes, _: bytes, rng: Random) -> Change:
 def _other_value(data: bytes, other: bytes, rng: Random) -> Change:
     """A value of the other file in place of one."""
     spans = [match.span() for match in _VALUE.finditer(data)]
-    pieces = _VALUE.findall(other)
+    pieces = [match[0] for match in _VALUE.finditer(other)]
     return Change(*rng.choice(spans or [(0, len(data))]), rng.choice(pieces or [b""]))
 
 
@@ -171,7 +171,7 @@ def _token(data: bytes, _: bytes, rng: Random) -> Change:
 
 
 def _inserted_token(data: bytes, _: bytes, rng: Random) -> Change:
-    start, _ = _tokens(data, rng, most=0)
+    start = _tokens(data, rng, most=0)[0]
     return Change(start, start, rng.choice(_TOKENS))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import numpy.typing as npt
 
 from minispore import nn, set_seed
 from minispore.common.seed import random_state
@@ -36,12 +37,12 @@ from .law import Reader
 
 X = np.linspace(-1, 1, 24, dtype=np.float32).reshape(6, 4)
 Y = (np.arange(6) % 3).astype(np.int32)
-Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+Floats = npt.NDArray[np.float32]
 
 
 def data() -> NumpySlicesDataset:
-    def noisy(x: Array) -> Array:
-        return x + np.random.random()  # noqa: NPY002 (what a resumed run goes through again)
+    def noisy(x: Floats) -> Floats:
+        return x + np.float32(np.random.random())  # noqa: NPY002 (what a resumed run goes through again)
 
     rows = NumpySlicesDataset({"x": X, "y": Y}).map(noisy, ["x"])
     return rows.batch(2)  # type: ignore[return-value]
@@ -178,6 +179,7 @@ STATE_EXAMPLES = {
     ),
     "no streams": with_state("random.program.streams", []),
     "words that are none": with_state("random.python.words", [1]),
+    "words too few": with_state("random.numpy.state.key", [1]),
     "a place beyond the words": with_state("random.numpy.state.pos", 10**9),
     "a place before the words": with_state("random.numpy.state.pos", -1),
     "a version of later": with_state("version", 2),

@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import cast
 
 from minispore.tensorpack import JSONLWriter, JSONWriter
 from minispore.tensorpack.hyper_file import HyperFile
@@ -58,11 +59,11 @@ def read_rows(path: Path) -> None:
 
 def check_rows(rows: object) -> None:
     assert isinstance(rows, list)
-    for row in rows:
+    for row in cast("list[object]", rows):
         assert isinstance(row, dict)
-        for name, value in row.items():
-            assert isinstance(name, str)
-            assert value is None or (type(value) in {int, float} and math.isfinite(value))
+        for value in cast("dict[str, object]", row).values():
+            assert value is None or type(value) in {int, float}
+            assert math.isfinite(cast("float", value or 0))
 
 
 def write_json_on(path: Path) -> None:
@@ -129,10 +130,11 @@ def read_request(path: Path) -> None:
     context = RunContext(InternalCallbackParam())
     callback.on_train_step_end(context)
     try:
-        config = json.loads(path.read_bytes())
-        asked = isinstance(config, dict) and config.get("GracefulExit") == 1
+        config: object = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
-        asked = False
+        config = None
+    found = cast("dict[str, object]", config) if isinstance(config, dict) else {}
+    asked = found.get("GracefulExit") == 1
     assert context.get_stop_requested() == asked
 
 
