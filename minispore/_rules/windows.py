@@ -42,11 +42,11 @@ def largest(x: A, axis: int) -> Unary[A]:
 
     def pullback(g: A) -> A:
         taken: list[A] = []
-        for part in parts:
-            # Each takes what those before it have left.
+        for part in parts[:-1]:
+            # Each takes what those before it have left, and the last one all that is left then.
             share = g * xp.astype(xp.equal(part, value), g.dtype)
             g = g - share
             taken.append(share)
-        return xp.stack(taken, axis=axis)
+        return xp.stack([*taken, g], axis=axis)
 
     return value, (pullback,)
