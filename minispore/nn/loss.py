@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 from minispore import ops
 from minispore._array import device_namespace, is_host, to_host
 from minispore._checks import check_int, check_one_of, check_type
-from minispore._dtype import FLOAT, INTEGER
+from minispore._dtype import FLOAT, INTEGER, promote
 from minispore._functional.apply import apply1
 from minispore._functional.variable import check_tensor
 from minispore._rules import elementwise as rules
@@ -159,6 +159,8 @@ class CrossEntropyLoss(LossBase):
             targets, counts = self._from_classes(labels, classes, logits)
         if self.label_smoothing:
             even = self.label_smoothing / classes
+            # In the finer of the two types: one-hot targets are float32.
+            targets = targets.astype(promote(targets.dtype, logits.dtype))
             targets = targets * (1 - self.label_smoothing) + even
             if counts is not None:
                 # What is ignored has no probability to spread.
