@@ -1,7 +1,6 @@
 """A step of training on a device: to the bit that on the CPU, and nothing copied but the batch."""
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,158 +10,42 @@ from minispore._array import Array, is_host
 from minispore.common import Parameter
 
 from .library import Traffic
-
-STEPS = 3
-CLASSES = 3
-
-Optimizers: TypeAlias = Callable[[list[Parameter]], nn.Optimizer]
-Losses: TypeAlias = Callable[[], nn.Cell]
-
-
-class Halved(nn.LearningRateSchedule):
-    def construct(self, global_step: Tensor) -> Tensor:
-        return 0.5 ** (global_step + 1.0)
-
-
-OPTIMIZERS: dict[str, Optimizers] = {
-    "SGD": lambda p: nn.SGD(p, 0.1),
-    "SGD, momentum": lambda p: nn.SGD(p, 0.1, 0.9, 0.1, 1e-3),
-    "SGD, Nesterov": lambda p: nn.SGD(p, 0.1, 0.9, nesterov=True),
-    "Momentum": lambda p: nn.Momentum(p, 0.1, 0.9, 1e-3, 2.0, use_nesterov=True),
-    "Adam": lambda p: nn.Adam(p, 0.1, weight_decay=0.1),
-    "Adam, AMSGrad": lambda p: nn.Adam(p, use_amsgrad=True, use_nesterov=True),
-    "rates in a list": lambda p: nn.SGD(p, [0.1, 0.2, 0.3]),
-    "rates by formula": lambda p: nn.Adam(p, nn.ExponentialDecayLR(0.1, 0.5, 2)),
-    "rates of one's own": lambda p: nn.SGD(p, Halved()),
-    "groups": lambda p: nn.Adam([{"params": p[:1], "lr": 0.2}, {"params": p[1:]}], 0.1),
-}
-# Each with whether its labels are classes.
-LOSSES: dict[str, tuple[Losses, bool]] = {
-    "CrossEntropyLoss": (nn.CrossEntropyLoss, True),
-    "CrossEntropyLoss, smoothed": (lambda: nn.CrossEntropyLoss(None, 1, "mean", 0.1), True),
-    "CrossEntropyLoss, of probabilities": (nn.CrossEntropyLoss, False),
-    "CrossEntropyLoss, weighted": (
-        lambda: nn.CrossEntropyLoss(Tensor([1.0, 2.0, 3.0]), reduction="sum"),
-        True,
-    ),
-    "SoftmaxCrossEntropyWithLogits": (
-        lambda: nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"),
-        True,
-    ),
-    "MSELoss": (nn.MSELoss, False),
-    "L1Loss": (nn.L1Loss, False),
-    "BCEWithLogitsLoss": (nn.BCEWithLogitsLoss, False),
-}
-LAYERS: dict[str, Callable[[], nn.Cell]] = {
-    "Tanh": nn.Tanh,
-    "Sigmoid": nn.Sigmoid,
-    "Softmax": nn.Softmax,
-    "LogSoftmax": nn.LogSoftmax,
-    "Identity": nn.Identity,
-}
-
-
-def network(activation: Callable[[], nn.Cell] = nn.ReLU) -> nn.Cell:
-    return nn.SequentialCell(nn.Flatten(), nn.Dense(4, 8), activation(), nn.Dense(8, CLASSES))
-
-
-def batches(classes: bool) -> Iterator[tuple[Tensor, Tensor]]:
-    rng = np.random.default_rng(3)
-    for _ in range(STEPS):
-        x = rng.normal(size=(5, 2, 2)).astype(np.float32)
-        y = rng.integers(0, CLASSES, 5).astype(np.int32)
-        yield Tensor(x), Tensor(y if classes else np.eye(CLASSES, dtype=np.float32)[y])
-
-
-def trained(
-    optimizer: Optimizers, loss: Losses, classes: bool, net: nn.Cell, traffic: Traffic | None
-) -> list[bytes]:
-    """The bytes of all parameters and the last loss; on a device no step may copy anything."""
-    cell = nn.TrainOneStepCell(
-        nn.WithLossCell(net, loss()), optimizer(net.trainable_params())
-    ).set_train()
-    value = Tensor(0.0)
-    for batch in batches(classes):
-        if traffic is not None:
-            traffic.clear()
-        value = cell(*batch)
-        if traffic is not None:
-            assert traffic.counts() == (0, 0)
-            assert not is_host(value._data)
-    return [value.asnumpy().tobytes(), *(p.asnumpy().tobytes() for p in cell.get_parameters())]
+from .steps import CLASSES, LAYERS, LOSSES, NETWORKS, OPTIMIZERS, Losses, Optimizers, network, steps
 
 
 def on_both(
     gpu: Traffic,
+    make: Callable[[], nn.Cell] = network,
     optimizer: Optimizers = OPTIMIZERS["Adam"],
     loss: Losses = nn.CrossEntropyLoss,
     classes: bool = True,
-    make: Callable[[], nn.Cell] = network,
 ) -> None:
-    found: list[list[bytes]] = []
-    for target in ("CPU", "GPU"):
-        set_context(device_target=target)
-        set_seed(1)
-        found.append(trained(optimizer, loss, classes, make(), gpu if target == "GPU" else None))
-    assert found[0] == found[1]
+    def still() -> None:
+        assert gpu.counts() == (0, 0)
+
+    here = steps("CPU", make, optimizer, loss, classes)
+    there = steps("GPU", make, optimizer, loss, classes, gpu.clear, still)
+    assert [x.tobytes() for x in there] == [x.tobytes() for x in here]
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS.values(), ids=OPTIMIZERS)
 def test_each_optimizer(gpu: Traffic, optimizer: Optimizers) -> None:
-    on_both(gpu, optimizer)
+    on_both(gpu, optimizer=optimizer)
 
 
 @pytest.mark.parametrize(("loss", "classes"), LOSSES.values(), ids=LOSSES)
 def test_each_loss(gpu: Traffic, loss: Losses, classes: bool) -> None:
-    on_both(gpu, OPTIMIZERS["SGD, momentum"], loss, classes)
+    on_both(gpu, network, OPTIMIZERS["SGD, momentum"], loss, classes)
 
 
 @pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
 def test_each_activation(gpu: Traffic, layer: Callable[[], nn.Cell]) -> None:
-    on_both(gpu, make=lambda: network(layer))
-
-
-NETWORKS: dict[str, Callable[[], nn.Cell]] = {
-    "convolutions": lambda: nn.SequentialCell(
-        nn.Conv2d(1, 4, 3, has_bias=True),
-        nn.BatchNorm2d(4),
-        nn.ReLU(),
-        nn.MaxPool2d(2, 2),
-        nn.Conv2d(4, 2, 3, stride=2, pad_mode="pad", padding=1, group=2),
-        nn.AvgPool2d(2, 1),
-        nn.Flatten(),
-        nn.LayerNorm((2,)),
-        nn.Dense(2, CLASSES),
-    ),
-    "embeddings": lambda: nn.SequentialCell(
-        nn.Embedding(7, 4), nn.Flatten(), nn.Dense(4 * 36, CLASSES)
-    ),
-}
+    on_both(gpu, lambda: network(layer))
 
 
 @pytest.mark.parametrize("make", NETWORKS.values(), ids=NETWORKS)
 def test_each_network(gpu: Traffic, make: Callable[[], nn.Cell]) -> None:
-    found: list[list[bytes]] = []
-    for target in ("CPU", "GPU"):
-        set_context(device_target=target)
-        set_seed(1)
-        rng = np.random.default_rng(3)
-        net = make()
-        cell = nn.TrainOneStepCell(
-            nn.WithLossCell(net, nn.CrossEntropyLoss()), nn.Adam(net.trainable_params())
-        ).set_train()
-        value = Tensor(0.0)
-        for _ in range(STEPS):
-            x = rng.integers(0, 7, (5, 1, 6, 6)).astype(
-                np.int32 if make is NETWORKS["embeddings"] else np.float32
-            )
-            batch = Tensor(x), Tensor(rng.integers(0, CLASSES, 5).astype(np.int32))
-            gpu.clear()
-            value = cell(*batch)
-            assert gpu.counts() == (0, 0)
-        found.append([value.asnumpy().tobytes()])
-        found[-1] += [p.asnumpy().tobytes() for p in cell.get_parameters()]
-    assert found[0] == found[1]
+    on_both(gpu, make)
 
 
 def test_dropout_draws_on_the_host_and_copies_its_mask_once(gpu: Traffic) -> None:

@@ -1,0 +1,154 @@
+"""Training on a card, beside the same on the CPU: steps, callbacks, files, the tutorial."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minispore import Tensor, load_checkpoint, load_param_into_net, nn, save_checkpoint, set_context
+from minispore._array import DeviceTarget, device
+from minispore.tensorpack import DEFAULT_CALLBACKS
+from minispore.train import Callback, CheckpointConfig, LossMonitor, ModelCheckpoint
+
+from ..guarded.runs import BATCHES, run
+from ..guarded.steps import LOSSES, NETWORKS, OPTIMIZERS, Losses, Optimizers, network, steps
+
+pytestmark = pytest.mark.gpu
+ROOT = Path(__file__).parents[2]
+
+
+def near(
+    make: Callable[[], nn.Cell], optimizer: Optimizers, loss: Losses, classes: bool = True
+) -> None:
+    here, there = (steps(target, make, optimizer, loss, classes) for target in ("CPU", "GPU"))
+    for mine, theirs in zip(there, here, strict=True):
+        np.testing.assert_allclose(
+            mine.astype(np.float64), theirs.astype(np.float64), rtol=2e-3, atol=2e-5
+        )
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS.values(), ids=OPTIMIZERS)
+def test_each_optimizer(card: str, optimizer: Optimizers) -> None:
+    near(network, optimizer, nn.CrossEntropyLoss)
+
+
+@pytest.mark.parametrize(("loss", "classes"), LOSSES.values(), ids=LOSSES)
+def test_each_loss(card: str, loss: Losses, classes: bool) -> None:
+    near(network, OPTIMIZERS["SGD"], loss, classes)
+
+
+@pytest.mark.parametrize("make", NETWORKS.values(), ids=NETWORKS)
+def test_each_network(card: str, make: Callable[[], nn.Cell]) -> None:
+    near(make, OPTIMIZERS["SGD"], nn.CrossEntropyLoss)
+
+
+def test_a_label_that_is_no_class_makes_the_loss_nan(card: str) -> None:
+    loss = nn.CrossEntropyLoss()
+    assert np.isnan(loss(Tensor(np.zeros((2, 3), np.float32)), Tensor([0, 3])).asnumpy())
+
+
+def test_a_step_waits_for_nothing(card: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guard's law, by counting the ways to the host that there are."""
+    library = device._libraries["GPU"]
+    real, looks = library.to_host, 0  # type: ignore[attr-defined]
+
+    def counted(x: object) -> object:
+        nonlocal looks
+        looks += 1
+        return real(x)
+
+    monkeypatch.setattr(library, "to_host", counted)
+    net = network()
+    step = nn.TrainOneStepCell(
+        nn.WithLossCell(net, nn.CrossEntropyLoss()), nn.Adam(net.trainable_params())
+    )
+    batch = Tensor(np.ones((5, 36), np.float32)), Tensor(np.zeros(5, np.int32))
+    for _ in range(3):
+        step(*batch)
+    assert looks == 0
+
+
+CALLBACKS: dict[str, Callable[[str], list[Callback]]] = {
+    "LossMonitor": lambda folder: [LossMonitor(5)],
+    "ModelCheckpoint": lambda folder: [
+        ModelCheckpoint(
+            "net", folder, CheckpointConfig(append_info=["training_state"], async_save=True)
+        )
+    ],
+    "tensorpack": lambda folder: list(DEFAULT_CALLBACKS()),
+}
+
+
+@pytest.mark.parametrize("make", CALLBACKS.values(), ids=CALLBACKS)
+def test_callbacks(
+    card: str,
+    make: Callable[[str], list[Callback]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = tmp_path / "run"
+
+    def left(target: DeviceTarget) -> tuple[list[str], list[float]]:
+        found = run(target, folder, lambda: make(str(folder)), lambda: capsys.readouterr().out)
+        losses = re.findall(r"loss is (\S+)", found.lines)
+        return sorted(found.files), [float(loss) for loss in losses]
+
+    (here, losses), (there, their_losses) = left("CPU"), left("GPU")
+    assert [re.sub(r"\d{4,}", "", name) for name in there] == [
+        re.sub(r"\d{4,}", "", name) for name in here
+    ]
+    np.testing.assert_allclose(their_losses, losses, rtol=2e-3)
+    assert len(losses) in {0, 2 * BATCHES // 5}
+
+
+def test_a_checkpoint_goes_from_one_to_the_other(card: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "net.ckpt")
+    net = nn.Dense(3, 2)
+    save_checkpoint(net, path)
+    set_context(device_target="CPU")
+    other = nn.Dense(3, 2)
+    load_param_into_net(other, load_checkpoint(path))
+    assert (net.weight.device, other.weight.device) == ("GPU:0", "CPU")
+    np.testing.assert_array_equal(other.weight.asnumpy(), net.weight.asnumpy())
+    assert net.to("CPU").weight.device == "CPU"
+
+
+@pytest.mark.slow
+def test_the_tutorial(card: str, tmp_path: Path) -> None:
+    program = (
+        "import runpy, sys\n"
+        "import minispore\n"
+        "minispore.set_context(device_target='GPU')\n"
+        f"sys.argv = ['tutorial.py', {str(tmp_path / 'tutorial')!r}]\n"
+        f"runpy.run_path({str(ROOT / 'examples' / 'tutorial.py')!r}, run_name='__main__')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    best = re.search(r"the best network reads (\d+\.\d)%", done.stdout)
+    assert best
+    assert float(best[1]) > 80
+
+
+@pytest.mark.slow
+@pytest.mark.mnist
+def test_the_command_line_on_the_real_mnist(card: str, mnist: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "minispore", "train", "--device", "gpu", "--data", str(mnist)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
