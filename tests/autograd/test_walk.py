@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minispore._array import Array
@@ -75,6 +75,7 @@ def some_seeds(graph: Graph) -> st.SearchStrategy[list[tuple[int, int]]]:
     return st.lists(st.tuples(st.integers(0, len(graph) - 1), st.integers(-3, 3)), max_size=4)
 
 
+@settings(max_examples=200)
 @given(graphs(), st.data())
 def test_a_gradient_is_the_sum_over_all_paths(graph: Graph, data: st.DataObject) -> None:
     """Also where several seeds are of one node."""
@@ -83,6 +84,7 @@ def test_a_gradient_is_the_sum_over_all_paths(graph: Graph, data: st.DataObject)
     assert Walked(graph).back(seeds, wanted) == by_paths(graph, seeds, wanted)
 
 
+@settings(max_examples=200)
 @given(graphs(), st.data())
 def test_what_is_older_is_a_constant_unless_it_is_wanted(graph: Graph, data: st.DataObject) -> None:
     seeds = data.draw(some_seeds(graph))
