@@ -6,6 +6,7 @@ call costs next to nothing.
 """
 
 from collections.abc import Callable
+from threading import local
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -17,8 +18,13 @@ from minispore.common.tensor import Tensor
 # Gets the kind of a value, its name, and a copy of it.
 Listener: TypeAlias = Callable[[str, str, NDArray[np.generic]], None]
 
-# Everybody who listens now. Summaries are few and short-lived: a list will do.
-listeners: Final[list[Listener]] = []
+_heard_in: Final = local()
+
+
+def listeners() -> list[Listener]:
+    """Everybody who listens to the networks of this thread: trainings in others have their own."""
+    found: list[Listener] = _heard_in.__dict__.setdefault("listeners", [])
+    return found
 
 
 class _Summary:
@@ -39,9 +45,10 @@ class _Summary:
             raise ValueError(f"For '{owner}', the name should be valid string, but got ''.")
         check_type(value, Tensor, "value", owner)
         check_shape(self._kind, name, value.shape, owner)
-        if listeners:
+        hearing = listeners()
+        if hearing:
             array = np.array(value.asnumpy())
-            for listener in tuple(listeners):
+            for listener in tuple(hearing):
                 listener(self._kind, name, array)
 
     def __repr__(self) -> str:

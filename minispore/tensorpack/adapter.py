@@ -249,7 +249,7 @@ class Conductor(train.Callback):
         self.trainer.global_step -= 1
         if self._hears:
             self.trainer.heard.clear()
-            listeners.append(self._hear)
+            listeners().append(self._hear)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Note that the step is done, and call `_after_run` on all."""
@@ -325,5 +325,5 @@ class Conductor(train.Callback):
         self.trainer.heard[kind, name] = array
 
     def _deafen(self) -> None:
-        if self._hear in listeners:
-            listeners.remove(self._hear)
+        if self._hear in listeners():
+            listeners().remove(self._hear)

@@ -93,12 +93,13 @@ class InferenceRunner(Callback):
         def hear(kind: str, name: str, array: Array) -> None:
             heard[name] = array
 
-        others, listeners[:] = list(listeners), [hear]  # these values are not the training's
+        hearing = listeners()
+        others, hearing[:] = list(hearing), [hear]  # these values are not the training's
         try:
             tower: Mapping[str, object]
             tower = (self._tower_func or self._tower)(*batch)
         finally:
-            listeners[:] = others
+            hearing[:] = others
         known = {"input": batch[0], **tower, **heard}
         for inferencer in self.infs:
             inferencer._on_fetches([_array(name, known) for name in inferencer._get_fetches()])

@@ -113,7 +113,7 @@ def test_an_array_that_is_not_there() -> None:
         run(ProcessTensors("los", print))
     from minispore.ops._summary import listeners
 
-    assert not listeners
+    assert not listeners()
 
 
 def test_dump_tensors(folder: Path) -> None:

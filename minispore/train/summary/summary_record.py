@@ -48,7 +48,7 @@ class SummaryRecord:
 
     What is added since the last `record` is written by the next one, and so is what `ops`'
     summaries hand out in between, those in the middle of a network. Of each kind and name the
-    newest value counts.
+    newest value counts. Networks that run in other threads are not listened to.
 
     In `log_dir` arise, where seconds since 1970, a number and the host's name make each name new:
 
@@ -290,11 +290,15 @@ class SummaryRecord:
             self._files.close()
 
     def listen(self, kinds: Collection[str] = HEARD) -> None:
-        """Take these kinds of what the summaries of `ops` hand out from now on; none with ()."""
+        """Take these kinds of what the summaries of `ops` hand out from now on; none with ().
+
+        Only those of networks that are called in the same thread are taken.
+        """
         if kinds and not self._heard:
-            listeners.append(self._hear)
+            self._among = listeners()
+            self._among.append(self._hear)
         elif self._heard and not kinds:
-            listeners.remove(self._hear)
+            self._among.remove(self._hear)
         self._heard = kinds
 
     def trace(self, network: Cell, names: dict[str, Cell] | None = None) -> None:

@@ -1,0 +1,155 @@
+"""Trainings beside one another in threads: each gives the bits that it gives alone."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minispore import Tensor, nn, ops, set_seed
+from minispore.dataset import NumpySlicesDataset
+from minispore.tensorpack import InferenceRunner, JSONWriter, ModelSaver, ScalarStats
+from minispore.testing._leaks import Surroundings
+from minispore.train import (
+    BackupAndRestore,
+    BestCheckpoint,
+    Callback,
+    CheckpointConfig,
+    EarlyStopping,
+    Model,
+    ModelCheckpoint,
+    OnRequestExit,
+    SummaryCollector,
+)
+
+from .killing import left, look_at
+
+THREADS = 3
+Result = dict[str, bytes]
+
+
+class Network(nn.Cell):
+    """A network that tells its hidden values."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.hidden = nn.Dense(4, width)
+        self.out = nn.Dense(width, 3)
+        self.summary = ops.ScalarSummary()
+
+    def construct(self, x: Tensor) -> Tensor:
+        hidden = ops.tanh(self.hidden(x))
+        self.summary("hidden", hidden.mean())
+        return self.out(hidden)
+
+
+class Training:
+    """Everything that a training needs, made in one thread, to be run in another."""
+
+    def __init__(self, number: int, folder: Path) -> None:
+        set_seed(number)
+        rng = np.random.default_rng(number)
+        x = rng.standard_normal((40, 4)).astype(np.float32)
+        y = (np.arange(40) % 3).astype(np.int32)
+        self.folder = folder
+        # Nothing here draws: the random streams are the program's, and threads share them.
+        self.data = NumpySlicesDataset({"x": x, "y": y}, shuffle=False).batch(5)
+        self.net = Network(20 + number)
+        self.model = Model(
+            self.net,
+            nn.CrossEntropyLoss(),
+            nn.Adam(self.net.trainable_params(), 0.01),
+            metrics={"accuracy"},
+        )
+
+    def callbacks(self) -> list[Callback]:
+        config = CheckpointConfig(4, keep_checkpoint_max=2, async_save=True)
+        return [
+            ModelCheckpoint("weights", self.folder, config),
+            BestCheckpoint("accuracy", directory=self.folder),
+            EarlyStopping("accuracy", patience=50),
+            BackupAndRestore(self.folder),
+            SummaryCollector(str(self.folder), 1),
+            JSONWriter(self.folder),
+            ModelSaver(2, checkpoint_dir=self.folder),
+            InferenceRunner(self.data, ScalarStats("loss")),
+        ]
+
+    def run(self) -> Result:
+        self.model.fit(2, self.data, self.data, callbacks=self.callbacks())
+        assert look_at(self.folder) == (0, 0)
+        trained = {p.name: p.asnumpy().tobytes() for p in self.model.train_network.get_parameters()}
+        files = left(self.folder)
+        assert any("hidden" in name for name in files)
+        return trained | {
+            name: content for name, content in files.items() if not name.startswith("tensorboard")
+        }
+
+
+def in_threads(works: list[Callable[[], Result]]) -> list[Result]:
+    """What each returns when all run at the same time; the first error is raised."""
+    results: dict[int, Result] = {}
+    errors: list[BaseException] = []
+    ready = threading.Barrier(len(works))
+
+    def do(number: int, work: Callable[[], Result]) -> None:
+        try:
+            ready.wait()
+            results[number] = work()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=do, args=item) for item in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for error in errors:
+        raise error
+    return [results[number] for number in range(len(works))]
+
+
+@pytest.mark.parametrize("turns", [1, pytest.param(20, marks=pytest.mark.slow)])
+def test_trainings_in_threads_give_what_each_gives_alone(
+    tmp_path: Path, turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = Surroundings.now()
+    for turn in range(turns):
+        alone = [Training(n, tmp_path / f"alone {turn} {n}").run() for n in range(THREADS)]
+        trainings = [Training(n, tmp_path / f"beside {turn} {n}") for n in range(THREADS)]
+        beside = in_threads([training.run for training in trainings])
+        for one, other in zip(alone, beside, strict=True):
+            assert other == one
+    assert not list(before.changes())
+
+
+def test_what_is_recorded_in_one_thread_is_not_in_another() -> None:
+    """Gradients are being taken in one thread while others compute without any."""
+
+    def work(record: bool) -> Result:
+        x = Tensor(np.linspace(-1, 1, 7, dtype=np.float32))
+        rows: list[bytes] = []
+        for _ in range(200):
+            if record:
+                rows.append(ops.grad(lambda v: (v * v * v).sum())(x).asnumpy().tobytes())
+            else:
+                assert (x * x)._node is None
+                rows.append((3.0 * x * x).asnumpy().tobytes())
+        assert len(set(rows)) == 1
+        return {"gradient": rows[0]}
+
+    results = in_threads([lambda: work(True), lambda: work(False)] * 2)
+    assert results[0] == results[2]
+    assert results[1] == results[3]
+
+
+def test_a_request_needs_the_main_thread_and_says_so(tmp_path: Path) -> None:
+    def work() -> Result:
+        training = Training(0, tmp_path)
+        training.model.train(1, training.data, OnRequestExit(directory=tmp_path))
+        return {}
+
+    with pytest.raises(RuntimeError, match="only be caught in the program's main thread"):
+        in_threads([work])
