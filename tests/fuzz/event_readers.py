@@ -69,6 +69,10 @@ def _check(content: Content) -> None:
         assert content.ndim <= 64
 
 
+def of_plane(plane: Landscape) -> Event:
+    return Event(0.0, values=(Value("plane", plane),))
+
+
 def event(content: bytes) -> bytes:
     """An event with one value."""
     return bytes_field(5, bytes_field(1, content))
@@ -106,6 +110,9 @@ MESSAGE_EXAMPLES = {
     ),
     "NaNs below zero": event(bytes_field(9, varint_field(2, -1))),
     "a picture below zero": event(bytes_field(4, varint_field(1, -1))),
+    "a landscape of nothing": event(bytes_field(10, b"")),
+    "a landscape with other heights": for_mindspore(of_plane(_PLANE._replace(z=np.ones((1, 4))))),
+    "a landscape with a longer way": for_mindspore(of_plane(_PLANE._replace(path_x=np.ones(3)))),
     "many values": bytes_field(5, bytes_field(1, b"\x15\0\0\0\0") * MANY),
     "many keys": b"\x2a\0" * MANY,
     "deep": b"\x2a\x0a" * MANY,

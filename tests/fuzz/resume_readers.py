@@ -200,7 +200,7 @@ RESUME_READERS = (
     Reader("resume", "x.ckpt", seeds(), resume, share=0.1),
     Reader(
         "training state", "x.ckpt", texts(), resume,
-        text=True, wrap=signed, examples=STATE_EXAMPLES, share=0.5,
+        text=True, wrap=signed, examples=STATE_EXAMPLES, share=0.25,
     ),
     Reader(
         "training state in safetensors", "x.safetensors", texts(), resume,

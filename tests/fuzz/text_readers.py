@@ -243,11 +243,11 @@ TEXT_READERS = (
     Reader("rows", "stats.json", JSON_ROWS, read_rows, text=True, examples=ROW_EXAMPLES),
     Reader(
         "rows to go on with", "stats.json", JSON_ROWS, write_json_on, (), text=True,
-        examples=ROW_EXAMPLES, share=0.5,
+        examples=ROW_EXAMPLES, share=0.2,
     ),
     Reader(
         "lines to go on with", "stats.jsonl", JSONL_ROWS, write_jsonl_on, (), text=True,
-        examples=LINE_EXAMPLES, share=0.5,
+        examples=LINE_EXAMPLES, share=0.2,
     ),
     Reader(
         "request to end", "exit.json", REQUESTS, read_request, (), text=True,

@@ -201,6 +201,11 @@ def _landscape(stream: BytesIO, field: wire.Field) -> Landscape:
         inner = _inner(stream, path)
         intervals = tuple(wire.signed(f) for f in inner.get(1, ()))
         way = _last(inner, 2, lambda f: _points(stream, f), way)
+    if x.ndim != 1 or y.ndim != 1 or z.shape != y.shape + x.shape:
+        raise wire.WireError(f"a landscape of {x.shape} by {y.shape} has {z.shape} heights")
+    shapes = {each.shape for each in way}
+    if shapes != {(len(intervals),)} and shapes != {(0,)}:
+        raise wire.WireError("a landscape's way has not as many points as intervals")
     none_given: _Fields = {}
     metadata = _last(fields, 3, lambda f: _inner(stream, f), none_given)
     ends = _last(fields, 4, lambda f: _points(stream, f), (none, none, none))
