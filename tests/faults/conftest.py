@@ -31,6 +31,12 @@ def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
 
 
 @pytest.fixture(autouse=True)
+def no_power_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing in this process waits for the disk: no fault here outlives the system's memory."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@pytest.fixture(autouse=True)
 def no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test has tensorpack's logger to itself."""
     monkeypatch.setattr(logger, "_folder", {})

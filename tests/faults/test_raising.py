@@ -1,0 +1,240 @@
+"""A callback that raises in any hook, of either school, with any exception, among all others."""
+
+import asyncio
+import traceback
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import pytest
+
+from minispore import Tensor, nn, set_seed
+from minispore.dataset import NumpySlicesDataset
+from minispore.tensorpack import (
+    Callback as TensorpackCallback,
+)
+from minispore.tensorpack import (
+    EstimatedTimeLeft,
+    GraphProfiler,
+    JSONLWriter,
+    JSONWriter,
+    ModelSaver,
+    MovingAverageSummary,
+    ProgressBar,
+    TFEventWriter,
+    ThroughputTracker,
+)
+from minispore.testing._leaks import Surroundings
+from minispore.train import (
+    BackupAndRestore,
+    BestCheckpoint,
+    Callback,
+    CheckpointConfig,
+    EarlyStopping,
+    History,
+    LossMonitor,
+    Model,
+    ModelCheckpoint,
+    OnRequestExit,
+    RunContext,
+    SummaryCollector,
+    TimeMonitor,
+)
+from minispore.train.callback._base import EVENTS
+
+from .killing import look_at
+
+OURS = [*EVENTS, "__enter__", "__exit__"]
+THEIRS = [
+    "_setup_graph",
+    "_before_train",
+    "_before_epoch",
+    "_before_run",
+    "_after_run",
+    "_trigger_step",
+    "_after_epoch",
+    "_trigger_epoch",
+]
+ERRORS: list[type[BaseException]] = [
+    ZeroDivisionError,
+    StopIteration,  # which generators take for their end
+    GeneratorExit,
+    KeyboardInterrupt,
+    SystemExit,
+    asyncio.CancelledError,
+    OSError,
+]
+
+
+class Witness(Callback):
+    """Notes how it is entered, told and left."""
+
+    def __init__(self) -> None:
+        self.seen: list[object] = []
+
+    def __enter__(self) -> Self:
+        self.seen.append("entered")
+        return self
+
+    def on_exception(self, run_context: RunContext, error: BaseException) -> None:
+        self.seen.append(error)
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.seen.append(exc_value)
+
+
+class Trained(TensorpackCallback):
+    """Counts its beginnings and its ends."""
+
+    def __init__(self) -> None:
+        self.begun = self.ended = 0
+
+    def _before_train(self) -> None:
+        self.begun += 1
+
+    def _after_train(self) -> None:
+        self.ended += 1
+
+
+def raising(base: type[Callback], hook: str, error: BaseException) -> Callback:
+    """A callback whose hook raises, the second time where there is one."""
+    once = hook.startswith(("_set", "_before_train", "__")) or "train_begin" in hook
+    calls = iter([True] if once or "train_end" in hook or hook == "on_eval_end" else [False, True])
+
+    def the_hook_that_raises(*_: object) -> object:
+        if next(calls, False):
+            raise error
+        return None
+
+    made: Callback = type("Raises", (base,), {hook: the_hook_that_raises})()
+    return made
+
+
+def others(folder: Path) -> list[Callback]:
+    """Callbacks that open, start, catch or change something for as long as a run lasts."""
+    config = CheckpointConfig(1, keep_checkpoint_max=2, async_save=True, exception_save=True)
+    return [
+        OnRequestExit(directory=folder),
+        LossMonitor(0),
+        TimeMonitor(),
+        History(),
+        SummaryCollector(str(folder), 1),
+        EarlyStopping("accuracy", patience=9),
+        BestCheckpoint("accuracy", directory=folder),
+        BackupAndRestore(folder),
+        ModelCheckpoint("weights", folder, config),
+        ModelSaver(2, checkpoint_dir=folder),
+        MovingAverageSummary(),
+        JSONWriter(folder),
+        JSONLWriter(folder),
+        TFEventWriter(folder),
+        GraphProfiler(),
+        ProgressBar(),
+        ThroughputTracker(),
+        EstimatedTimeLeft(),
+    ]
+
+
+def run(callbacks: list[Callback]) -> None:
+    """Two epochs of two steps, each with a validation of two."""
+    set_seed(1)
+    x, y = np.eye(8, dtype=np.float32), np.arange(8, dtype=np.int32) % 3
+    data = NumpySlicesDataset({"x": x, "y": y}).batch(4)
+    net = nn.Dense(8, 3)
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"}).fit(
+        2, data, data, callbacks=callbacks
+    )
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files are below one folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("minispore.tensorpack.logger._folder", {"dir": str(tmp_path)})
+
+
+CASES = [(Callback, hook) for hook in OURS] + [(TensorpackCallback, hook) for hook in THEIRS]
+
+
+@pytest.mark.parametrize(
+    ("base", "hook"), CASES, ids=[f"{base.__module__.split('.')[1]}{hook}" for base, hook in CASES]
+)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(e, marks=[] if e is KeyboardInterrupt else pytest.mark.slow) for e in ERRORS],
+)
+def test_the_exception_comes_out_as_it_is_and_the_others_are_left(
+    tmp_path: Path,
+    base: type[Callback],
+    hook: str,
+    kind: type[BaseException],
+) -> None:
+    before = Surroundings.now()
+    error = kind("planned")
+    early, late = Witness(), Witness()
+    one, other = Trained(), Trained()
+    bad = raising(base, hook, error)
+    listed = [early, one, *others(tmp_path)]
+    listed.insert(9, bad)
+    with pytest.raises(kind) as caught:
+        run([*listed, other, late])
+    assert caught.value is error
+    frames = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    assert frames[-1] == "the_hook_that_raises"
+    assert "run" in frames
+    if hook == "__enter__":
+        assert early.seen == ["entered", error]
+        assert late.seen == []
+    elif hook == "__exit__":
+        assert early.seen == ["entered", error]
+        assert late.seen == ["entered", None]
+    else:
+        assert early.seen == late.seen == ["entered", error, error]
+    # As in tensorpack, `_after_train` comes even where another's `_before_train` has failed.
+    assert one.begun <= one.ended <= 1
+    assert other.begun <= other.ended <= 1
+    assert list(before.changes()) == []
+    assert look_at(tmp_path) == (0, 0)
+    # The program is as it was: the next training is any training.
+    run([Witness(), Trained(), *others(tmp_path / "next")])
+    assert list(before.changes()) == []
+
+
+def test_the_data_and_the_network_may_raise_as_well(tmp_path: Path) -> None:
+    class Bad(nn.Cell):
+        def construct(self, x: Tensor) -> Tensor:
+            raise error
+
+    before = Surroundings.now()
+    for kind in ERRORS:
+        error = kind("planned")
+        witness = Witness()
+        data = NumpySlicesDataset({"x": np.eye(4, dtype=np.float32)}).batch(2)
+        with pytest.raises(kind) as caught:
+            Model(Bad()).train(1, data, callbacks=[witness, *others(tmp_path)[:5]])
+        assert caught.value is error
+        assert witness.seen == ["entered", error, error]
+        assert list(before.changes()) == []
+
+
+def test_a_failure_while_leaving_does_not_hide_the_first() -> None:
+    """The one that comes out has the other one as its context, and all are left."""
+    first, second = ValueError("first"), RuntimeError("second")
+    witness = Witness()
+    callbacks = [
+        witness,
+        raising(Callback, "__exit__", second),
+        raising(Callback, "on_train_begin", first),
+    ]
+    with pytest.raises(RuntimeError) as caught:
+        run(callbacks)
+    assert caught.value is second
+    assert second.__context__ is first
+    assert witness.seen == ["entered", first, second]
