@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -16,10 +16,11 @@ from minispore import Tensor, nn, ops, set_seed
 from minispore.testing import gradcheck, gradgradcheck
 
 torch = pytest.importorskip("torch")
-functional: Any = torch.nn.functional if torch else None
+functional: Theirs = torch.nn.functional if torch else None
 
 Floats = NDArray[np.float64]
-Theirs = Callable[..., Any]
+# Of PyTorch, which need not be there, a type checker knows nothing.
+Theirs: TypeAlias = Any
 ONE_OR_TWO = st.integers(1, 2)
 pairs = st.tuples(ONE_OR_TWO, ONE_OR_TWO) | ONE_OR_TWO
 seeds = st.integers(0, 2**32 - 1)
@@ -33,12 +34,12 @@ def of(seed: int, *shape: int) -> Floats:
     return np.random.default_rng(seed).normal(size=shape)
 
 
-def close(found: Tensor, expected: Any, atol: float = 1e-12) -> None:
+def close(found: Tensor, expected: Theirs, atol: float = 1e-12) -> None:
     ours, theirs = (np.asarray(x, np.float64) for x in (found.asnumpy(), expected.detach().numpy()))
     np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=atol)
 
 
-def compare(ours: Callable[..., Tensor], theirs: Theirs, *inputs: Floats) -> None:
+def compare(ours: Callable[..., Tensor], theirs: Callable[..., Theirs], *inputs: Floats) -> None:
     """The same value, and the same slopes by each input."""
     tensors = [torch.tensor(x, requires_grad=True) for x in inputs]
     expected = theirs(*tensors)
@@ -85,7 +86,7 @@ def test_convolution_is_pytorchs(
     def ours(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
         return ops.conv2d(x, w, b, stride, "pad", padding, dilation, groups)
 
-    def theirs(*given: object) -> Any:
+    def theirs(*given: object) -> Theirs:
         return functional.conv2d(*given, stride, padding, dilation, groups)
 
     if n:
