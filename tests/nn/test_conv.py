@@ -16,7 +16,7 @@ from minispore import Tensor, nn, ops, set_seed
 from minispore.testing import gradcheck, gradgradcheck
 
 torch = pytest.importorskip("torch")
-functional: Theirs = torch.nn.functional if torch else None
+functional: Any = torch.nn.functional if torch else None
 
 Floats = NDArray[np.float64]
 # Of PyTorch, which need not be there, a type checker knows nothing.
