@@ -17,6 +17,7 @@ from minispore.train._state_values import encode
 from minispore.train._training_state import (
     TrainingCheckpoint,
     TrainingState,
+    printable,
     read_training_checkpoint,
 )
 from minispore.train.callback._base import Callback
@@ -62,7 +63,8 @@ class Boundary:
         except ValueError as error:
             set_random_state(self._before)
             raise ValueError(
-                f"The training state in '{self._checkpoint.path}' does not fit: {error}"
+                f"The training state in '{self._checkpoint.path}' does not fit: "
+                f"{printable(str(error))}"
             ) from error
         self._params.cur_epoch_num = cast("int", values["epoch"])
         self._params.cur_step_num = cast("int", values["step"])

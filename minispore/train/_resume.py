@@ -5,7 +5,7 @@ from itertools import zip_longest
 from typing import Final, cast
 
 from minispore.train._dataset import SupportsState
-from minispore.train._training_state import TrainingCheckpoint
+from minispore.train._training_state import TrainingCheckpoint, printable
 from minispore.train.callback._base import Callback
 from minispore.train.callback._run_context import InternalCallbackParam
 from minispore.train.callback._states import entry, numbers
@@ -23,11 +23,12 @@ def check_fits(
         _check_form(checkpoint.values, callbacks)
     except ValueError as error:
         raise ValueError(
-            f"The training state in '{checkpoint.path}' is damaged: {error}"
+            f"The training state in '{checkpoint.path}' is damaged: {printable(str(error))}"
         ) from error
     for problem in _problems(checkpoint, params, callbacks):
         raise ValueError(
-            f"The training state in '{checkpoint.path}' is not one of this training: {problem}."
+            f"The training state in '{checkpoint.path}' is not one of this training: "
+            f"{printable(problem)}."
         )
 
 
@@ -70,7 +71,7 @@ def _problems(
     saved = cast("list[str]", values["callbacks"])
     for i, (then, now) in enumerate(zip_longest(saved, names)):
         if then != now:
-            yield f"its callback number {i} was {_name(then)}, and is now {_name(now)}"
+            yield f"its callback number {i} was {then or 'none'}, and is now {now or 'none'}"
     if values["batch_num"] != params.batch_num:
         yield f"its epochs had {values['batch_num']} steps, and now have {params.batch_num}"
     if values["initial_epoch"] != params.initial_epoch:
@@ -80,12 +81,6 @@ def _problems(
     epoch, last = cast("int", values["epoch"]), params.initial_epoch + params.epoch_num
     if epoch > last:
         yield f"it was saved in epoch {epoch}, and 'epoch' is now {last}"
-
-
-def _name(callback: str | None) -> str:
-    if not callback:
-        return "none"
-    return callback if callback.isprintable() else ascii(callback)
 
 
 def _misfits(checkpoint: TrainingCheckpoint, params: InternalCallbackParam) -> Iterator[str]:
@@ -127,5 +122,5 @@ def restore_callbacks(checkpoint: TrainingCheckpoint, callbacks: Sequence[Callba
                 changed.load_state_dict(before)
             raise ValueError(
                 f"The training state in '{checkpoint.path}' does not fit the callback "
-                f"'{name}': {error}"
+                f"'{name}': {printable(str(error))}"
             ) from error

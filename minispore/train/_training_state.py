@@ -22,6 +22,7 @@ Array = npt.NDArray[np.generic]
 # The name of the text; the arrays' names begin with it.
 ENTRY = "training_state"
 _VERSION = 1
+_LONGEST = 5000  # characters of a message
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,16 @@ def read_training_checkpoint(path: str | os.PathLike[str]) -> TrainingCheckpoint
     try:
         return TrainingCheckpoint(file, state, state.values(), parameters)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"The training state in '{file}' is damaged: {error}.") from error
+        raise ValueError(
+            f"The training state in '{file}' is damaged: {printable(str(error))}."
+        ) from error
+
+
+def printable(text: str) -> str:
+    """A text with parts of a file, of which damage may have made what no screen can show."""
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]} …"
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _check_sum(text: str, arrays: Mapping[str, Array]) -> int:

@@ -190,6 +190,8 @@ STATE_EXAMPLES = {
     "a dict of no pairs": with_state("net_outputs", [{"$dict": [1]}]),
     "a dict of lists": with_state("net_outputs", [{"$dict": [[[], 1]]}]),
     "a lone surrogate": with_state("callbacks", ["\ud800"]),
+    "a parameter with a lone surrogate": with_state("parameters", ["\ud800"]),
+    "another dataset": with_state("data.source.pipeline", ["\ud800"]),
     "a step below zero": with_state("step", -1),
     "a step beyond floats": with_state("step", 10**400),
     "an epoch below zero": with_state("epoch", -1),
