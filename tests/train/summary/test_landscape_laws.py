@@ -1,0 +1,163 @@
+"""Laws of loss landscapes: what is refused, what is left alone, and where a landscape stands."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minispore as ms
+from minispore import Tensor
+from minispore.train import SummaryCollector, SummaryLandscape, save_checkpoint
+from minispore.train.summary import Landscape, read_events
+
+from .test_landscape import collected, parts
+
+BAD: list[object] = [None, 3, 1.5, "steps", [3], [[1, 2]], [[1, 2, "3"]], {"train": 1}, {1: True}]
+LANDSCAPE = ("landscape_size", "unit", "num_samples", "create_landscape", "intervals")
+SWITCHES = (
+    "collect_metric", "collect_graph", "collect_train_lineage", "collect_eval_lineage",
+    "collect_input_data", "collect_dataset_graph",
+)  # fmt: skip
+# What of BAD is no mistake.
+GOOD: dict[str, list[object]] = {
+    "num_samples": [3],
+    "landscape_size": [3],
+    "histogram_regular": [None, "steps"],
+    "collect_landscape": [None],
+}
+
+
+def refusal(folder: Path, specified: object) -> str:
+    with pytest.raises((TypeError, ValueError, NotImplementedError)) as raised:
+        SummaryCollector(str(folder), collect_specified_data=specified)  # type: ignore[arg-type]
+    assert not any(folder.iterdir())
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("key", [*SWITCHES, "histogram_regular", "collect_landscape"])
+def test_what_is_no_option_is_refused_by_its_key(tmp_path: Path, key: str) -> None:
+    for bad in BAD:
+        if bad in GOOD.get(key, []) or (key == "collect_landscape" and isinstance(bad, dict)):
+            continue
+        said = refusal(tmp_path, {key: bad})
+        assert said.startswith(f"For `{key}` the type should be a valid type of ['")
+        assert said.endswith(f"], but got {type(bad).__name__}.")
+
+
+@pytest.mark.parametrize("key", LANDSCAPE)
+def test_what_is_no_option_of_a_landscape_is_refused_by_its_key(tmp_path: Path, key: str) -> None:
+    for bad in BAD:
+        if bad in GOOD.get(key, []):
+            continue
+        said = refusal(tmp_path, {"collect_landscape": {key: bad}})
+        named = key
+        if key == "unit":
+            assert said.endswith(
+                f"unit in collect_specified_data should be step or epoch, but got the: {bad}."
+            )
+            continue
+        if key == "create_landscape" and isinstance(bad, dict):
+            named = "train" if "train" in bad else "1"
+        elif key == "intervals" and isinstance(bad, list):
+            named = "each interval in intervals" if bad == [3] else "each value in intervals"
+        if bad == [[1, 2]] and key == "intervals":
+            assert said.endswith(
+                'in "intervals" should not be less than three, but got the: [1, 2]'
+            )
+        else:
+            assert said.startswith(f"For `{named}` the type should be a valid type of ['")
+
+
+def test_unknown_keys_are_refused_with_all_that_there_are(tmp_path: Path) -> None:
+    said = refusal(tmp_path, {"colect_metric": True})
+    assert all(f"'{key}'" in said for key in (*SWITCHES, "histogram_regular", "collect_landscape"))
+    assert "{'colect_metric'} of `collect_specified_data` are unsupported" in said
+    said = refusal(tmp_path, {"collect_landscape": {"sise": 4}})
+    assert all(f"'{key}'" in said for key in LANDSCAPE)
+    assert "{'sise'} of `collect_landscape` are unsupported" in said
+    said = refusal(tmp_path, {"collect_landscape": {"create_landscape": {"way": True}}})
+    assert "{'way'} of `create_landscape` are unsupported" in said
+    assert said.endswith("['train', 'result']")
+
+
+@pytest.mark.parametrize(("size", "fits"), [(3, False), (4, True), (255, True), (256, False)])
+def test_the_bounds_of_a_size(tmp_path: Path, size: int, fits: bool) -> None:
+    specified: dict[str, object] = {"collect_landscape": {"landscape_size": size}}
+    if fits:
+        SummaryCollector(str(tmp_path), collect_specified_data=specified)
+    else:
+        assert f"less than 256 and more than 3, but got the: {size}" in refusal(tmp_path, specified)
+
+
+def made(folder: Path, **landscape: object) -> list[tuple[int, str, Landscape]]:
+    """The landscapes of a training, each with the step that it is recorded for."""
+    collected(folder, **landscape)
+    SummaryLandscape(str(folder)).gen_landscapes_with_multi_process(parts)
+    [path] = folder.glob("*.events.summary.*")
+    return [
+        (event.step, value.tag, value.content)
+        for event in read_events(path)
+        for value in event.values
+        if isinstance(value.content, Landscape)
+    ]
+
+
+def test_each_landscape_is_recorded_at_the_end_of_its_interval(tmp_path: Path) -> None:
+    both = {"train": True, "result": True}
+    found = made(tmp_path, intervals=[[1, 2, 3], [1, 2, 9]], create_landscape=both)
+    assert [(step, tag) for step, tag, _ in found] == [
+        (3, "landscape_[1, 3]"),
+        (9, "landscape_[1, 9]"),
+        (3, "landscape_[3]"),
+    ]
+    first, second, result = (content for *_, content in found)
+    # Of an interval counts what the training has come to; two make a way.
+    assert (first.intervals, second.intervals) == ((1, 2, 3), (1, 2))
+    for way in (first, second):
+        assert way.path_x.shape == way.path_y.shape == way.path_z.shape == (len(way.intervals),)
+        assert way.end == (0, 0, way.path_z[-1])
+    assert result.path_x.shape == result.path_y.shape == result.path_z.shape == (0,)
+    assert result.end == (0, 0, first.path_z[-1])
+
+
+def test_a_way_needs_two_points(tmp_path: Path) -> None:
+    said = r"of the epochs \[3, 8, 9\] only \[3\] were saved; a way needs two\.$"
+    with pytest.raises(ValueError, match=said):
+        made(tmp_path, intervals=[[3, 8, 9]])
+
+
+def test_nothing_but_its_own_folder_is_removed_and_that_as_often_as_one_likes(
+    tmp_path: Path,
+) -> None:
+    collected(tmp_path)
+    (tmp_path / "mine.ckpt").write_bytes(b"mine")
+    others = sorted(path for path in tmp_path.iterdir() if path.name != "ckpt_dir")
+    for _ in range(2):
+        SummaryLandscape(str(tmp_path)).clean_ckpt()
+        assert sorted(tmp_path.iterdir()) == others
+
+
+def test_a_checkpoint_of_another_network_is_refused_by_name(tmp_path: Path) -> None:
+    collected(tmp_path)
+    path = tmp_path / "ckpt_dir" / "Dense_2_epoch.ckpt"
+    save_checkpoint([{"name": "weight", "data": Tensor(np.ones((1, 4), np.float32))}], str(path))
+    with pytest.raises(
+        ValueError, match=r"the checkpoint '.*Dense_2_epoch.ckpt' has no \['bias'\]"
+    ):
+        SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
+
+
+def test_random_directions_follow_the_seed(tmp_path: Path) -> None:
+    def heights(name: str, seed: int) -> object:
+        ms.set_seed(seed)
+        folder = tmp_path / name
+        SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(
+            parts, {"create_landscape": {"train": False, "result": True}}, output=str(folder)
+        )
+        [path] = folder.glob("*.events.summary.*")
+        values = [value for event in read_events(path) for value in event.values]
+        [content] = [v.content for v in values if isinstance(v.content, Landscape)]
+        return content.z.tolist()
+
+    collected(tmp_path)
+    assert heights("a", 5) == heights("b", 5) != heights("c", 6)
