@@ -10,7 +10,18 @@ from pathlib import Path
 
 from benchmarks._timing import Row, table
 
-TOPICS = ("tutorial", "summaries", "operation", "data", "imports", "checkpoints")
+TOPICS = (
+    "tutorial",
+    "epoch",
+    "lenet",
+    "summaries",
+    "operation",
+    "graph",
+    "data",
+    "imports",
+    "memory",
+    "checkpoints",
+)
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 # The table stands between these in the page.
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"

@@ -1,4 +1,4 @@
-"""The other systems: PyTorch in this process, MindSpore in a Python of its own."""
+"""The other systems: in this process, or in a Python of their own."""
 
 import json
 import os
@@ -14,17 +14,26 @@ MINDSPORE_PYTHON = "MINISPORE_MINDSPORE_PYTHON"
 
 def torch() -> ModuleType | None:
     """PyTorch, if it is installed."""
-    return import_module("torch") if find_spec("torch") else None
+    return library("torch")
 
 
-class MindSpore:
-    """A process that runs a piece of code with MindSpore whenever it is told to, and times it.
+def library(name: str) -> ModuleType | None:
+    """A library, if it is installed."""
+    return import_module(name) if find_spec(name.partition(".")[0]) else None
 
-    MindSpore needs another numpy, so it lives in an environment of its own, whose Python the
-    variable MINISPORE_MINDSPORE_PYTHON names.
+
+def fresh(code: str) -> float:
+    """The number that a piece of code prints, run by an interpreter of its own."""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+class Apart:
+    """A process that runs a piece of code whenever it is told to, and times it.
 
     Args:
         code: Defines a function `run`.
+        python: The interpreter.
     """
 
     _LOOP = """
@@ -38,10 +47,10 @@ for line in sys.stdin:
     print(json.dumps(time.perf_counter() - start), file=answers, flush=True)
 """
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, python: str = sys.executable) -> None:
         """Start the process."""
         self._process = subprocess.Popen(
-            [os.environ[MINDSPORE_PYTHON], "-c", self._LOOP, code],
+            [python, "-c", self._LOOP, code],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -61,12 +70,16 @@ for line in sys.stdin:
         self._process.wait()
 
 
-def has_mindspore() -> bool:
-    """Whether there is a Python with MindSpore to ask."""
+def mindspore(code: str) -> Apart | None:
+    """A process with MindSpore, if there is a Python that has it.
+
+    MindSpore needs another numpy, so it lives in an environment of its own, whose Python the
+    variable MINISPORE_MINDSPORE_PYTHON names.
+    """
     if MINDSPORE_PYTHON in os.environ:
-        return True
+        return Apart(code, os.environ[MINDSPORE_PYTHON])
     print(f"Rows beside MindSpore left out: {MINDSPORE_PYTHON} is not set.", file=sys.stderr)
-    return False
+    return None
 
 
 Run = Callable[[], float | None]

@@ -1,13 +1,20 @@
-"""Fair timing: the contestants take turns, and what counts is the ratio within each turn."""
+"""Fair measuring: the contestants take turns, and what counts is the ratio within each turn."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 from time import perf_counter, sleep
+from typing import Literal, TypeAlias
 
 # The threads of one library spin for a while after its work is done; the next contestant waits
 # until they sleep.
 PAUSE = 0.05
+
+Unit: TypeAlias = Literal["s", "B"]
+_SIZES: dict[Unit, list[tuple[str, float]]] = {
+    "s": [("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)],
+    "B": [("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0)],
+}
 
 
 @dataclass(frozen=True)
@@ -16,8 +23,8 @@ class Contestant:
 
     Attributes:
         name: Who it is.
-        run: Does the work once, and gives the seconds it took where that is not the whole of it.
-        target: The ratio of our time to theirs to be reached, if there is one.
+        run: Does the work once, and gives what was measured where that is not the whole time.
+        target: The ratio of our figure to theirs to be reached, if there is one.
     """
 
     name: str
@@ -32,8 +39,9 @@ class Row:
     Attributes:
         work: What was measured.
         beside: Beside whom.
-        seconds: The median of our times.
-        ratio: The median over the turns of our time divided by theirs.
+        ours: The median of our figures.
+        unit: What they are: seconds, or bytes.
+        ratio: The median over the turns of our figure divided by theirs.
         low: The first quartile of these ratios.
         high: The third.
         target: The ratio to be reached, if there is one.
@@ -41,7 +49,8 @@ class Row:
 
     work: str
     beside: str
-    seconds: float
+    ours: float
+    unit: Unit
     ratio: float
     low: float
     high: float
@@ -49,7 +58,12 @@ class Row:
 
 
 def compare(
-    work: str, ours: Callable[[], float | None], others: Sequence[Contestant], *, turns: int
+    work: str,
+    ours: Callable[[], float | None],
+    others: Sequence[Contestant],
+    *,
+    turns: int,
+    unit: Unit = "s",
 ) -> list[Row]:
     """Let ours and the others take turns at the same work.
 
@@ -58,6 +72,7 @@ def compare(
         ours: Does it once.
         others: Each does it once.
         turns: How often each does it, after once that does not count.
+        unit: What is measured.
 
     Returns:
         A row for each of the others.
@@ -73,7 +88,7 @@ def compare(
     for other, theirs in zip(others, times[1:], strict=True):
         ratios = [a / b for a, b in zip(times[0], theirs, strict=True)]
         low, middle, high = quantiles(ratios, n=4)
-        rows.append(Row(work, other.name, median(times[0]), middle, low, high, other.target))
+        rows.append(Row(work, other.name, median(times[0]), unit, middle, low, high, other.target))
     return rows
 
 
@@ -94,14 +109,13 @@ def table(rows: Sequence[Row]) -> str:
         reached = "" if row.target is None else "yes" if row.ratio <= row.target else "no"
         target = "" if row.target is None else f"≤ {row.target:g}"
         lines.append(
-            f"| {row.work} | {row.beside} | {_text(row.seconds)} "
+            f"| {row.work} | {row.beside} | {_text(row.ours, row.unit)} "
             f"| **{row.ratio:.3g}** ({row.low:.3g} to {row.high:.3g}) | {target} | {reached} |"
         )
     return "\n".join(lines)
 
 
-def _text(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
+def _text(figure: float, unit: Unit) -> str:
+    sizes = _SIZES[unit]
+    name, size = next((each for each in sizes if figure >= each[1]), sizes[-1])
+    return f"{figure / size:.3g} {name}"

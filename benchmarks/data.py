@@ -29,22 +29,22 @@ def run():
 
 def rows() -> list[Row]:
     """The pass beside MindSpore's."""
-    if not _peers.has_mindspore():
-        return []
     with TemporaryDirectory() as folder:
         digits.write(folder, train=60_000, test=64)
+        theirs = _peers.mindspore(_THEIRS.format(folder=json.dumps(folder)))
+        if theirs is None:
+            return []
         data = pipeline(Path(folder))
 
         def ours() -> None:
             for _ in data.create_tuple_iterator(num_epochs=1):
                 pass
 
-        theirs = _peers.MindSpore(_THEIRS.format(folder=json.dumps(folder)))
         try:
             return compare(
                 "60,000 images through the pipeline",
                 ours,
-                [Contestant("mindspore.dataset", theirs, 0.1)],
+                [Contestant("mindspore.dataset", theirs, 0.05)],
                 turns=11,
             )
         finally:

@@ -1,8 +1,6 @@
 """What importing minispore costs, beside `import numpy`, each in a fresh interpreter."""
 
-import subprocess
-import sys
-
+from benchmarks._peers import fresh
 from benchmarks._timing import Contestant, Row, compare
 
 # `import minispore` alone loads no package of its own yet: they come with the first use.
@@ -12,14 +10,13 @@ EVERYTHING = "import minispore.dataset, minispore.nn, minispore.train"
 def _inside(statement: str) -> float:
     """The seconds of an import statement alone, without the interpreter's start."""
     code = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return float(done.stdout)
+    return fresh(code)
 
 
 def rows() -> list[Row]:
     """The statement alone, with the first tensor, and with everything that there is."""
     return [
-        *_beside_numpy("import minispore", "import numpy; import minispore", 1.5),
+        *_beside_numpy("import minispore", "import numpy; import minispore", 1.3),
         *_beside_numpy("import minispore and name Tensor", "import minispore; minispore.Tensor"),
         *_beside_numpy("import all packages of minispore", EVERYTHING),
     ]

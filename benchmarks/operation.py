@@ -1,59 +1,73 @@
 """One recorded operation, forward and backward, on a tensor of one element."""
 
+import numpy as np
+
 from benchmarks import _peers
+from benchmarks._peers import Run
 from benchmarks._timing import Contestant, Row, compare
 from minispore import Tensor, grad
 
 COUNT = 2000
-DEPTH = 1000
 
 
 def rows() -> list[Row]:
-    """A lone multiplication, and one of many in a chain."""
+    """A multiplication and its derivative, many times over."""
     factor, value = Tensor([1.0000001]), Tensor([1.0])
 
     def product(x: Tensor) -> Tensor:
         return x * factor
 
-    def chain(x: Tensor) -> Tensor:
-        for _ in range(DEPTH):
-            x = x * factor
-        return x
-
-    def lone() -> None:
+    def ours() -> None:
         for _ in range(COUNT):
             grad(product)(value)
 
-    def chained() -> None:
-        grad(chain)(value)
-
-    torch = _peers.torch()
-    if torch is None:
-        return []
-    their_factor = torch.tensor([1.0000001])
-    their_value = torch.tensor([1.0], requires_grad=True)
-
-    def their_lone() -> None:
-        for _ in range(COUNT):
-            torch.autograd.grad(their_value * their_factor, their_value)
-
-    def their_chain() -> None:
-        x = their_value
-        for _ in range(DEPTH):
-            x = x * their_factor
-        torch.autograd.grad(x, their_value)
-
-    return [
-        *compare(
-            f"{COUNT} times x · c forward and backward",
-            lone,
-            [Contestant("PyTorch eager", their_lone, 0.8)],
-            turns=21,
-        ),
-        *compare(
-            f"a chain of {DEPTH} multiplications, forward and backward",
-            chained,
-            [Contestant("PyTorch eager", their_chain)],
-            turns=41,
-        ),
+    others = [
+        Contestant(name, run, target)
+        for name, run, target in (
+            ("PyTorch eager", _by_torch(), 0.6),
+            ("MyGrad", _by_mygrad(), None),
+            ("HIPS autograd", _by_autograd(), None),
+        )
+        if run is not None
     ]
+    return compare(f"{COUNT} times x · c forward and backward", ours, others, turns=21)
+
+
+def _by_torch() -> Run | None:
+    torch = _peers.library("torch")
+    if torch is None:
+        return None
+    factor, value = torch.tensor([1.0000001]), torch.tensor([1.0], requires_grad=True)
+
+    def run() -> None:
+        for _ in range(COUNT):
+            torch.autograd.grad(value * factor, value)
+
+    return run
+
+
+def _by_mygrad() -> Run | None:
+    mygrad = _peers.library("mygrad")
+    if mygrad is None:
+        return None
+    factor, value = np.array([1.0000001], np.float32), mygrad.tensor([1.0], dtype=np.float32)
+
+    def run() -> None:
+        for _ in range(COUNT):
+            (value * factor).backward()
+
+    return run
+
+
+def _by_autograd() -> Run | None:
+    autograd = _peers.library("autograd")
+    if autograd is None:
+        return None
+    factor, value = np.array([1.0000001], np.float32), np.array([1.0], np.float32)
+    gradient = autograd.elementwise_grad(lambda x: x * factor)
+
+    def run() -> None:
+        for _ in range(COUNT):
+            gradient(value)
+
+    return run

@@ -1,0 +1,140 @@
+"""An epoch of the tutorial as a user runs it: pipeline, five callbacks, validation."""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+
+import numpy as np
+
+from benchmarks import _peers
+from benchmarks._peers import Apart, Run
+from benchmarks._timing import Contestant, Row, compare
+from benchmarks.tutorial import BATCH, torch_layers
+from minispore.dataset import digits
+from minispore.dataset._idx import read_idx
+
+TRAIN, TEST = 200 * BATCH, 40 * BATCH
+
+# One program for both: for MindSpore only the word is another.
+_PROGRAM = """
+import mindspore as ms
+from mindspore import nn
+from mindspore.dataset import MnistDataset, transforms, vision
+from mindspore.train import (
+    CheckpointConfig, EarlyStopping, History, LossMonitor, Model, ModelCheckpoint, TimeMonitor,
+)
+
+ms.set_context(mode=ms.{mode})
+
+def pipeline(usage):
+    data = MnistDataset({folder}, usage=usage)
+    data = data.map([
+        vision.Rescale(1.0 / 255.0, 0),
+        vision.Normalize(mean=(0.1307,), std=(0.3081,)),
+        vision.HWC2CHW(),
+    ], "image")
+    return data.map(transforms.TypeCast(ms.int32), "label").batch(64)
+
+class Network(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.flatten = nn.Flatten()
+        self.dense_relu_sequential = nn.SequentialCell(
+            nn.Dense(28 * 28, 512), nn.ReLU(), nn.Dense(512, 512), nn.ReLU(), nn.Dense(512, 10)
+        )
+
+    def construct(self, x):
+        return self.dense_relu_sequential(self.flatten(x))
+
+network = Network()
+optimizer = nn.SGD(network.trainable_params(), 1e-2)
+model = Model(network, nn.CrossEntropyLoss(), optimizer, metrics={{"accuracy"}})
+train, test = pipeline("train"), pipeline("test")
+
+def run():
+    model.fit(1, train, test, dataset_sink_mode=False, callbacks=[
+        LossMonitor(100),
+        TimeMonitor(),
+        ModelCheckpoint("run", {folder}, CheckpointConfig(100, keep_checkpoint_max=2)),
+        History(),
+        EarlyStopping("accuracy", mode="max", patience=3),
+    ])
+"""
+
+
+def rows() -> list[Row]:
+    """The epoch beside MindSpore's two modes, and PyTorch without callbacks."""
+    apart: list[Apart] = []
+    with TemporaryDirectory() as folder:
+        digits.write(folder, train=TRAIN, test=TEST)
+        others: list[Contestant] = []
+        try:
+            for mode, name, target in (
+                ("GRAPH_MODE", "MindSpore, graph mode", 0.5),
+                ("PYNATIVE_MODE", "MindSpore, PyNative", None),
+            ):
+                theirs = _peers.mindspore(_program("mindspore", mode, folder))
+                if theirs is not None:
+                    apart.append(theirs)
+                    others.append(Contestant(name, theirs, target))
+            torch = _by_torch(Path(folder))
+            if torch is not None:
+                others.append(Contestant("PyTorch eager, DataLoader, no callbacks", torch, 0.3))
+            ours = Apart(_program("minispore", "GRAPH_MODE", folder))
+            apart.append(ours)
+            work = f"an epoch of {TRAIN // BATCH} steps: pipeline, five callbacks, validation"
+            return compare(work, ours, others, turns=7)
+        finally:
+            for process in apart:
+                process.close()
+
+
+def _program(package: str, mode: str, folder: str) -> str:
+    program = _PROGRAM.format(mode=mode, folder=json.dumps(folder))
+    return program.replace("mindspore", package)
+
+
+class Samples:
+    """Normalised images as tensors, one by one, as a `DataLoader` asks for them."""
+
+    def __init__(self, torch: ModuleType, folder: Path, usage: str) -> None:
+        """Read all into memory."""
+        self.torch = torch
+        self.images = read_idx(folder / f"{usage}-images-idx3-ubyte")
+        self.labels = read_idx(folder / f"{usage}-labels-idx1-ubyte").astype(np.int64)
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.labels)
+
+    def __getitem__(self, i: int) -> tuple[object, object]:
+        """An image and its label."""
+        image = self.torch.from_numpy(self.images[i]).to(self.torch.float32).div_(255.0)
+        return image.sub_(0.1307).div_(0.3081), self.labels[i]
+
+
+def _by_torch(folder: Path) -> Run | None:
+    """The same epoch as PyTorch's tutorial writes it: samples one by one, and a `DataLoader`."""
+    torch = _peers.library("torch")
+    data = _peers.library("torch.utils.data")
+    if torch is None or data is None:
+        return None
+
+    network = torch.nn.Sequential(*torch_layers(torch))
+    optimizer = torch.optim.SGD(network.parameters(), lr=1e-2)
+    loss_fn = torch.nn.CrossEntropyLoss()
+    train = data.DataLoader(Samples(torch, folder, "train"), batch_size=BATCH, shuffle=True)
+    test = data.DataLoader(Samples(torch, folder, "t10k"), batch_size=BATCH)
+
+    def run() -> None:
+        for x, labels in train:
+            optimizer.zero_grad()
+            loss_fn(network(x.flatten(1)), labels).backward()
+            optimizer.step()
+        right = 0
+        with torch.no_grad():
+            for x, labels in test:
+                right += int((network(x.flatten(1)).argmax(1) == labels).sum())
+
+    return run
