@@ -22,10 +22,10 @@ def library(name: str) -> ModuleType | None:
     return import_module(name) if find_spec(name.partition(".")[0]) else None
 
 
-def fresh(code: str) -> float:
-    """The number that a piece of code prints, run by an interpreter of its own."""
+def fresh(code: str) -> list[float]:
+    """The numbers that a piece of code prints, run by an interpreter of its own."""
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return float(done.stdout)
+    return [float(word) for word in done.stdout.split()]
 
 
 class Apart:

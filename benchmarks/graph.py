@@ -120,7 +120,7 @@ def _memory() -> list[Row]:
     """What a recorded operation on one element keeps until the walk back."""
 
     def measuring(chain: str) -> Run:
-        return lambda: _peers.fresh(_MEMORY.format(chain=chain, count=KEPT))
+        return lambda: _peers.fresh(_MEMORY.format(chain=chain, count=KEPT))[0]
 
     others = [
         Contestant(name, measuring(chain))

@@ -10,7 +10,7 @@ EVERYTHING = "import minispore.dataset, minispore.nn, minispore.train"
 def _inside(statement: str) -> float:
     """The seconds of an import statement alone, without the interpreter's start."""
     code = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
-    return fresh(code)
+    return fresh(code)[0]
 
 
 def rows() -> list[Row]:

@@ -1,0 +1,172 @@
+"""How the cost grows as the work grows: `python -m benchmarks.scaling` draws it for the docs.
+
+Twice the work should take at most twice the time, and a longer pass no more memory.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks import _peers
+from minispore import Tensor, nn
+from minispore.train import Callback, Model, RunContext
+
+PICTURE = Path(__file__).parent.parent / "docs" / "assets" / "scaling.svg"
+REPEATS = 7
+
+_PASS = """
+import resource, time
+from minispore.dataset import GeneratorDataset
+import numpy as np
+
+row = np.ones(64, np.float32)
+
+def rows():
+    for _ in range({count}):
+        yield row, 1
+
+data = GeneratorDataset(rows, ["x", "y"]).batch(100)
+start = time.perf_counter()
+for _ in data.create_tuple_iterator(num_epochs=1):
+    pass
+took = time.perf_counter() - start
+print(took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One question.
+
+    Attributes:
+        title: What is measured.
+        axis: What grows.
+        sizes: How large it becomes.
+        figures: What was measured for each size.
+        unit: What the figures are.
+    """
+
+    title: str
+    axis: str
+    sizes: Sequence[int]
+    figures: Sequence[float]
+    unit: str = "s"
+
+
+class Doing(Callback):
+    """A callback that listens to every step."""
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Do nothing."""
+
+
+class Repeated:
+    """One batch, some times over."""
+
+    def __init__(self, batch: list[Tensor], count: int) -> None:
+        self._batches = [batch] * count
+
+    def get_dataset_size(self) -> int:
+        """The number of batches."""
+        return len(self._batches)
+
+    def create_tuple_iterator(self, *, num_epochs: int) -> list[list[Tensor]]:
+        """All of them."""
+        return self._batches
+
+
+def main() -> None:
+    """Measure, print, and draw."""
+    panels = list(_panels())
+    for panel in panels:
+        print(panel.title)
+        for size, figure in zip(panel.sizes, panel.figures, strict=True):
+            print(f"  {size:>10,}  {figure:.4g} {panel.unit}")
+    _draw(panels, PICTURE)
+
+
+def _panels() -> Iterable[Panel]:
+    batches = [4**i for i in range(7)]
+    yield Panel(
+        "a training step", "batch size", batches, [_step([784, 512, 10], n) for n in batches]
+    )
+    widths = [4**i for i in range(2, 7)]
+    yield Panel(
+        "a training step", "width of two layers", widths, [_step([n, n, n], 64) for n in widths]
+    )
+    depths = [1, 10, 100, 1000]
+    yield Panel("a training step", "layers", depths, [_step([16] * (n + 1), 16) for n in depths])
+    counts = [0, 1, 10, 100, 1000]
+    yield Panel("a step of the loop", "callbacks", counts, [_loop(n) for n in counts])
+    samples = [10**i for i in range(3, 8)]
+    passes = [_peers.fresh(_PASS.format(count=n)) for n in samples]
+    yield Panel("a pass over a generator", "samples", samples, [took for took, _ in passes])
+    peaks = [peak for _, peak in passes]
+    yield Panel("memory of the pass", "samples", samples, peaks, "MiB")
+
+
+def _step(widths: list[int], batch: int) -> float:
+    """Seconds of a training step of a network of dense layers."""
+    layers: list[nn.Cell] = []
+    for m, n in pairwise(widths):
+        layers += [nn.Dense(m, n), nn.ReLU()]
+    network = nn.SequentialCell(layers)
+    random = np.random.default_rng(0)
+    x = Tensor(random.standard_normal((batch, widths[0])).astype(np.float32))
+    y = Tensor(random.standard_normal((batch, widths[-1])).astype(np.float32))
+    optimizer = nn.SGD(network.trainable_params(), 1e-3)
+    step = nn.TrainOneStepCell(nn.WithLossCell(network, nn.MSELoss()), optimizer)
+    return _typical(lambda: step(x, y))
+
+
+def _loop(callbacks: int) -> float:
+    """Seconds of a step that trains next to nothing, with so many callbacks."""
+    network = nn.Dense(1, 1)
+    optimizer = nn.SGD(network.trainable_params(), 1e-3)
+    model = Model(network, nn.MSELoss(), optimizer)
+    data = Repeated([Tensor([[1.0]]), Tensor([[1.0]])], 100)
+    doing = [Doing() for _ in range(callbacks)]
+    return _typical(lambda: model.train(1, data, callbacks=doing)) / 100
+
+
+def _typical(run: Callable[[], object]) -> float:
+    run()
+    times: list[float] = []
+    for _ in range(REPEATS):
+        start = perf_counter()
+        run()
+        times.append(perf_counter() - start)
+    return median(times)
+
+
+def _draw(panels: Sequence[Panel], path: Path) -> None:
+    from matplotlib import rcParams
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    # The same figures give the same file.
+    rcParams["svg.hashsalt"] = "minispore"
+    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    FigureCanvasSVG(figure)
+    for place, panel in enumerate(panels, start=1):
+        axes = figure.add_subplot(2, 3, place)
+        axes.plot(panel.sizes, panel.figures, "o-", color="#00897b")
+        axes.set_xscale("symlog" if 0 in panel.sizes else "log")
+        axes.set_title(panel.title, fontsize=10)
+        axes.set_xlabel(panel.axis)
+        axes.set_ylabel(panel.unit)
+        if panel.unit == "s":
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(0, 2 * max(panel.figures))
+        axes.grid(alpha=0.3)
+    figure.savefig(path, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
