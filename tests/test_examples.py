@@ -27,6 +27,8 @@ def test_an_example_runs_without_a_warning(script: Path, tmp_path: Path) -> None
     assert run.stderr == ""
     if script.name == "tutorial.py":
         check_tutorial(run.stdout, tmp_path / "tutorial")
+    if script.name == "lenet.py":
+        check_lenet(run.stdout, tmp_path / "lenet")
     if script.name == "tensorpack.py":
         check_tensorpack(run.stdout, tmp_path / "tensorpack")
 
@@ -43,6 +45,16 @@ def check_tutorial(printed: str, folder: Path) -> None:
     best = re.search(r"the best network reads (\d+\.\d)%", printed)
     assert best
     assert float(best[1]) > 80
+
+
+def check_lenet(printed: str, folder: Path) -> None:
+    checkpoints = {file.name for file in folder.glob("*.ckpt")}
+    assert checkpoints == {"lenet-2_188.ckpt", "lenet-3_188.ckpt"}
+    accuracies = re.findall(r"metrics: {'accuracy': (0\.\d+)}", printed)
+    assert len(accuracies) == 3
+    # What was saved last reads as well as what was trained.
+    assert f"LeNet-5 reads {float(accuracies[-1]):.2%} of the test images" in printed
+    assert float(accuracies[-1]) > 0.85
 
 
 def check_tensorpack(printed: str, folder: Path) -> None:
