@@ -131,3 +131,12 @@ def test_what_is_no_state_is_refused_by_name_and_changes_nothing(make: Made) -> 
             with pytest.raises(ValueError, match=f"For '{make.__name__}'.* '{key}'"):
                 cast("Stateful", callback).load_state_dict(bad)
             assert state_of(callback) == before
+
+
+@pytest.mark.parametrize(
+    "numbers", [(1, 0, 5, 0), (10, None, 0, 3), (0, 60, 2, 0), (None, 7, None, 1)]
+)
+def test_a_policy_is_the_arguments_that_make_it(numbers: tuple[int | None, ...]) -> None:
+    make: Made = cb.CheckpointConfig
+    policy = cast("cb.CheckpointConfig", make(*numbers)).get_checkpoint_policy()
+    assert cast("cb.CheckpointConfig", make(**policy)).get_checkpoint_policy() == policy

@@ -1,0 +1,90 @@
+"""What a SummaryCollector tells of a training is what was trained."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minispore import Tensor, nn
+from minispore.dataset import NumpySlicesDataset
+from minispore.train import Model, RunContext, SummaryCollector
+from minispore.train.summary._lineage import EvaluationLineage, TrainLineage
+from minispore.train.summary.summary_record import SummaryRecord
+
+Told = list[tuple[str, object]]
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    """The values that are recorded, by their tags."""
+    values: Told = []
+    monkeypatch.setattr(
+        SummaryRecord, "add_value", lambda _, plugin, tag, value: values.append((tag, value))
+    )
+    return values
+
+
+class Pair(nn.Cell):
+    """A training network that gives its loss and something else."""
+
+    def __init__(self, *outputs: float) -> None:
+        super().__init__()
+        self.outputs = outputs
+
+    def construct(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        return tuple(Tensor(np.float32(each)) for each in self.outputs)
+
+
+def data(rows: int, batch: int) -> NumpySlicesDataset:
+    columns = {"x": np.ones((rows, 4), np.float32), "y": np.zeros(rows, np.int32)}
+    return NumpySlicesDataset(columns, shuffle=False).batch(batch)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(("rows", "batch", "epochs"), [(6, 3, 1), (8, 2, 3), (4, 4, 2)])
+def test_the_lineage_of_a_training(
+    tmp_path: Path, told: Told, rows: int, batch: int, epochs: int
+) -> None:
+    net = nn.Dense(4, 3)
+    optimizer = nn.SGD(net.trainable_params(), 0.25)
+    model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
+    model.train(epochs, data(rows, batch), SummaryCollector(str(tmp_path)))
+    [lineage] = [value for tag, value in told if tag == "train"]
+    assert isinstance(lineage, TrainLineage)
+    assert (lineage.batch_size, lineage.dataset_size) == (batch, rows)
+    assert (lineage.epoch, lineage.learning_rate) == (epochs, 0.25)
+    assert (lineage.network, lineage.loss_function) == ("Dense", "CrossEntropyLoss")
+    assert (lineage.optimizer, lineage.model_path, lineage.model_size) == (
+        "SGD",
+        '{"ckpt": null}',
+        0,
+    )
+    model.eval(data(rows, batch), callbacks=SummaryCollector(str(tmp_path)))
+    [evaluation] = [value for tag, value in told if tag == "eval"]
+    assert isinstance(evaluation, EvaluationLineage)
+    assert evaluation.dataset_size == rows
+
+
+def test_the_loss_of_several_outputs_is_the_first(tmp_path: Path, told: Told) -> None:
+    Model(Pair(0.5, 2.0)).train(1, data(2, 1), SummaryCollector(str(tmp_path)))
+    losses = [value for tag, value in told if tag == "loss/auto"]
+    assert [float(each.asnumpy()) for each in losses if isinstance(each, Tensor)] == [0.5]
+    [lineage] = [value for tag, value in told if tag == "train"]
+    assert isinstance(lineage, TrainLineage)
+    assert lineage.loss == 0.5
+    assert (lineage.optimizer, lineage.loss_function, lineage.learning_rate) == ("", "", 0.0)
+
+
+@pytest.mark.parametrize(("outputs", "recorded"), [(0.25, 1), (3, 1), ("text", 0), ((), 0)])
+def test_only_numbers_are_losses(
+    tmp_path: Path, told: Told, outputs: object, recorded: int
+) -> None:
+    collector = SummaryCollector(str(tmp_path))
+    context = RunContext(
+        {
+            "cur_step_num": 1, "network": nn.Dense(1, 1), "train_network": nn.Dense(1, 1),
+            "train_dataset_element": None, "net_outputs": outputs,
+        }
+    )  # fmt: skip
+    collector.on_train_step_end(context)
+    collector.__exit__(None, None, None)
+    assert len([tag for tag, _ in told if tag == "loss/auto"]) == recorded

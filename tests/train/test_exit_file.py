@@ -1,0 +1,51 @@
+"""The file by which a run is ended: read in any of JSON's encodings, and only when it changes."""
+
+import builtins
+from pathlib import Path
+
+import pytest
+
+from minispore.train import Callback, Model, OnRequestExit, RunContext
+
+from .standins import Batches, ConstantLoss
+
+
+class Steps(Callback):
+    count = 0
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        self.count += 1
+
+
+def steps_until_the_end(config: Path) -> int:
+    steps = Steps()
+    ending = OnRequestExit(directory=config.parent, config_file=config, save_ckpt=False)
+    Model(ConstantLoss()).train(1, Batches(5), [steps, ending])
+    return steps.count
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"]
+)
+@pytest.mark.parametrize(("wanted", "steps"), [(1, 1), (0, 5)])
+def test_each_encoding_is_read(tmp_path: Path, encoding: str, wanted: int, steps: int) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(f'{{"name": "größer", "GracefulExit": {wanted}}}', encoding)
+    assert steps_until_the_end(config) == steps
+
+
+def test_a_file_that_stays_the_same_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config.json"
+    config.write_text('{"GracefulExit": 0}')
+    opened: list[object] = []
+    plain = builtins.open
+
+    def counting(path: object, *args: object) -> object:
+        opened.append(path)
+        return plain(path, *args)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(builtins, "open", counting)
+    assert steps_until_the_end(config) == 5
+    assert opened.count(config) == 1
