@@ -95,7 +95,7 @@ def buckets(*counts: float) -> bytes:
     return event(bytes_field(5, limits + b"".join(double_field(7, n) for n in counts)))
 
 
-BIG, MANY = 2**63 - 1, 10_000
+BIG, MANY = 2**63 - 1, 5_000
 MESSAGE_EXAMPLES = {
     "a tensor of many dims": tensorboard_tensor([BIG] * MANY),
     "a tensor of many dims, MindSpore's": mindspore_tensor([BIG] * MANY),

@@ -127,7 +127,10 @@ def resume(path: Path, *, backup: bool = False) -> None:
     try:
         with redirect_stdout(StringIO()):
             trained.train(3, data(), there, resume=None if backup else path)
-    except ValueError:
+    except ValueError as error:
+        # It has gone on: any value may be what a network has put out, if not one for each callback.
+        if any("the callback's hook" in note for note in getattr(error, "__notes__", ())):
+            return
         after = [each.asnumpy() for each in trained.train_network.get_parameters()]
         assert all(map(np.array_equal, after, before))
         assert states(there) == remembered
