@@ -137,6 +137,6 @@ def test_what_is_no_state_is_refused_by_name_and_changes_nothing(make: Made) -> 
     "numbers", [(1, 0, 5, 0), (10, None, 0, 3), (0, 60, 2, 0), (None, 7, None, 1)]
 )
 def test_a_policy_is_the_arguments_that_make_it(numbers: tuple[int | None, ...]) -> None:
-    make: Made = cb.CheckpointConfig
+    make = cast("Made", cb.CheckpointConfig)
     policy = cast("cb.CheckpointConfig", make(*numbers)).get_checkpoint_policy()
     assert cast("cb.CheckpointConfig", make(**policy)).get_checkpoint_policy() == policy
