@@ -51,7 +51,7 @@ def replacing(
     if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, "The file to write is a folder", os.fspath(path))
     folder = os.path.dirname(target)
-    _sweep(folder)
+    sweep(folder)
     temporary, file = _open_in(folder, os.fspath(path))
     try:
         with file:
@@ -90,8 +90,11 @@ def _open_in(folder: str, shown: str) -> tuple[str, BinaryIO]:
         file.close()  # somebody has swept it away before it was locked
 
 
-def _sweep(folder: str) -> None:
-    """Remove the temporary files of processes that were killed, when first writing there."""
+def sweep(folder: str) -> None:
+    """Remove the temporary files of killed processes, if this one has not done so before.
+
+    `replacing` does it by itself.
+    """
     if folder in _swept:
         return
     _swept.add(folder)

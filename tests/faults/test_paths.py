@@ -34,7 +34,8 @@ class Remove(Callback):
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
         if run_context.original_args().cur_step_num == 5:
-            shutil.rmtree(self.folder)
+            while self.folder.exists():  # a thread may just be making a file in it
+                shutil.rmtree(self.folder, ignore_errors=True)
 
 
 @pytest.mark.parametrize("saver", [name for name in SAVERS if name != "in the background"])
@@ -47,7 +48,8 @@ def test_a_folder_that_vanishes_is_made_again(tmp_path: Path, saver: str) -> Non
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         train([Remove(folder), callback])
-    assert all("The file has been removed" in str(each.message) for each in told)
+    # Event files are not made again, and each summary that is lost is told of.
+    assert all("a summary was lost" in str(each.message) for each in told)
     assert bool(told) == (saver == "landscape")
     if saver != "OnRequestExit":
         assert look_at(folder) == (0, 0)

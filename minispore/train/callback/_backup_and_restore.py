@@ -4,6 +4,7 @@ import os
 from contextlib import suppress
 from typing import Literal, cast
 
+from minispore._atomic import sweep
 from minispore._checks import check_int, check_type
 from minispore.train._training_state import TrainingState
 from minispore.train.callback._base import Callback
@@ -74,6 +75,7 @@ class BackupAndRestore(Callback):
     def on_train_begin(self, run_context: RunContext) -> None:
         """Have the run go on from the backup."""
         run_context.add_state_saver(self)
+        sweep(os.path.dirname(os.path.realpath(self._file)))
         if os.path.exists(self._file):
             run_context.request_resume(self._file)
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Self, cast
 
+from minispore._atomic import sweep
 from minispore._checks import check_type
 from minispore.train._training_state import TrainingState
 from minispore.train.callback._base import Callback
@@ -123,6 +124,7 @@ class OnRequestExit(Callback):
         """Have the run go on from the file, if there is one."""
         if self._save_ckpt:
             run_context.add_state_saver(self)
+            sweep(os.path.dirname(os.path.realpath(self.train_file)))
             self._found = os.path.exists(self.train_file)
             if self._found:
                 run_context.request_resume(self.train_file)
