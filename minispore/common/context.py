@@ -37,9 +37,9 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 def set_context(**kwargs: object) -> None:
     """Set options of the program under MindSpore's names.
 
-    `device_target` "CPU" or "GPU" says where new tensors are made. Both values of `mode` run code
-    as Python does, statement by statement: there is no compiler. What only tunes MindSpore's
-    compiler or runtime is checked and remembered. If any option is wrong, none is set.
+    `device_target` "CPU" or "GPU", the first one, says where new tensors are made. Both values of
+    `mode` run code as Python does, statement by statement: there is no compiler. What only tunes
+    MindSpore's compiler or runtime is checked and remembered. If any option is wrong, none is set.
 
     >>> set_context(mode=GRAPH_MODE, device_target="CPU")
     >>> get_context("device_target")
@@ -53,6 +53,8 @@ def set_context(**kwargs: object) -> None:
     for name, value in kwargs.items():
         _check(name, value)
     target = kwargs.pop("device_target", None)
+    if (target or device_target()) == "GPU":
+        _check_first_gpu(kwargs.get("device_id", _settings["device_id"]))
     if target is not None:
         set_device_target("GPU" if target == "GPU" else "CPU")
     _settings.update(kwargs)
@@ -97,6 +99,14 @@ def _check(name: str, value: object) -> None:
         check_type(value, (bool, int) if kind is bool else kind, name, "set_context")
     if name in _CHOICES:
         check_one_of(value, _CHOICES[name], name, "set_context")
+
+
+def _check_first_gpu(device_id: object) -> None:
+    if device_id != 0:
+        raise ValueError(
+            "For 'set_context', 'device_id' must be 0 with a GPU: the first one is used, "
+            f"which CUDA_VISIBLE_DEVICES chooses, but got {device_id}."
+        )
 
 
 def _check_known(name: str, owner: str) -> None:

@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from minispore import Parameter, Tensor, float16, float32, grad, int32, nn, ops
+from minispore import (
+    Parameter,
+    Tensor,
+    float16,
+    float32,
+    get_context,
+    grad,
+    int32,
+    nn,
+    ops,
+    set_context,
+)
 from minispore._array import is_host
 
 from .library import Traffic
@@ -97,3 +108,11 @@ def test_a_number_on_the_host_may_stand_beside_what_is_elsewhere(gpu: Traffic) -
     assert {y.device for y in made} == {"GPU:0"}
     assert [y.tolist() for y in made[:2]] == [[0.5, 1.0], [-0.5, -1.5]]
     assert made[3].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("options", [{}, {"device_target": "GPU"}], ids=str)
+def test_there_is_one_gpu(gpu: Traffic, options: dict[str, object]) -> None:
+    set_context(device_id=0, **options)
+    with pytest.raises(ValueError, match="'device_id' must be 0 with a GPU"):
+        set_context(device_id=1, **options)
+    assert get_context("device_id") == 0
