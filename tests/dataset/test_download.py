@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from minispore.dataset import download
 from minispore.dataset.download import Content, download_file, download_mnist
 
+from ..faults.disks import Disk, Limited, ReadOnly
+
 pytest.importorskip("pooch")
 
 PLAIN = bytes(range(256)) * 4000
@@ -304,3 +306,21 @@ def test_bad_arguments(tmp_path: Path) -> None:
         download_mnist(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'timeout'"):
         download_mnist(tmp_path, timeout=-1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="these faults are POSIX's")
+@pytest.mark.parametrize("kind", [Limited, ReadOnly])
+def test_a_disk_that_cannot_be_written_is_no_fault_of_the_mirror(
+    serve: Start, tmp_path: Path, kind: type[Disk]
+) -> None:
+    first, second = serve(PACKED), serve(PACKED)
+    disk = kind(tmp_path)
+    with disk.failing(), pytest.raises(OSError, match=r"\.part'") as caught:
+        fetch(disk.folder, first, second)
+    assert str(caught.value.filename).startswith(f"{disk.folder}/.file.")
+    assert not second.requests
+    assert not (disk.folder / "file").exists()
+    # With room again it goes on with what it has.
+    assert fetch(disk.folder, first) == UNPACKED
+    assert names(disk.folder) == ["file"]
+    disk.close()

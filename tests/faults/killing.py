@@ -209,7 +209,7 @@ def is_whole(path: Path) -> bool:
 def left(folder: Path) -> dict[str, bytes]:
     """What a training leaves: its files by name, and of all event files together the values."""
     found: dict[str, bytes] = {}
-    timed = (folder / "model-24.ckpt").exists()  # ModelSaver's state has the ages of its files
+    timed = (folder / "model-15.ckpt").exists()  # ModelSaver's state has the ages of its files
     for path in folder.rglob("*"):
         if timed and path.name.startswith("net-") and path.suffix == ".ckpt":
             for name, parameter in read_training_checkpoint(path).parameters.items():

@@ -61,9 +61,9 @@ def asks_for_the_time_of_day(path: Path) -> bool:
             whose = node.func.value
             if isinstance(whose, ast.Name) and (whose.id, node.func.attr) in WALL:
                 return True
-        if isinstance(node, ast.ImportFrom) and node.module == "time":
-            if {alias.name for alias in node.names} - STEADY:
-                return True
+        names = node.names if isinstance(node, ast.ImportFrom) and node.module == "time" else []
+        if {alias.name for alias in names} - STEADY:
+            return True
     return False
 
 

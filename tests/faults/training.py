@@ -84,7 +84,7 @@ class Begin(Callback):
 
 
 def train(kind: str, folder: Path) -> Model:
-    """Train for three epochs of eight steps, from the start or from where the folder's files end.
+    """Train for three epochs of five steps, from the start or from where the folder's files end.
 
     Args:
         kind: A key of `KINDS`.
@@ -92,8 +92,8 @@ def train(kind: str, folder: Path) -> Model:
     """
     set_seed(1)
     random.seed(1)
-    rows = np.linspace(-1, 1, 640, dtype=np.float32).reshape(64, 10)
-    labels = (np.arange(64) % 3).astype(np.int32)
+    rows = np.linspace(-1, 1, 400, dtype=np.float32).reshape(40, 10)
+    labels = (np.arange(40) % 3).astype(np.int32)
     data = NumpySlicesDataset({"x": rows, "y": labels}).batch(8)
     net = nn.SequentialCell(nn.Dense(10, 3000), nn.ReLU(), nn.Dropout(p=0.5), nn.Dense(3000, 3))
     optimizer = nn.Adam(net.trainable_params(), 0.01)
