@@ -5,36 +5,38 @@ Every one is a `minispore.train.Callback`, for `Model.train` and `Model.fit`.
 
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
-from minispore.tensorpack.arrays import CheckNumerics, DumpTensors, ProcessTensors
-from minispore.tensorpack.averages import (
+from minispore.tensorpack.arrays import (
+    CheckNumerics,
+    DumpTensors,
     MergeAllSummaries,
     MovingAverageSummary,
+    ProcessTensors,
     SimpleMovingAverage,
 )
-from minispore.tensorpack.channel import Monitors
-from minispore.tensorpack.clocks import EstimatedTimeLeft, ThroughputTracker
-from minispore.tensorpack.defaults import DEFAULT_CALLBACKS, DEFAULT_MONITORS
-from minispore.tensorpack.event_writer import TFEventWriter
-from minispore.tensorpack.factory import CallbackFactory
+from minispore.tensorpack.channel import Monitors, UnknownMetricError
 from minispore.tensorpack.hyper_params import GraphVarParam, HyperParam, ObjAttrParam
-from minispore.tensorpack.inference import InferenceRunner
-from minispore.tensorpack.inferencers import (
+from minispore.tensorpack.inference import (
     BinaryClassificationStats,
     ClassificationError,
     Inferencer,
+    InferenceRunner,
     MetricInferencer,
     ScalarStats,
 )
 from minispore.tensorpack.json_writers import JSONLWriter, JSONWriter
-from minispore.tensorpack.monitors import ScalarHistory, ScalarPrinter
-from minispore.tensorpack.names import UnknownMetricError
+from minispore.tensorpack.monitors import ScalarHistory, ScalarPrinter, TFEventWriter
 from minispore.tensorpack.profiler import GraphProfiler
-from minispore.tensorpack.progress import ProgressBar
-from minispore.tensorpack.protocol import StopTraining
+from minispore.tensorpack.protocol import RunValues, StopTraining, Trainer
 from minispore.tensorpack.proxy import ProxyCallback
-from minispore.tensorpack.running import RunOp, RunUpdateOps, StartProcOrThread
+from minispore.tensorpack.running import (
+    InjectShell,
+    RunOp,
+    RunUpdateOps,
+    SendMonitorData,
+    SendStat,
+    StartProcOrThread,
+)
 from minispore.tensorpack.savers import MaxSaver, MinSaver, ModelSaver
-from minispore.tensorpack.sending import SendMonitorData, SendStat
 from minispore.tensorpack.setters import (
     HumanHyperParamSetter,
     HyperParamSetter,
@@ -42,14 +44,21 @@ from minispore.tensorpack.setters import (
     ScheduledHyperParamSetter,
     StatMonitorParamSetter,
 )
-from minispore.tensorpack.shell import InjectShell
 from minispore.tensorpack.trackers import (
+    EstimatedTimeLeft,
     GPUUtilizationTracker,
     HostMemoryTracker,
     PeakMemoryTracker,
+    ProgressBar,
+    ThroughputTracker,
 )
-from minispore.tensorpack.trainer import RunValues, Trainer
-from minispore.tensorpack.triggers import EnableCallbackIf, Every, PeriodicCallback, PeriodicTrigger
+from minispore.tensorpack.triggers import (
+    CallbackFactory,
+    EnableCallbackIf,
+    Every,
+    PeriodicCallback,
+    PeriodicTrigger,
+)
 
 __all__ = [
     "BinaryClassificationStats", "Callback", "CallbackFactory", "CheckNumerics",
@@ -66,3 +75,25 @@ __all__ = [
     "StartProcOrThread", "StatMonitorParamSetter", "StopTraining", "TFEventWriter",
     "ThroughputTracker", "Trainer", "UnknownMetricError", "logger",
 ]  # fmt: skip
+
+
+def DEFAULT_CALLBACKS() -> list[Callback]:  # noqa: N802 (tensorpack's name)
+    """Return the callbacks that a training usually has.
+
+    Source: tensorpack.train.DEFAULT_CALLBACKS.
+
+    >>> [type(callback).__name__ for callback in DEFAULT_CALLBACKS()]
+    ['MovingAverageSummary', 'ProgressBar', 'MergeAllSummaries', 'RunUpdateOps']
+    """
+    return [MovingAverageSummary(), ProgressBar(), MergeAllSummaries(), RunUpdateOps()]
+
+
+def DEFAULT_MONITORS() -> list[MonitorBase]:  # noqa: N802 (tensorpack's name)
+    """Return the monitors that a training usually has.
+
+    Source: tensorpack.train.DEFAULT_MONITORS.
+
+    >>> [type(monitor).__name__ for monitor in DEFAULT_MONITORS()]
+    ['TFEventWriter', 'JSONWriter', 'ScalarPrinter']
+    """
+    return [TFEventWriter(), JSONWriter(), ScalarPrinter()]

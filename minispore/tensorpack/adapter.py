@@ -19,17 +19,16 @@ all of tensorpack's hooks but `after_train`, and a requested stop for MindSpore'
 
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 from minispore.ops._summary import listeners
 from minispore.tensorpack import logger
-from minispore.tensorpack.channel import Array, as_float
-from minispore.tensorpack.names import check_names
-from minispore.tensorpack.protocol import Hooks, StopTraining
-from minispore.tensorpack.trainer import RunValues, Trainer
+from minispore.tensorpack.channel import Array, Listener, as_float, check_names
+from minispore.tensorpack.protocol import Hooks, RunValues, StopTraining, Trainer
 from minispore.train import callback as train
 from minispore.train.callback import RunContext
-from minispore.train.summary import Event
+
+T = TypeVar("T")
 
 # From how many seconds on it is told which callbacks took them.
 _LONG: Final = 2.0
@@ -95,68 +94,65 @@ class Callback(Hooks, train.Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Before the training."""
-        self._play(self.before_train)
+        self._play(self._before_train)
 
     def on_train_epoch_begin(self, run_context: RunContext) -> None:
         """Before each epoch."""
-        self._play(self.before_epoch)
+        self._play(self._before_epoch)
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
         """Before each step."""
-
-        def before_run() -> None:
-            self._fetches = self.before_run(run_context) or ()
-
-        self._play(before_run)
+        self._fetches = self._play(self._before_run, run_context) or ()
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """After each step."""
-        self._play(self.trigger_step)
+        self._play(self._trigger_step)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """After each epoch."""
-
-        def trigger_epoch() -> None:
-            start = perf_counter()
-            self.trigger_epoch()
-            if self._conductor is not None:
-                self._conductor.took(self, perf_counter() - start)
-
-        self._play(trigger_epoch)
+        start = perf_counter()
+        self._play(self._trigger_epoch)
+        if self._conductor is not None:
+            self._conductor.times[self] = perf_counter() - start
 
     def on_train_end(self, run_context: RunContext) -> None:
         """After the training."""
-        self._end()
+        if self._conductor is not None:
+            self._conductor = None
+            try:
+                self._after_train()
+            except Exception as error:  # the others must have theirs
+                logger.error(f"{type(self).__name__}._after_train failed: {error!r}", error)
 
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
         """After a training that failed or was interrupted."""
-        self.failed(run_context, error)
-        self._end()
+        self.failed(error)
+        self.on_train_end(run_context)
 
-    def failed(self, run_context: RunContext, error: BaseException) -> None:
+    def failed(self, error: BaseException) -> None:
         """Called before `_after_train` of a training that failed."""
 
     def monitor(self) -> "MonitorBase | None":
         """Return the monitor that this callback is or stands for."""
         return None
 
-    def _play(self, hook: Callable[[], None]) -> None:
-        if self._conductor is not None:
-            self._conductor.play(self, hook)
-
-    def _end(self) -> None:
-        conductor, self._conductor = self._conductor, None
-        if conductor is not None:
-            try:
-                self.after_train()
-            except Exception as error:  # the others must have theirs
-                logger.error(f"{type(self).__name__}._after_train failed: {error!r}", error)
+    def _play(self, hook: Callable[..., T | None], *args: object) -> T | None:
+        return None if self._conductor is None else self._conductor.play(self, hook, *args)
 
 
-class MonitorBase(Callback):
+class MonitorBase(Callback, Listener):
     """Base class of monitors: callbacks that get what is put in the channel.
 
     Source: tensorpack.callbacks.MonitorBase.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> class Names(MonitorBase):
+        ...     def process_scalar(self, name: str, val: float) -> None:
+        ...         print(self.global_step, name)
+        >>> train(Names(), epochs=1)
+        3 loss
+        3 learning_rate
     """
 
     chief_only = False
@@ -164,21 +160,6 @@ class MonitorBase(Callback):
     def monitor(self) -> "MonitorBase | None":
         """Return itself."""
         return self
-
-    def process(self, name: str, val: Array) -> None:
-        """Take an array that is none of the following."""
-
-    def process_scalar(self, name: str, val: float) -> None:
-        """Take a number."""
-
-    def process_image(self, name: str, val: Array) -> None:
-        """Take images, of shape (n, height, width, 1 or 3), from 0 to 255."""
-
-    def process_histogram(self, name: str, val: Array) -> None:
-        """Take numbers of which the distribution matters."""
-
-    def process_event(self, evt: Event) -> None:
-        """Take a whole event, with a step of its own."""
 
 
 class Conductor(train.Callback):
@@ -189,31 +170,31 @@ class Conductor(train.Callback):
 
     Args:
         members: The run's callbacks of tensorpack's, in their order.
+
+    Attributes:
+        times: How many seconds each of them took after the epoch.
     """
 
     def __init__(self, members: Sequence[Callback]) -> None:
         self._members = members
-        self._after_run = [member for member in members if _has(type(member), "_after_run")]
+        self._with_after_run = [member for member in members if _has(type(member), "_after_run")]
         self._hears = any(member.hears for member in members)
         self._trainer: Trainer | None = None
         self._playing = self._in_epoch = False
-        self._told = 0
-        self._times: list[tuple[str, float]] = []
+        self._told = 0  # the last step whose numbers were put in
+        self.times: dict[Callback, float] = {}
 
-    def took(self, member: Callback, seconds: float) -> None:
-        """Note how long a callback's `_trigger_epoch` took."""
-        self._times.append((type(member).__name__, seconds))
-
-    def play(self, member: Callback, hook: Callable[[], None]) -> None:
+    def play(self, member: Callback, hook: Callable[..., T | None], *args: object) -> T | None:
         """Call a hook of one callback, unless one has raised StopTraining before."""
         if not self._playing:
-            return
+            return None
         try:
-            hook()
+            return hook(*args)
         except StopTraining as stop:
             logger.info(f"Training was stopped by {type(member).__name__}. {stop}".rstrip())
             self._playing = False
             self.trainer.run_context.request_stop()
+            return None
         except BaseException as error:
             error.add_note(f"It was raised by {type(member).__name__}.")
             raise
@@ -232,7 +213,8 @@ class Conductor(train.Callback):
         run_context.original_args().trainer = self._trainer
         for member in self._members:
             member.setup_graph(self._trainer)
-        check_names(run_context.original_args())
+        at_any_time = [member for member in self._members if member.monitor()]
+        check_names(run_context.original_args(), at_any_time)
         self._playing, self._in_epoch = True, False
         for member in self._members:
             member._conductor = self
@@ -254,17 +236,16 @@ class Conductor(train.Callback):
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Note that the step is done, and call `_after_run` on all."""
         self._deafen()
-        trainer = self.trainer
-        trainer.global_step += 1
-        if trainer.is_last_step:
+        self.trainer.global_step += 1
+        if self.trainer.is_last_step:
             self._tell_loop()
-        for member in self._after_run:
 
-            def after_run(member: Callback = member) -> None:
-                results = member.get_tensors_maybe_in_tower(member._fetches)
-                member.after_run(run_context, RunValues(tuple(results)))
+        def after_run(member: Callback) -> None:
+            results = member.get_tensors_maybe_in_tower(member._fetches)
+            member._after_run(run_context, RunValues(tuple(results)))
 
-            self.play(member, after_run)
+        for member in self._with_after_run:
+            self.play(member, after_run, member)
 
     def on_eval_begin(self, run_context: RunContext) -> None:
         """The epoch's steps are done: call `_after_epoch` on all."""
@@ -272,7 +253,7 @@ class Conductor(train.Callback):
             self._in_epoch = False
             self._tell_loop()
             for member in self._members:
-                self.play(member, member.after_epoch)
+                self.play(member, member._after_epoch)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Likewise without an evaluation; with one, put its results in."""
@@ -286,12 +267,12 @@ class Conductor(train.Callback):
     def on_train_end(self, run_context: RunContext) -> None:
         """Play no more: `_after_train` is called by each callback itself."""
         self._tell_times()
+        self._deafen()
         self._playing = self._in_epoch = False
 
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
         """Likewise."""
-        self._playing = self._in_epoch = False
-        self._deafen()
+        self.on_train_end(run_context)
 
     def state_dict(self) -> dict[str, object]:
         """Return the numbers that the channel remembers."""
@@ -309,12 +290,12 @@ class Conductor(train.Callback):
 
     def _tell_times(self) -> None:
         """Name the slow ones, where all of them together took long."""
-        total = sum(seconds for _, seconds in self._times)
-        slow = [each for each in self._times if each[1] > max(1.0, 0.3 * total)]
+        total = sum(self.times.values())
+        slow = [(member, took) for member, took in self.times.items() if took > max(1, 0.3 * total)]
         if total >= _LONG and slow:
-            named = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in slow)
+            named = ", ".join(f"{type(member).__name__} {took:.1f} s" for member, took in slow)
             logger.info(f"The callbacks took {total:.1f} s after this epoch: {named}.")
-        self._times.clear()
+        self.times.clear()
 
     def _tell_loop(self) -> None:
         if self._playing and self._told != self.trainer.global_step:

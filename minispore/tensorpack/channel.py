@@ -1,47 +1,43 @@
 """The channel: whoever knows something of the training puts it in, and every monitor gets it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from minispore._checks import check_type, described
 from minispore.common import Tensor
+from minispore.tensorpack.states import Kept, Remembering
 from minispore.train.callback._monitored import as_array, shortest
-from minispore.train.callback._states import entries, numbers
+from minispore.train.callback._run_context import InternalCallbackParam
 from minispore.train.summary import Event
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Number: TypeAlias = float | np.generic | Array | Tensor
 
 
-class Listener(Protocol):
-    """What the channel asks of a monitor."""
+class Listener:
+    """Who gets what is put in the channel."""
 
     def process_scalar(self, name: str, val: float) -> None:
         """Take a number."""
-        ...
 
     def process_image(self, name: str, val: Array) -> None:
         """Take images, of shape (n, height, width, 1 or 3), from 0 to 255."""
-        ...
 
     def process_histogram(self, name: str, val: Array) -> None:
         """Take numbers of which the distribution matters."""
-        ...
 
     def process_event(self, evt: Event) -> None:
         """Take a whole event, with a step of its own."""
-        ...
 
 
-class Memory:
+class Memory(Remembering):
     """Numbers with their steps, by name."""
 
-    def __init__(self) -> None:
-        self._steps: dict[str, list[int]] = {}
-        self._values: dict[str, list[float]] = {}
+    _steps = Kept(dict[str, list[int]])
+    _values = Kept(dict[str, list[float]])
 
     def add(self, name: str, step: int, val: float) -> None:
         """Remember a number."""
@@ -66,28 +62,13 @@ class Memory:
         """Return the names that have values."""
         return list(self._values)
 
-    def state_dict(self) -> dict[str, object]:
-        """Return all of it."""
-        return {"steps": self._steps, "values": self._values}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Remember what another one does.
-
-        Raises:
-            ValueError: It is no such state; nothing is changed then.
-        """
-        owner = "Monitors"
-        steps = {
-            n: numbers(entries(state, "steps", list, owner), n, int, owner)
-            for n in entries(state, "steps", list, owner)
-        }
-        values = {
-            n: numbers(entries(state, "values", list, owner), n, float, owner)
-            for n in entries(state, "values", list, owner)
-        }
-        if {n: len(s) for n, s in steps.items()} != {n: len(v) for n, v in values.items()}:
+    def checked(self, state: Mapping[str, object]) -> dict[str, object]:
+        """Return a copy of the state, by attributes; ValueError if it is none."""
+        read = super().checked(state)
+        steps, values = (cast("dict[str, list[object]]", each) for each in read.values())
+        if {n: len(each) for n, each in steps.items()} != {n: len(values[n]) for n in values}:
             raise ValueError("For 'Monitors', the state's 'steps' and 'values' must fit.")
-        self._steps, self._values = steps, values
+        return read
 
 
 class Monitors(Memory):
@@ -96,12 +77,19 @@ class Monitors(Memory):
     Args:
         monitors: Who gets what is put in, in their order.
         step: Tells the current global step.
+
+    Examples:
+        >>> channel = Monitors([], lambda: 7)
+        >>> channel.put_scalar("error", np.float32(0.1))
+        >>> channel.get_latest("error"), channel.get_history("error")
+        (0.1, [(7, 0.1)])
+        >>> channel.get_latest("eror")
+        Traceback (most recent call last):
+        KeyError: "nothing was put in under 'eror'; did you mean 'error'?"
     """
 
     def __init__(self, monitors: Sequence[Listener], step: Callable[[], int]) -> None:
-        super().__init__()
-        self._monitors = tuple(monitors)
-        self._step = step
+        self._monitors, self._step = monitors, step
 
     def put_scalar(self, name: str, val: Number) -> None:
         """Put in a number.
@@ -127,16 +115,15 @@ class Monitors(Memory):
             ValueError: The shape is another, or there are neither 1 nor 3 channels.
         """
         check_type(name, str, "name", "put_image")
-        array = np.asarray(val.asnumpy() if isinstance(val, Tensor) else val)
-        shape = array.shape
+        array = given = _array(val)
         if array.ndim == 2:
-            array = array[np.newaxis, :, :, np.newaxis]
-        elif array.ndim == 3:
+            array = array[:, :, np.newaxis]
+        if array.ndim == 3:
             array = array[np.newaxis]
         if array.ndim != 4 or array.shape[-1] not in {1, 3} or 0 in array.shape:
             raise ValueError(
                 "For 'put_image', images must be of shape (h, w), (h, w, c) or (n, h, w, c) with "
-                f"1 or 3 channels, but '{name}' is of shape {shape}."
+                f"1 or 3 channels, but '{name}' is of shape {given.shape}."
             )
         for monitor in self._monitors:
             monitor.process_image(name, array)
@@ -144,15 +131,64 @@ class Monitors(Memory):
     def put_histogram(self, name: str, val: Array | Tensor) -> None:
         """Put in an array of which the distribution matters."""
         check_type(name, str, "name", "put_histogram")
-        array = np.asarray(val.asnumpy() if isinstance(val, Tensor) else val)
         for monitor in self._monitors:
-            monitor.process_histogram(name, array)
+            monitor.process_histogram(name, _array(val))
 
     def put_event(self, evt: Event) -> None:
         """Put in an event, as `minispore.train.summary` has them."""
         check_type(evt, Event, "evt", "put_event")
         for monitor in self._monitors:
             monitor.process_event(evt)
+
+
+class UnknownMetricError(ValueError):
+    """A callback reads a number that nothing writes, or that is written after it is read.
+
+    Examples:
+        >>> from minispore.tensorpack import SendStat
+        >>> from minispore.tensorpack._examples import train
+        >>> train(SendStat(["echo", "{los}"], "los"))
+        Traceback (most recent call last):
+        minispore.tensorpack.channel.UnknownMetricError: SendStat reads 'los', and no callback ...
+    """
+
+
+def names_of(callback: object, direction: str) -> Sequence[str]:
+    """Return the names that a callback of either school says it "produces" or "consumes"."""
+    told: Callable[[], Collection[str]] | None = getattr(callback, direction, None)
+    return () if told is None else tuple(told())
+
+
+def check_names(params: InternalCallbackParam, at_any_time: Collection[object]) -> None:
+    """Check the callbacks of a run: the loop's numbers are there before the first one's turn.
+
+    Args:
+        params: The run's.
+        at_any_time: The callbacks that get numbers whenever they are put in, so that for them the
+            order does not matter.
+
+    Raises:
+        UnknownMetricError: A number is read and never written, or written too late.
+    """
+    written = ["loss", "learning_rate", *params.metric_names]
+    callbacks = params.list_callback
+    writers = {name: each for each in callbacks[::-1] for name in names_of(each, "produces")}
+    for callback in callbacks:
+        owner = type(callback).__name__
+        for name in names_of(callback, "consumes"):
+            if name not in [*written, *writers]:
+                known = list(dict.fromkeys([*written, *writers]))
+                raise UnknownMetricError(
+                    f"{owner} reads {name!r}, and no callback puts it in{suggest(name, known)} "
+                    "A callback of your own must tell what it puts in by its method 'produces'."
+                )
+            if name not in written and callback not in at_any_time:
+                writer = type(writers[name]).__name__
+                raise UnknownMetricError(
+                    f"{owner} reads {name!r} before {writer} puts it in: "
+                    f"put {writer} before it in the list of callbacks."
+                )
+        written += names_of(callback, "produces")
 
 
 def name_list(names: str | Sequence[str]) -> list[str]:
@@ -180,3 +216,7 @@ def suggest(name: str, known: Sequence[str]) -> str:
     if nearest:
         return "; did you mean " + " or ".join(map(repr, nearest)) + "?"
     return "; there is " + (", ".join(map(repr, known)) if known else "nothing") + "."
+
+
+def _array(val: Array | Tensor) -> Array:
+    return val.asnumpy() if isinstance(val, Tensor) else np.asarray(val)

@@ -1,11 +1,16 @@
 """Hyper-parameters: numbers of a training that can be read and changed while it goes on."""
 
+import math
 from abc import ABC, abstractmethod
+from typing import Final
 
 from minispore.common import Parameter, Tensor
 from minispore.tensorpack.channel import as_float, suggest
-from minispore.tensorpack.trainer import Trainer
+from minispore.tensorpack.protocol import Trainer
 from minispore.train.callback._learning_rate import learning_rate_of
+
+_TOLD: Final = 20  # lines, and
+_SHOWN: Final = 60  # characters of them: the file may be any other
 
 
 class HyperParam(ABC):
@@ -13,6 +18,16 @@ class HyperParam(ABC):
 
     Attributes:
         readable_name: How it is called in messages and files.
+
+    Examples:
+        >>> class Volume(HyperParam):
+        ...     readable_name = "volume"
+        ...     def get_value(self) -> float:
+        ...         return 0.5
+        ...     def set_value(self, v: float) -> None:
+        ...         print("now", v)
+        >>> Volume().set_value(0.25)
+        now 0.25
     """
 
     readable_name: str
@@ -38,6 +53,14 @@ class GraphVarParam(HyperParam):
     Args:
         name: Its name; "learning_rate" for the one that the optimiser has.
         shape: Accepted and without effect.
+
+    Examples:
+        >>> from minispore.tensorpack import HyperParamSetterWithFunc
+        >>> from minispore.tensorpack._examples import train
+        >>> rate = GraphVarParam("learning_rate")
+        >>> train(HyperParamSetterWithFunc(rate, lambda epoch, value: value / 2))
+        After 3 steps, learning_rate changes from 0.5 to 0.25.
+        After 6 steps, learning_rate changes from 0.25 to 0.125.
     """
 
     def __init__(self, name: str, shape: tuple[int, ...] = ()) -> None:
@@ -54,13 +77,13 @@ class GraphVarParam(HyperParam):
         if name == "learning_rate":
             self._parameter = learning_rate_of(trainer.run_context, "HyperParamSetter")
             return
-        own = {each.name: each for each in trainer.params.train_network.get_parameters()}
-        if name not in own or own[name].size != 1:
-            single = [known for known, each in own.items() if each.size == 1]
+        parameters = trainer.params.train_network.get_parameters()
+        single = {each.name: each for each in parameters if each.size == 1}
+        if name not in single:
             raise ValueError(
-                f"There is no parameter {name!r} of one element{suggest(name, single)}"
+                f"There is no parameter {name!r} of one element{suggest(name, list(single))}"
             )
-        self._parameter = own[name]
+        self._parameter = single[name]
 
     @property
     def parameter(self) -> Parameter:
@@ -116,3 +139,63 @@ class ObjAttrParam(HyperParam):
     def set_value(self, v: float) -> None:
         """Change it."""
         setattr(self._obj, self._name, v)
+
+
+class HyperFile:
+    r"""A file with hyper-parameters, which a person edits while a training goes on.
+
+    Lines `name: number`, with spaces as one likes; empty lines and those after `#` are nothing.
+    A last line without its end may be half written: it counts once the file has not changed from
+    one reading to the next. Nothing in the file is ever evaluated.
+
+    Args:
+        path: The file, which need not be there.
+
+    Examples:
+        >>> import os, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = HyperFile(os.path.join(folder.name, "hyper.txt"))
+        >>> with open(file.path, "w") as written:
+        ...     _ = written.write("learning_rate : 1e-3\nmomentum 0.9\nweight_decay: 0.0")
+        >>> file.read()
+        ({'learning_rate': 0.001}, ["line 2 is no 'name: number': 'momentum 0.9'"])
+        >>> file.read()
+        ({'learning_rate': 0.001, 'weight_decay': 0.0}, [])
+        >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._before = ""
+        self._told: list[str] = []
+
+    def read(self) -> tuple[dict[str, float], list[str]]:
+        """Return the numbers by name, the last of each counting, and what is newly wrong."""
+        text, wrong, values = "", list[str](), dict[str, float]()
+        try:
+            with open(self.path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            wrong.append(f"it cannot be read: {error.strerror}")
+        for number, line in enumerate(text.splitlines(keepends=True), start=1):
+            content = line.partition("#")[0].strip()
+            if content and (line.endswith("\n") or text == self._before):
+                name, value = _parsed(content)
+                if name and math.isfinite(value):
+                    values[name] = value
+                else:
+                    wrong.append(f"line {number} is no 'name: number': {content[:_SHOWN]!r}")
+        wrong = wrong[:_TOLD]
+        news = [each for each in wrong if each not in self._told]
+        self._before, self._told = text, wrong
+        return values, news
+
+
+def _parsed(line: str) -> tuple[str, float]:
+    name, _, value = line.partition(":")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        return "", math.nan

@@ -1,8 +1,9 @@
 """InferenceRunner: go through a dataset in the middle of a training, and measure."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Final, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +12,203 @@ from minispore.common import Tensor
 from minispore.ops._summary import listeners
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
-from minispore.tensorpack.channel import Array, as_float, suggest
-from minispore.tensorpack.inferencers import Inferencer, MetricInferencer
+from minispore.tensorpack.channel import Array, Number, as_float, name_list, suggest
 from minispore.train._dataset import DatasetLike, Epochs, check_dataset
 from minispore.train.callback._monitored import as_array, first_output
 from minispore.train.metrics import Metric
 
+_WRONG: Final = re.compile(r"wrong-top(\d+)")
+
+
+class Inferencer:
+    """Base class of what is measured: a subclass overrides the methods with an underscore.
+
+    Source: tensorpack.callbacks.Inferencer.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import infer
+        >>> class Most(Inferencer):
+        ...     def _get_fetches(self):
+        ...         return ["label"]
+        ...     def _on_fetches(self, results):
+        ...         self.most = results[0].max()
+        ...     def _after_inference(self):
+        ...         return {"most": self.most}
+        >>> infer(Most())
+        most: 2
+    """
+
+    def _before_inference(self) -> None:
+        """Called before the first batch."""
+
+    def _get_fetches(self) -> Sequence[str]:
+        """Return the names of the arrays that it wants of each batch; see `InferenceRunner`."""
+        return ()
+
+    def _on_fetches(self, results: Sequence[Array]) -> None:
+        """Called with these arrays for each batch."""
+
+    def _after_inference(self) -> Mapping[str, Number] | None:
+        """Return the numbers to put in the channel, by name."""
+
+    def produces(self) -> Collection[str]:
+        """Return the names of these numbers."""
+        return ()
+
+
+class _Ratios(Inferencer):
+    """Base class of what is a ratio of two sums over all batches.
+
+    Args:
+        fetches: The arrays.
+        names: The names of the ratios.
+    """
+
+    def __init__(self, fetches: Sequence[str], names: Sequence[str]) -> None:
+        self._fetches, self._names = fetches, names
+
+    def produces(self) -> Collection[str]:
+        """Return the names in the channel."""
+        return self._names
+
+    def _before_inference(self) -> None:
+        self._sums = np.zeros((2, len(self._names)))
+
+    def _get_fetches(self) -> Sequence[str]:
+        return self._fetches
+
+    def _after_inference(self) -> Mapping[str, Number]:
+        above, below = self._sums
+        ratios = np.divide(above, below, out=np.zeros_like(above), where=below != 0)
+        return dict(zip(self._names, ratios, strict=True))
+
+
+class ScalarStats(_Ratios):
+    """The mean of scalars over the batches, each batch counting the same.
+
+    Source: tensorpack.callbacks.ScalarStats.
+
+    Args:
+        names: The scalars' names, or one name.
+        prefix: What the names in the channel begin with: `{prefix}_{name}`.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import infer
+        >>> infer(ScalarStats("loss"))
+        validation_loss: ...
+    """
+
+    def __init__(self, names: str | Sequence[str], prefix: str = "validation") -> None:
+        fetches = name_list(names)
+        super().__init__(fetches, [f"{prefix}_{name}" for name in fetches])
+
+    def _on_fetches(self, results: Sequence[Array]) -> None:
+        means = np.array([each.astype(np.float64).mean() for each in results])
+        self._sums += [means, np.ones_like(means)]
+
+
+class ClassificationError(_Ratios):
+    """The share of wrong samples, exact whatever the size of the last batch.
+
+    Source: tensorpack.callbacks.ClassificationError.
+
+    Args:
+        wrong_tensor_name: The array that says which samples are wrong, of shape (n,).
+        summary_name: Its name in the channel.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import infer
+        >>> infer([ClassificationError(), ClassificationError("wrong-top2", "top2")])
+        top2: 0
+        validation_error: 0
+    """
+
+    def __init__(
+        self, wrong_tensor_name: str = "incorrect_vector", summary_name: str = "validation_error"
+    ) -> None:
+        super().__init__([wrong_tensor_name], [summary_name])
+
+    def _on_fetches(self, results: Sequence[Array]) -> None:
+        (wrong,) = results
+        if wrong.ndim != 1:
+            raise ValueError(
+                f"For 'ClassificationError', '{self._fetches[0]}' must be of shape (n,), "
+                f"but got {wrong.shape}."
+            )
+        self._sums += [[wrong.astype(np.float64).sum()], [wrong.size]]
+
+
+class BinaryClassificationStats(_Ratios):
+    """Precision and recall of a classification in 0 and 1; 0 where nothing is positive.
+
+    Source: tensorpack.callbacks.BinaryClassificationStats.
+
+    Args:
+        pred_tensor_name: The predictions, of shape (n,).
+        label_tensor_name: The labels, of shape (n,).
+        prefix: The names in the channel are `{prefix}_precision` and `{prefix}_recall`.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import infer
+        >>> infer(BinaryClassificationStats("label", "label"))
+        val_precision: 1
+        val_recall: 1
+    """
+
+    def __init__(self, pred_tensor_name: str, label_tensor_name: str, prefix: str = "val") -> None:
+        names = [f"{prefix}_precision", f"{prefix}_recall"]
+        super().__init__([pred_tensor_name, label_tensor_name], names)
+
+    def _on_fetches(self, results: Sequence[Array]) -> None:
+        predicted, positive = (each.astype(np.bool_) for each in results)
+        if predicted.shape != positive.shape:
+            raise ValueError(
+                f"For 'BinaryClassificationStats', predictions of shape {predicted.shape} and "
+                f"labels of shape {positive.shape} do not fit."
+            )
+        both = (predicted & positive).sum()
+        self._sums += [[both, both], [predicted.sum(), positive.sum()]]
+
+
+@dataclass(eq=False)
+class MetricInferencer(Inferencer):
+    """Any metric of `minispore.train`.
+
+    Args:
+        metric: The metric.
+        summary_name: Its name in the channel.
+        fetches: The arrays that it is updated with.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import infer
+        >>> from minispore.train import Accuracy
+        >>> infer(MetricInferencer(Accuracy(), "accuracy"))
+        accuracy: 1
+    """
+
+    metric: Metric
+    summary_name: str
+    fetches: Sequence[str] = ("output", "label")
+
+    def produces(self) -> Collection[str]:
+        """Return the name in the channel."""
+        return (self.summary_name,)
+
+    def _before_inference(self) -> None:
+        self.metric.clear()
+
+    def _get_fetches(self) -> Sequence[str]:
+        return self.fetches
+
+    def _on_fetches(self, results: Sequence[Array]) -> None:
+        self.metric.update(*[Tensor.from_numpy(each) for each in results])
+
+    def _after_inference(self) -> Mapping[str, Number]:
+        return {self.summary_name: cast("Number", self.metric.eval())}
+
+
 Measures: TypeAlias = Inferencer | Metric
 Tower: TypeAlias = Callable[..., Mapping[str, Tensor | Array]]
-
-_WRONG: Final = re.compile(r"wrong-top(\d+)")
 
 
 class InferenceRunner(Callback):
@@ -30,6 +218,9 @@ class InferenceRunner(Callback):
     "output", "loss" if the model has a loss function, "wrong-top1", "wrong-top5" and so on, in
     which a sample is 1 if its label is not among the greatest of its outputs, "incorrect_vector",
     which is "wrong-top1", and whatever `ops`' summaries hand out in the network.
+
+    There are no `on_eval_…` events: MindSpore's callbacks expect these before the end of the epoch,
+    which some have already seen here, and with `fit`'s own results.
 
     Source: tensorpack.callbacks.InferenceRunner.
 
@@ -44,6 +235,15 @@ class InferenceRunner(Callback):
     Raises:
         TypeError: `input` is no dataset, or `infs` holds something else.
         ValueError: `input` is empty; in training, if an array is not there.
+
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> from minispore.tensorpack import ScalarPrinter
+        >>> from minispore.tensorpack._examples import train
+        >>> data = NumpySlicesDataset({"x": np.eye(3, dtype=np.float32), "label": [0, 1, 1]})
+        >>> runner = InferenceRunner(data.batch(2), ClassificationError())
+        >>> train(runner, ScalarPrinter(whitelist=["error"]), epochs=1)
+        validation_error: 0.33333
     """
 
     def __init__(
@@ -57,7 +257,7 @@ class InferenceRunner(Callback):
         self._input = check_dataset(input, "input", "InferenceRunner")
         given = [infs] if isinstance(infs, Inferencer | Metric) else infs
         self.infs: list[Inferencer] = [_inferencer(each) for each in given]
-        self._tower_func = tower_func
+        self._tower_func = tower_func or self._tower
 
     def produces(self) -> Collection[str]:
         """Return the names of all results."""
@@ -70,7 +270,8 @@ class InferenceRunner(Callback):
         was_training = network.training
         network.set_train(mode=False)
         try:
-            seen = sum(1 for _ in map(self._measure, self._batches()))
+            ((_, batches),) = Epochs(self._input, 1)
+            seen = sum(1 for _ in map(self._measure, batches))
         finally:
             network.set_train(mode=was_training)
         size = self._input.get_dataset_size()
@@ -83,10 +284,6 @@ class InferenceRunner(Callback):
                 else:
                     self.trainer.monitors.put_scalar(name, value)
 
-    def _batches(self) -> Iterable[list[Tensor]]:
-        ((_, batches),) = Epochs(self._input, 1)
-        return batches
-
     def _measure(self, batch: list[Tensor]) -> None:
         heard: dict[str, Array] = {}
 
@@ -96,8 +293,7 @@ class InferenceRunner(Callback):
         hearing = listeners()
         others, hearing[:] = list(hearing), [hear]  # these values are not the training's
         try:
-            tower: Mapping[str, object]
-            tower = (self._tower_func or self._tower)(*batch)
+            tower: Mapping[str, object] = self._tower_func(*batch)
         finally:
             hearing[:] = others
         known = {"input": batch[0], **tower, **heard}

@@ -17,13 +17,6 @@ class _Printed(logging.Handler):
         print(self.format(record), flush=True)
 
 
-def _tell(level: int, message: str, error: BaseException | None = None) -> None:
-    if not _log.hasHandlers():  # a program that has set up logging gets its own way
-        _log.addHandler(_Printed())
-        _log.setLevel(logging.INFO)
-    _log.log(level, message, exc_info=error)
-
-
 def info(message: str) -> None:
     """Tell something; it is printed unless the program has handlers of module `logging`."""
     _tell(logging.INFO, message)
@@ -39,11 +32,17 @@ def error(message: str, cause: BaseException) -> None:
     _tell(logging.ERROR, message, cause)
 
 
+def _tell(level: int, message: str, cause: BaseException | None = None) -> None:
+    if not _log.hasHandlers():  # a program that has set up logging gets its own way
+        _log.addHandler(_Printed())
+        _log.setLevel(logging.INFO)
+    _log.log(level, message, exc_info=cause)
+
+
 def set_logger_dir(dirname: Path) -> None:
     """Keep the files of callbacks that are given no folder of their own in this one, made now."""
-    path = os.path.abspath(dirname)
-    os.makedirs(path, exist_ok=True)
-    _folder["dir"] = path
+    _folder["dir"] = os.path.abspath(dirname)
+    os.makedirs(dirname, exist_ok=True)
 
 
 def get_logger_dir() -> str | None:
@@ -51,7 +50,7 @@ def get_logger_dir() -> str | None:
     return _folder.get("dir")
 
 
-def folder_for(given: Path | None, owner: str) -> str:
+def folder_for(given: Path | None, owner: object) -> str:
     """Return the folder that a callback was given, made now, or the logger's.
 
     Raises:
@@ -59,8 +58,7 @@ def folder_for(given: Path | None, owner: str) -> str:
     """
     path = get_logger_dir() if given is None else os.path.abspath(given)
     if path is None:
-        raise ValueError(
-            f"For '{owner}', there must be a folder: give one, or call logger.set_logger_dir."
-        )
+        name = type(owner).__name__
+        raise ValueError(f"{name} has no folder: give it one, or call logger.set_logger_dir.")
     os.makedirs(path, exist_ok=True)
     return path

@@ -12,9 +12,10 @@ from minispore._atomic import replacing
 from minispore.nn import Optimizer
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
-from minispore.tensorpack.trainer import RunValues
+from minispore.tensorpack.protocol import RunValues
 from minispore.train.callback import RunContext
 
+_RULES = os.path.dirname(os.path.abspath(rules.__file__))
 _PULLBACK = ".<locals>."
 
 
@@ -30,66 +31,58 @@ class GraphProfiler(Callback):
 
     Args:
         dump_metadata: False; TensorFlow's metadata do not exist here.
-        dump_tracing: Whether to write anything.
+        dump_tracing: True; this is what it writes.
         dump_event: False, likewise.
 
     Raises:
-        ValueError: One of these two is True.
+        ValueError: One of them is another.
+
+    Examples:
+        >>> from minispore.tensorpack import Every
+        >>> from minispore.tensorpack._examples import train
+        >>> train(Every(steps=5)(GraphProfiler()))
+        ['chrome-trace-5.json']
     """
 
     def __init__(
         self, dump_metadata: bool = False, dump_tracing: bool = True, dump_event: bool = False
     ) -> None:
-        if dump_metadata or dump_event:
+        if dump_metadata or dump_event or not dump_tracing:
             raise ValueError("For 'GraphProfiler', there is only 'dump_tracing'.")
-        self._wanted = dump_tracing
-        self._rules = os.path.dirname(os.path.abspath(rules.__file__))
         self._open: list[tuple[FrameType, str, int]] = []
         self._events: list[dict[str, object]] = []
         self._watching = False
 
     def _setup_graph(self) -> None:
-        self._folder = logger.folder_for(None, "GraphProfiler") if self._wanted else ""
+        self._folder = logger.folder_for(None, self)
 
     def _before_run(self, run_context: RunContext) -> None:
-        if self._wanted:
-            self._open, self._events, self._watching = [], [], True
-            self._other = sys.getprofile()
-            sys.setprofile(self._watch)
+        self._open, self._events, self._watching = [], [], True
+        self._other = sys.getprofile()
+        sys.setprofile(self._watch)
 
     def _watch(self, frame: FrameType, event: str, arg: object) -> None:
         if event == "call":
             code = frame.f_code
-            is_rule = code.co_filename.startswith(self._rules) and code.co_name != "<module>"
+            is_rule = code.co_filename.startswith(_RULES) and code.co_name != "<module>"
             if is_rule or code is Optimizer.construct.__code__:
                 self._open.append((frame, code.co_qualname, perf_counter_ns()))
         elif event == "return" and self._open and self._open[-1][0] is frame:
             _, name, start = self._open.pop()
             rule, pullback, _ = name.partition(_PULLBACK)
             kind = "backward" if pullback else "update" if "." in rule else "forward"
-            self._events.append(
-                {
-                    "name": rule,
-                    "cat": kind,
-                    "ph": "X",
-                    "ts": start / 1000,
-                    "dur": (perf_counter_ns() - start) / 1000,
-                    "pid": os.getpid(),
-                    "tid": threading.get_native_id(),
-                }
-            )
+            took = (perf_counter_ns() - start) / 1000
+            place = {"pid": os.getpid(), "tid": threading.get_native_id()}
+            times = {"ph": "X", "ts": start / 1000, "dur": took}
+            self._events.append({"name": rule, "cat": kind, **times, **place})
 
-    def _stop(self) -> None:
+    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
+        self._after_train()
+        path = os.path.join(self._folder, f"chrome-trace-{self.global_step}.json")
+        with replacing(path) as file:
+            file.write(json.dumps({"traceEvents": self._events}).encode())
+
+    def _after_train(self) -> None:
         if self._watching:
             sys.setprofile(self._other)
             self._watching = False
-
-    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
-        self._stop()
-        if self._wanted:
-            path = os.path.join(self._folder, f"chrome-trace-{self.global_step}.json")
-            with replacing(path) as file:
-                file.write(json.dumps({"traceEvents": self._events}).encode())
-
-    def _after_train(self) -> None:
-        self._stop()

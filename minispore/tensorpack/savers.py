@@ -1,18 +1,18 @@
 """Saving what is trained: all the time, or when a number is the best so far."""
 
+import math
 import os
 from collections.abc import Collection, Mapping
-from time import monotonic
 
 from minispore._checks import check_int, check_number
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
+from minispore.tensorpack.states import Kept, Remembering, Seconds
 from minispore.train.callback._kept_files import KeptFiles
-from minispore.train.callback._states import entry, numbers
 from minispore.train.serialization import save_checkpoint
 
 
-class ModelSaver(Callback):
+class ModelSaver(Remembering, Callback):
     """Save the network and its optimiser's state as `model-{global_step}.ckpt`, after each epoch.
 
     A file that cannot be written is told of, and the training goes on.
@@ -25,7 +25,16 @@ class ModelSaver(Callback):
             when so many hours have passed since the last that was; or since the beginning.
         checkpoint_dir: The folder; by default the logger's.
         var_collections: Accepted and without effect.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> train(ModelSaver(max_to_keep=2), epochs=3)
+        ['model-6.ckpt', 'model-9.ckpt']
     """
+
+    _clock = Seconds()
+    _files = Kept(dict[str, float])  # and the clock when they were written
+    _kept_at = Kept(float)
 
     def __init__(
         self,
@@ -38,35 +47,31 @@ class ModelSaver(Callback):
         hours = keep_checkpoint_every_n_hours
         self._seconds = 3600 * check_number(hours, "keep_checkpoint_every_n_hours", "ModelSaver")
         self._directory = checkpoint_dir
-        self._files: list[tuple[str, float]] = []  # path, and when it was written
 
     def _setup_graph(self) -> None:
-        self._folder = logger.folder_for(self._directory, "ModelSaver")
-        self._files, self._kept_at = [], monotonic()
-        self._kept = KeptFiles()
+        self._folder = logger.folder_for(self._directory, self)
+        self._policy = KeptFiles()
 
     def _trigger(self) -> None:
-        path = os.path.join(self._folder, f"model-{self.global_step}.ckpt")
-        if not _save(self, path):
+        name = f"model-{self.global_step}.ckpt"
+        if not _save(self, self._path(name)):
             return
-        self._kept.add(path)
-        self._files = [each for each in self._files if each[0] != path] + [(path, monotonic())]
+        self._policy.add(self._path(name))
+        self._files.pop(name, None)
+        self._files[name] = self._clock
         while self._most and len(self._files) > self._most:
-            old, written = self._files.pop(0)
+            old, written = next(iter(self._files.items()))
+            del self._files[old]
             if written - self._kept_at >= self._seconds:
                 self._kept_at = written
             else:
-                self._kept.remove(old)
+                self._policy.remove(self._path(old))
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._folder, name)
 
     def _after_train(self) -> None:
-        self._kept.end_run()
-
-    def state_dict(self) -> dict[str, object]:
-        """Return which files there are, and their ages in seconds."""
-        now = monotonic()
-        paths = [os.path.relpath(path, self._folder) for path, _ in self._files]
-        ages = [now - written for _, written in self._files]
-        return {"files": paths, "ages": ages, "kept": now - self._kept_at}
+        self._policy.end_run()
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Go on with these files.
@@ -74,17 +79,12 @@ class ModelSaver(Callback):
         Raises:
             ValueError: It is no such state.
         """
-        paths = numbers(state, "files", str, "ModelSaver")
-        ages = numbers(state, "ages", float, "ModelSaver")
-        kept, now = entry(state, "kept", float, "ModelSaver"), monotonic()
-        full = [os.path.join(self._folder, path) for path in paths]
-        self._files = [(path, now - age) for path, age in zip(full, ages, strict=True)]
-        self._kept_at = now - kept
-        self._kept.end_run()
-        self._kept = KeptFiles(full)
+        super().load_state_dict(state)
+        self._policy.end_run()
+        self._policy = KeptFiles(map(self._path, self._files))
 
 
-class MinSaver(MonitorBase):
+class MinSaver(Remembering, MonitorBase):
     """Save what is trained as `min-{name}.ckpt` whenever a number is smaller than ever.
 
     It looks when triggered, by default after each epoch, at what was put in during that epoch. A
@@ -102,9 +102,20 @@ class MinSaver(MonitorBase):
 
     Attributes:
         best: The best value; None before the first.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> train(MinSaver("loss"), epochs=1)
+        Saved 'min-loss.ckpt' with loss ...
+        ['min-loss.ckpt']
     """
 
     chief_only = True
+    # Both as if smaller were better.
+    _best = Kept(float, math.inf)
+    _new = Kept(float, math.nan)
+    _epoch = Kept(int, -1)  # of the new one,
+    _looked_at = Kept(int, -1)  # and the step of the last look
 
     def __init__(
         self,
@@ -113,28 +124,27 @@ class MinSaver(MonitorBase):
         filename: str | None = None,
         checkpoint_dir: logger.Path | None = None,
     ) -> None:
-        self.monitor_stat: str = monitor_stat
-        self.reverse: bool = reverse
+        self._stat, self._sign = monitor_stat, -1 if reverse else 1
         word = "max" if reverse else "min"
         self._name = filename or f"{word}-{monitor_stat.replace('/', '-')}.ckpt"
         self._directory = checkpoint_dir
-        self.best: float | None = None
-        self._new: float | None = None
-        self._epoch = self._looked_at = -1  # of the number, and the step of the last look
+
+    @property
+    def best(self) -> float | None:
+        """The best value; None before the first."""
+        return None if self._best == math.inf else self._sign * self._best
 
     def consumes(self) -> Collection[str]:
         """Return the number's name."""
-        return (self.monitor_stat,)
+        return (self._stat,)
 
     def _setup_graph(self) -> None:
-        folder = logger.folder_for(self._directory, type(self).__name__)
-        self._path = os.path.join(folder, self._name)
-        self.best, self._new, self._epoch, self._looked_at = None, None, -1, -1
+        self._path = os.path.join(logger.folder_for(self._directory, self), self._name)
 
     def process_scalar(self, name: str, val: float) -> None:
         """Look at it the next time, or now if this time has just been."""
-        if name == self.monitor_stat:
-            self._new, self._epoch = val, self.epoch_num
+        if name == self._stat:
+            self._new, self._epoch = self._sign * val, self.epoch_num
             if self._looked_at == self.global_step:
                 self._look()
 
@@ -143,33 +153,10 @@ class MinSaver(MonitorBase):
         self._look()
 
     def _look(self) -> None:
-        value, self._new = self._new, None
-        if value is None or value != value or self._epoch != self.epoch_num:  # noqa: PLR0124 (NaN)
-            return
-        best = self.best
-        better = best is None or (value > best if self.reverse else value < best)
-        if better and _save(self, self._path):
-            self.best = value
-            logger.info(f"Saved '{self._name}' with {self.monitor_stat} {value:.5g}.")
-
-    def state_dict(self) -> dict[str, object]:
-        """Return the best value, and the one to look at."""
-        places = {"epoch": self._epoch, "looked_at": self._looked_at}
-        return {"best": self.best, "new": self._new, **places}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on with it.
-
-        Raises:
-            ValueError: It is no such state.
-        """
-        owner = type(self).__name__
-        epoch, looked_at = (entry(state, key, int, owner) for key in ("epoch", "looked_at"))
-        best, new = (
-            entry(state, key, float, owner) if state.get(key, 0) is not None else None
-            for key in ("best", "new")
-        )
-        self.best, self._new, self._epoch, self._looked_at = best, new, epoch, looked_at
+        value, self._new = self._new, math.nan
+        if self._epoch == self.epoch_num and value < self._best and _save(self, self._path):
+            self._best = value
+            logger.info(f"Saved '{self._name}' with {self._stat} {self._sign * value:.5g}.")
 
 
 class MaxSaver(MinSaver):
@@ -181,6 +168,12 @@ class MaxSaver(MinSaver):
         monitor_stat: The name of the number.
         filename: Another name for the file.
         checkpoint_dir: The folder; by default the logger's.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> train(MaxSaver("learning_rate", "greatest.ckpt"))
+        Saved 'greatest.ckpt' with learning_rate 0.5.
+        ['greatest.ckpt']
     """
 
     def __init__(

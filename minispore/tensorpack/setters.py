@@ -2,7 +2,6 @@
 
 import os
 from abc import abstractmethod
-from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
@@ -10,12 +9,12 @@ import numpy as np
 from minispore._checks import check_int, check_number, check_one_of, described
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
-from minispore.tensorpack.hyper_file import HyperFile
-from minispore.tensorpack.hyper_params import GraphVarParam, HyperParam
-from minispore.train.callback._states import entry, numbers
+from minispore.tensorpack.hyper_params import GraphVarParam, HyperFile, HyperParam
+from minispore.tensorpack.states import Kept, Remembering
+from minispore.train.callback._states import entry
 
 
-class HyperParamSetter(Callback):
+class HyperParamSetter(Remembering, Callback):
     """Base class of what sets a hyper-parameter, by default before training and after each epoch.
 
     A subclass says by `_get_value_to_set` to what, or None to leave it.
@@ -24,6 +23,14 @@ class HyperParamSetter(Callback):
 
     Args:
         param: The hyper-parameter; a text for the parameter of that name.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> class Less(HyperParamSetter):
+        ...     def _get_value_to_set(self) -> float:
+        ...         return self.get_current_value() / self.epoch_num if self.epoch_num else 0.5
+        >>> train(Less("learning_rate"))
+        After 6 steps, learning_rate changes from 0.5 to 0.25.
     """
 
     chief_only: bool = False
@@ -65,8 +72,8 @@ class HyperParamSetter(Callback):
             )
 
     def state_dict(self) -> dict[str, object]:
-        """Return the value, which may be kept where no checkpoint reaches."""
-        return {"value": self.get_current_value()}
+        """Return the value as well, which may be kept where no checkpoint reaches."""
+        return {"value": self.get_current_value()} | super().state_dict()
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Set it to that.
@@ -74,17 +81,28 @@ class HyperParamSetter(Callback):
         Raises:
             ValueError: It is no such state.
         """
-        self.param.set_value(entry(state, "value", float, type(self).__name__))
+        value = entry(state, "value", float, type(self).__name__)
+        super().load_state_dict(state)
+        self.param.set_value(value)
 
 
 class HumanHyperParamSetter(HyperParamSetter):
-    """Set it to what a file says, which is read again each time; see `HyperFile`.
+    r"""Set it to what a file says, which is read again each time; see `HyperFile`.
 
     Source: tensorpack.callbacks.HumanHyperParamSetter.
 
     Args:
         param: The hyper-parameter.
         file_name: The file, in the logger's folder.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> def write(callback):
+        ...     with open(os.path.join(logger.get_logger_dir(), "hyper.txt"), "w") as file:
+        ...         _ = file.write("learning_rate: 0.125\n")
+        >>> from minispore.tensorpack import CallbackFactory
+        >>> _ = train(CallbackFactory(trigger=write), HumanHyperParamSetter("learning_rate"))
+        After 3 steps, learning_rate changes from 0.5 to 0.125.
     """
 
     def __init__(self, param: HyperParam | str, file_name: str = "hyper.txt") -> None:
@@ -93,8 +111,7 @@ class HumanHyperParamSetter(HyperParamSetter):
 
     def _setup_graph(self) -> None:
         super()._setup_graph()
-        folder = logger.folder_for(None, "HumanHyperParamSetter")
-        self._file = HyperFile(os.path.join(folder, self._file_name))
+        self._file = HyperFile(os.path.join(logger.folder_for(None, self), self._file_name))
 
     def _get_value_to_set(self) -> float | None:
         values, wrong = self._file.read()
@@ -119,6 +136,12 @@ class ScheduledHyperParamSetter(HyperParamSetter):
     Raises:
         TypeError: `schedule` holds something else than pairs of numbers.
         ValueError: There is nothing in it, or a point twice, or `interp` is another.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> train(ScheduledHyperParamSetter("learning_rate", [(1, 0.25), (2, 0.125)]))
+        After 3 steps, learning_rate changes from 0.5 to 0.25.
+        After 6 steps, learning_rate changes from 0.25 to 0.125.
     """
 
     def __init__(
@@ -150,29 +173,24 @@ class ScheduledHyperParamSetter(HyperParamSetter):
         return self.global_step if self._step_based else self.epoch_num
 
     def _get_value_to_set(self) -> float | None:
-        return self._value_at(self._point())
-
-    def _value_at(self, point: int) -> float | None:
         """The value that is set after so many epochs or steps, None where none is."""
-        points = [e for e, _ in self.schedule]
+        point, points = self._point(), [e for e, _ in self.schedule]
         if point in points or (self.interp and points[0] < point < points[-1]):
             return float(np.interp(point, points, [v for _, v in self.schedule]))
         return None
 
     def _before_train(self) -> None:
         super()._before_train()
-        value = self._value_at(self._point())
-        if value is None:
-            value = next((v for e, v in reversed(self.schedule) if e <= self._point()), None)
+        passed = [v for e, v in self.schedule if e <= self._point()]
         current = self.get_current_value()
-        if value is None or np.isclose(value, current):
+        if not passed or self._get_value_to_set() is not None or np.isclose(passed[-1], current):
             return
         if self._set_at_beginning:
-            self._set(value)
+            self._set(passed[-1])
         else:
             logger.warn(
-                f"By its schedule {self.param.readable_name} is to be {value:.6g} at this point, "
-                f"and it is {current:.6g}."
+                f"By its schedule {self.param.readable_name} is to be {passed[-1]:.6g} at this "
+                f"point, and it is {current:.6g}."
             )
 
     def _trigger_epoch(self) -> None:
@@ -193,6 +211,11 @@ class HyperParamSetterWithFunc(HyperParamSetter):
         param: The hyper-parameter.
         func: Gets the epoch and the value; returns the new one, or None.
         at_begin: Whether it is called before training as well, with the epoch before the first.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> train(HyperParamSetterWithFunc("learning_rate", lambda epoch, rate: rate / epoch))
+        After 6 steps, learning_rate changes from 0.5 to 0.25.
     """
 
     def __init__(
@@ -221,9 +244,17 @@ class StatMonitorParamSetter(HyperParamSetter):
         threshold: By how much the number must improve within the last `last_k` of its values.
         last_k: How many of its values are looked at; after a change, so many new ones.
         reverse: Whether greater is better.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> halve = lambda rate: rate / 2
+        >>> train(StatMonitorParamSetter("learning_rate", "loss", halve, threshold=0.9, last_k=2))
+        After 6 steps, learning_rate changes from 0.5 to 0.25.
     """
 
     _enable_before_train = False
+    _seen = Kept(int, -1)  # the step of the last value
+    _values = Kept(list[float])
 
     def __init__(
         self,
@@ -235,45 +266,26 @@ class StatMonitorParamSetter(HyperParamSetter):
         reverse: bool = False,
     ) -> None:
         super().__init__(param)
-        self.stat_name: str = stat_name
-        self.value_func: Callable[[float], float] = value_func
-        self.reverse: bool = reverse
-        self.threshold: float = threshold
-        self.last_k: int = check_int(last_k, "last_k", "StatMonitor", low=1)
-        self._seen = -1
-        self._values: deque[float] = deque(maxlen=last_k)
+        self._stat, self._func, self._threshold = stat_name, value_func, threshold
+        self._last_k = check_int(last_k, "last_k", "StatMonitorParamSetter", low=1)
+        self._sign = -1 if reverse else 1
 
     def consumes(self) -> Collection[str]:
         """Return the number's name."""
-        return (self.stat_name,)
+        return (self._stat,)
 
     def _get_value_to_set(self) -> float | None:
-        history = self.trainer.monitors.get_history(self.stat_name)
+        history = self.trainer.monitors.get_history(self._stat)
         if not history or history[-1][0] == self._seen:
-            logger.warn(f"StatMonitorParamSetter: there is no new value of '{self.stat_name}'.")
+            logger.warn(f"StatMonitorParamSetter: there is no new value of '{self._stat}'.")
             return None
         self._seen, value = history[-1]
-        self._values.append(value)
-        if len(self._values) < self.last_k:
+        self._values = [*self._values, self._sign * value]
+        first, least = self._values[0], min(self._values)
+        if len(self._values) < self._last_k:
             return None
-        sign = -1 if self.reverse else 1
-        values = [sign * each for each in self._values]
-        if min(values) < values[0] - self.threshold:
+        if least < first - self._threshold:
+            self._values = self._values[1:]
             return None
-        self._values.clear()
-        return self.value_func(self.get_current_value())
-
-    def state_dict(self) -> dict[str, object]:
-        """Return the value, and those of the number that are looked at."""
-        return super().state_dict() | {"seen": self._seen, "values": list(self._values)}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Look at these.
-
-        Raises:
-            ValueError: It is no such state.
-        """
-        seen = entry(state, "seen", int, "StatMonitorParamSetter")
-        values = numbers(state, "values", float, "StatMonitorParamSetter")
-        super().load_state_dict(state)
-        self._seen, self._values = seen, deque(values, maxlen=self.last_k)
+        self._values = []
+        return self._func(self.get_current_value())

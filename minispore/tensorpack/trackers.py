@@ -1,21 +1,224 @@
-"""What a training takes of its machine: memory, and the GPUs' time."""
+"""How far and how fast a training goes, and what it takes of its machine."""
 
 import os
+import statistics
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import import_module
-from statistics import fmean
 from threading import Event, Thread
-from typing import Protocol, cast
+from typing import Protocol
 
+from tqdm import tqdm
+
+from minispore._checks import check_int
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
+from minispore.tensorpack.channel import as_float, name_list
+from minispore.tensorpack.states import Kept, Remembering, Seconds
+
+_BAR = "{l_bar}{bar}|{n_fmt}/{total_fmt}[{elapsed}<{remaining},{rate_noinv_fmt}{postfix}]"
+
+
+class _Bar(Protocol):
+    """What is used of a bar."""
+
+    def set_postfix(self, ordered_dict: Mapping[str, object], refresh: bool) -> None: ...
+
+    def update(self) -> object: ...
+
+    def close(self) -> None: ...
+
+
+class ProgressBar(Callback):
+    r"""Draw a bar for each epoch on standard output, with numbers of the current step.
+
+    It is drawn anew twice a second in a terminal, else every three minutes, or as the environment's
+    TENSORPACK_PROGRESS_REFRESH says in seconds.
+
+    Source: tensorpack.callbacks.ProgressBar.
+
+    Args:
+        names: Arrays of one element, see `Trainer.array`, or numbers in the channel.
+
+    Examples:
+        >>> from contextlib import redirect_stdout
+        >>> from io import StringIO
+        >>> from minispore.tensorpack._examples import train
+        >>> with redirect_stdout(StringIO()) as drawn:
+        ...     train(ProgressBar(["loss"]), epochs=1)
+        >>> drawn.getvalue().split("\r")[-1]
+        'epoch 1: 100%|...|3/3[...it/s, loss=...]\n'
+    """
+
+    chief_only = False
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self._names = name_list(names)
+        self.hears: bool = bool(self._names)
+        self._bar: _Bar | None = None
+
+    def _before_epoch(self) -> None:
+        refresh = os.environ.get("TENSORPACK_PROGRESS_REFRESH")
+        self._bar = tqdm(
+            total=self.trainer.steps_per_epoch,
+            initial=(self.local_step + 1) % self.trainer.steps_per_epoch,
+            desc=f"epoch {self.epoch_num}",
+            file=sys.stdout,
+            mininterval=float(refresh) if refresh else 0.5 if sys.stdout.isatty() else 180,
+            bar_format=_BAR,
+            dynamic_ncols=True,
+        )
+
+    def _trigger_step(self) -> None:
+        if self._bar is not None:
+            if self._names:
+                shown = {name: self._shown(name) for name in self._names}
+                self._bar.set_postfix(shown, False)
+            self._bar.update()
+
+    def _shown(self, name: str) -> str:
+        try:
+            value = as_float(self.trainer.array(name))
+        except ValueError:
+            value = next((v for _, v in self.trainer.monitors.get_history(name)[-1:]), None)
+        return "?" if value is None else f"{value:.4g}"
+
+    def _after_epoch(self) -> None:
+        self._after_train()
+
+    def _after_train(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+class ThroughputTracker(Remembering, Callback):
+    """Put in how many steps, or samples, are done in a second; only the steps' time counts.
+
+    The name is "Throughput (steps/sec)" or "Throughput (samples/sec)".
+
+    Source: tensorpack.callbacks.ThroughputTracker.
+
+    Args:
+        samples_per_step: The size of a batch, to count samples.
+
+    Examples:
+        >>> from minispore.tensorpack import ScalarPrinter
+        >>> from minispore.tensorpack._examples import train
+        >>> train(ThroughputTracker(), ScalarPrinter(whitelist=["Through"]), epochs=1)
+        Throughput (steps/sec): ...
+    """
+
+    chief_only = False
+    _seconds = Kept(float)
+    _clock = Seconds()
+    _step = Kept(int)
+
+    def __init__(self, samples_per_step: int | None = None) -> None:
+        self._samples, self._unit = 1, "steps"
+        if samples_per_step is not None:
+            owner = "ThroughputTracker"
+            self._samples = check_int(samples_per_step, "samples_per_step", owner, low=1)
+            self._unit = "samples"
+        self._running = False
+
+    def produces(self) -> Collection[str]:
+        """Return the name."""
+        return (f"Throughput ({self._unit}/sec)",)
+
+    def _before_train(self) -> None:
+        self._step, self._running = self.global_step, False
+
+    def _before_epoch(self) -> None:
+        self._clock, self._running = 0.0, True
+
+    def _after_epoch(self) -> None:
+        self._count()
+        self._running = False
+
+    def _count(self) -> None:
+        if self._running:
+            self._seconds += self._clock
+        self._clock = 0.0
+
+    def _trigger(self) -> None:
+        self._count()
+        steps = self.global_step - self._step
+        if steps and self._seconds:
+            speed = steps * self._samples / self._seconds
+            self.trainer.monitors.put_scalar(f"Throughput ({self._unit}/sec)", speed)
+        self._seconds, self._step = 0.0, self.global_step
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the steps and seconds since the last time."""
+        self._count()
+        return super().state_dict()
+
+
+class EstimatedTimeLeft(Remembering, Callback):
+    """Tell how long the training will still take, and put the seconds in as "time/eta".
+
+    Source: tensorpack.callbacks.EstimatedTimeLeft.
+
+    Args:
+        last_k_epochs: Of how many epochs the time is looked at.
+        median: Whether their median counts rather than their mean.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> train(EstimatedTimeLeft())
+        Estimated time left: 0 s.
+        Estimated time left: 0 s.
+    """
+
+    _seconds = Kept(list[float])  # of the last epochs
+    _elapsed = Seconds()
+    _epoch = Kept(int)
+
+    def __init__(self, last_k_epochs: int = 5, median: bool = True) -> None:
+        self._last = check_int(last_k_epochs, "last_k_epochs", "EstimatedTimeLeft", low=1)
+        self._mean = statistics.median if median else statistics.fmean
+
+    def produces(self) -> Collection[str]:
+        """Return the name."""
+        return ("time/eta",)
+
+    def _before_train(self) -> None:
+        self._elapsed, self._epoch = 0.0, self.epoch_num
+
+    def _trigger(self) -> None:
+        epochs = self.epoch_num - self._epoch
+        if epochs > 0:
+            self._seconds = [*self._seconds, self._elapsed / epochs][-self._last :]
+            self._elapsed, self._epoch = 0.0, self.epoch_num
+        if self._seconds:
+            left = self._mean(self._seconds) * (self.trainer.max_epoch - self.epoch_num)
+            self.trainer.monitors.put_scalar("time/eta", left)
+            logger.info(f"Estimated time left: {_told(left)}.")
+
+
+def _told(seconds: float) -> str:
+    """Return a duration in words of at most two units.
+
+    >>> _told(59.6), _told(3661)
+    ('1 min 0 s', '1 h 1 min')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 class HostMemoryTracker(Callback):
     """Put the machine's available memory in as "HostFreeMemory (GB)"; on Linux only.
 
     Source: tensorpack.callbacks.HostMemoryTracker.
+
+    Examples:
+        >>> from minispore.tensorpack import ScalarPrinter
+        >>> from minispore.tensorpack._examples import train
+        >>> train(HostMemoryTracker(), ScalarPrinter(whitelist=["Memory"]), epochs=1)
+        HostFreeMemory (GB): ...
     """
 
     chief_only = False
@@ -39,6 +242,12 @@ class PeakMemoryTracker(Callback):
     """Put the most memory that the process has had in as "PeakMemory(MB)/host", after each epoch.
 
     Source: tensorpack.callbacks.PeakMemoryTracker, which tells of a GPU's.
+
+    Examples:
+        >>> from minispore.tensorpack import ScalarPrinter
+        >>> from minispore.tensorpack._examples import train
+        >>> train(PeakMemoryTracker(), ScalarPrinter(whitelist=["Memory"]), epochs=1)
+        PeakMemory(MB)/host: ...
     """
 
     chief_only = False
@@ -58,24 +267,6 @@ class PeakMemoryTracker(Callback):
         self.trainer.monitors.put_scalar("PeakMemory(MB)/host", most * unit / 2**20)
 
 
-class _Rates(Protocol):
-    """How busy a GPU was, in percent."""
-
-    gpu: int
-
-
-class _Nvml(Protocol):
-    """What is used of NVIDIA's library."""
-
-    def nvmlInit(self) -> None: ...  # noqa: N802
-
-    def nvmlDeviceGetCount(self) -> int: ...  # noqa: N802
-
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> object: ...  # noqa: N802
-
-    def nvmlDeviceGetUtilizationRates(self, handle: object) -> _Rates: ...  # noqa: N802
-
-
 class GPUUtilizationTracker(Callback):
     """Put the mean utilisation of GPUs during an epoch's steps in, as "GPUUtil/0" in percent.
 
@@ -86,6 +277,11 @@ class GPUUtilizationTracker(Callback):
 
     Args:
         devices: The GPUs' numbers; by default those in CUDA_VISIBLE_DEVICES, or all.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> train(GPUUtilizationTracker())  # where there is no GPU
+        GPUUtilizationTracker has nothing to track: ...
     """
 
     chief_only = False
@@ -103,20 +299,20 @@ class GPUUtilizationTracker(Callback):
     def _setup_graph(self) -> None:
         self._devices = []
         try:
-            self._nvml = cast("_Nvml", import_module("pynvml"))
+            self._nvml = import_module("pynvml")
             self._nvml.nvmlInit()
-            self._devices = list(self._wanted(self._nvml.nvmlDeviceGetCount()))
-            self._handles = [self._nvml.nvmlDeviceGetHandleByIndex(i) for i in self._devices]
+            devices = list(self._wanted(self._nvml.nvmlDeviceGetCount()))
+            self._handles = [self._nvml.nvmlDeviceGetHandleByIndex(i) for i in devices]
+            self._devices = devices
         except Exception as error:
-            self._devices = []
             logger.warn(f"GPUUtilizationTracker has nothing to track: {error}")
 
     def _wanted(self, count: int) -> Iterator[int]:
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
         if self._given is not None:
             yield from self._given
-            return
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-        yield from map(int, visible) if all(map(str.isdigit, visible)) else range(count)
+        else:
+            yield from map(int, visible) if all(map(str.isdigit, visible)) else range(count)
 
     def _before_epoch(self) -> None:
         self._samples: list[list[float]] = []
@@ -133,22 +329,17 @@ class GPUUtilizationTracker(Callback):
         except Exception as error:  # a number that is missing must not end a training
             logger.warn(f"GPUUtilizationTracker has stopped: {error}")
 
-    def _join(self) -> None:
+    def _after_epoch(self) -> None:
+        self._after_train()
+
+    def _trigger(self) -> None:
+        # The last sample may have been taken while the epoch was ending.
+        columns = zip(*self._samples[:-1], strict=True)
+        for name, column in zip(self.produces(), columns, strict=False):
+            self.trainer.monitors.put_scalar(name, statistics.fmean(column))
+
+    def _after_train(self) -> None:
         if self._thread is not None:
             self._stop.set()
             self._thread.join()
             self._thread = None
-
-    def _after_epoch(self) -> None:
-        self._join()
-
-    def _trigger(self) -> None:
-        # The last sample may have been taken while the epoch was ending.
-        samples = self._samples[:-1]
-        for i, device in enumerate(self._devices):
-            if samples:
-                mean = fmean(each[i] for each in samples)
-                self.trainer.monitors.put_scalar(f"GPUUtil/{device}", mean)
-
-    def _after_train(self) -> None:
-        self._join()

@@ -1,22 +1,30 @@
-"""When, apart from what: callbacks that call another one now and then."""
+"""When, apart from what: callbacks that call another one, of either school, now and then."""
 
-import copy
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from time import monotonic
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from minispore._checks import check_int, check_number
 from minispore.tensorpack.adapter import Callback
-from minispore.tensorpack.proxy import ProxyCallback, has_trigger
-from minispore.tensorpack.trainer import RunValues
+from minispore.tensorpack.protocol import Hooks
+from minispore.tensorpack.proxy import ProxyCallback
+from minispore.tensorpack.states import Kept, Seconds
 from minispore.train import callback as train
-from minispore.train.callback import RunContext
-from minispore.train.callback._states import entry
 
 Predicate: TypeAlias = Callable[[Callback], bool]
 
 
+def _triggered(callback: train.Callback) -> Callback | None:
+    """The callback, if it or the one that it stands for has its own `_trigger`."""
+    inner = callback
+    while isinstance(inner, ProxyCallback):
+        inner = inner.cb
+    has_it = isinstance(inner, Callback) and type(inner)._trigger is not Hooks._trigger
+    return callback if has_it and isinstance(callback, Callback) else None
+
+
+@dataclass(frozen=True)
 class Every:
     """A time that comes again: every so many steps, epochs or seconds, whichever comes first.
 
@@ -34,57 +42,44 @@ class Every:
         ValueError: None is given, or one is not positive.
 
     Examples:
-        >>> every = Every(steps=10)
-        >>> [step for step in range(1, 40) if every.step_is_due(step)]
-        [10, 20, 30]
+        >>> from minispore.tensorpack import ScalarPrinter
+        >>> from minispore.tensorpack._examples import train
+        >>> train(Every(epochs=2)(CallbackFactory(trigger=lambda cb: print(cb.epoch_num))))
+        2
+        >>> from minispore.train import LossMonitor
+        >>> train(Every(steps=4)(LossMonitor()))
+        epoch: 2 step: 1, loss is ...
     """
 
-    def __init__(
-        self, steps: int | None = None, epochs: int | None = None, seconds: float | None = None
-    ) -> None:
-        if (steps is None and epochs is None and seconds is None) or seconds == 0:
+    steps: int | None = None
+    epochs: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "epochs"):
+            if getattr(self, name) is not None:
+                check_int(getattr(self, name), name, "Every", low=1)
+        if self.seconds is not None:
+            check_number(self.seconds, "seconds", "Every", low=0)
+        if (self.steps or self.epochs or self.seconds) is None or self.seconds == 0:
             raise ValueError("For 'Every', there must be 'steps', 'epochs' or positive 'seconds'.")
-        self.steps: int | None = (
-            None if steps is None else check_int(steps, "steps", "Every", low=1)
-        )
-        self.epochs: int | None = (
-            None if epochs is None else check_int(epochs, "epochs", "Every", low=1)
-        )
-        self.seconds: float | None = (
-            None if seconds is None else check_number(seconds, "seconds", "Every", low=0)
-        )
-        self._since = monotonic()
 
-    def __call__(self, callback: train.Callback) -> "ProxyCallback":
+    def __call__(self, callback: train.Callback) -> ProxyCallback:
         """Return `callback` at these times."""
-        if isinstance(callback, Callback) and has_trigger(callback):
-            return PeriodicTrigger(callback, every=self)
+        triggerable = _triggered(callback)
+        if triggerable is not None:
+            return PeriodicTrigger(triggerable, every=self)
         return EnableCallbackIf(callback, self)
-
-    def start(self) -> None:
-        """Count the seconds from now on."""
-        self._since = monotonic()
-
-    def step_is_due(self, step: int) -> bool:
-        """Return whether a step is one of these times by its number, or by the clock."""
-        due = self.steps is not None and step % self.steps == 0
-        due |= self.seconds is not None and monotonic() - self._since >= self.seconds
-        if due:
-            self.start()
-        return due
 
     def epoch_is_due(self, epoch: int) -> bool:
         """Return whether an epoch is one of these times."""
         return self.epochs is not None and epoch % self.epochs == 0
 
-    @property
-    def elapsed(self) -> float:
-        """The seconds since the last time; 0 where they do not count."""
-        return 0.0 if self.seconds is None else monotonic() - self._since
-
-    @elapsed.setter
-    def elapsed(self, seconds: float) -> None:
-        self._since = monotonic() - seconds
+    def step_is_due(self, step: int, elapsed: float = 0.0) -> bool:
+        """Return whether a step is one of these times, so many seconds after the last."""
+        if self.steps is not None and step % self.steps == 0:
+            return True
+        return self.seconds is not None and elapsed >= self.seconds
 
 
 class PeriodicTrigger(ProxyCallback):
@@ -104,7 +99,17 @@ class PeriodicTrigger(ProxyCallback):
     Raises:
         TypeError: `triggerable` has no `_trigger` of its own, so that this would do nothing.
         ValueError: No time is given.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> steps = CallbackFactory(trigger=lambda cb: print(cb.global_step))
+        >>> train(PeriodicTrigger(steps, every_k_steps=4, every_k_epochs=1))
+        3
+        4
+        6
     """
+
+    _elapsed = Seconds()
 
     def __init__(
         self,
@@ -115,44 +120,30 @@ class PeriodicTrigger(ProxyCallback):
         every: Every | None = None,
     ) -> None:
         super().__init__(triggerable)
-        if not has_trigger(self.cb):
+        if _triggered(triggerable) is None:
             raise TypeError(
-                f"For 'PeriodicTrigger', {type(self._inner()).__name__} has no '_trigger' of its "
+                f"For 'PeriodicTrigger', {type(triggerable).__name__} has no '_trigger' of its "
                 "own, which is all that would be called: use EnableCallbackIf."
             )
-        if every is None and before_train and every_k_steps is None and every_k_epochs is None:
-            every = Every(epochs=sys.maxsize)  # never again
-        self._every = Every(every_k_steps, every_k_epochs) if every is None else copy.copy(every)
+        if before_train and every_k_steps is None and every_k_epochs is None:
+            every_k_epochs = sys.maxsize  # never again
+        self._every = every or Every(every_k_steps, every_k_epochs)
         self._at_first = before_train
 
     def _before_train(self) -> None:
         super()._before_train()
-        self._every.start()
         if self._at_first:
-            self.cb.trigger()
+            self.trigger()
 
     def _trigger_step(self) -> None:
-        self.cb.trigger_step()
-        if self._every.step_is_due(self.global_step):
-            self.cb.trigger()
+        super()._trigger_step()
+        if self._every.step_is_due(self.global_step, self._elapsed):
+            self._elapsed = 0.0
+            self.trigger()
 
     def _trigger_epoch(self) -> None:
         if self._every.epoch_is_due(self.epoch_num):
-            self.cb.trigger()
-
-    def state_dict(self) -> dict[str, object]:
-        """Return the other's state, and how long ago its last time was."""
-        return super().state_dict() | {"elapsed": self._every.elapsed}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on from there.
-
-        Raises:
-            ValueError: It is no such state.
-        """
-        elapsed = entry(state, "elapsed", float, type(self).__name__)
-        super().load_state_dict(state)
-        self._every.elapsed = elapsed
+            self.trigger()
 
 
 class EnableCallbackIf(ProxyCallback):
@@ -167,79 +158,39 @@ class EnableCallbackIf(ProxyCallback):
     Args:
         callback: The callback, of either school.
         pred: Gets this callback; or the times at which it is so.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.train import LossMonitor
+        >>> train(EnableCallbackIf(LossMonitor(), lambda cb: cb.global_step == 3))
+        epoch: 2 step: 1, loss is ...
     """
+
+    _elapsed = Seconds()
+    _enabled = Kept(bool, True)
 
     def __init__(self, callback: train.Callback, pred: Predicate | Every) -> None:
         super().__init__(callback)
-        self._pred = copy.copy(pred) if isinstance(pred, Every) else pred
-        self._enabled = False
-        self._in_epoch = True  # as far as evaluations are concerned
+        self._pred = pred
 
-    def _ask(self, *, step: bool = False) -> bool:
-        pred = self._pred
-        if not isinstance(pred, Every):
-            return pred(self)
-        if step and (pred.steps or pred.seconds is not None):
-            if pred.step_is_due(self.global_step + 1):
+    def _pass(self, hook: str, *args: object) -> object:
+        if hook in {"before_epoch", "before_run", "after_epoch", "trigger_epoch"}:
+            self._enabled = self._ask(hook)
+        elif hook not in {"after_run", "trigger_step"}:
+            self._enabled = True
+        return super()._pass(hook, *args) if self._enabled else None
+
+    def _ask(self, hook: str) -> bool:
+        every = self._pred
+        if not isinstance(every, Every):
+            return every(self)
+        if hook == "before_run" and (every.steps or every.seconds):
+            if every.step_is_due(self.global_step + 1, self._elapsed):
+                self._elapsed = 0.0
                 return True
-        elif pred.epochs is None:
+        elif every.epochs is None:
             return True
-        return pred.epoch_is_due(self.epoch_num)
-
-    def _evaluation(self) -> bool:
-        return self._in_epoch
-
-    def _before_train(self) -> None:
-        if isinstance(self._pred, Every):
-            self._pred.start()
-        self.cb.before_train()
-
-    def _before_epoch(self) -> None:
-        self._in_epoch = self._ask()
-        if self._in_epoch:
-            self.cb.before_epoch()
-
-    def _before_run(self, run_context: RunContext) -> Sequence[str] | None:
-        self._enabled = self._ask(step=True)
-        return self.cb.before_run(run_context) if self._enabled else None
-
-    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
-        if self._enabled:
-            self.cb.after_run(run_context, run_values)
-
-    def _trigger_step(self) -> None:
-        if self._enabled:
-            self.cb.trigger_step()
-
-    def _after_epoch(self) -> None:
-        if self._ask():
-            self.cb.after_epoch()
-
-    def _trigger_epoch(self) -> None:
-        if self._ask():
-            self.cb.trigger_epoch()
-
-    def _after_train(self) -> None:
-        self._in_epoch = True
-        self.cb.after_train()
-
-    def state_dict(self) -> dict[str, object]:
-        """Return the other's state, and how long ago its last time was."""
-        elapsed = self._pred.elapsed if isinstance(self._pred, Every) else 0.0
-        return super().state_dict() | {"elapsed": elapsed, "enabled": self._enabled}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on from there.
-
-        Raises:
-            ValueError: It is no such state.
-        """
-        elapsed = entry(state, "elapsed", float, type(self).__name__)
-        enabled = entry(state, "enabled", bool, type(self).__name__)
-        super().load_state_dict(state)
-        self._enabled = enabled
-        if isinstance(self._pred, Every):
-            self._pred.elapsed = elapsed
+        return every.epoch_is_due(self.epoch_num)
 
 
 class PeriodicCallback(EnableCallbackIf):
@@ -257,6 +208,12 @@ class PeriodicCallback(EnableCallbackIf):
 
     Raises:
         ValueError: Neither is given, or one is not positive.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> epochs = CallbackFactory(trigger=lambda cb: print(cb.epoch_num))
+        >>> train(PeriodicCallback(epochs, every_k_epochs=2))
+        2
     """
 
     def __init__(
@@ -268,12 +225,60 @@ class PeriodicCallback(EnableCallbackIf):
         every = Every(every_k_steps, every_k_epochs)
 
         def is_time(cb: Callback) -> bool:
-            trainer = cb.trainer
-            last = trainer.is_last_step and cb.epoch_num == trainer.max_epoch
-            return (
-                every.step_is_due(cb.global_step)
-                or every.epoch_is_due(cb.epoch_num)
-                or (every_k_epochs is not None and last)
-            )
+            due = every.step_is_due(cb.global_step) or every.epoch_is_due(cb.epoch_num)
+            last = cb.trainer.is_last_step and cb.epoch_num == cb.trainer.max_epoch
+            return due or (every.epochs is not None and last)
 
         super().__init__(callback, is_time)
+
+
+class CallbackFactory(Callback):
+    """A callback from functions, each of which gets the callback.
+
+    Source: tensorpack.callbacks.CallbackFactory.
+
+    Args:
+        setup_graph: Called like the hook of that name.
+        before_train: Likewise.
+        trigger: Likewise.
+        after_train: Likewise.
+        produces: The names of the numbers that they put in the channel.
+
+    Examples:
+        >>> from minispore.tensorpack._examples import train
+        >>> train(CallbackFactory(trigger=lambda cb: print("epoch", cb.epoch_num)))
+        epoch 1
+        epoch 2
+    """
+
+    def __init__(
+        self,
+        setup_graph: Callable[[Callback], object] | None = None,
+        before_train: Callable[[Callback], object] | None = None,
+        trigger: Callable[[Callback], object] | None = None,
+        after_train: Callable[[Callback], object] | None = None,
+        produces: Sequence[str] = (),
+    ) -> None:
+        functions = (setup_graph, before_train, trigger, after_train)
+        self._functions = [each or _nothing for each in functions]
+        self._produces = tuple(produces)
+
+    def produces(self) -> Collection[str]:
+        """Return what it was told."""
+        return self._produces
+
+    def _setup_graph(self) -> None:
+        self._functions[0](self)
+
+    def _before_train(self) -> None:
+        self._functions[1](self)
+
+    def _trigger(self) -> None:
+        self._functions[2](self)
+
+    def _after_train(self) -> None:
+        self._functions[3](self)
+
+
+def _nothing(callback: Callback) -> None:
+    del callback

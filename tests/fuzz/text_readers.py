@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from minispore.tensorpack import JSONLWriter, JSONWriter
-from minispore.tensorpack.hyper_file import HyperFile
+from minispore.tensorpack.hyper_params import HyperFile
 from minispore.testing import Event, EventTrace
 from minispore.train import Model, OnRequestExit, RunContext
 from minispore.train.callback._landscape_metadata import read_metadata

@@ -5,7 +5,7 @@ from contextlib import suppress
 from types import TracebackType
 
 from minispore.tensorpack import Callback, StopTraining
-from minispore.tensorpack.trainer import RunValues
+from minispore.tensorpack.protocol import RunValues
 from minispore.train import Accuracy, Model, RunContext
 from minispore.train import Callback as TrainCallback
 

@@ -40,7 +40,7 @@ from minispore.tensorpack import (
     StartProcOrThread,
     StopTraining,
     ThroughputTracker,
-    clocks,
+    states,
 )
 from minispore.tensorpack.channel import Array
 from minispore.train import Callback as TrainCallback
@@ -205,7 +205,7 @@ def test_merge_summaries_of_a_period_and_a_name() -> None:
 @pytest.mark.parametrize("samples", [None, 32])
 def test_throughput(samples: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(clocks, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(states, "perf_counter", lambda: now[0])
 
     class Passing(Callback):
         def _before_run(self, run_context: object) -> None:
@@ -228,7 +228,7 @@ def test_estimated_time_left(
 ) -> None:
     caplog.set_level("INFO", "minispore.tensorpack")
     now = [0.0]
-    monkeypatch.setattr(clocks, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(states, "perf_counter", lambda: now[0])
 
     class Passing(Callback):
         def _trigger_epoch(self) -> None:

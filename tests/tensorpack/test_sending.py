@@ -17,7 +17,7 @@ from minispore.tensorpack import (
     SendStat,
     UnknownMetricError,
 )
-from minispore.tensorpack.sending import Command
+from minispore.tensorpack.running import Command
 from minispore.train import Model
 
 from ..train.standins import Batches, ConstantLoss

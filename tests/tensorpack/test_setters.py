@@ -21,7 +21,7 @@ from minispore.tensorpack import (
     ScheduledHyperParamSetter,
     StatMonitorParamSetter,
 )
-from minispore.tensorpack.hyper_file import HyperFile
+from minispore.tensorpack.hyper_params import HyperFile
 from minispore.train import Callback as TrainCallback
 from minispore.train import Model
 

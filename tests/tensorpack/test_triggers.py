@@ -17,7 +17,7 @@ from minispore.tensorpack import (
     PeriodicTrigger,
     ProxyCallback,
     ScalarPrinter,
-    triggers,
+    states,
 )
 from minispore.train import Callback as TrainCallback
 from minispore.train import CheckpointConfig, EarlyStopping, LossMonitor, Model, ModelCheckpoint
@@ -96,7 +96,7 @@ def test_every_refuses(arguments: dict[str, int]) -> None:
 
 def test_every_counts_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(1000))
-    monkeypatch.setattr(triggers, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(states, "perf_counter", lambda: next(clock))
     callback = Triggered()
     run(Every(seconds=2.5)(callback), epochs=1, steps=20)
     steps = [step for _, step in callback.at]

@@ -19,6 +19,7 @@ from minispore.train.callback._run_context import InternalCallbackParam, RunCont
 from minispore.train.callback._summary_options import check_kind, check_positive, read_options
 from minispore.train.summary._arguments import check_folder
 from minispore.train.summary._export import check_options
+from minispore.train.summary._graph import parts_of
 from minispore.train.summary._lineage import EvaluationLineage, TrainLineage, check_custom
 from minispore.train.summary.summary_record import HEARD, SummaryRecord
 
@@ -186,7 +187,8 @@ class SummaryCollector(Callback):
         params = run_context.original_args()
         if self._untraced:  # a run that is resumed at its end comes to no step
             self._untraced = False
-            self._open().trace(params.train_network, _parts(params))
+            parts = parts_of(params.network, params.loss_fn)
+            self._open().trace(params.train_network, parts)
         kinds = self._kinds(params.cur_step_num)
         if kinds:
             self._open().listen(kinds)
@@ -289,14 +291,6 @@ def _sample(parameter: Parameter) -> Tensor:
 
 def _scalar(value: float) -> Tensor:
     return host_tensor(np.array(value, np.float32))
-
-
-def _parts(params: InternalCallbackParam) -> dict[str, Cell]:
-    """The network and its loss under the names of their classes."""
-    parts = {type(params.network).__name__: params.network}
-    if isinstance(params.loss_fn, Cell):
-        parts.setdefault(type(params.loss_fn).__name__, params.loss_fn)
-    return parts
 
 
 def _images(params: InternalCallbackParam) -> Tensor | None:

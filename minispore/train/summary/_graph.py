@@ -129,6 +129,14 @@ class Tracer:
         return found
 
 
+def parts_of(network: Cell, loss_fn: object) -> dict[str, Cell]:
+    """A model's network and its loss under the names of their classes."""
+    parts = {type(network).__name__: network}
+    if isinstance(loss_fn, Cell):
+        parts.setdefault(type(loss_fn).__name__, loss_fn)
+    return parts
+
+
 class _Drawing:
     """The nodes of a graph under names that are paths of cells."""
 
