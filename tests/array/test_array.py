@@ -2,6 +2,9 @@
 
 import ast
 import importlib.util
+import platform
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import cast
@@ -102,3 +105,27 @@ def test_scatter_adds_where_indexing_takes(index: tuple[object, ...]) -> None:
     expected = np.zeros(4)
     np.add.at(expected, cast("list[int]", index), 1.0)
     np.testing.assert_array_equal(np.asarray(found, np.float64), expected)
+
+
+STEPS = """
+import resource
+import numpy as np
+import minispore._array
+
+def faults(steps):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(steps):
+        kept = [np.ones(1 << 20) for _ in range(4)]
+        del kept
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+faults(3)
+print(faults(10))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of that C library")
+def test_memory_that_a_step_frees_is_there_for_the_next_one() -> None:
+    """Not one page of it is asked of the system anew."""
+    run = subprocess.run([sys.executable, "-c", STEPS], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 50
