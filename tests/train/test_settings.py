@@ -1,6 +1,7 @@
 """Laws of the settings and the states of all callbacks of the package, whatever they do."""
 
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import UnionType
@@ -97,7 +98,7 @@ def test_what_is_no_setting_is_refused_by_name(make: Made, name: str) -> None:
         except (TypeError, ValueError, NotImplementedError) as error:
             said = str(error)
             assert said.startswith("For ")
-            assert name in said
+            assert re.search(rf"\b{name}\b", said)
             assert "\n" not in said
             continue
         assert belongs(bad, hint), f"{bad!r} was taken"

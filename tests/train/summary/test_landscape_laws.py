@@ -1,16 +1,17 @@
 """Laws of loss landscapes: what is refused, what is left alone, and where a landscape stands."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import minispore as ms
-from minispore import Tensor
-from minispore.train import SummaryCollector, SummaryLandscape, save_checkpoint
+from minispore import Tensor, nn
+from minispore.train import Model, SummaryCollector, SummaryLandscape, save_checkpoint
 from minispore.train.summary import Landscape, read_events
 
-from .test_landscape import collected, parts
+from .test_landscape import collected, data, parts
 
 BAD: list[object] = [None, 3, 1.5, "steps", [3], [[1, 2]], [[1, 2, "3"]], {"train": 1}, {1: True}]
 LANDSCAPE = ("landscape_size", "unit", "num_samples", "create_landscape", "intervals")
@@ -161,3 +162,24 @@ def test_random_directions_follow_the_seed(tmp_path: Path) -> None:
 
     collected(tmp_path)
     assert heights("a", 5) == heights("b", 5) != heights("c", 6)
+
+
+@pytest.mark.parametrize("unit", ["step", "epoch"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_without_intervals_all_of_the_run_is_one(tmp_path: Path, unit: str, first: int) -> None:
+    net = nn.Dense(4, 1)
+    model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+    specified: dict[str, object] = {"collect_landscape": {"unit": unit}}
+    collector = SummaryCollector(str(tmp_path), collect_specified_data=specified)
+    model.train(3, data(), collector, initial_epoch=first)
+    found = json.loads((tmp_path / "ckpt_dir" / "train_metadata.json").read_text())
+    steps = {"step": range(1, 5 * (3 - first) + 1), "epoch": range(first + 1, 4)}[unit]
+    assert found["epoch_group"] == {"0": list(steps)}
+    assert found["model_params_file_map"].keys() == {str(number) for number in steps}
+
+
+def test_device_ids_are_a_list_of_int(tmp_path: Path) -> None:
+    make = SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process
+    for bad in (3, "0", (0,), ["0"], [True]):
+        with pytest.raises(TypeError, match="the type of 'device_ids' must be one of"):
+            make(parts, device_ids=bad)  # type: ignore[arg-type]

@@ -88,3 +88,21 @@ def test_only_numbers_are_losses(
     collector.on_train_step_end(context)
     collector.__exit__(None, None, None)
     assert len([tag for tag, _ in told if tag == "loss/auto"]) == recorded
+
+
+def test_how_it_is_to_be_written_is_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[dict[str, object]] = []
+    init = SummaryRecord.__init__
+
+    def noting(self: SummaryRecord, folder: str, **options: object) -> None:
+        made.append({"folder": folder, **options})
+        init(self, folder, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(SummaryRecord, "__init__", noting)
+    options: dict[str, str | None] = {"tensor_format": "npy"}
+    folder = str(tmp_path / "summary")
+    with SummaryCollector(folder, max_file_size=10**6, export_options=options):
+        pass
+    assert made == [{"folder": folder, "max_file_size": 10**6, "export_options": options}]
