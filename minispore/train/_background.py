@@ -16,12 +16,15 @@ class _Save(threading.Thread):
 
     Attributes:
         path: The file, without symbolic links.
+        done: Set when it is written, or has failed. Not `join`: in Python before 3.13, a Ctrl-C
+            that comes out of one makes every later one return at once.
         error: What went wrong.
     """
 
     def __init__(self, path: str, write: Callable[[], None]) -> None:
         super().__init__(name=f"saving {path}")
         self.path = os.path.realpath(path)
+        self.done = threading.Event()
         self.error: BaseException | None = None
         self._write: Callable[[], None] | None = write
 
@@ -35,6 +38,7 @@ class _Save(threading.Thread):
             self.error = error
         finally:
             self._write = None
+            self.done.set()
 
 
 class _Background:
@@ -60,7 +64,7 @@ class _Background:
         save = self._latest
         if save is None:
             return
-        save.join()
+        save.done.wait()
         with self._lock:
             if self._latest is not save:
                 return  # somebody else waited, too, and has got the error
@@ -72,12 +76,12 @@ class _Background:
         """Wait while the file at `path` is being written; its error is left for `wait`."""
         save = self._latest
         if save is not None and save.path == os.path.realpath(path):
-            save.join()
+            save.done.wait()
 
     def busy(self) -> bool:
         """Whether a file is being written."""
         save = self._latest
-        return save is not None and save.is_alive()
+        return save is not None and not save.done.is_set()
 
 
 background = _Background()

@@ -172,13 +172,13 @@ class ParamDictFuture:
         self._read: Callable[[], Loaded] | None = read
         self._loaded: Loaded = {}
         self._error: BaseException | None = None
+        self._done = threading.Event()  # a `join` that was interrupted could not be repeated
         # A program that ends does not wait for what it no longer wants.
-        self._thread = threading.Thread(target=self._run, name="loading", daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._run, name="loading", daemon=True).start()
 
     def result(self) -> dict[str, Parameter | str]:
         """Wait until the file is read; its values, or the error that `load_checkpoint` raises."""
-        self._thread.join()
+        self._done.wait()
         if self._error is not None:
             raise self._error
         return self._loaded
@@ -190,6 +190,7 @@ class ParamDictFuture:
         except BaseException as error:
             self._error = error
         self._read = None
+        self._done.set()
 
 
 def load_checkpoint_async(

@@ -161,10 +161,11 @@ def story(
         within = seconds * chance.choice((0.1, 0.3, 1))
         blows = [Blow(chance.uniform(0, within), number)] if len(told.runs) < most else []
         part = nursery.run(kind, folder, *blows)
-        interrupted = "\nKeyboardInterrupt\n" in part.errors
-        assert (number == signal.SIGINT and interrupted) or part.errors == "", part.errors
+        assert number == signal.SIGINT or part.errors == ""
+        # An interrupt that Python loses in a weakref's callback is told of, and that is all.
+        assert not part.errors or "KeyboardInterrupt" in part.errors
         told.runs.append(part)
-        if part.end and not interrupted:
+        if part.end and not part.status:
             return told
         assert part.status == -number
         litter, torn = look_at(folder)

@@ -1,5 +1,6 @@
 """Saving in the background: what was there when it was asked for, in order, no error lost."""
 
+import signal
 import subprocess
 import sys
 import threading
@@ -142,6 +143,22 @@ def test_wrong_arguments_are_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         save_checkpoint([parameter(1.0)], tmp_path, async_save=True)
     assert not async_ckpt_thread_status()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the signal is POSIX's")
+def test_after_an_interrupted_wait_one_can_wait_again(
+    tmp_path: Path, gate: threading.Event
+) -> None:
+    save_checkpoint([parameter(1.0)], tmp_path / "x", async_save=True)
+    main = threading.main_thread().ident
+    assert main is not None
+    threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        wait_for_saves()
+    assert async_ckpt_thread_status()
+    threading.Timer(0.1, gate.set).start()
+    wait_for_saves()
+    assert value(tmp_path / "x.ckpt") == 1.0
 
 
 def test_a_load_of_another_file_leaves_the_error_where_it_is(tmp_path: Path) -> None:
