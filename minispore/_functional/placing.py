@@ -37,7 +37,7 @@ def destination(args: Sequence[object], kwargs: Mapping[str, object], owner: str
         form = ("other", "non_blocking", "copy")
     elif first is not None and not is_device(first):
         form = ("dtype", "non_blocking", "copy")
-    given = dict(zip(form, args, strict=False))
+    given: dict[str, object] = dict(zip(form, args, strict=False))
     if len(args) > len(form) or not kwargs.keys() <= set(form) - given.keys():
         listed = ", ".join([*map(described, args), *kwargs])
         raise TypeError(
@@ -67,13 +67,16 @@ def is_device(name: object) -> bool:
 
 def check_device(name: object, owner: str) -> DeviceTarget:
     """The device of that name, in capitals or not; ValueError if there is none."""
-    found = name.upper() if isinstance(name, str) else name
-    if found != "CPU" and found != "GPU":  # noqa: PLR1714 (for type checkers)
-        raise ValueError(
-            f"For '{owner}', the argument 'device' must be one of 'CPU', 'GPU', "
-            f"but got {described(name)}."
-        )
-    return found
+    match name.upper() if isinstance(name, str) else name:
+        case "CPU":
+            return "CPU"
+        case "GPU":
+            return "GPU"
+        case _:
+            raise ValueError(
+                f"For '{owner}', the argument 'device' must be one of 'CPU', 'GPU', "
+                f"but got {described(name)}."
+            )
 
 
 def to(x: T, there: Destination, owner: str) -> T:

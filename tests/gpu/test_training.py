@@ -5,12 +5,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from minispore import Tensor, load_checkpoint, load_param_into_net, nn, save_checkpoint, set_context
-from minispore._array import DeviceTarget, device
+from minispore._array import Array, DeviceTarget, Library, device
 from minispore.tensorpack import DEFAULT_CALLBACKS
 from minispore.train import Callback, CheckpointConfig, LossMonitor, ModelCheckpoint
 
@@ -53,10 +55,10 @@ def test_a_label_that_is_no_class_makes_the_loss_nan(card: str) -> None:
 
 def test_a_step_waits_for_nothing(card: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The guard's law, by counting the ways to the host that there are."""
-    library = device._libraries["GPU"]
-    real, looks = library.to_host, 0  # type: ignore[attr-defined]
+    library = cast("Library[Array]", device._libraries["GPU"])
+    real, looks = library.to_host, 0
 
-    def counted(x: object) -> object:
+    def counted(x: Array) -> NDArray[np.generic]:
         nonlocal looks
         looks += 1
         return real(x)

@@ -128,7 +128,8 @@ def test_a_bad_loss_is_named_by_its_step_when_a_line_is_due(gpu: Traffic, bad: f
 
 def test_a_bad_loss_is_found_before_the_state_is_saved(gpu: Traffic) -> None:
     monitor = LossMonitor(0)
-    args = {"batch_num": 5, "cur_epoch_num": 1, "cur_step_num": 1, "net_outputs": Tensor(np.nan)}
+    args: dict[str, object] = {"batch_num": 5, "cur_epoch_num": 1, "cur_step_num": 1}
+    args["net_outputs"] = Tensor(np.nan)
     with monitor:
         monitor.on_train_step_end(RunContext(args))
         with pytest.raises(ValueError, match="step: 1, loss is NAN"):

@@ -87,13 +87,13 @@ def test_every_way_in_and_out_is_counted(gpu: Traffic) -> None:
     x = from_host(np.ones(3, np.float32))
     assert gpu.counts() == (1, 0)
     GUARDED.asarray(2.0, np.float32)
-    x * 2.0 + 1
+    _ = x * 2.0 + 1
     assert gpu.counts() == (1, 0)
     host = to_host(x)
     assert gpu.counts() == (1, 1)
     host[0] = 7
     assert to_host(x)[0] == 1
-    x[(x > 0.0,)]
+    _ = x[(x > 0.0,)]
     assert gpu.counts() == (1, 3)
 
 

@@ -102,8 +102,12 @@ def test_operands_of_two_devices_are_refused(gpu: Traffic) -> None:
 
 def test_a_number_on_the_host_may_stand_beside_what_is_elsewhere(gpu: Traffic) -> None:
     x, rate = Tensor([1.0, 2.0]), Tensor([0.5]).to("CPU")
+
+    def scaled(x: Tensor) -> Tensor:
+        return (x * rate * x).sum()
+
     gpu.clear()
-    made = [x * rate, rate - x, ops.equal(x, rate), grad(lambda x: (x * rate * x).sum())(x)]
+    made = [x * rate, rate - x, ops.equal(x, rate), grad(scaled)(x)]
     assert gpu.counts() == (0, 0)
     assert {y.device for y in made} == {"GPU:0"}
     assert [y.tolist() for y in made[:2]] == [[0.5, 1.0], [-0.5, -1.5]]
