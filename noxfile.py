@@ -45,6 +45,14 @@ def nightly(session: nox.Session) -> None:
 
 
 @nox.session
+def fuzz(session: nox.Session) -> None:
+    """Have coverage choose the mutants of files, for two minutes a reader."""
+    session.install("-e", ".[test]", "atheris>=3")
+    for reader in ("training state", "ckpt", "safetensors", "event", "idx.gz", "trace", "rows"):
+        session.run("python", "-m", "tests.fuzz.coverage_guided", reader, "-max_total_time=120")
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure beside other systems: `nox -s bench -- --write` puts the table into the docs."""
     session.install("-e", ".[bench]")
