@@ -22,6 +22,7 @@ from minispore.tensorpack.inference import Measures, Tower
 from minispore.train import Accuracy, ConfusionMatrix, Model
 
 from ..train.standins import Batches, Rows, X, make
+from .spies import Log, Spore
 
 
 def measured(infs: Measures | list[Measures], tower: Tower | None = None) -> dict[str, float]:
@@ -126,6 +127,13 @@ def test_training_goes_on_as_if_nothing_had_been() -> None:
         return next(iter(model.predict_network.trainable_params())).asnumpy()
 
     np.testing.assert_array_equal(weights(InferenceRunner(Rows(), Accuracy())), weights())
+
+
+def test_mindspores_callbacks_see_the_evaluations_of_fit_only() -> None:
+    log = Log()
+    model = make({"accuracy"})
+    model.fit(1, Rows(), Rows(), callbacks=[Spore(log, 0), InferenceRunner(Rows(), Accuracy())])
+    assert [hook for _, hook, _ in log].count("on_eval_begin") == 1
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from minispore.tensorpack import (
     MonitorBase,
     ScalarHistory,
     ScalarPrinter,
+    StopTraining,
     TFEventWriter,
     UnknownMetricError,
     json_writers,
@@ -297,9 +298,28 @@ def test_event_files(tmp_path: Path) -> None:
     assert set(values) == {"loss", "picture", "weights", "event"}
 
 
+@pytest.mark.parametrize("stop", [None, StopTraining])
+def test_the_graph_is_in_the_event_file_once(stop: type[Exception] | None, tmp_path: Path) -> None:
+    class Stop(Callback):
+        def _trigger_step(self) -> None:
+            if stop is not None:
+                raise stop
+
+    model = make()
+    model.train(2, Rows(), [TFEventWriter(tmp_path), Stop()])
+    (path,) = tmp_path.iterdir()
+    (graph,) = [event.graph for event in read_events(str(path)) if event.graph is not None]
+    assert b"Dense/weight" in graph
+    assert b"CrossEntropyLoss/" in graph
+    assert "construct" not in vars(model.train_network)
+
+
 def test_tensorboard_reads_event_files(tmp_path: Path) -> None:
     accumulators = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     run([Puts({2: 1.5}), Everything(), TFEventWriter(tmp_path)], 2)
+    make().train(1, Rows(), [TFEventWriter(tmp_path / "graph")])
+    graph = accumulators.EventAccumulator(str(tmp_path / "graph")).Reload().Graph()
+    assert {"Dense/weight", "Dense/bias"} <= {node.name for node in graph.node}
     read = accumulators.EventAccumulator(str(tmp_path), {"histograms": 0}).Reload()
     assert [(e.step, e.value) for e in read.Scalars("loss")] == [(3, 0.5), (6, 0.5)]
     assert [(e.step, e.value) for e in read.Scalars("step")] == [(2, 1.5)]
