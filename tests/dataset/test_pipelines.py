@@ -1,211 +1,215 @@
-"""Random pipelines against the same pipelines of plain Python lists."""
+"""Random programs of the data API: a dataset gives the rows that plain Python lists would."""
 # Functions of users carry no types; the lambdas here stand for them.
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import cast
 
-import numpy as np
-from hypothesis import given
+from hypothesis import settings
 from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multiple, rule
 
 import minispore.dataset as ds
-from minispore.dataset._block import Array, length, rows_of
-from minispore.dataset._random import Epoch
 
-Rows = list[object]
+from .modelled import Modelled, Row, Running, changed, doubled, is_kept, plain
 
-
-class Case(NamedTuple):
-    """A pipeline of one column "x", and the rows that it must give."""
-
-    dataset: ds.Dataset
-    rows: Rows
-
-
-def double(x: object) -> object:
-    return [double(item) for item in x] if isinstance(x, list) else 2 * x + 1  # type: ignore[operator]
+# Repeats of repeats would take long, as would what joins itself to itself.
+MOST_ROWS = 50
+MOST_LEAVES = 6
+# What a rule makes that has nothing to make it of.
+NOTHING = cast("object", multiple())
+names = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True).map(tuple)
+few, any_number = st.integers(1, 4), st.integers(0, 99)
 
 
-def is_kept(x: object) -> bool:
-    flat = np.asarray(x).reshape(-1)
-    return int(flat[0]) % 3 != 0
+def slices(columns: tuple[str, ...], first: list[int]) -> Modelled:
+    rows: list[Row] = [tuple(x + i for i in range(len(columns))) for x in first]
+    data = {name: [row[i] for row in rows] for i, name in enumerate(columns)}
+    return Modelled(ds.NumpySlicesDataset(data, shuffle=False), columns, rows, stored=rows)
 
 
-def source(numbers: list[int], indexed: bool) -> Case:
-    if indexed:
-        return Case(ds.NumpySlicesDataset(numbers, "x", shuffle=False), list(numbers))
-    return Case(ds.GeneratorDataset(lambda: iter(numbers), "x"), list(numbers))
+class Pipelines(RuleBasedStateMachine):
+    """A user who makes datasets of datasets, and reads from several iterators side by side."""
+
+    sources = Bundle("sources")
+    made = Bundle("made")
+    running = Bundle("running")
+
+    @initialize(target=sources, columns=names, first=st.lists(any_number, min_size=1, max_size=8))
+    def numpy_slices(self, columns: tuple[str, ...], first: list[int]) -> Modelled:
+        return slices(columns, first)
+
+    @rule(of=sources, numbers=st.lists(any_number, min_size=1, max_size=5))
+    def use_sampler(self, of: Modelled, numbers: list[int]) -> None:
+        """It changes the source itself, but nothing that was made of it before."""
+        assert isinstance(of.dataset, ds.NumpySlicesDataset)
+        indices = [number % len(of.stored) for number in numbers]
+        of.dataset.use_sampler(indices)
+        of.rows = [of.stored[i] for i in indices]
+        of.check()
+
+    @rule(target=made, of=sources)
+    def as_it_is(self, of: Modelled) -> Modelled:
+        return replace(of, dataset=of.dataset.project(list(of.columns)))
+
+    @initialize(target=made, columns=names, first=st.lists(any_number, min_size=1, max_size=8))
+    def begin(self, columns: tuple[str, ...], first: list[int]) -> Modelled:
+        return slices(columns, first)
+
+    @rule(target=made, columns=names, first=st.lists(any_number, max_size=8))
+    def generator(self, columns: tuple[str, ...], first: list[int]) -> Modelled:
+        rows: list[Row] = [tuple(x * (i + 1) for i in range(len(columns))) for x in first]
+
+        def give() -> Iterator[Row]:
+            return iter(rows)
+
+        return Modelled(ds.GeneratorDataset(give, list(columns)), columns, rows)
+
+    @rule(target=made, of=made, n=few)
+    def take(self, of: Modelled, n: int) -> object:
+        if not of.ordered:
+            return NOTHING
+        return replace(of, dataset=of.dataset.take(n), rows=of.rows[:n])
+
+    @rule(target=made, of=made, n=few)
+    def skip(self, of: Modelled, n: int) -> object:
+        if not of.ordered:
+            return NOTHING
+        return replace(of, dataset=of.dataset.skip(n), rows=of.rows[n:])
+
+    @rule(target=made, of=made, n=few)
+    def repeat(self, of: Modelled, n: int) -> object:
+        if n * len(of.rows) > MOST_ROWS:
+            return NOTHING
+        return replace(of, dataset=of.dataset.repeat(n), rows=of.rows * n)
+
+    @rule(target=made, of=made, n=st.integers(1, 20))
+    def repeat_without_end_and_take(self, of: Modelled, n: int) -> object:
+        if not of.ordered:
+            return NOTHING
+        return replace(of, dataset=of.dataset.repeat().take(n), rows=(of.rows * n)[:n])
+
+    @rule(target=made, of=made, n=st.integers(2, 20))
+    def shuffle(self, of: Modelled, n: int) -> Modelled:
+        return replace(of, dataset=of.dataset.shuffle(n), ordered=False)
+
+    @rule(target=made, of=made, n=few, drop=st.booleans())
+    def batch(self, of: Modelled, n: int, drop: bool) -> object:
+        if not (of.ordered and of.can_be_batched()):
+            return NOTHING
+        count = len(of.rows) // n if drop else -(-len(of.rows) // n)
+        parts = [of.rows[i * n : (i + 1) * n] for i in range(count)]
+        rows: list[Row] = [tuple(map(list, zip(*part, strict=True))) for part in parts]
+        return replace(of, dataset=of.dataset.batch(n, drop), rows=rows)
+
+    @rule(target=made, of=made, which=any_number)
+    def map_one(self, of: Modelled, which: int) -> Modelled:
+        name = of.column(which)
+        place = of.columns.index(name)
+        rows = [changed(row, place, doubled(row[place])) for row in of.rows]
+        return replace(of, dataset=of.dataset.map(lambda x: 2 * x + 1, name), rows=rows)
+
+    @rule(target=made, of=made, which=any_number)
+    def map_one_to_two(self, of: Modelled, which: int) -> object:
+        """As many outputs as inputs stay in their place; others go first."""
+        name, place = of.column(which), which % len(of.columns)
+        if {"e", "f"} & set(of.columns):
+            return NOTHING
+        dataset = of.dataset.map(lambda x: (x, 2 * x + 1), name, ["e", "f"])
+        rest = [row[:place] + row[place + 1 :] for row in of.rows]
+        rows = [
+            (row[place], doubled(row[place]), *others)
+            for row, others in zip(of.rows, rest, strict=True)
+        ]
+        columns = ("e", "f", *(other for other in of.columns if other != name))
+        return replace(of, dataset=dataset, columns=columns, rows=rows)
+
+    @rule(target=made, of=made, which=any_number)
+    def filter(self, of: Modelled, which: int) -> Modelled:
+        name, place = of.column(which), which % len(of.columns)
+        rows = [row for row in of.rows if is_kept(row[place])]
+        return replace(of, dataset=of.dataset.filter(is_kept, name), rows=rows)
+
+    @rule(target=made, of=made, to=names)
+    def rename(self, of: Modelled, to: tuple[str, ...]) -> object:
+        given = list(zip(of.columns, to, strict=False))
+        columns = (*(new for _, new in given), *of.columns[len(given) :])
+        if len(set(columns)) < len(columns):
+            return NOTHING
+        dataset = of.dataset.rename([old for old, _ in given], [new for _, new in given])
+        return replace(of, dataset=dataset, columns=columns)
+
+    @rule(target=made, of=made, data=st.data())
+    def project(self, of: Modelled, data: st.DataObject) -> Modelled:
+        kept = data.draw(st.lists(st.sampled_from(of.columns), min_size=1, unique=True))
+        places = [of.columns.index(name) for name in kept]
+        rows = [tuple(row[i] for i in places) for row in of.rows]
+        return replace(of, dataset=of.dataset.project(kept), columns=tuple(kept), rows=rows)
+
+    @rule(target=made, one=made, other=made)
+    def zip(self, one: Modelled, other: Modelled) -> object:
+        leaves = one.leaves + other.leaves
+        if not (one.ordered and other.ordered) or set(one.columns) & set(other.columns):
+            return NOTHING
+        rows = [(*a, *b) for a, b in zip(one.rows, other.rows, strict=False)]
+        dataset, columns = one.dataset.zip(other.dataset), one.columns + other.columns
+        return Modelled(dataset, columns, rows, leaves=leaves) if leaves <= MOST_LEAVES else NOTHING
+
+    @rule(target=made, one=made, other=made)
+    def concat(self, one: Modelled, other: Modelled) -> object:
+        rows, leaves = one.rows + other.rows, one.leaves + other.leaves
+        if one.columns != other.columns or len(rows) > MOST_ROWS or leaves > MOST_LEAVES:
+            return NOTHING
+        ordered = one.ordered and other.ordered
+        dataset = one.dataset + other.dataset
+        return Modelled(dataset, one.columns, rows, ordered, leaves=leaves)
+
+    @rule(target=made, of=made | sources, first=any_number, randomize=st.booleans())
+    def split(self, of: Modelled, first: int, randomize: bool) -> object:
+        """Each part is looked at where rows keep their order, and all together where not."""
+        count, leaves = len(of.rows), 2 * of.leaves
+        if count < 2 or leaves > MOST_LEAVES:
+            return NOTHING
+        cut = 1 + first % (count - 1)
+        one, other = of.dataset.split([cut, count - cut], randomize)
+        if not of.ordered or randomize:
+            return Modelled(one + other, of.columns, of.rows, ordered=False, leaves=leaves)
+        first_rows, rest = of.rows[:cut], of.rows[cut:]
+        return multiple(
+            replace(of, dataset=one, rows=first_rows), replace(of, dataset=other, rows=rest)
+        )
+
+    @rule(target=running, of=made | sources, epochs=few)
+    def open(self, of: Modelled, epochs: int) -> object:
+        if not of.ordered:
+            return NOTHING
+        iterator = of.dataset.create_tuple_iterator(num_epochs=epochs, output_numpy=True)
+        return Running(replace(of), iterator, list(of.rows), epochs)
+
+    @rule(run=running, n=st.integers(1, 6))
+    def read(self, run: Running, n: int) -> None:
+        for _ in range(n if run.epochs else 0):
+            row = next(run.iterator, None)
+            if row is not None:
+                assert plain(row) == run.left.pop(0)
+                continue
+            assert not run.left
+            run.epochs -= 1
+            run.left = list(run.of.rows)
+            return
+
+    @rule(target=running, run=running)
+    def go_on_in_another_iterator(self, run: Running) -> object:
+        if not run.epochs:
+            return NOTHING
+        dataset = run.of.dataset
+        iterator = dataset.create_tuple_iterator(num_epochs=run.epochs, output_numpy=True)
+        iterator.load_state_dict(run.iterator.state_dict())
+        return replace(run, iterator=iterator, left=list(run.left))
 
 
-def chunks(rows: Rows, size: int, drop: bool) -> Rows:
-    cut: Rows = [rows[i : i + size] for i in range(0, len(rows), size)]
-    return cut[: len(rows) // size] if drop else cut
-
-
-sources = st.builds(source, st.lists(st.integers(-50, 50), min_size=1, max_size=12), st.booleans())
-small = st.integers(1, 7)
-
-Step = Callable[[Case], Case]
-
-
-def taken(n: int) -> Step:
-    return lambda c: Case(c.dataset.take(n), c.rows[:n])
-
-
-def skipped(n: int) -> Step:
-    return lambda c: Case(c.dataset.skip(n), c.rows[n:])
-
-
-def repeated(n: int) -> Step:
-    return lambda c: Case(c.dataset.repeat(n), c.rows * n)
-
-
-def taken_of_endless(n: int) -> Step:
-    return lambda c: Case(c.dataset.repeat().take(n), (c.rows * n)[:n])
-
-
-def beside_endless(n: int) -> Step:
-    def zipped(c: Case) -> Case:
-        other = ds.NumpySlicesDataset(list(range(n)), "y", shuffle=False).repeat()
-        return Case(other.zip(c.dataset).project("x"), c.rows)
-
-    return zipped
-
-
-def batched(n: int, drop: bool) -> Step:
-    return lambda c: Case(c.dataset.batch(n, drop), chunks(c.rows, n, drop))
-
-
-def doubled(c: Case) -> Case:
-    return Case(c.dataset.map(lambda x: 2 * x + 1), [double(row) for row in c.rows])
-
-
-def cast(c: Case) -> Case:
-    return Case(c.dataset.map(ds.transforms.TypeCast(np.int64)), c.rows)
-
-
-def filtered(c: Case) -> Case:
-    return Case(c.dataset.filter(is_kept), [row for row in c.rows if is_kept(row)])
-
-
-def appended(c: Case) -> Case:
-    return Case(c.dataset + c.dataset.take(2), c.rows + c.rows[:2])
-
-
-def beside(c: Case) -> Case:
-    zipped = c.dataset.zip(c.dataset.skip(1).rename("x", "y")).project("x")
-    return Case(zipped, c.rows[: max(0, len(c.rows) - 1)])
-
-
-plain_steps: list[Step] = [doubled, cast, filtered, appended, beside]
-steps = st.one_of(
-    small.map(taken),
-    small.map(skipped),
-    small.map(taken_of_endless),
-    small.map(beside_endless),
-    st.integers(1, 3).map(repeated),
-    st.sampled_from(plain_steps),
+Pipelines.TestCase.settings = settings(
+    stateful_step_count=30, max_examples=2 * settings().max_examples
 )
-batches = st.builds(batched, small, st.booleans())
-
-
-def built(case: Case, chosen: list[Step]) -> Case:
-    for step in chosen:
-        case = step(case)
-    return case
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
-    # Batches of batches would need batches of one size, so there is one batch, then more steps.
-    before = draw(st.lists(steps, max_size=4))
-    batch = draw(st.lists(batches, max_size=1))
-    after = draw(st.lists(steps, max_size=2))
-    return built(draw(sources), [*before, *batch, *after])
-
-
-def rows_from(dataset: ds.Dataset) -> Rows:
-    return [x.tolist() for (x,) in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)]
-
-
-@given(cases())
-def test_a_pipeline_gives_the_rows_of_its_list_model(case: Case) -> None:
-    assert rows_from(case.dataset) == case.rows
-    assert case.dataset.get_dataset_size() == len(case.rows)
-
-
-@given(cases(), st.integers(0, 30), st.integers(1, 9))
-def test_starting_at_a_position_is_leaving_out_the_rows_before(
-    case: Case, start: int, most: int
-) -> None:
-    blocks = list(case.dataset._node.blocks(Epoch(1, seeded=True), most, start))
-    assert [row[0].tolist() for block in blocks for row in rows_of(block)] == case.rows[start:]
-    assert all(length(block) <= most for block in blocks)
-
-
-Change = Callable[[ds.Dataset], ds.Dataset]
-changes: list[Change] = [
-    lambda d: d.shuffle(2),
-    lambda d: d.shuffle(5),
-    lambda d: d.shuffle(100),
-    lambda d: d.repeat(2),
-    lambda d: d.map(lambda x: x + 100),
-    lambda d: d + ds.NumpySlicesDataset([7, 8, 9], "x"),
-]
-
-
-@given(
-    st.lists(st.integers(0, 99), min_size=1, max_size=20),
-    st.lists(st.sampled_from(changes), min_size=1, max_size=4),
-    st.integers(0, 2**32 - 1),
-    st.integers(0, 5),
-    st.integers(0, 40),
-)
-def test_random_order_is_a_function_of_seed_and_epoch_alone(
-    numbers: list[int],
-    chosen: list[Change],
-    seed: int,
-    number: int,
-    start: int,
-) -> None:
-    dataset: ds.Dataset = ds.NumpySlicesDataset(numbers, "x")
-    plain: ds.Dataset = ds.NumpySlicesDataset(numbers, "x", shuffle=False)
-    for step in chosen:
-        dataset, plain = step(dataset), step(plain)
-    epoch = Epoch(seed, seeded=True, number=number)
-
-    def order(most: int, first: int = 0) -> list[int]:
-        blocks = dataset._node.blocks(epoch, most, first)
-        return [int(row[0]) for block in blocks for row in rows_of(block)]
-
-    whole = order(64)
-    assert sorted(whole) == sorted(np.array(rows_from(plain)).tolist())
-    assert order(3) == whole
-    assert order(4, start) == whole[start:]
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.booleans())
-def test_map_then_batch_is_batch_then_map_bit_for_bit(seed: int, size: int, drop: bool) -> None:
-    rng = np.random.default_rng(seed)
-    images = rng.integers(0, 256, (20, 3, 4, 2)).astype(np.uint8)
-    operations = [
-        ds.vision.Rescale(1 / 255, 0.0 if drop else -0.3),
-        ds.vision.Normalize((0.1307, 0.5), (0.3081, 0.2)),
-        ds.vision.HWC2CHW(),
-    ]
-
-    def one_by_one(batch: Array) -> Array:
-        return np.stack([np.asarray(ds.transforms.Compose(operations)(row)) for row in batch])
-
-    data = ds.NumpySlicesDataset(images, "image", shuffle=False)
-    mapped = data.map(operations).batch(size, drop)
-    batched = data.batch(size, drop).map(one_by_one)
-    pairs = zip(
-        mapped.create_tuple_iterator(num_epochs=1, output_numpy=True),
-        batched.create_tuple_iterator(num_epochs=1, output_numpy=True),
-        strict=True,
-    )
-    for (one,), (other,) in pairs:
-        assert one.dtype == other.dtype == np.float32
-        np.testing.assert_array_equal(one, other)
+TestPipelines = Pipelines.TestCase
