@@ -1,6 +1,6 @@
 """How windows slide over the rows and columns of images: sizes, steps and what is added around."""
 
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 from minispore._checks import as_items, check_int, described
 from minispore._functional.apply import apply1
@@ -83,6 +83,12 @@ def slid(x: T, axis: int, sliding: Sliding) -> T:
     return apply1(windows.windows, x, axis, sliding.size, sliding.step, sliding.spread)
 
 
+def of_tuple(value: object) -> tuple[object, ...] | None:
+    """The items of a tuple; None for anything else, also for a list."""
+    # The cast says what isinstance cannot: that the items are objects rather than unknown.
+    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else None
+
+
 def as_pair(
     value: object,
     name: str,
@@ -106,7 +112,7 @@ def as_pair(
         TypeError: It is neither an int nor a tuple of ints.
         ValueError: One is below `low`.
     """
-    items = as_items(value) if lists or isinstance(value, tuple) else None
+    items = as_items(value) if lists else of_tuple(value)
     if items is None:
         if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(
@@ -140,8 +146,8 @@ def as_padding(padding: object, owner: str) -> Padding:
         TypeError: It is neither an int nor a tuple of ints.
         ValueError: There are not four, or one is negative.
     """
-    items = as_items(padding) if isinstance(padding, tuple) else (padding,) * 4
-    if items is None or len(items) != 4:
+    items = of_tuple(padding) or (padding,) * 4
+    if len(items) != 4:
         raise ValueError(
             f"For '{owner}', the argument 'padding' must be an int or a tuple of four ints, "
             f"but got {described(padding)}."

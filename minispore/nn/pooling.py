@@ -7,7 +7,7 @@ from minispore import ops
 from minispore._checks import as_items, check_bool, check_int, check_one_of, described
 from minispore._functional.operands import as_float
 from minispore._functional.pooling import average, check_half, fitted, largest, places_of_largest
-from minispore._functional.sliding import PAD_MODES, Sliding, as_pair
+from minispore._functional.sliding import PAD_MODES, Sliding, as_pair, of_tuple
 from minispore._functional.variable import check_tensor
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
@@ -245,7 +245,5 @@ class AvgPool2d(_Pool2d):
 
 def _pair(value: object, name: str, owner: str, low: int = 1) -> tuple[int, int]:
     """An int, a tuple of one or of two, as two ints."""
-    if isinstance(value, tuple):
-        items = as_items(value) or ()
-        value = items[0] if len(items) == 1 else items
-    return as_pair(value, name, owner, low=low)
+    items = of_tuple(value) or ()
+    return as_pair(items[0] if len(items) == 1 else value, name, owner, low=low)

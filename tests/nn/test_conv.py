@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pytest
@@ -146,7 +146,7 @@ def test_pooling_is_pytorchs(
     places = ops.max_pool2d(Tensor(x), *settings, return_indices=True, ceil_mode=ceil)[1]
     theirs = functional.max_pool2d(torch.tensor(x), *settings, ceil, return_indices=True)[1]
     np.testing.assert_array_equal(places.asnumpy(), theirs.numpy())
-    around = (padding[0],) * 2 + (padding[1],) * 2
+    around = (padding[0], padding[0], padding[1], padding[1])
     compare(
         lambda x: ops.avg_pool2d(x, kernel, stride, around, ceil, include, divisor),
         lambda x: functional.avg_pool2d(x, kernel, stride, padding, ceil, include, divisor or None),
@@ -240,10 +240,9 @@ def test_products_of_a_convolution_are_counted() -> None:
     counted: list[int] = []
 
     def watch(x: object, y: object) -> None:
-        assert isinstance(x, np.ndarray)
-        assert isinstance(y, np.ndarray)
-        shape = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
-        counted.append(prod(shape) * x.shape[-2] * x.shape[-1] * y.shape[-1])
+        left, right = np.shape(cast("Floats", x)), np.shape(cast("Floats", y))
+        stack = np.broadcast_shapes(left[:-2], right[:-2])
+        counted.append(prod(stack) * left[-2] * left[-1] * right[-1])
 
     linalg.watchers.append(watch)
     try:

@@ -156,6 +156,6 @@ def test_padding_is_pytorchs(
         return
     compare(
         lambda x: ops.pad(x, numbers, value=value),
-        lambda x: functional.pad(x, numbers, value=value) + 0 * x.sum(),
+        lambda x: functional.pad(x, numbers, value=value),
         x,
     )
