@@ -107,8 +107,12 @@ class BatchNorm1d(_BatchNorm):
 
     >>> from minispore import Tensor, nn
     >>> layer = nn.BatchNorm1d(1).set_train()
-    >>> layer(Tensor([[1.0], [3.0]])).tolist(), layer.moving_mean.tolist()
-    ([[-0.9999949932098389], [0.9999949932098389]], [0.20000001788139343])
+    >>> layer(Tensor([[1.0], [3.0]]))
+    Tensor(shape=[2, 1], dtype=Float32, value=
+    [[-9.99994993e-01],
+     [ 9.99994993e-01]])
+    >>> print(layer.moving_mean.asnumpy())
+    [0.2]
 
     Takes tensors of shape (n, num_features) or (n, num_features, length).
 
