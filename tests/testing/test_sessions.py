@@ -1,15 +1,18 @@
-"""Random runs, read from their traces: each is a sentence of the grammar of events."""
+"""Random runs, read from their traces: sentences of the grammar of events, and parts of them."""
 
 import re
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispore.testing import Event, EventTrace, Schedule
+from minispore import Tensor
+from minispore.testing import Event, EventTrace, Schedule, Trouble
 from minispore.testing import strategies as mst
-from minispore.train import Callback
+from minispore.train import Callback, CheckpointConfig, ModelCheckpoint, load_checkpoint
 from minispore.train.callback._base import EVENTS
 
 # One letter an event, of the training B e s t f E, of an evaluation V x y z w W.
@@ -20,6 +23,10 @@ GRAMMAR = {
     "fit": f"B(e(st)+({EVALUATION})?f)+E",
     "eval": EVALUATION,
 }
+# A training state wants the same callbacks in the same order, among them the one for the trouble.
+NEVER = Trouble("on_train_end", times=1000)
+# A run that goes on inside of an epoch may have none of its steps left.
+RESUMED = {"train": "B(e(st)*f)*E", "fit": f"B(e(st)*({EVALUATION})?f)*E"}
 
 
 def loop_events(trace: EventTrace) -> list[Event]:
@@ -62,3 +69,43 @@ def test_a_trace_is_a_tree(schedule: Schedule, callbacks: list[Callback]) -> Non
     for name, depth in ends.items():
         if name.endswith("_end") and name.replace("_end", "_begin") in ends:
             assert depth == ends[name.replace("_end", "_begin")]
+
+
+def saver(folder: str) -> ModelCheckpoint:
+    """A checkpoint of the newest step, from which a run can go on exactly."""
+    config = CheckpointConfig(1, keep_checkpoint_max=1, append_info=["training_state"])
+    return ModelCheckpoint("net", folder, config)
+
+
+def newest(folder: str) -> Path | None:
+    return next(iter(Path(folder).glob("*.ckpt")), None)
+
+
+def weights(path: Path | None) -> dict[str, bytes]:
+    """What a checkpoint holds of the network and the optimizer."""
+    loaded = {} if path is None else load_checkpoint(str(path))
+    return {
+        name: each.asnumpy().tobytes() for name, each in loaded.items() if isinstance(each, Tensor)
+    }
+
+
+@settings(max_examples=settings().max_examples * 2 // 5)
+@given(
+    mst.schedules(("train", "fit"), ()),
+    st.lists(mst.schedules(("fit",)).map(lambda each: each.trouble or NEVER), max_size=2),
+    mst.callback_lists("train", max_size=2),
+)
+def test_a_session_of_runs_ends_where_the_uninterrupted_run_does(
+    whole: Schedule, troubles: list[Trouble], callbacks: list[Callback]
+) -> None:
+    """Stopped, failed, interrupted or killed, and each time resumed: as if nothing had been."""
+    with TemporaryDirectory() as one, TemporaryDirectory() as other:
+        replace(whole, trouble=NEVER).run([*callbacks, saver(one)])
+        for trouble in [*troubles, NEVER]:
+            resume = newest(other)
+            schedule = replace(whole, trouble=replace(trouble, first=False))
+            trace = schedule.run([*callbacks, saver(other)], resume and str(resume))
+            if not trace[0].raised and sentence(trace):
+                assert re.fullmatch(RESUMED[whole.kind], sentence(trace))
+        assert weights(newest(other)) == weights(newest(one))
+        assert newest(one) is not None
