@@ -30,6 +30,7 @@ BAD: list[object] = [
 ]  # fmt: skip
 # One of its settings switches off another; None is a method of the base class.
 REWRITTEN: list[object] = [cb.CheckpointConfig, cb.LambdaCallback]
+SWITCHED_OFF = ("save_checkpoint_seconds", "keep_checkpoint_per_n_minutes")
 Made = Callable[..., object]
 
 
@@ -106,6 +107,16 @@ def test_what_is_no_setting_is_refused_by_name(make: Made, name: str) -> None:
         kept = getattr(made, name, bad)
         if make not in REWRITTEN:
             assert kept is bad or kept == bad or (name == "min_delta" and kept == -cast("int", bad))
+
+
+@pytest.mark.parametrize("make", own(), ids=lambda make: make.__name__)
+def test_what_is_not_given_is_what_the_signature_shows(make: Made) -> None:
+    made = make(**NEEDED.get(make, {}))
+    for each in settings_of(make):
+        if each.default is not each.empty and each.name not in SWITCHED_OFF:
+            assert (
+                make is cb.LambdaCallback or getattr(made, each.name, each.default) == each.default
+            )
 
 
 @pytest.mark.parametrize("make", own(), ids=lambda make: make.__name__)

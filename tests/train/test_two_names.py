@@ -3,7 +3,7 @@
 import pytest
 
 from minispore.train import Callback, RunContext
-from minispore.train.callback._base import EVENTS
+from minispore.train.callback._base import _WORDS_ELSEWHERE, EVENTS
 
 
 def with_hook(name: str, told: list[RunContext]) -> Callback:
@@ -27,3 +27,13 @@ def test_who_has_one_name_is_called_by_the_other_with_the_same_context(event: st
     # In a loop of MindSpore 1.x the older name means the training.
     getattr(with_hook(event, told), older)(context)
     assert [each is context for each in told] == [True] * event.startswith("on_train_")
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("foreign", _WORDS_ELSEWHERE)
+def test_who_knows_other_frameworks_is_told_the_name_here(event: str, foreign: str) -> None:
+    word = _WORDS_ELSEWHERE[foreign]
+    name = event.replace(word, foreign)
+    if name not in EVENTS:
+        with pytest.raises(TypeError, match=f"'{name}', .* did you mean '{event}'"):
+            with_hook(name, [])

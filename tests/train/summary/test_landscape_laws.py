@@ -14,6 +14,7 @@ from minispore.train.summary import Landscape, read_events
 from .test_landscape import collected, data, parts
 
 BAD: list[object] = [None, 3, 1.5, "steps", [3], [[1, 2]], [[1, 2, "3"]], {"train": 1}, {1: True}]
+KINDS = {"histogram_regular": ["str", "NoneType"], "collect_landscape": ["dict", "NoneType"]}
 LANDSCAPE = ("landscape_size", "unit", "num_samples", "create_landscape", "intervals")
 SWITCHES = (
     "collect_metric", "collect_graph", "collect_train_lineage", "collect_eval_lineage",
@@ -41,8 +42,9 @@ def test_what_is_no_option_is_refused_by_its_key(tmp_path: Path, key: str) -> No
         if bad in GOOD.get(key, []) or (key == "collect_landscape" and isinstance(bad, dict)):
             continue
         said = refusal(tmp_path, {key: bad})
-        assert said.startswith(f"For `{key}` the type should be a valid type of ['")
-        assert said.endswith(f"], but got {type(bad).__name__}.")
+        kinds = KINDS.get(key, ["bool"])
+        wrong = type(bad).__name__
+        assert said == f"For `{key}` the type should be a valid type of {kinds}, but got {wrong}."
 
 
 @pytest.mark.parametrize("key", LANDSCAPE)
@@ -183,3 +185,30 @@ def test_device_ids_are_a_list_of_int(tmp_path: Path) -> None:
     for bad in (3, "0", (0,), ["0"], [True]):
         with pytest.raises(TypeError, match="the type of 'device_ids' must be one of"):
             make(parts, device_ids=bad)  # type: ignore[arg-type]
+
+
+def test_what_is_no_pattern_is_refused(tmp_path: Path) -> None:
+    said = refusal(tmp_path, {"histogram_regular": "("})
+    start = "For `collect_specified_data`, the value of `histogram_regular` is not a valid regular "
+    assert said.startswith(start + "expression. Detail: ")
+
+
+def test_where_nothing_was_saved_there_is_no_result(tmp_path: Path) -> None:
+    collected(tmp_path, intervals=[[7, 8, 9]], create_landscape={"train": False, "result": True})
+    with pytest.raises(ValueError, match=r"^For '.*', no parameters were saved\.$"):
+        SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
+
+
+def test_each_point_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    collected(tmp_path, landscape_size=4, create_landscape={"train": False, "result": True})
+    capsys.readouterr()
+    SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(", landscape loss is")[0] for line in lines] == [
+        line
+        for row in range(1, 5)
+        for line in (
+            f"Drawing landscape total progress: {row}/4.",
+            *(f"Current local landscape progress is {column}/4" for column in range(1, 5)),
+        )
+    ]
