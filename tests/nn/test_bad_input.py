@@ -75,6 +75,23 @@ def test_a_layer_refuses_what_is_no_tensor(name: str, training: bool) -> None:
         assert caught.value.__notes__ == [f"This happened in the cell of class {name}."]
 
 
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_layer_of_tensors_works_or_says_what_is_wrong(name: str, training: bool) -> None:
+    layer = LAYERS[name].set_train(training)
+    images = [Tensor(np.ones(shape)) for shape in [(0, 3, 4, 4), (2, 3, 1, 1), (2, 3, 0, 4)]]
+    for x in [*TENSORS, *images]:
+        said: list[Exception] = []
+        try:
+            with np.errstate(all="ignore"):
+                layer(x)
+        except ERRORS as error:
+            said.append(error)
+        for answer in said:
+            assert str(answer).startswith("For '")
+            assert "\n" not in str(answer)
+
+
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_loss_refuses_what_is_no_tensor(name: str) -> None:
     for outputs, labels in [*product(NO_TENSORS, TENSORS), *product(TENSORS, NO_TENSORS)]:
