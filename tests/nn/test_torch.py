@@ -15,16 +15,18 @@ from minispore.train import metrics
 from .optim_pairs import OPTIMIZERS, RATES
 from .pairs import PAIRS, Pair, Theirs, torch
 
+# What has a partner in a file of its own.
+ELSEWHERE: Mapping[str, str] = {
+    "AvgPool2d": "test_conv.py",
+    "BatchNorm1d": "test_normalization.py",
+    "BatchNorm2d": "test_normalization.py",
+    "Conv2d": "test_conv.py",
+    "Embedding": "test_normalization.py",
+    "LayerNorm": "test_normalization.py",
+    "MaxPool2d": "test_conv.py",
+}
 # Why the others have no partner there.
-SLIDING = "compared with PyTorch's by tests of convolution, pooling and normalisation"
 REASONS: Mapping[str, str] = {
-    "AvgPool2d": SLIDING,
-    "BatchNorm1d": SLIDING,
-    "BatchNorm2d": SLIDING,
-    "Conv2d": SLIDING,
-    "Embedding": SLIDING,
-    "LayerNorm": SLIDING,
-    "MaxPool2d": SLIDING,
     "Cell": "the base of cells",
     "CellList": "computes nothing",
     "InverseDecayLR": "PyTorch has none; MindSpore's rates are in oracle.txt",
@@ -40,12 +42,19 @@ REASONS: Mapping[str, str] = {
 
 def test_each_name_has_a_partner_in_pytorch_or_a_reason() -> None:
     """Whoever adds a layer, a loss or an optimiser adds a line to a table here."""
-    tables: list[Mapping[str, object]] = [PAIRS, OPTIMIZERS, RATES, REASONS]
+    tables: list[Mapping[str, object]] = [PAIRS, OPTIMIZERS, RATES, ELSEWHERE, REASONS]
     listed = [name for table in tables for name in table]
     # Lists of rates are the cells' rates; metrics have scikit-learn for a partner.
     others = {name for name in nn.__all__ if name.endswith("_lr")} | set(metrics.__all__)
     assert len(listed) == len(set(listed))
     assert set(listed) == set(nn.__all__) - others
+
+
+@pytest.mark.parametrize(("name", "file"), ELSEWHERE.items())
+def test_a_file_of_its_own_compares_it_with_pytorch(name: str, file: str) -> None:
+    text = Path(__file__).with_name(file).read_text("utf-8")
+    assert f"nn.{name}(" in text
+    assert "torch" in text
 
 
 def test_each_of_them_is_among_the_expressions_that_mindspore_was_asked() -> None:

@@ -151,6 +151,15 @@ ORDERED: Mapping[str, Callable[..., Tensor]] = {
     "flatten": flattened,
     "gather_elements": elements,
 }
+# Operations that have a partner in another file of tests.
+ELSEWHERE: Mapping[str, str] = {
+    "avg_pool2d": "nn/test_conv.py",
+    "batch_norm": "nn/test_normalization.py",
+    "conv2d": "nn/test_conv.py",
+    "layer_norm": "nn/test_normalization.py",
+    "max_pool2d": "nn/test_conv.py",
+    "pad": "nn/test_normalization.py",
+}
 GRADIENTS = "compared with a naive engine in tests/autograd"
 # Why the others have no partner here.
 REASONS: Mapping[str, str] = {
@@ -158,10 +167,6 @@ REASONS: Mapping[str, str] = {
     "grad": GRADIENTS,
     "value_and_grad": GRADIENTS,
     "get_grad": "looks up a gradient",
-    **dict.fromkeys(
-        ["avg_pool2d", "batch_norm", "conv2d", "layer_norm", "max_pool2d", "pad"],
-        "compared with PyTorch's by tests of their own",
-    ),
     "apply_rule": "applies a rule of the user's",
     **{name: "writes a summary" for name in ops.__all__ if name.endswith("Summary")},
 }

@@ -12,14 +12,21 @@ import minispore as ms
 from minispore import Tensor, ops
 from minispore._checks import as_items
 
-from .pairs import ORDERED, OTHER_METHODS, PAIRS, REASONS, Theirs, names_of, torch
+from .pairs import ELSEWHERE, ORDERED, OTHER_METHODS, PAIRS, REASONS, Theirs, names_of, torch
 
 
 def test_each_operation_has_a_partner_in_pytorch_or_a_reason() -> None:
     """Whoever adds an operation adds a line to a table here."""
-    listed = [alias for name in [*PAIRS, *REASONS] for alias in names_of(name)]
+    listed = [alias for name in [*PAIRS, *ELSEWHERE, *REASONS] for alias in names_of(name)]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(ops.__all__)
+
+
+@pytest.mark.parametrize(("name", "file"), ELSEWHERE.items())
+def test_another_file_compares_it_with_pytorch(name: str, file: str) -> None:
+    text = Path(__file__).parents[1].joinpath(file).read_text("utf-8")
+    assert f"ops.{name}(" in text
+    assert "torch" in text
 
 
 def several(outputs: Theirs) -> list[Theirs]:
