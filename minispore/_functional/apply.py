@@ -166,7 +166,9 @@ def constant(compute: Callable[[Array, Array], Array], x: T, y: T, owner: str) -
         met = together(owner, x._data, y._data)
         if met is None:
             raise
-        return wrap(compute(*met), x)
+        # A function of the first one's library will not do then, but its namesake.
+        same = getattr(device_namespace(met[0]), compute.__name__, compute)
+        return wrap(same(*met), x)
 
 
 def together(owner: str, *arrays: Array) -> list[Array] | None:

@@ -139,11 +139,15 @@ def pow(input: T | Values, exponent: T | Values) -> T:
     x, y = pair(input, exponent, "pow")
     check_numbers(x, "pow")
     xp = device_namespace(x._data)
-    if dtype_of(x).category < _dtype.FLOAT and to_host(xp.any(y._data < 0)).item():
+    if dtype_of(x).category < _dtype.FLOAT and _any_below_zero(y):
         # numpy refuses; the quotient is computed as a float and cut.
         power = xp.astype(x._data, _dtype.float64.numpy_dtype) ** y._data
         return wrap(xp.astype(xp.trunc(power), x._data.dtype), x)
     return apply2(rules.pow, x, y)
+
+
+def _any_below_zero(x: Variable) -> bool:
+    return bool(to_host(device_namespace(x._data).any(x._data < 0)))
 
 
 def neg(input: T) -> T:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore import _dtype
-from minispore._array import Array, beside, device_namespace, to_host
+from minispore._array import Array, beside, device_namespace, place, target_of, to_host
 from minispore._checks import as_items, check_int, check_type, described
 from minispore._functional.apply import apply1, apply3
 from minispore._functional.axes import check_axis
@@ -52,7 +52,9 @@ def assign_at(input: Variable, index: object, value: Variable | Values) -> None:
     key = as_index(index, input._data)
     values = _like(input, value)
     try:
-        device_namespace(input._data).assign(input._data, key, values._data)
+        # A copy is what is asked for, from wherever the values are.
+        data = place(values._data, target_of(input._data), "setitem")
+        device_namespace(input._data).assign(input._data, key, data)
     except (IndexError, ValueError) as error:
         raise type(error)(f"For item assignment at [{index!r}]: {error}.") from None
 

@@ -120,3 +120,19 @@ def test_there_is_one_gpu(gpu: Traffic, options: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="'device_id' must be 0 with a GPU"):
         set_context(device_id=1, **options)
     assert get_context("device_id") == 0
+
+
+def test_a_comparison_and_a_power_take_a_number_of_the_host_first(gpu: Traffic) -> None:
+    two, x = Tensor([2]).to("CPU"), Tensor([1, 2, 3])
+    assert ops.equal(two, x).tolist() == [False, True, False]
+    assert ops.less(two, x).tolist() == [False, False, True]
+    assert ops.floor_divide(two, x).tolist() == [2, 1, 0]
+    assert ops.pow(two, x).tolist() == [2, 4, 8]
+
+
+def test_what_is_written_may_come_from_anywhere(gpu: Traffic) -> None:
+    there, home = Tensor([1.0, 2.0]), Tensor([3.0, 4.0]).to("CPU")
+    there[0:1] = home[1:]
+    assert (there.device, there.tolist()) == ("GPU:0", [4.0, 2.0])
+    home.copy_(there)
+    assert (home.device, home.tolist()) == ("CPU", [4.0, 2.0])

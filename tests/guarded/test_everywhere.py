@@ -1,0 +1,52 @@
+"""The other tests of the package, unchanged, on the guarded device."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("autograd", "common", "metrics", "nn", "ops", "tensorpack", "train")
+
+# What is about the CPU alone, and why.
+OF_THE_CPU = {
+    "looks into arrays of numpy itself": (
+        "common/test_context.py",
+        "common/test_tensor.py::test_numpy_takes_a_tensor_for_an_array",
+        "nn/test_conv.py::test_products_of_a_convolution_are_counted",
+        "nn/test_spare_gradients.py::test_what_the_users_backward_code_keeps_is_not_written_into",
+        "train/test_flops_collector.py::test_a_derivative_of_higher_order_is_counted_once",
+    ),
+    "measures the CPU, or the host's memory": (
+        "nn/test_optim.py::test_updates_are_in_place_and_allocate_nothing_large",
+        "train/test_flops_collector.py::test_without_a_peak_it_is_measured",
+        "train/test_whole_saves.py",
+    ),
+    "is checked later, or shows as NaN, where looking is waiting": (
+        "nn/test_loss.py::test_errors",
+        "train/test_monitors.py::test_a_loss_that_is_no_number_ends_training",
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_it_passes_on_a_device(folder: str) -> None:
+    left_out = [
+        f"--deselect=tests/{name}"
+        for names in OF_THE_CPU.values()
+        for name in names
+        if name.startswith(f"{folder}/")
+    ]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.guarded.everywhere"]
+    done = subprocess.run(
+        [*command, *left_out, "-p", "no:cacheprovider", f"tests/{folder}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stdout[-20_000:]
