@@ -210,8 +210,7 @@ def test_a_training_goes_on_without_what_only_tells(
 def test_a_lost_summary_is_warned_of(disk: Disk, step: int, straight: dict[str, bytes]) -> None:
     with disk.failing(at_once=False), warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        callbacks = [Fail(disk, step), SummaryCollector(str(disk.folder), 1)]
-        assert train(callbacks) == straight
+        assert train([Fail(disk, step), SummaryCollector(str(disk.folder), 1)]) == straight
     assert look_at(disk.folder) == (0, 0)
     assert 0 not in map(len, contents(disk.folder).values())
     if step == 1 or isinstance(disk, Limited):
