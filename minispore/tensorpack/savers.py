@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from minispore._checks import check_int, check_number
 from minispore.tensorpack import logger
@@ -12,6 +13,7 @@ from minispore.train.callback._kept_files import KeptFiles
 from minispore.train.serialization import save_checkpoint
 
 
+@dataclass(eq=False)
 class ModelSaver(Remembering, Callback):
     """Save the network and its optimiser's state as `model-{global_step}.ckpt`, after each epoch.
 
@@ -36,20 +38,18 @@ class ModelSaver(Remembering, Callback):
     _files = Kept(dict[str, float])  # and the clock when they were written
     _kept_at = Kept(float)
 
-    def __init__(
-        self,
-        max_to_keep: int = 10,
-        keep_checkpoint_every_n_hours: float = 0.5,
-        checkpoint_dir: logger.Path | None = None,
-        var_collections: object = None,
-    ) -> None:
-        self._most = check_int(max_to_keep, "max_to_keep", "ModelSaver", low=0)
-        hours = keep_checkpoint_every_n_hours
-        self._seconds = 3600 * check_number(hours, "keep_checkpoint_every_n_hours", "ModelSaver")
-        self._directory = checkpoint_dir
+    max_to_keep: int = 10
+    keep_checkpoint_every_n_hours: float = 0.5
+    checkpoint_dir: logger.Path | None = None
+    var_collections: object = None
+
+    def __post_init__(self) -> None:
+        check_int(self.max_to_keep, "max_to_keep", "ModelSaver", low=0)
+        hours = self.keep_checkpoint_every_n_hours
+        check_number(hours, "keep_checkpoint_every_n_hours", "ModelSaver")
 
     def _setup_graph(self) -> None:
-        self._folder = logger.folder_for(self._directory, self)
+        self._folder = logger.folder_for(self.checkpoint_dir, self)
         self._policy = KeptFiles()
 
     def _trigger(self) -> None:
@@ -59,10 +59,10 @@ class ModelSaver(Remembering, Callback):
         self._policy.add(self._path(name))
         self._files.pop(name, None)
         self._files[name] = self._clock
-        while self._most and len(self._files) > self._most:
+        while self.max_to_keep and len(self._files) > self.max_to_keep:
             old, written = next(iter(self._files.items()))
             del self._files[old]
-            if written - self._kept_at >= self._seconds:
+            if written - self._kept_at >= 3600 * self.keep_checkpoint_every_n_hours:
                 self._kept_at = written
             else:
                 self._policy.remove(self._path(old))
@@ -84,6 +84,7 @@ class ModelSaver(Remembering, Callback):
         self._policy = KeptFiles(map(self._path, self._files))
 
 
+@dataclass(eq=False)
 class MinSaver(Remembering, MonitorBase):
     """Save what is trained as `min-{name}.ckpt` whenever a number is smaller than ever.
 
@@ -117,17 +118,15 @@ class MinSaver(Remembering, MonitorBase):
     _epoch = Kept(int, -1)  # of the new one,
     _looked_at = Kept(int, -1)  # and the step of the last look
 
-    def __init__(
-        self,
-        monitor_stat: str,
-        reverse: bool = False,
-        filename: str | None = None,
-        checkpoint_dir: logger.Path | None = None,
-    ) -> None:
-        self._stat, self._sign = monitor_stat, -1 if reverse else 1
-        word = "max" if reverse else "min"
-        self._name = filename or f"{word}-{monitor_stat.replace('/', '-')}.ckpt"
-        self._directory = checkpoint_dir
+    monitor_stat: str
+    reverse: bool = False
+    filename: str | None = None
+    checkpoint_dir: logger.Path | None = None
+
+    def __post_init__(self) -> None:
+        self._sign = -1 if self.reverse else 1
+        word = "max" if self.reverse else "min"
+        self._name = self.filename or f"{word}-{self.monitor_stat.replace('/', '-')}.ckpt"
 
     @property
     def best(self) -> float | None:
@@ -136,14 +135,14 @@ class MinSaver(Remembering, MonitorBase):
 
     def consumes(self) -> Collection[str]:
         """Return the number's name."""
-        return (self._stat,)
+        return (self.monitor_stat,)
 
     def _setup_graph(self) -> None:
-        self._path = os.path.join(logger.folder_for(self._directory, self), self._name)
+        self._path = os.path.join(logger.folder_for(self.checkpoint_dir, self), self._name)
 
     def process_scalar(self, name: str, val: float) -> None:
         """Look at it the next time, or now if this time has just been."""
-        if name == self._stat:
+        if name == self.monitor_stat:
             self._new, self._epoch = self._sign * val, self.epoch_num
             if self._looked_at == self.global_step:
                 self._look()
@@ -156,7 +155,7 @@ class MinSaver(Remembering, MonitorBase):
         value, self._new = self._new, math.nan
         if self._epoch == self.epoch_num and value < self._best and _save(self, self._path):
             self._best = value
-            logger.info(f"Saved '{self._name}' with {self._stat} {self._sign * value:.5g}.")
+            logger.info(f"Saved '{self._name}' with {self.monitor_stat} {self._sign * value:.5g}.")
 
 
 class MaxSaver(MinSaver):

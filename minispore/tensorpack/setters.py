@@ -266,26 +266,28 @@ class StatMonitorParamSetter(HyperParamSetter):
         reverse: bool = False,
     ) -> None:
         super().__init__(param)
-        self._stat, self._func, self._threshold = stat_name, value_func, threshold
-        self._last_k = check_int(last_k, "last_k", "StatMonitorParamSetter", low=1)
-        self._sign = -1 if reverse else 1
+        self.stat_name: str = stat_name
+        self.value_func: Callable[[float], float] = value_func
+        self.threshold: float = threshold
+        self.last_k: int = check_int(last_k, "last_k", "StatMonitorParamSetter", low=1)
+        self.reverse: bool = reverse
 
     def consumes(self) -> Collection[str]:
         """Return the number's name."""
-        return (self._stat,)
+        return (self.stat_name,)
 
     def _get_value_to_set(self) -> float | None:
-        history = self.trainer.monitors.get_history(self._stat)
+        history = self.trainer.monitors.get_history(self.stat_name)
         if not history or history[-1][0] == self._seen:
-            logger.warn(f"StatMonitorParamSetter: there is no new value of '{self._stat}'.")
+            logger.warn(f"StatMonitorParamSetter: there is no new value of '{self.stat_name}'.")
             return None
         self._seen, value = history[-1]
-        self._values = [*self._values, self._sign * value]
+        self._values = [*self._values, -value if self.reverse else value]
         first, least = self._values[0], min(self._values)
-        if len(self._values) < self._last_k:
+        if len(self._values) < self.last_k:
             return None
-        if least < first - self._threshold:
+        if least < first - self.threshold:
             self._values = self._values[1:]
             return None
         self._values = []
-        return self._func(self.get_current_value())
+        return self.value_func(self.get_current_value())

@@ -3,7 +3,6 @@
 import json
 import math
 import sys
-import threading
 import time
 from collections.abc import Callable
 from itertools import count
@@ -33,12 +32,8 @@ from minispore.tensorpack import (
     PeriodicTrigger,
     ProcessTensors,
     ProgressBar,
-    RunOp,
-    RunUpdateOps,
     ScalarHistory,
     SimpleMovingAverage,
-    StartProcOrThread,
-    StopTraining,
     ThroughputTracker,
     states,
 )
@@ -302,43 +297,7 @@ def test_without_gpus_training_goes_on(
     assert "GPUUtilizationTracker has" in caplog.text
 
 
-# Functions, threads, bars, shells.
-
-
-def test_run_op() -> None:
-    calls: list[str] = []
-    run(RunOp(lambda: calls.append("x")), RunOp(lambda: calls.append("s"), False, False, True))
-    assert "".join(calls) == "xsssxsssx"
-    run(RunUpdateOps(), RunUpdateOps(lambda: calls.append("u")), epochs=1)
-    assert "".join(calls).endswith("uuu")
-    with pytest.raises(TypeError, match="RunOp"):
-        RunOp("op")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-
-
-@pytest.mark.parametrize("error", [None, StopTraining, KeyboardInterrupt])
-def test_threads_end_with_the_training(error: type[BaseException] | None) -> None:
-    stop = threading.Event()
-
-    class Work(threading.Thread):
-        def run(self) -> None:
-            stop.wait()
-
-        def stop(self) -> None:
-            stop.set()
-
-    class Fail(Callback):
-        def _trigger_step(self) -> None:
-            assert work.is_alive()
-            if error is not None:
-                raise error
-
-    work = Work()
-    if error is KeyboardInterrupt:
-        with pytest.raises(KeyboardInterrupt):
-            run(StartProcOrThread(work), Fail())
-    else:
-        run(StartProcOrThread(work), Fail())
-    assert not work.is_alive()
+# Bars, shells and traces.
 
 
 def test_progress_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,6 +176,16 @@ def test_a_callback_outside_of_a_training_has_no_trainer() -> None:
     Spore(Log(), 0)
 
 
+def test_there_is_one_process_and_it_is_the_chief() -> None:
+    log = Log()
+    spy = Pack(log, 0)
+    assert spy.chief_only
+    assert spy.set_chief_only(False) is spy
+    assert not spy.chief_only
+    Model(ConstantLoss()).train(1, Batches(1), [spy, Pack(log, 1)])
+    assert {who for who, _, _ in log} == {0, 1}
+
+
 def test_the_same_callbacks_serve_two_trainings() -> None:
     log = Log()
     spy = Pack(log, 0)
