@@ -1,6 +1,7 @@
 """The file by which a run is ended: read in any of JSON's encodings, and only when it changes."""
 
 import builtins
+import signal
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,9 @@ def test_a_file_that_stays_the_same_is_read_once(
     monkeypatch.setattr(builtins, "open", counting)
     assert steps_until_the_end(config) == 5
     assert opened.count(config) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_what_nobody_can_catch_is_refused(number: signal.Signals) -> None:
+    with pytest.raises(ValueError, match="must be a signal that can be caught, but got"):
+        OnRequestExit(sig=[signal.SIGTERM, number])

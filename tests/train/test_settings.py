@@ -98,7 +98,7 @@ def test_what_is_no_setting_is_refused_by_name(make: Made, name: str) -> None:
             made = make(**{**NEEDED.get(make, {}), name: bad})
         except (TypeError, ValueError, NotImplementedError) as error:
             said = str(error)
-            assert said.startswith("For ")
+            assert re.match(f"For ['`\"]({make.__name__}|{name})['`\"]", said), said
             assert re.search(rf"\b{name}\b", said)
             assert "\n" not in said
             continue

@@ -212,3 +212,28 @@ def test_each_point_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
             *(f"Current local landscape progress is {column}/4" for column in range(1, 5)),
         )
     ]
+
+
+def test_what_the_function_returns_is_refused_by_its_place(tmp_path: Path) -> None:
+    collected(tmp_path)
+    make = SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process
+    method = "For 'SummaryLandscape.gen_landscapes_with_multi_process', "
+    for place, name in ((1, "network"), (2, "dataset"), (3, "metrics")):
+        wrong = [*parts()]
+        wrong[place] = 3
+        with pytest.raises(TypeError, match=f"^{method}.*'{name}'"):
+            make(lambda wrong=wrong: tuple(wrong))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "name", ["collect_freq", "num_process", "collect_tensor_freq", "max_file_size"]
+)
+def test_numbers_are_positive(tmp_path: Path, name: str) -> None:
+    said = f'^For "SummaryCollector", the value of `{name}` should be greater than 0, but got `0`'
+    with pytest.raises(ValueError, match=said):
+        SummaryCollector(str(tmp_path), **{name: 0})  # type: ignore[arg-type]
+
+
+def test_there_is_at_least_one_sample(tmp_path: Path) -> None:
+    said = refusal(tmp_path, {"collect_landscape": {"num_samples": 0}})
+    assert "the value of `num_samples` should be greater than 0, but got `0`" in said

@@ -1,5 +1,6 @@
 """What a SummaryCollector tells of a training is what was trained."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from minispore import Tensor, nn
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import Model, RunContext, SummaryCollector
+from minispore.train import Model, ModelCheckpoint, RunContext, SummaryCollector
 from minispore.train.summary._lineage import EvaluationLineage, TrainLineage
 from minispore.train.summary.summary_record import SummaryRecord
 
@@ -58,6 +59,13 @@ def test_the_lineage_of_a_training(
         '{"ckpt": null}',
         0,
     )
+    told.clear()
+    saver = ModelCheckpoint("net", tmp_path)
+    model.train(1, data(rows, batch), [saver, SummaryCollector(str(tmp_path))])
+    [lineage] = [value for tag, value in told if tag == "train"]
+    assert isinstance(lineage, TrainLineage)
+    assert json.loads(lineage.model_path) == {"ckpt": saver.latest_ckpt_file_name}
+    assert lineage.model_size == Path(saver.latest_ckpt_file_name).stat().st_size
     model.eval(data(rows, batch), callbacks=SummaryCollector(str(tmp_path)))
     [evaluation] = [value for tag, value in told if tag == "eval"]
     assert isinstance(evaluation, EvaluationLineage)
