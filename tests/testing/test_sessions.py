@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from minispore import Tensor
@@ -91,15 +91,20 @@ def weights(path: str | None) -> dict[str, bytes]:
 
 
 KINDS: list[Literal["train", "fit"]] = ["train", "fit"]
-DISTURBED = mst.schedules(KINDS[1:])
+DISTURBED = st.one_of(mst.schedules(KINDS[:1]), mst.schedules(KINDS[1:]))
+TROUBLES = DISTURBED.filter(lambda each: each.trouble is not None).map(
+    lambda each: each.trouble or NEVER
+)
 
 
 @settings(max_examples=settings().max_examples * 2 // 5)
 @given(
     mst.schedules(KINDS, ()),
-    st.lists(DISTURBED.map(lambda each: each.trouble or NEVER), max_size=2),
+    st.lists(TROUBLES, min_size=1, max_size=2),
     mst.callback_lists("train", max_size=2),
 )
+@example(Schedule(epochs=2, batches=3), [Trouble("on_train_step_begin", 5, "kill")], [])
+@example(Schedule("fit", epochs=2), [Trouble("on_eval_step_begin", 3, "stop")], [])
 def test_a_session_of_runs_ends_where_the_uninterrupted_run_does(
     whole: Schedule, troubles: list[Trouble], callbacks: list[Callback]
 ) -> None:
