@@ -219,7 +219,7 @@ def test_what_the_function_returns_is_refused_by_its_place(tmp_path: Path) -> No
     make = SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process
     method = "For 'SummaryLandscape.gen_landscapes_with_multi_process', "
     for place, name in ((1, "network"), (2, "dataset"), (3, "metrics")):
-        wrong = [*parts()]
+        wrong: list[object] = [*parts()]
         wrong[place] = 3
         with pytest.raises(TypeError, match=f"^{method}.*'{name}'"):
             make(lambda wrong=wrong: tuple(wrong))  # type: ignore[misc]
