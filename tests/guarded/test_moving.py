@@ -136,3 +136,38 @@ def test_what_is_written_may_come_from_anywhere(gpu: Traffic) -> None:
     assert (there.device, there.tolist()) == ("GPU:0", [4.0, 2.0])
     home.copy_(there)
     assert (home.device, home.tolist()) == ("CPU", [4.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "error"),
+    [
+        (("TPU",), {}, ValueError),
+        (("CPU:0",), {}, ValueError),
+        ((3,), {}, TypeError),
+        (("CPU", True), {}, TypeError),
+        ((float32, 1), {}, TypeError),
+        ((float32, False, False, False), {}, TypeError),
+        ((), {"place": "CPU"}, TypeError),
+        (("CPU",), {"device": "CPU"}, TypeError),
+        ((), {"other": 3}, TypeError),
+    ],
+    ids=str,
+)
+def test_what_is_no_destination(
+    args: tuple[object, ...], kwargs: dict[str, object], error: type[Exception]
+) -> None:
+    """As in MindSpore; it needs no device."""
+    for thing in (Tensor([1.0]), nn.Dense(1, 1)):
+        with pytest.raises(error, match="For 'to'"):
+            thing.to(*args, **kwargs)  # type: ignore[call-overload]
+
+
+def test_move_to_takes_names_in_capitals() -> None:
+    x = Tensor([1.0])
+    for to, blocking in (("cpu", True), ("TPU", True), ("CPU", 1)):
+        with pytest.raises(ValueError, match="For 'move_to'"):
+            x.move_to(to, blocking)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="one of floats"):
+        nn.Dense(1, 1).to(int32)
+    assert x.to("CPU", copy=True) is not x
+    assert x.to() is x
