@@ -126,10 +126,10 @@ class Callback(Hooks, train.Callback):
 
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
         """After a training that failed or was interrupted."""
-        self.failed(error)
+        self.failed(run_context, error)
         self.on_train_end(run_context)
 
-    def failed(self, error: BaseException) -> None:
+    def failed(self, run_context: RunContext, error: BaseException) -> None:
         """Called before `_after_train` of a training that failed."""
 
     def monitor(self) -> "MonitorBase | None":

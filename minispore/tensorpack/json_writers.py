@@ -30,7 +30,7 @@ class RowWriter(Remembering, FileMonitor):
     FILENAME: ClassVar[str]
     _rows = Kept(int)
     _values = Kept(dict[str, float])  # of the row to come, and its epoch and step
-    _at = Kept(list[int], [0, 0])
+    _at = Kept(list[int])
     _begun = _resumed = False  # whether the file is, and whether the run goes on from a state
 
     @abstractmethod

@@ -21,7 +21,7 @@ from minispore.train.summary._image import picture
 
 
 class ScalarHistory(Memory, MonitorBase):
-    """Remember all numbers; the channel does so itself, and this is for looking at them later.
+    """Remember all numbers of a run; the channel does so itself, and this is for later.
 
     Source: tensorpack.callbacks.ScalarHistory.
 

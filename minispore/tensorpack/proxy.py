@@ -117,13 +117,17 @@ class ProxyCallback(Remembering, Callback):
     def _after_train(self) -> None:
         self._pass("after_train")
 
-    def failed(self, error: BaseException) -> None:
+    def failed(self, run_context: RunContext, error: BaseException) -> None:
         """Tell the other of an exception."""
         if isinstance(self.cb, Callback):
-            self.cb.failed(error)
+            self.cb.failed(run_context, error)
         else:
             self._failed = True
-            self.cb.on_exception(self.trainer.run_context, error)
+            self.cb.on_exception(run_context, error)
+
+    def _evaluates(self) -> bool:
+        """Whether the events of an evaluation are passed on."""
+        return True
 
     def __enter__(self) -> Self:
         self.cb.__enter__()
@@ -178,7 +182,7 @@ class ProxyCallback(Remembering, Callback):
 
 def _passed_on(event: str) -> Callable[[ProxyCallback, RunContext], None]:
     def hook(self: ProxyCallback, run_context: RunContext) -> None:
-        if getattr(self, "_enabled", True):
+        if self._evaluates():
             getattr(self.cb, event)(run_context)
 
     return hook

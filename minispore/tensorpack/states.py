@@ -14,7 +14,7 @@ class Kept(Generic[T]):
 
     Args:
         kind: Its type: bool, int, float, str, or a list or dict of a type, as `list[float]`.
-        initial: What it is when a run begins; by default what `kind` makes, such as an empty list.
+        initial: What it is when a run begins; by default what `kind` makes, such as a new list.
     """
 
     def __init__(self, kind: type[T], initial: T | None = None) -> None:

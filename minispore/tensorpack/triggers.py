@@ -180,6 +180,9 @@ class EnableCallbackIf(ProxyCallback):
             self._enabled = True
         return super()._pass(hook, *args) if self._enabled else None
 
+    def _evaluates(self) -> bool:
+        return self._enabled
+
     def _ask(self, hook: str) -> bool:
         every = self._pred
         if not isinstance(every, Every):

@@ -134,6 +134,13 @@ def test_a_failure_reaches_a_wrapped_callback() -> None:
     assert [hook for _, hook, _ in log][-2:] == ["on_exception", "exit"]
 
 
+def test_a_wrapped_callback_hears_of_a_failure_before_the_first_hook() -> None:
+    log = Log((1, "setup_graph", 1, KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        Model(ConstantLoss()).train(1, Batches(1), [Pack(log, 1), Every(steps=2)(Spore(log, 0))])
+    assert [hook for _, hook, _ in log.of(0)] == ["on_exception", "exit"]
+
+
 def test_enable_callback_if_asks_before_the_step() -> None:
     log = Log()
     run(EnableCallbackIf(Pack(log, 0), lambda cb: cb.global_step == 1), epochs=1)
