@@ -12,9 +12,16 @@ FOLDERS = ("autograd", "common", "metrics", "nn", "ops", "tensorpack", "train")
 
 # What is about the CPU alone, and why.
 OF_THE_CPU = {
-    "looks into arrays of numpy itself": (
-        "common/test_context.py",
+    "chooses the device itself": ("common/test_context.py",),
+    "shares memory with numpy": (
+        "common/test_indexing.py::test_basic_indices_share_memory",
+        "common/test_tensor.py::test_a_subclass_of_arrays_is_taken_for_an_array",
+        "common/test_tensor.py::test_from_numpy_shares_memory_both_ways",
+        "common/test_tensor.py::test_in_place_forms_write_into_the_memory",
         "common/test_tensor.py::test_numpy_takes_a_tensor_for_an_array",
+        "common/test_tensor.py::test_views_share_memory",
+    ),
+    "looks into arrays of numpy itself": (
         "nn/test_conv.py::test_products_of_a_convolution_are_counted",
         "nn/test_spare_gradients.py::test_what_the_users_backward_code_keeps_is_not_written_into",
         "train/test_flops_collector.py::test_a_derivative_of_higher_order_is_counted_once",
