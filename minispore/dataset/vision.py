@@ -8,9 +8,10 @@ import numpy.typing as npt
 from minispore._checks import check_number, check_type
 from minispore.common.dtype import as_dtype
 from minispore.dataset._block import Array
+from minispore.dataset._resize import Inter, Resize
 from minispore.dataset._transform import Transform
 
-__all__ = ["HWC2CHW", "Normalize", "Rescale", "ToTensor"]
+__all__ = ["HWC2CHW", "Inter", "Normalize", "Rescale", "Resize", "ToTensor"]
 
 Floats = npt.NDArray[np.float32]
 
