@@ -1,0 +1,87 @@
+"""What is seldom asked for, and must hold all the same: empty things, reflections, refusals."""
+
+import operator
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minispore as ms
+import minispore.dataset as ds
+from minispore import Tensor, nn, ops
+from minispore.dataset import vision
+
+OPERATORS = ["or_", "and_", "xor", "add", "sub", "mul", "floordiv", "mod"]
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@given(st.integers(1, 9), st.lists(st.integers(1, 9), min_size=1, max_size=4))
+def test_a_number_may_stand_on_either_side(name: str, number: int, values: list[int]) -> None:
+    apply = getattr(operator, name)
+    tensor = Tensor(values, ms.int32)
+    for found, left, right in (
+        (apply(number, tensor), number, np.array(values)),
+        (apply(tensor, number), np.array(values), number),
+    ):
+        assert isinstance(found, Tensor)
+        np.testing.assert_array_equal(found.asnumpy(), apply(left, right))
+
+
+ROWS = ds.NumpySlicesDataset(np.zeros((4, 2), np.float32), column_names=["x"])
+REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (lambda: ops.arange(0, 5, 0), ValueError, "For 'arange', the argument 'step' must not be 0."),
+    (lambda: ds.zip([]), ValueError, "For 'zip', the argument 'datasets' must not be empty."),
+    (
+        lambda: ROWS.batch(2, per_batch_map=3),  # type: ignore[arg-type]
+        TypeError,
+        "For 'batch', the argument 'per_batch_map' must be a function, but got 3.",
+    ),
+    (
+        lambda: vision.Normalize([], [1.0]),
+        ValueError,
+        "For 'Normalize', the argument 'mean' must not be empty.",
+    ),
+    (
+        lambda: ops.concat([Tensor(np.zeros((2, 3))), Tensor(np.zeros((3, 2)))]),
+        ValueError,
+        "For 'concat', all lengths but that of axis 0 must be equal",
+    ),
+    (
+        lambda: nn.ExponentialDecayLR(0.1, 0.9, 4)(Tensor(float("inf"))),
+        ValueError,
+        "For 'ExponentialDecayLR', the argument 'global_step' must be finite, but got ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "said"), REFUSED, ids=lambda each: str(each)[:24])
+def test_it_is_refused_in_one_sentence(
+    call: Callable[[], object], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error) as raised:
+        call()
+    assert str(raised.value).startswith(said)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_summary_is_called_by_its_name() -> None:
+    assert [repr(ops.ScalarSummary()), repr(ops.ImageSummary())] == [
+        "Prim[ScalarSummary]",
+        "Prim[ImageSummary]",
+    ]
+
+
+def test_jit_is_a_decorator_with_options_too() -> None:
+    def double(x: Tensor) -> Tensor:
+        return x + x
+
+    assert ms.jit(double) is double
+    assert ms.jit(mode="PIJit")(double) is double
+
+
+def test_the_mean_loss_of_no_rows_is_no_number() -> None:
+    loss = nn.CrossEntropyLoss(reduction="sum")
+    empty = loss(Tensor(np.zeros((0, 3), np.float32)), Tensor(np.zeros(0, np.int32)))
+    assert empty == 0
