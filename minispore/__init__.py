@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 # Where each name comes from.
 _HOMES = {
-    "minispore": ("common", "dataset", "nn", "ops", "tensorpack", "train"),
+    "minispore": ("common", "communication", "dataset", "nn", "ops", "tensorpack", "train"),
     "minispore.common": ("context", "dtype"),
     "minispore.common.context": (
         "GRAPH_MODE",
@@ -31,6 +31,12 @@ _HOMES = {
         "uint64", "ushort",
     ),
     "minispore.common.jit": ("jit",),
+    "minispore.common.parallel": (
+        "ParallelMode",
+        "get_auto_parallel_context",
+        "reset_auto_parallel_context",
+        "set_auto_parallel_context",
+    ),
     "minispore.common.parameter": ("Parameter", "ParameterTuple"),
     "minispore.common.seed": ("get_seed", "set_seed"),
     "minispore.common.tensor": ("Tensor", "from_numpy", "tensor"),

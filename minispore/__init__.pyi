@@ -1,6 +1,6 @@
 # What type checkers see of `__init__.py`, where the same names are given when they are first used.
 
-from minispore import common, dataset, nn, ops, tensorpack, train
+from minispore import common, communication, dataset, nn, ops, tensorpack, train
 from minispore.common import context, dtype
 from minispore.common.context import (
     GRAPH_MODE,
@@ -38,6 +38,12 @@ from minispore.common.dtype import (
     ushort,
 )
 from minispore.common.jit import jit
+from minispore.common.parallel import (
+    ParallelMode,
+    get_auto_parallel_context,
+    reset_auto_parallel_context,
+    set_auto_parallel_context,
+)
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.seed import get_seed, set_seed
 from minispore.common.tensor import Tensor, from_numpy, tensor
@@ -121,6 +127,7 @@ __all__ = [
     "ModelCheckpoint",
     "OnRequestExit",
     "PYNATIVE_MODE",
+    "ParallelMode",
     "Parameter",
     "ParameterTuple",
     "Perplexity",
@@ -143,6 +150,7 @@ __all__ = [
     "byte",
     "ckpt_to_safetensors",
     "common",
+    "communication",
     "context",
     "dataset",
     "double",
@@ -154,6 +162,7 @@ __all__ = [
     "float64",
     "float_",
     "from_numpy",
+    "get_auto_parallel_context",
     "get_context",
     "get_grad",
     "get_metric_fn",
@@ -175,8 +184,10 @@ __all__ = [
     "ops",
     "pytype_to_dtype",
     "rearrange_inputs",
+    "reset_auto_parallel_context",
     "safetensors_to_ckpt",
     "save_checkpoint",
+    "set_auto_parallel_context",
     "set_context",
     "set_device",
     "set_seed",

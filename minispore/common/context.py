@@ -2,6 +2,24 @@
 
 from minispore._array import device_target, set_device_target
 from minispore._checks import check_int, check_one_of, check_type
+from minispore.common.parallel import (
+    ParallelMode,
+    get_auto_parallel_context,
+    reset_auto_parallel_context,
+    set_auto_parallel_context,
+)
+
+__all__ = [
+    "GRAPH_MODE",
+    "PYNATIVE_MODE",
+    "ParallelMode",
+    "get_auto_parallel_context",
+    "get_context",
+    "reset_auto_parallel_context",
+    "set_auto_parallel_context",
+    "set_context",
+    "set_device",
+]
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1

@@ -1,7 +1,7 @@
 """Batching: every so many rows become one row, with a new leading axis."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class Batch(Operation):
     """Every `rows` rows as one."""
 
     child: Node
-    rows: int | Callable[[BatchInfo], int]
+    rows: int | Callable[[BatchInfo], int] = field(metadata={"in_each_shard": True})
     drop_remainder: bool = False
     per_batch: PerBatch | None = None
 

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Protocol, cast, runtime_checkable
+from typing import Final, Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,9 @@ import numpy.typing as npt
 from minispore.dataset._node import Node
 from minispore.dataset._random import Epoch
 from minispore.dataset._sources import Store
-from minispore.dataset.samplers import BuiltinSampler
+from minispore.dataset.samplers import BuiltinSampler, DistributedSampler
+
+_OF_ONE_SHARD: Final = ("num_shards", "shard_id")
 
 
 @runtime_checkable
@@ -51,8 +53,15 @@ def remembering(node: Node) -> list[Stateful]:
 
 
 def described(node: Node) -> list[str]:
-    """What makes a pipeline give these rows in this order, without code and data: a line a node."""
-    return [_line(each) for each in nodes_of(node)]
+    """What makes a pipeline give these rows in this order, without code and data: a line a node.
+
+    Of a data set in shards this is what all shards together give. So any of them, or of another
+    number of shards with as many rows in all their batches, can go on from where one of them stood.
+    """
+    nodes = list(nodes_of(node))
+    samplers = [value for each in nodes for value in _values(each).values()]
+    shards = max((s.num_shards for s in samplers if isinstance(s, DistributedSampler)), default=1)
+    return [_line(each, shards) for each in nodes]
 
 
 def _children(node: Node) -> Iterator[Node]:
@@ -62,14 +71,26 @@ def _children(node: Node) -> Iterator[Node]:
                 yield item
 
 
+def _in_each_shard(node: object) -> Iterator[str]:
+    """The settings that count rows of one shard, where all shards together have as many each."""
+    if is_dataclass(node):
+        yield from (field.name for field in fields(node) if "in_each_shard" in field.metadata)
+
+
 def _values(node: object) -> dict[str, object]:
     if is_dataclass(node):
         return {field.name: getattr(node, field.name) for field in fields(node)}
     return dict(vars(node))
 
 
-def _line(what: object) -> str:
-    told = {name: _told(value) for name, value in _values(what).items()}
+def _line(what: object, shards: int = 1) -> str:
+    values = _values(what)
+    if isinstance(what, DistributedSampler):
+        values = {name: value for name, value in values.items() if name not in _OF_ONE_SHARD}
+    for name in _in_each_shard(what):
+        if isinstance(values[name], int):
+            values[name] = cast("int", values[name]) * shards
+    told = {name: _told(value) for name, value in values.items()}
     settings = ", ".join(f"{name}={text}" for name, text in told.items() if text)
     return f"{type(what).__name__}({settings})"
 

@@ -2,6 +2,7 @@
 
 from minispore._left_out import refusing
 from minispore._metrics._left_out import LEFT_OUT
+from minispore.nn._grad_reducer import DistributedGradReducer
 from minispore.nn.activation import LogSoftmax, ReLU, Sigmoid, Softmax, Tanh, get_activation
 from minispore.nn.basic import Dense, Dropout, Flatten, Identity
 from minispore.nn.cell import Cell
@@ -90,6 +91,7 @@ __all__ = [
     "CrossEntropyLoss",
     "Dense",
     "Dice",
+    "DistributedGradReducer",
     "Dropout",
     "ExponentialDecayLR",
     "Fbeta",

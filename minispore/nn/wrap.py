@@ -11,6 +11,7 @@ from minispore._checks import check_type, described
 from minispore.common.dtype import float32
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
+from minispore.nn._grad_reducer import DistributedGradReducer, begin_alike, reducer_of
 from minispore.nn.cell import Cell
 from minispore.nn.optim.optimizer import Optimizer, Spare
 
@@ -82,6 +83,9 @@ class WithEvalCell(Cell):
 class TrainOneStepCell(Cell):
     """One step of training: the loss, its gradients, and the optimiser's update.
 
+    Where `set_auto_parallel_context` says so, the processes do their steps together: each has the
+    reduced gradients of all, and the mean of their losses.
+
     >>> from minispore import Tensor, nn
     >>> net = nn.Dense(1, 1, "ones", "zeros")
     >>> step = nn.TrainOneStepCell(
@@ -120,6 +124,10 @@ class TrainOneStepCell(Cell):
         self.weights: ParameterTuple = optimizer.parameters
         self.sens: float | Tensor = 1.0 if sens is None else sens
         self.return_grad = return_grad
+        self.grad_reducer: DistributedGradReducer | None = reducer_of(self.weights)
+        self.reducer_flag: bool = self.grad_reducer is not None
+        if self.grad_reducer is not None:
+            begin_alike(self.get_parameters())
 
     def construct(self, *inputs: Tensor) -> Tensor:
         """Do one step.
@@ -139,6 +147,8 @@ class TrainOneStepCell(Cell):
             )
         if not isinstance(self.sens, float | int) or self.sens != 1:
             gradients = tuple(gradient * self.sens for gradient in gradients)
+        if self.grad_reducer is not None:
+            loss, gradients = self.grad_reducer.with_loss(loss, gradients)
         self.optimizer(gradients if self.return_grad else Spare(gradients))
         if self.return_grad:
             names = [parameter.name for parameter in self.weights]

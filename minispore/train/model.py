@@ -7,6 +7,8 @@ from typing import cast
 
 from minispore._checks import check_type
 from minispore.common import Tensor
+from minispore.common.parallel import get_auto_parallel_context
+from minispore.communication import get_group_size
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
 from minispore.train import _loop
 from minispore.train._arguments import (
@@ -19,9 +21,10 @@ from minispore.train._arguments import (
     is_due,
 )
 from minispore.train._dataset import DatasetLike, check_dataset
-from minispore.train._scores import Scores, get_metrics
+from minispore.train._ranks import manager_of, scores_of
+from minispore.train._scores import get_metrics
 from minispore.train.callback._base import Callback
-from minispore.train.callback._manager import CallbackManager, manager_of, refuse_older_names
+from minispore.train.callback._manager import CallbackManager, refuse_older_names
 from minispore.train.callback._run_context import InternalCallbackParam, RunContext
 from minispore.train.metrics import Metric
 
@@ -335,8 +338,8 @@ class Model:
                 train_dataset_element=None,
                 metric_names=[],
                 list_callback=manager.callbacks,
-                parallel_mode="stand_alone",
-                device_number=1,
+                parallel_mode=get_auto_parallel_context("parallel_mode"),
+                device_number=get_group_size(),
             )
         )
         if resume is not None:
@@ -355,7 +358,7 @@ class Model:
             eval_network=network,
             valid_dataset=dataset,
         )
-        return _loop.evaluate(context, manager, Scores(self._metrics, self._eval_indexes))
+        return _loop.evaluate(context, manager, scores_of(self._metrics, self._eval_indexes))
 
     def _check_metrics(self, owner: str) -> None:
         if not self._metrics:

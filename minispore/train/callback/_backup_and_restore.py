@@ -48,6 +48,8 @@ class BackupAndRestore(Callback):
         >>> folder.cleanup()
     """
 
+    chief_only = True
+
     def __init__(
         self,
         backup_dir: str | os.PathLike[str],

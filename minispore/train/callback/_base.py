@@ -66,6 +66,9 @@ class Callback:
     since there they could mean either. A loop written by hand may call them on any callback: where
     only the new name is overridden, the older one calls the training's.
 
+    Attributes:
+        chief_only: Whether, of several processes that train together, only the first one calls it.
+
     Raises:
         TypeError: when a subclass is defined with a method `on_…` that is no event.
 
@@ -80,6 +83,8 @@ class Callback:
         Traceback (most recent call last):
         TypeError: Callback 'Typo' defines 'on_trian_begin', ... did you mean 'on_train_begin'?
     """
+
+    chief_only: bool = False
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)

@@ -64,6 +64,8 @@ class BestCheckpoint(Callback):
         >>> directory.cleanup()
     """
 
+    chief_only = True
+
     def __init__(
         self,
         monitor: str = "eval_loss",

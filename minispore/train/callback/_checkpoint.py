@@ -72,6 +72,8 @@ class ModelCheckpoint(Callback):
         >>> folder.cleanup()
     """
 
+    chief_only = True
+
     def __init__(
         self,
         prefix: str | _Name = "CKP",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from minispore._checks import check_int, check_number, check_type
 from minispore.common import Parameter, Tensor
+from minispore.communication._exchange import is_first
 from minispore.train.callback._base import Callback
 from minispore.train.callback._monitored import Monitored
 from minispore.train.callback._run_context import RunContext
@@ -110,7 +111,7 @@ class EarlyStopping(Callback):
     def on_train_end(self, run_context: RunContext) -> None:
         """Say in which epoch training was stopped; restore the weights if it ended otherwise."""
         if self.stopped_epoch:
-            if self.verbose:
+            if self.verbose and is_first():
                 print(f"Epoch {self.stopped_epoch:05d}: early stopping", flush=True)
         else:
             self._restore(run_context)
@@ -139,7 +140,7 @@ class EarlyStopping(Callback):
     def _restore(self, run_context: RunContext) -> None:
         if not self._best_weights:
             return
-        if self.verbose:
+        if self.verbose and is_first():
             print("Restoring model weights from the end of the best epoch.", flush=True)
         for parameter in _parameters(run_context):
             if parameter.name in self._best_weights:

@@ -75,6 +75,8 @@ class FlopsUtilizationCollector(Callback):
         Train per step time: ... ms mfu:...% hfu:...%
     """
 
+    chief_only = True
+
     def __init__(
         self,
         data_size: int,

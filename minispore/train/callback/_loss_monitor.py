@@ -42,6 +42,8 @@ class LossMonitor(Callback):
         epoch: 1 step: 1, loss is 0.125
     """
 
+    chief_only = True
+
     def __init__(self, per_print_times: int = 1) -> None:
         super().__init__()
         self._per_print_times = check_int(per_print_times, "per_print_times", "LossMonitor", low=0)

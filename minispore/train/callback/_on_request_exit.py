@@ -9,6 +9,7 @@ from typing import Self, cast
 
 from minispore._atomic import sweep
 from minispore._checks import check_type
+from minispore.communication._exchange import highest, is_data_parallel, is_first
 from minispore.train._training_state import TrainingState
 from minispore.train.callback._base import Callback
 from minispore.train.callback._run_context import Occasion, RunContext
@@ -122,7 +123,7 @@ class OnRequestExit(Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Have the run go on from the file, if there is one."""
-        if self._save_ckpt:
+        if self._save_ckpt and is_first():
             run_context.add_state_saver(self)
             sweep(os.path.dirname(os.path.realpath(self.train_file)))
             self._found = os.path.exists(self.train_file)
@@ -160,13 +161,15 @@ class OnRequestExit(Callback):
     def on_eval_end(self, run_context: RunContext) -> None:
         """Save the network of an evaluation that was ended and is no part of a training."""
         params = run_context.original_args()
-        if self._requested and self._save_ckpt and "train_network" not in params:
+        if self._requested and self._save_ckpt and is_first() and "train_network" not in params:
             os.makedirs(os.path.dirname(self.eval_file), exist_ok=True)
             save_checkpoint(params.eval_network, self.eval_file)
 
     def _is_requested(self) -> bool:
         if not self._requested and self._config_file is not None:
             self._requested = self._config_says_so(self._config_file)
+        if is_data_parallel(_OWNER):  # whichever process was asked
+            self._requested = bool(highest(self._requested))
         return self._requested
 
     def _config_says_so(self, path: str | os.PathLike[str]) -> bool:

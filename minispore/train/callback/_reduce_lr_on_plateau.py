@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from minispore._checks import check_int, check_number, check_type
+from minispore.communication._exchange import is_first
 from minispore.train.callback._base import Callback
 from minispore.train.callback._learning_rate import as_float32, learning_rate_of
 from minispore.train.callback._monitored import Monitored
@@ -139,6 +140,6 @@ class ReduceLROnPlateau(Callback):
         # In the precision of learning rates: what is printed is what it will be.
         new = max(old * np.float32(self.factor), np.float32(self.min_lr))
         rate.set_data(float(new))
-        if self.verbose:
+        if self.verbose and is_first():
             epoch = run_context.original_args().cur_epoch_num
             print(f"Epoch {epoch:05d}: {_OWNER} reducing learning rate to {new!s}.", flush=True)

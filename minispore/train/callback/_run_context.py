@@ -31,8 +31,8 @@ class InternalCallbackParam(dict[str, object]):
       on what; `train_dataset_element`: the current batch; `net_outputs`: what the network
       returned for it, which is the loss;
     * `metric_names`: what the run's evaluations measure, nothing in `train`;
-    * `list_callback`: the callbacks in their order; `parallel_mode` "stand_alone" and
-      `device_number` 1: there is one process.
+    * `list_callback`: the callbacks in their order; `parallel_mode`: "stand_alone" or
+      "data_parallel"; `device_number`: how many processes there are.
 
     During evaluation `batch_num`, `cur_step_num` and `net_outputs` are the evaluation's; also
     `eval_network`, `valid_dataset`, `eval_dataset_element`. From `on_eval_end` until the end of the

@@ -94,6 +94,8 @@ class SummaryCollector(Callback):
         ['events', 'events', 'graph', 'tfevents']
     """
 
+    chief_only = True
+
     def __init__(
         self,
         summary_dir: str,

@@ -56,6 +56,8 @@ class TimeMonitor(Callback):
         Train epoch time: ... ms, per step time: ... ms
     """
 
+    chief_only = True
+
     def __init__(self, data_size: int | None = None, data_time: bool = False) -> None:
         super().__init__()
         if data_size is not None:
