@@ -155,8 +155,8 @@ class UnknownMetricError(ValueError):
 
 def names_of(callback: object, direction: str) -> Sequence[str]:
     """Return the names that a callback of either school says it "produces" or "consumes"."""
-    told: Callable[[], Collection[str]] | None = getattr(callback, direction, None)
-    return () if told is None else tuple(told())
+    told: object = getattr(callback, direction, None)
+    return tuple(cast("Collection[str]", told())) if callable(told) else ()
 
 
 def check_names(params: InternalCallbackParam, at_any_time: Collection[object]) -> None:
