@@ -1,4 +1,4 @@
-"""The command line: `minispore train` and `minispore download`."""
+"""The command line: `minispore train`, `minispore download` and `minispore learn`."""
 
 import sys
 from collections.abc import Sequence
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from minispore._cli.arguments import parse
 from minispore._cli.downloading import download
 from minispore._cli.errors import UserError
+from minispore._cli.learning import learn
 from minispore._cli.training import train
 
 __all__ = ["main"]
 
+NOT_SOLVED = 1
 INTERRUPTED = 130  # what a shell reports of a program that Ctrl-C ended
 
 
@@ -20,10 +22,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments, without the program's name; by default the process's own.
 
     Returns:
-        0 for success, 2 for arguments or data that are no good, 130 after Ctrl-C.
+        0 for success, 1 for an exercise that is not solved, 2 for arguments or data that are no
+        good, 130 after Ctrl-C.
     """
     arguments = parse(argv)
     try:
+        if arguments.command == "learn":
+            return 0 if learn(arguments) else NOT_SOLVED
         finished = train(arguments) if arguments.command == "train" else download(arguments)
     except UserError as error:
         print(f"minispore {arguments.command}: error: {error}", file=sys.stderr)

@@ -13,7 +13,7 @@ from minispore import __version__
 class Arguments(argparse.Namespace):
     """What was asked for. Which names are set depends on the command."""
 
-    command: Literal["train", "download"]
+    command: Literal["train", "download", "learn"]
     # train
     data: str
     epochs: int
@@ -25,6 +25,11 @@ class Arguments(argparse.Namespace):
     # download
     dataset: Literal["mnist"]
     folder: Path
+    # learn, which has a folder too
+    action: Literal["list", "start", "check", "hint", "reset", "status", "grade"]
+    number: int
+    as_json: bool
+    jobs: int | None = None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -47,6 +52,7 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_train(commands.add_parser("train", help="train the tutorial's network on digits"))
     _add_download(commands.add_parser("download", help="fetch a data set"))
+    _add_learn(commands.add_parser("learn", help="the course: lessons with exercises"))
     return parser.parse_args(sys.argv[1:] if argv is None else argv, Arguments())
 
 
@@ -82,6 +88,47 @@ def _add_download(parser: argparse.ArgumentParser) -> None:
     parser.description = "Fetch a data set, check it, and put it into a folder."
     parser.add_argument("dataset", choices=("mnist",), help="which one")
     parser.add_argument("folder", type=Path, metavar="DIR", help="where to put its files")
+
+
+def _add_learn(parser: argparse.ArgumentParser) -> None:
+    """The actions of `minispore learn`."""
+    parser.description = "The course: its pages are in docs/learn, its exercises are made here."
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, text in (
+        ("list", "show the lessons"),
+        ("start", "put the exercise of a lesson into your folder"),
+        ("check", "say whether your solution is right"),
+        ("hint", "give a hint, and another one each time"),
+        ("reset", "begin an exercise anew; your file is kept beside it"),
+        ("status", "show how far you are"),
+    ):
+        action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
+        if name in {"start", "check", "hint", "reset"}:
+            action.add_argument("number", type=_lesson, metavar="N", help="the lesson's number")
+        if name != "list":
+            action.add_argument(
+                "--folder",
+                type=Path,
+                metavar="DIR",
+                default=Path("minispore-course"),
+                help="where your solutions are (default: minispore-course)",
+            )
+    grading = actions.add_parser("grade", help="check what a class has handed in")
+    grading.description = "Check many submissions, each in its own process, with limits."
+    grading.add_argument(
+        "folder", type=Path, metavar="DIR", help="has a folder for each submission"
+    )
+    grading.add_argument("--json", action="store_true", dest="as_json", help="JSON, and no table")
+    grading.add_argument(
+        "--jobs",
+        type=_positive_int,
+        default=argparse.SUPPRESS,
+        help="checks at the same time (default: half as many as there are cores)",
+    )
+
+
+def _lesson(text: str) -> int:
+    return _whole_number(text, 1, 99)
 
 
 def _positive_int(text: str) -> int:

@@ -1,0 +1,100 @@
+# ruff: noqa: INP001 (mkdocs loads this file by its path)
+"""What the pages of the course are made of: the shipped source, and what its programs print.
+
+A fence `source` names a definition of minispore, and may say in which of its lines the part to be
+shown begins and ends; it is replaced by the code. A fence `python` is run, in the order of the
+page, and what it prints follows it.
+"""
+
+import io
+import os
+import re
+from contextlib import contextmanager, redirect_stdout
+from importlib.util import find_spec
+from tempfile import TemporaryDirectory
+
+from minispore._course.source import lines_of
+
+FENCE = re.compile(r"^```(source|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+
+def on_page_markdown(markdown, page, **_):
+    """Fill in a page of the course, as mkdocs asks for it."""
+    if not page.file.src_uri.startswith("learn/"):
+        return markdown
+    return filled(markdown, page.file.src_uri)
+
+
+def filled(markdown: str, name: str) -> str:
+    """The text of a page with its code and outputs.
+
+    Raises:
+        ValueError: What the page names is not in the source.
+        Exception: What a program of the page raises.
+    """
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    count = 0
+
+    def fill(match: re.Match[str]) -> str:
+        nonlocal count
+        if match[1] == "source":
+            return source(match[2])
+        count += 1
+        program = compile(match[2], f"<{name}, program {count}>", "exec")
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(program, namespace)  # noqa: S102
+        text = printed.getvalue()
+        return f"{match[0]}\n\n```text\n{text.rstrip()}\n```" if text.strip() else match[0]
+
+    with empty_folder():
+        return FENCE.sub(fill, markdown)
+
+
+def source(wanted: str) -> str:
+    """The fence with the code for a definition, or a part of one."""
+    name, *limits = wanted.strip().splitlines()
+    module = name
+    while find_parent(module) is None:
+        module = module.rpartition(".")[0]
+        if not module:
+            raise ValueError(f"There is no module in {name!r}.")
+    number, text = lines_of(module, name[len(module) + 1 :])
+    lines = text.splitlines()
+    first, last = 0, len(lines)
+    for limit in limits:
+        kind, _, part = limit.partition(": ")
+        if kind == "from":
+            places = [i for i, line in enumerate(lines) if part in line]
+            if len(places) != 1:
+                raise ValueError(f"{part!r} is on {len(places)} lines of {name}.")
+            first = places[0]
+        elif kind == "to":
+            places = [i for i, line in enumerate(lines) if part in line and i >= first]
+            if not places:
+                raise ValueError(f"{part!r} is on no further line of {name}.")
+            last = places[0] + 1
+        else:
+            raise ValueError(f"{limit!r} is neither 'from: …' nor 'to: …'.")
+    shown = "\n".join(lines[first:last])
+    path = module.replace(".", "/") + ".py"
+    return f'```python linenums="{number + first}" title="{path}"\n{shown}\n```'
+
+
+def find_parent(module: str) -> object:
+    """The module's specification, None where this is no module."""
+    try:
+        return find_spec(module)
+    except ModuleNotFoundError:
+        return None
+
+
+@contextmanager
+def empty_folder():
+    """An empty folder as the current one, so that programs may write."""
+    before = os.getcwd()
+    with TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)

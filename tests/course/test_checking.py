@@ -1,0 +1,188 @@
+"""What comes of a learner's file: in a process of its own, within limits, in plain words."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from minispore._cli import main
+from minispore._course import searching
+from minispore._course.checking import Checked, check
+from minispore._course.errors import CourseError
+from minispore._course.folder import exercise_file
+from minispore._course.grading import as_table
+from minispore._course.judging import Verdict, judge
+from minispore._course.lessons import lesson
+from minispore._course.loading import load
+from minispore._course.source import lines_of, mutated
+
+EXERCISE = lesson(1).exercise
+assert EXERCISE is not None
+BODY = "    raise NotImplementedError\n"
+
+
+def solution(tmp_path: Path, body: str) -> Path:
+    """A file for lesson 1 with this body of the walk."""
+    text = exercise_file(1)
+    assert text.endswith(BODY)
+    file = tmp_path / "lesson_01_graph.py"
+    file.write_text(text.removesuffix(BODY) + body, "utf-8")
+    return file
+
+
+def shipped_body() -> str:
+    _, text = lines_of("minispore._autograd.graph", "walk")
+    return text.partition('was reached.\n    """\n')[2] + "\n"
+
+
+def told(verdict: Verdict) -> str:
+    assert not verdict.passed
+    text = "\n".join(verdict.lines)
+    assert "Traceback" not in text
+    assert "hypothesis" not in text
+    return text
+
+
+def judged(tmp_path: Path, body: str) -> str:
+    """What is said of a body, without a process."""
+    return told(judge(EXERCISE, load(solution(tmp_path, body))))
+
+
+def checked(tmp_path: Path, body: str, seconds: float = 30.0) -> str:
+    return told(check(1, solution(tmp_path, body), seconds=seconds).verdict)
+
+
+def test_a_wrong_result_is_told_by_the_smallest_graph(tmp_path: Path) -> None:
+    body = shipped_body().replace("add(pending[number][1], share)", "share")
+    assert judged(tmp_path, body).startswith(
+        "For the input n0; n1 = 1·n0 + 1·n0, from the gradients 1 at n1 to n0, your walk gave "
+        "{'n0': 1}, but {'n0': 2} was expected."
+    )
+
+
+def test_an_exception_is_told_with_its_line(tmp_path: Path) -> None:
+    text = judged(tmp_path, "    return 1 / 0\n")
+    assert "your code raised ZeroDivisionError: division by zero (line 4" in text
+    assert "`return 1 / 0`" in text
+
+
+def test_a_loop_without_an_end_is_told_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "CASE_SECONDS", 0.1)
+    text = judged(tmp_path, "    while True:\n        pass\n")
+    assert "had not finished after 0.1 seconds of computing (line 4" in text
+
+
+def test_code_that_does_not_do_the_same_twice_is_told(tmp_path: Path) -> None:
+    text = judged(tmp_path, "    import random\n    return {random.random(): 1}\n")
+    assert text.startswith("For ")
+
+
+def test_a_function_that_is_gone_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "lesson_01_graph.py"
+    file.write_text("x = 1\n")
+    assert told(judge(EXERCISE, load(file))) == "The file defines no walk any more."
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("def walk(:\n", "Line 1 is no Python: "),
+        ("import nowhere\n", "it raised ModuleNotFoundError: No module named 'nowhere' (line 1"),
+        ("raise SystemExit\n", "it raised SystemExit (line 1"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_is_told_with_its_line(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    file = tmp_path / "lesson_01_graph.py"
+    file.write_text(text)
+    with pytest.raises(CourseError, match=re.escape(words)):
+        load(file)
+
+
+# ---- in a process of its own
+
+
+@pytest.mark.slow
+def test_a_right_solution_passes(tmp_path: Path) -> None:
+    result = check(1, solution(tmp_path, shipped_body()))
+    assert result.verdict.passed, result
+    assert result.printed == ""
+
+
+def test_a_loop_that_lets_nothing_through_ends_too(tmp_path: Path) -> None:
+    inner = "        try:\n            while True: pass\n        except BaseException: pass\n"
+    text = checked(tmp_path, f"    while True:\n{inner}", seconds=6)
+    assert "It was still running after 4 seconds: is there a loop that never ends?" in text
+
+
+def test_a_process_that_ends_itself_has_no_verdict(tmp_path: Path) -> None:
+    body = "    import os\n    os._exit(0)\n"
+    assert "with status 0, before its verdict" in checked(tmp_path, body)
+
+
+def test_memory_has_an_end(tmp_path: Path) -> None:
+    pytest.importorskip("resource")
+    result = check(1, solution(tmp_path, "    print('here')\n    return bytearray(2**33)\n"))
+    assert "MemoryError: it wants more memory than it may have" in told(result.verdict)
+    assert "here" in result.printed
+
+
+# ---- a class
+
+
+def submissions(folder: Path) -> Path:
+    for name, body in (("bob", BODY), ("eve", "    import os\n    os._exit(3)\n")):
+        (folder / name).mkdir(parents=True)
+        solution(folder / name, body)
+    (folder / "zoe").mkdir()
+    return folder
+
+
+def test_many_are_graded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = submissions(tmp_path / "class")
+    assert main(["learn", "grade", str(folder), "--json", "--jobs", "2"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    bob, eve, zoe = record["submissions"]
+    assert [bob["name"], eve["name"], zoe["name"]] == ["bob", "eve", "zoe"]
+    assert bob["passed"] == 0
+    assert bob["lessons"]["1"]["told"][0].startswith("Not written yet")
+    assert (bob["lessons"]["1"]["done"], bob["lessons"]["1"]["of"]) == (0, 6)
+    assert "status 3" in eve["lessons"]["1"]["told"][0]
+    assert zoe["lessons"] == {}
+
+
+def test_a_table_has_a_line_for_each_submission() -> None:
+    right = Checked(Verdict(True, (), 6, 6), "", 1.0)
+    partly = Checked(Verdict(False, (), 2, 6), "", 1.0)
+    ended = Checked(Verdict(False, ()), "", 1.0)
+    grades = {"ada": {1: right, 4: right}, "bob": {1: partly}, "eve": {4: ended}, "zoe": {}}
+    assert as_table(grades).splitlines() == [
+        "submission  1       4       passed",
+        "ada         passed  passed  2",
+        "bob         2/6     -       0",
+        "eve         -       no      0",
+        "zoe         -       -       0",
+    ]
+
+
+def test_a_folder_without_submissions_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["learn", "grade", str(tmp_path)]) == 2
+    assert "each submission is a folder" in capsys.readouterr().err
+    assert main(["learn", "grade", str(tmp_path / "none")]) == 2
+    assert "is no folder" in capsys.readouterr().err
+
+
+def test_a_mutant_leaves_the_module_alone() -> None:
+    from minispore._autograd import graph
+    from minispore._course.source import Bug
+
+    made = mutated("minispore._autograd.graph", Bug("", "walk", "heapify(heap)", "heap.sort()"))
+    assert made.walk is not graph.walk
+    with pytest.raises(ValueError, match="0 times"):
+        mutated("minispore._autograd.graph", Bug("", "walk", "quicksort", ""))
