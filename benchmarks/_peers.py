@@ -12,11 +12,6 @@ from types import ModuleType
 MINDSPORE_PYTHON = "MINISPORE_MINDSPORE_PYTHON"
 
 
-def torch() -> ModuleType | None:
-    """PyTorch, if it is installed."""
-    return library("torch")
-
-
 def library(name: str) -> ModuleType | None:
     """A library, if it is installed."""
     return import_module(name) if find_spec(name.partition(".")[0]) else None

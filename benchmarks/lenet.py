@@ -60,7 +60,7 @@ def ours(batch: int) -> Callable[[], None]:
 
 def by_torch(batch: int) -> Callable[[], None] | None:
     """The same steps in PyTorch's eager mode; None without PyTorch."""
-    torch = _peers.torch()
+    torch = _peers.library("torch")
     if torch is None:
         return None
     layers: list[object] = []
