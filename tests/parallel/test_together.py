@@ -1,0 +1,173 @@
+"""Several processes train what one would, and each is told what it must know of the others."""
+
+import json
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import minispore as ms
+from tests.parallel.launching import HERE, launch, needs_mpi
+from tests.parallel.learning import EPOCHS, Case, Together, model, weights
+from tests.parallel.scenes import CASES, RESUMED
+
+pytestmark = needs_mpi
+SCENES = HERE / "scenes.py"
+Weights = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was printed and written by so many processes."""
+
+    processes: int
+    folder: Path
+    printed: str
+
+    def seen(self, scene: str) -> list[object]:
+        """What each process has seen of a scene."""
+        files = [self.folder / f"{scene}-{i}.json" for i in range(self.processes)]
+        return [json.loads(file.read_text()) for file in files]
+
+
+def play(processes: int, folder: Path, *scenes: str) -> Run:
+    done = launch(processes, SCENES, folder, *scenes, folder=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return Run(processes, folder, done.stdout)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    scenes = "laws metrics stops params saves resumes exits unlike loop chief"
+    return play(2, tmp_path_factory.mktemp("two"), *scenes.split())
+
+
+def alone(case: Case, processes: int) -> Weights:
+    """What one process trains with the batches of all."""
+    trained = model()
+    ms.set_seed(1)
+    trained.train(EPOCHS, Together([case.shard(i, processes) for i in range(processes)]))
+    return weights(trained)
+
+
+def check_laws(run: Run) -> None:
+    first, *others = run.seen("laws")
+    assert all(other == first for other in others)
+    for case, trained in zip(CASES, np.array(first, np.float32), strict=True):
+        np.testing.assert_allclose(trained, alone(case, run.processes), rtol=1e-4, atol=1e-6)
+
+
+def test_two_processes_train_what_one_does_with_the_batches_of_both(two: Run) -> None:
+    check_laws(two)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 4])
+def test_so_many_processes_train_what_one_does(processes: int, tmp_path: Path) -> None:
+    check_laws(play(processes, tmp_path, "laws"))
+
+
+@pytest.mark.parametrize("case", [*(c for c in CASES if c.rows % 4 == 0), RESUMED], ids=str)
+@pytest.mark.parametrize("processes", [2, 4])
+def test_the_batches_of_all_are_one_process_s_where_the_rows_divide(
+    case: Case, processes: int
+) -> None:
+    np.testing.assert_allclose(alone(case, processes), alone(case, 1), rtol=1e-4, atol=1e-6)
+
+
+def test_metrics_are_those_of_all_data(two: Run) -> None:
+    expected = model().eval(Together([CASES[0].shard(i, 2) for i in range(2)]))
+    for found in two.seen("metrics"):
+        assert found == pytest.approx(expected)
+
+
+def test_a_stop_asked_for_by_one_process_stops_all_after_that_step(two: Run) -> None:
+    for events, for_good in two.seen("stops"):  # type: ignore[misc]
+        assert events == [["step", 1], ["step", 2], ["step", 3], ["end", 3]]
+        assert for_good == [*(["step", i] for i in (1, 2, 3, 4)), ["end", 4]]
+
+
+def test_callbacks_are_told_of_the_processes(two: Run) -> None:
+    assert two.seen("params") == [
+        ["data_parallel", 2, 2, number, number, 2, [0, 1]] for number in (0, 1)
+    ]
+
+
+def test_the_first_process_alone_writes_and_prints_unless_asked(two: Run) -> None:
+    printed = two.printed.rpartition("[chief]")[2]
+    # Lines of two processes may run into one another.
+    found = sorted(re.findall(r"epoch: (\d) step: (\d), loss", printed))
+    once = [(epoch, step) for epoch in "123" for step in "12"]
+    assert found == sorted(once + [(epoch, "1") for epoch in "123" for _ in range(2)])
+    assert len(re.findall("Train epoch time", printed)) == EPOCHS
+    steps = {file.name for file in (two.folder / "chief").glob("*.ckpt")}
+    assert steps == {"net-1_2.ckpt", "net-2_2.ckpt", "net-3_2.ckpt"}
+    assert len(list((two.folder / "summary").glob("*.events.summary.*_MS"))) == 1
+
+
+def test_a_training_goes_on_with_as_many_processes_and_every_bit(two: Run) -> None:
+    saved = two.seen("saves")
+    assert two.seen("resumes") == [[each, each] for each in saved]
+
+
+def resumed(run: Run, processes: int, folder: Path) -> None:
+    shutil.copytree(run.folder / "saves", folder / "saves")
+    whole = run.seen("saves")[0]
+    for inside, after in play(processes, folder, "resumes").seen("resumes"):  # type: ignore[misc]
+        np.testing.assert_allclose(inside, whole, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(after, whole, rtol=1e-4, atol=1e-6)
+
+
+def test_a_training_of_two_processes_goes_on_with_one(two: Run, tmp_path: Path) -> None:
+    resumed(two, 1, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 4), (4, 1)])
+def test_a_training_goes_on_with_another_number_of_processes(
+    before: int, after: int, tmp_path: Path
+) -> None:
+    (tmp_path / "before").mkdir()
+    (tmp_path / "after").mkdir()
+    resumed(play(before, tmp_path / "before", "saves"), after, tmp_path / "after")
+
+
+def test_a_request_to_exit_that_one_process_gets_saves_the_training(two: Run) -> None:
+    for events, same in two.seen("exits"):  # type: ignore[misc]
+        assert events == [["step", 1], ["step", 2], ["end", 2]]
+        assert same
+
+
+def test_data_that_do_not_end_together_are_refused_in_all_processes(two: Run) -> None:
+    for said in two.seen("unlike"):
+        assert re.search("equally many batches, .* are 1, 2", str(said))
+
+
+def test_a_loop_of_one_s_own_has_the_same_gradients_everywhere(two: Run) -> None:
+    first, second = two.seen("loop")
+    assert first == second
+    mean, total, by_default, by_four = first[0]  # type: ignore[index]
+    assert mean == by_default == [[[1.0, 0.5]], [5.0]]
+    assert total == [[[2.0, 1.0]], [10.0]]
+    assert by_four == [[[0.5, 0.25]], [2.5]]
+    # The weights are the first process's, 0; so its loss is 0, and the other's 1.
+    assert first[1] == 0.5  # type: ignore[index]
+
+
+@pytest.mark.parametrize("scene", ["raises", "uncaught"])
+def test_an_error_in_one_process_ends_all_with_its_message(scene: str, tmp_path: Path) -> None:
+    done = launch(2, SCENES, tmp_path, scene, folder=tmp_path)
+    assert done.returncode != 0
+    assert "minispore: process 1 of 2 has failed, so all are ended." in done.stderr
+    assert "ArithmeticError: the milk has boiled over" in done.stderr
+    assert not list(tmp_path.glob("*.json"))
+
+
+def test_nobody_waits_for_ever(tmp_path: Path) -> None:
+    done = launch(2, SCENES, tmp_path, "sleeps", folder=tmp_path, MINISPORE_MPI_TIMEOUT="1")
+    assert done.returncode != 0
+    assert "process 0 has waited for the others for 1 seconds" in done.stderr
