@@ -13,6 +13,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 WITH_PROGRAMS = [p for p in PAGES if p.parent.name == "howto" or p.name == "README.md"]
 PUBLIC_MODULES = {
     "minispore",
+    "minispore.communication",
     "minispore.dataset",
     "minispore.dataset.transforms",
     "minispore.dataset.vision",

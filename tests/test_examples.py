@@ -10,7 +10,9 @@ import pytest
 
 from minispore.train.summary import read_events
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+FOLDER = Path(__file__).parents[1] / "examples"
+# Those of several processes have tests of their own, in tests/parallel.
+EXAMPLES = sorted(set(FOLDER.glob("*.py")) - {FOLDER / "data_parallel.py"})
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.name)

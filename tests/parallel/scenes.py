@@ -29,8 +29,12 @@ from tests.parallel.learning import EPOCHS, Case, model, weights
 
 # One more row than a multiple of the processes, one less, fewer than a batch, and what divides.
 CASES = [
-    Case(*case)
-    for case in [(16, 8), (17, 8), (23, 4), (3, 8), (37, 12, False), (29, 4, True, True)]
+    Case(16, 8),
+    Case(17, 8),
+    Case(23, 4),
+    Case(3, 8),
+    Case(37, 12, shuffle=False),
+    Case(29, 4, drop=True),
 ]
 # Where the rows can be dealt out evenly to any of the numbers of processes.
 RESUMED = Case(20, 8)

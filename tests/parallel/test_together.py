@@ -5,13 +5,14 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 import minispore as ms
-from tests.parallel.launching import HERE, launch, needs_mpi
+from tests.parallel.launching import HERE, ROOT, launch, needs_mpi
 from tests.parallel.learning import EPOCHS, Case, Together, model, weights
 from tests.parallel.scenes import CASES, RESUMED
 
@@ -28,7 +29,7 @@ class Run:
     folder: Path
     printed: str
 
-    def seen(self, scene: str) -> list[object]:
+    def seen(self, scene: str) -> list[Any]:
         """What each process has seen of a scene."""
         files = [self.folder / f"{scene}-{i}.json" for i in range(self.processes)]
         return [json.loads(file.read_text()) for file in files]
@@ -86,7 +87,7 @@ def test_metrics_are_those_of_all_data(two: Run) -> None:
 
 
 def test_a_stop_asked_for_by_one_process_stops_all_after_that_step(two: Run) -> None:
-    for events, for_good in two.seen("stops"):  # type: ignore[misc]
+    for events, for_good in two.seen("stops"):
         assert events == [["step", 1], ["step", 2], ["step", 3], ["end", 3]]
         assert for_good == [*(["step", i] for i in (1, 2, 3, 4)), ["end", 4]]
 
@@ -117,7 +118,7 @@ def test_a_training_goes_on_with_as_many_processes_and_every_bit(two: Run) -> No
 def resumed(run: Run, processes: int, folder: Path) -> None:
     shutil.copytree(run.folder / "saves", folder / "saves")
     whole = run.seen("saves")[0]
-    for inside, after in play(processes, folder, "resumes").seen("resumes"):  # type: ignore[misc]
+    for inside, after in play(processes, folder, "resumes").seen("resumes"):
         np.testing.assert_allclose(inside, whole, rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(after, whole, rtol=1e-4, atol=1e-6)
 
@@ -137,7 +138,7 @@ def test_a_training_goes_on_with_another_number_of_processes(
 
 
 def test_a_request_to_exit_that_one_process_gets_saves_the_training(two: Run) -> None:
-    for events, same in two.seen("exits"):  # type: ignore[misc]
+    for events, same in two.seen("exits"):
         assert events == [["step", 1], ["step", 2], ["end", 2]]
         assert same
 
@@ -150,12 +151,12 @@ def test_data_that_do_not_end_together_are_refused_in_all_processes(two: Run) ->
 def test_a_loop_of_one_s_own_has_the_same_gradients_everywhere(two: Run) -> None:
     first, second = two.seen("loop")
     assert first == second
-    mean, total, by_default, by_four = first[0]  # type: ignore[index]
+    mean, total, by_default, by_four = first[0]
     assert mean == by_default == [[[1.0, 0.5]], [5.0]]
     assert total == [[[2.0, 1.0]], [10.0]]
     assert by_four == [[[0.5, 0.25]], [2.5]]
     # The weights are the first process's, 0; so its loss is 0, and the other's 1.
-    assert first[1] == 0.5  # type: ignore[index]
+    assert first[1] == 0.5
 
 
 @pytest.mark.parametrize("scene", ["raises", "uncaught"])
@@ -171,3 +172,14 @@ def test_nobody_waits_for_ever(tmp_path: Path) -> None:
     done = launch(2, SCENES, tmp_path, "sleeps", folder=tmp_path, MINISPORE_MPI_TIMEOUT="1")
     assert done.returncode != 0
     assert "process 0 has waited for the others for 1 seconds" in done.stderr
+
+
+def test_the_example_reads_digits(tmp_path: Path) -> None:
+    done = launch(2, ROOT / "examples" / "data_parallel.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = re.findall(r"2 processes read (\d+\.\d)% of the digits", done.stdout)
+    assert len(said) == 1
+    assert float(said[0]) > 70
+    assert {file.name for file in (tmp_path / "data_parallel").glob("*.ckpt")} == {
+        f"net-{epoch}_32.ckpt" for epoch in (1, 2, 3)
+    }
