@@ -9,16 +9,30 @@ page, and what it prints follows it.
 import io
 import os
 import re
+from collections.abc import Generator
 from contextlib import contextmanager, redirect_stdout
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from minispore._course.source import lines_of
 
 FENCE = re.compile(r"^```(source|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 
-def on_page_markdown(markdown, page, **_):
+class File(Protocol):
+    """What is asked of a page's file."""
+
+    src_uri: str
+
+
+class Page(Protocol):
+    """What is asked of a page."""
+
+    file: File
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Fill in a page of the course, as mkdocs asks for it."""
     if not page.file.src_uri.startswith("learn/"):
         return markdown
@@ -89,7 +103,7 @@ def find_parent(module: str) -> object:
 
 
 @contextmanager
-def empty_folder():
+def empty_folder() -> Generator[None]:
     """An empty folder as the current one, so that programs may write."""
     before = os.getcwd()
     with TemporaryDirectory() as folder:

@@ -93,6 +93,24 @@ def _itself(found: Callable[..., object]) -> object:
     return found
 
 
+def followed_by(*more: object) -> Callable[[Callable[..., object]], object]:
+    """What makes a function of x alone of one that wants further arguments.
+
+    >>> from operator import pow
+    >>> cube = followed_by(3)(pow)
+    >>> cube(2) if callable(cube) else None
+    8
+    """
+
+    def adapted(found: Callable[..., object]) -> object:
+        def of_one(x: object) -> object:
+            return found(x, *more)
+
+        return of_one
+
+    return adapted
+
+
 def shipped(
     module: str, name: str, adapted: Callable[[Callable[..., object]], object] = _itself
 ) -> Implementation:

@@ -44,7 +44,8 @@ def grade(folder: Path, *, jobs: int | None = None) -> Grades:
         if (file := _handed_in(folder / name, number)) is not None
     ]
     with ThreadPoolExecutor(jobs or max(1, (os.cpu_count() or 1) // 2)) as pool:
-        results = list(pool.map(lambda each: check(each[1], each[2]), wanted))
+        running = [pool.submit(check, number, file) for _, number, file in wanted]
+        results = [each.result() for each in running]
     grades: dict[str, dict[int, Checked]] = {name: {} for name in names}
     for (name, number, _), result in zip(wanted, results, strict=True):
         grades[name][number] = result

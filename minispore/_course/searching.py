@@ -19,6 +19,7 @@ C = TypeVar("C")
 
 CASE_SECONDS = 2.0  # of computing, for one case
 
+_PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
 # Nothing is written to the disk, and the same work gets the same answer each time.
 SETTINGS = settings(
     max_examples=100,
@@ -28,8 +29,13 @@ SETTINGS = settings(
     print_blob=False,
     report_multiple_bugs=False,
     verbosity=Verbosity.quiet,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate, Phase.shrink],
+    suppress_health_check=(
+        HealthCheck.data_too_large,
+        HealthCheck.filter_too_much,
+        HealthCheck.large_base_example,
+        HealthCheck.too_slow,
+    ),
+    phases=_PHASES,
 )
 
 
@@ -82,7 +88,7 @@ def smallest(
     @settings(
         SETTINGS,
         max_examples=-(-examples // 4) if quick else examples,
-        phases=SETTINGS.phases[:2] if quick else SETTINGS.phases,
+        phases=_PHASES[:2] if quick else _PHASES,
     )
     @given(cases)
     def attempt(case: C) -> None:

@@ -1,8 +1,10 @@
 """How a mistake is told: what was given, what came out, and what was expected."""
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 _LONGEST = 300
 
@@ -20,8 +22,10 @@ def shown(value: object) -> str:
     >>> shown(np.array([[1.0, 0.5]]))
     '[[1.0, 0.5]]'
     """
-    plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
-    text = str(plain) if isinstance(value, np.generic) else repr(plain)
+    if isinstance(value, np.ndarray | np.generic):
+        text = str(np.asarray(cast("npt.ArrayLike", value)).tolist())
+    else:
+        text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 

@@ -10,6 +10,7 @@ from minispore._cli import main
 from minispore._course import searching
 from minispore._course.checking import Checked, check
 from minispore._course.errors import CourseError
+from minispore._course.exercise import Build, Property
 from minispore._course.folder import exercise_file
 from minispore._course.grading import as_table
 from minispore._course.judging import Verdict, judge
@@ -17,8 +18,6 @@ from minispore._course.lessons import lesson
 from minispore._course.loading import load
 from minispore._course.source import lines_of, mutated
 
-EXERCISE = lesson(1).exercise
-assert EXERCISE is not None
 BODY = "    raise NotImplementedError\n"
 
 
@@ -44,9 +43,15 @@ def told(verdict: Verdict) -> str:
     return text
 
 
+def exercise() -> Build | Property:
+    found = lesson(1).exercise
+    assert found is not None
+    return found
+
+
 def judged(tmp_path: Path, body: str) -> str:
     """What is said of a body, without a process."""
-    return told(judge(EXERCISE, load(solution(tmp_path, body))))
+    return told(judge(exercise(), load(solution(tmp_path, body))))
 
 
 def checked(tmp_path: Path, body: str, seconds: float = 30.0) -> str:
@@ -83,7 +88,7 @@ def test_code_that_does_not_do_the_same_twice_is_told(tmp_path: Path) -> None:
 def test_a_function_that_is_gone_is_told(tmp_path: Path) -> None:
     file = tmp_path / "lesson_01_graph.py"
     file.write_text("x = 1\n")
-    assert told(judge(EXERCISE, load(file))) == "The file defines no walk any more."
+    assert told(judge(exercise(), load(file))) == "The file defines no walk any more."
 
 
 @pytest.mark.parametrize(

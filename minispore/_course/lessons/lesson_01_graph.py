@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from types import ModuleType
 from typing import cast
 
@@ -66,12 +67,13 @@ class Case:
             {numbers[i] for i in self.wanted},
             numbers[self.since],
             pullbacks_of,
-            lambda x, y: x + y,
+            int.__add__,
         )
         if not isinstance(found, dict):
             raise Wrong(f"your walk returned {found!r}, but a dict was expected")
+        gradients = cast("dict[int, object]", found)
         places = {number: f"n{place}" for place, number in enumerate(numbers)}
-        return {places.get(n, f"the number {n}"): found[n] for n in sorted(found)}
+        return {places.get(n, f"the number {n}"): gradients[n] for n in sorted(gradients)}
 
     def by_paths(self) -> dict[str, object]:
         """The same, naively: each path by itself, to the first node on it that is wanted."""
@@ -96,7 +98,11 @@ def _sum(operands: tuple[tuple[int, int | None], ...]) -> str:
 
 def _times(slope: int) -> Callable[[Array], Array]:
     """A pullback on whole numbers: a node knows nothing of what it carries."""
-    return cast("Callable[[Array], Array]", lambda gradient: slope * gradient)
+
+    def times(gradient: int) -> int:
+        return slope * gradient
+
+    return cast("Callable[[Array], Array]", times)
 
 
 @st.composite
@@ -152,8 +158,11 @@ def _is_linear(work: ModuleType, big: Big) -> None:
     node = first = Node()
     for _ in range(big.length):
         node = Node([node] * big.operands, [_times(1)] * big.operands)
-    pairs = [(node, 1)]
-    found = work.walk(pairs, {first.number}, 0, lambda n: n.pullbacks, lambda x, y: (x + y) % 7)
+
+    def add(x: int, y: int) -> int:
+        return (x + y) % 7
+
+    found = work.walk([(node, 1)], {first.number}, 0, attrgetter("pullbacks"), add)
     expect("your walk", found[first.number], big.operands**big.length % 7)
 
 

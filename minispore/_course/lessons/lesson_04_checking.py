@@ -8,7 +8,15 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore._course.exercise import Implementation, Lesson, Property, paragraphs, seeded, shipped
+from minispore._course.exercise import (
+    Implementation,
+    Lesson,
+    Property,
+    followed_by,
+    paragraphs,
+    seeded,
+    shipped,
+)
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rule: TypeAlias = Callable[[Floats], tuple[Floats, tuple[Callable[[Floats], Floats]]]]
@@ -47,21 +55,10 @@ _REDUCTION = "minispore._rules.reduction"
 _SHAPE = "minispore._rules.shape"
 
 
-def _rows(rule: Callable[..., object]) -> object:
-    """A rule with an axis, along the rows."""
-    return lambda x: rule(x, 1)
-
-
-def _summed(rule: Callable[..., object]) -> object:
-    return lambda x: rule(x, 1, False)
-
-
-def _clipped(rule: Callable[..., object]) -> object:
-    return lambda x: rule(x, -1.0, 1.0)
-
-
-def _turned(rule: Callable[..., object]) -> object:
-    return lambda x: rule(x, (1, 0))
+_rows = followed_by(1)
+_summed = followed_by(1, False)
+_clipped = followed_by(-1.0, 1.0)
+_turned = followed_by((1, 0))
 
 
 def _smooth(name: str, says: str, old: str, new: str) -> Implementation:
