@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from minispore.train import CheckpointConfig, Model, ModelCheckpoint
+from minispore.train import CheckpointConfig, Model, ModelCheckpoint, RunContext
 from minispore.train.callback import _checkpoint
 
 from .standins import Batches, ConstantLoss
@@ -52,3 +52,10 @@ def test_what_a_state_says_of_time_is_what_was_loaded(
                 assert value <= later <= value + 1
             else:
                 assert after[name] == value
+
+
+def test_a_run_without_steps_leaves_no_file(tmp_path: Path) -> None:
+    saver = ModelCheckpoint("net", tmp_path)
+    saver.on_train_begin(RunContext({}))
+    saver.on_train_end(RunContext({}))
+    assert not list(tmp_path.iterdir())

@@ -82,9 +82,12 @@ def test_the_loss_of_several_outputs_is_the_first(tmp_path: Path, told: Told) ->
     assert (lineage.optimizer, lineage.loss_function, lineage.learning_rate) == ("", "", 0.0)
 
 
-@pytest.mark.parametrize(("outputs", "recorded"), [(0.25, 1), (3, 1), ("text", 0), ((), 0)])
+@pytest.mark.parametrize(
+    ("outputs", "recorded"),
+    [(0.25, [0.25]), (3, [3]), ("text", []), ((), []), (Tensor([[1.0], [2.0]]), [1.5])],
+)
 def test_only_numbers_are_losses(
-    tmp_path: Path, told: Told, outputs: object, recorded: int
+    tmp_path: Path, told: Told, outputs: object, recorded: list[float]
 ) -> None:
     collector = SummaryCollector(str(tmp_path))
     context = RunContext(
@@ -95,7 +98,9 @@ def test_only_numbers_are_losses(
     )  # fmt: skip
     collector.on_train_step_end(context)
     collector.__exit__(None, None, None)
-    assert len([tag for tag, _ in told if tag == "loss/auto"]) == recorded
+    losses = [value for tag, value in told if tag == "loss/auto"]
+    assert [each.item() for each in losses if isinstance(each, Tensor)] == recorded
+    assert len(losses) == len(recorded)
 
 
 def test_how_it_is_to_be_written_is_passed_on(
@@ -114,3 +119,18 @@ def test_how_it_is_to_be_written_is_passed_on(
     with SummaryCollector(folder, max_file_size=10**6, export_options=options):
         pass
     assert made == [{"folder": folder, "max_file_size": 10**6, "export_options": options}]
+
+
+def test_a_network_that_does_its_own_steps_has_its_own_optimiser(
+    tmp_path: Path, told: Told
+) -> None:
+    net = nn.Dense(4, 3)
+    weight, bias = net.trainable_params()
+    rates = [{"params": [weight], "lr": 0.5}, {"params": [bias], "lr": 0.25}]
+    with_loss = nn.WithLossCell(net, nn.CrossEntropyLoss())
+    step = nn.TrainOneStepCell(with_loss, nn.SGD(rates))
+    Model(step).train(1, data(2, 1), SummaryCollector(str(tmp_path)))
+    [lineage] = [value for tag, value in told if tag == "train"]
+    assert isinstance(lineage, TrainLineage)
+    # Of several learning rates the first.
+    assert (lineage.optimizer, lineage.learning_rate) == ("SGD", 0.5)
