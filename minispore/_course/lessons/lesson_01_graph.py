@@ -139,31 +139,40 @@ def _agrees(work: ModuleType, case: Case) -> None:
 
 @dataclass(frozen=True)
 class Big:
-    """A graph that is long, or that has more paths than anybody can follow.
+    """A graph that is long or wide, or has more paths than anybody can follow.
 
     Attributes:
-        length: How many operations there are, one after the other.
-        operands: How often each uses the one before.
+        length: How many operations there are one after the other.
+        twice: Whether each uses its operand twice.
+        width: How many such chains begin at the same input, and are added up in the end.
     """
 
-    length: int
-    operands: int
+    length: int = 1
+    twice: bool = False
+    width: int = 1
 
     def __str__(self) -> str:
-        how = "its operand" if self.operands == 1 else "its operand twice"
-        return f"a chain of {self.length} operations that each use {how}"
+        chain = f"a chain of {self.length} operations"
+        if self.width > 1:
+            return f"a sum of {self.width} operations on one input"
+        return f"{chain} that each use their operand twice" if self.twice else chain
+
+    def ends(self) -> tuple[Node, Node]:
+        """The input and the output."""
+        first = Node()
+        chains = list[Node]()
+        for _ in range(self.width):
+            node = first
+            for _ in range(self.length):
+                node = Node([node] * (1 + self.twice), [_times(1)] * (1 + self.twice))
+            chains.append(node)
+        return first, Node(chains, [_times(1)] * self.width)
 
 
 def _is_linear(work: ModuleType, big: Big) -> None:
-    node = first = Node()
-    for _ in range(big.length):
-        node = Node([node] * big.operands, [_times(1)] * big.operands)
-
-    def add(x: int, y: int) -> int:
-        return (x + y) % 7
-
-    found = work.walk([(node, 1)], {first.number}, 0, attrgetter("pullbacks"), add)
-    expect("your walk", found[first.number], big.operands**big.length % 7)
+    first, last = big.ends()
+    found = work.walk([(last, 1)], {first.number}, 0, attrgetter("pullbacks"), int.__add__)
+    expect("your walk", found[first.number], big.width * (1 + big.twice) ** big.length)
 
 
 LESSON = Lesson(
@@ -215,10 +224,10 @@ LESSON = Lesson(
             ),
             law(
                 "The time is in proportion to the number of nodes, however many paths there are.",
-                st.sampled_from([Big(40, 2), Big(20_000, 1)]),
+                st.sampled_from([Big(40, twice=True), Big(20_000), Big(width=40_000)]),
                 _is_linear,
                 show=str,
-                examples=2,
+                examples=12,  # of which three are different
             ),
         ),
         bugs=(

@@ -71,9 +71,6 @@ LESSON = Lesson(
     "gradient without knowing the right one.",
     minutes=40,
     explains=(
-        "minispore.Tensor",
-        "minispore.ops.apply_rule",
-        "minispore._rules.elementwise.tanh",
         "minispore._rules.elementwise.relu",
         "minispore._rules.softmax.softmax",
         "minispore.testing.gradcheck",

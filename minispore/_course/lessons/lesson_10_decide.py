@@ -147,14 +147,7 @@ LESSON = Lesson(
     idea="A callback never ends the loop: it asks for the end, and the loop closes in order.",
     minutes=30,
     explains=(
-        "minispore.nn.Dense",
-        "minispore.nn.MSELoss",
-        "minispore.nn.SGD",
-        "minispore.dataset.NumpySlicesDataset",
-        "minispore.train.Callback",
         "minispore.train.EarlyStopping",
-        "minispore.train.Model",
-        "minispore.train.RunContext",
     ),
     exercise=Build(
         module="minispore.train.callback._early_stopping",
