@@ -16,10 +16,10 @@ from minispore.communication._world import get_rank, the_world
 Array = npt.NDArray[np.generic]
 T = TypeVar("T")
 
-# Arrays travel together in buffers of about so many bytes: fewer would pay for each message, more
-# would leave the processor's cache between being filled and being sent. benchmarks/parallel.py
-# compares.
-BUFFER: Final = 1 << 20
+# Arrays travel together in buffers of about so many bytes. Each message is a wait for the slowest
+# process; beyond a few megabytes there is nothing to be gained, and only more memory to be held.
+# benchmarks/parallel.py compares.
+BUFFER: Final = 1 << 22
 # MPI has no type of half precision; and a sum is better in more.
 _TRAVELS_AS: Final["dict[np.dtype[np.generic], np.dtype[np.generic]]"] = {
     np.dtype(np.float16): np.dtype(np.float32)
