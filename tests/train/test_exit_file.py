@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from minispore import nn
 from minispore.train import Callback, Model, OnRequestExit, RunContext
 
-from .standins import Batches, ConstantLoss
+from .standins import Batches, ConstantLoss, Rows
 
 
 class Steps(Callback):
@@ -50,6 +51,17 @@ def test_a_file_that_stays_the_same_is_read_once(
     monkeypatch.setattr(builtins, "open", counting)
     assert steps_until_the_end(config) == 5
     assert opened.count(config) == 1
+
+
+def test_a_run_can_be_stopped_again_and_again(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text('{"GracefulExit": 1}')
+    for time in (1, 2, 3):
+        net = nn.Dense(4, 3)
+        model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1))
+        ending = OnRequestExit(directory=tmp_path, config_file=config)
+        model.train(3, Rows(), ending)
+        assert Path(ending.train_file).is_file(), time
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])

@@ -45,3 +45,13 @@ def test_what_is_no_callback_is_told(wrong: object) -> None:
         _CallbackManager(wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=said):
         Model(ConstantLoss()).train(1, Batches(1), wrong)  # type: ignore[arg-type]
+
+
+def test_what_is_not_there_is_told_with_what_is() -> None:
+    params = run_context(cur_epoch_num=1).original_args()
+    with pytest.raises(AttributeError) as raised:
+        params.metrics  # noqa: B018
+    assert str(raised.value) == (
+        "The callback parameters hold no 'metrics' at this point; they hold "
+        f"{', '.join(sorted(params))}."
+    )

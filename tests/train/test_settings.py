@@ -156,3 +156,12 @@ def test_a_policy_is_the_arguments_that_make_it(numbers: tuple[int | None, ...])
     make = cast("Made", cb.CheckpointConfig)
     policy = cast("cb.CheckpointConfig", make(*numbers)).get_checkpoint_policy()
     assert cast("cb.CheckpointConfig", make(**policy)).get_checkpoint_policy() == policy
+
+
+def test_the_state_of_a_training_is_that_of_its_own_network() -> None:
+    said = (
+        "For 'CheckpointConfig', 'training_state' in 'append_info' is that of the network that is "
+        "trained: 'saved_network' must be None."
+    )
+    with pytest.raises(ValueError, match=f"^{said}$"):
+        cb.CheckpointConfig(saved_network=nn.Dense(1, 1), append_info=["training_state"])
