@@ -21,12 +21,11 @@ class Law:
 
     Attributes:
         says: The law as a sentence.
-        broken: Looks for a case in which a solution breaks it, and tells the smallest one or, if
-            it is to be quick, the first.
+        broken: Gets a solution and a share, as in `judge`; tells of a case that breaks the law.
     """
 
     says: str
-    broken: Callable[[ModuleType, bool], str | None]
+    broken: Callable[[ModuleType, int], str | None]
 
 
 def law(
@@ -51,9 +50,9 @@ def law(
         The law.
     """
 
-    def broken(work: ModuleType, quick: bool) -> str | None:
+    def broken(work: ModuleType, share: int) -> str | None:
         return smallest(
-            cases, lambda case: holds(work, case), show=show, examples=examples, quick=quick
+            cases, lambda case: holds(work, case), show=show, examples=examples, share=share
         )
 
     return Law(says, broken)

@@ -30,14 +30,14 @@ class Verdict:
     away: tuple[str, ...] = ()
 
 
-def judge(exercise: Build | Property, work: ModuleType, *, quick: bool = False) -> Verdict:
+def judge(exercise: Build | Property, work: ModuleType, *, share: int = 1) -> Verdict:
     """Judge a module that should hold a solution of the exercise.
 
     Args:
         exercise: The exercise.
         work: The module.
-        quick: Whether to try fewer cases, and to end at the first law that is broken. That is
-            enough to see that a bug is found.
+        share: Above 1, so many times fewer cases are tried, and the first mistake ends it. That
+            is enough to see that a bug is found.
 
     Returns:
         The verdict.
@@ -52,7 +52,7 @@ def judge(exercise: Build | Property, work: ModuleType, *, quick: bool = False) 
             return Verdict(False, (f"The file defines no {name} any more.",), 0, total)
     try:
         if isinstance(exercise, Build):
-            return _judge_laws(exercise, work, quick)
+            return _judge_laws(exercise, work, share)
         return _judge_property(exercise, work)
     except NotWrittenError:
         names = " or ".join(exercise.tasks)
@@ -66,12 +66,12 @@ def _has(work: ModuleType, name: str) -> bool:
     return callable(found)
 
 
-def _judge_laws(exercise: Build, work: ModuleType, quick: bool) -> Verdict:
+def _judge_laws(exercise: Build, work: ModuleType, share: int) -> Verdict:
     broken = list[tuple[str, str]]()
     done, total = 0, len(exercise.laws)
     for each in exercise.laws:
         try:
-            mistake = each.broken(work, quick)
+            mistake = each.broken(work, share)
         except TooSlow as error:  # as it would be in the other laws' cases
             broken.append((each.says, str(error)))
             break
@@ -79,7 +79,7 @@ def _judge_laws(exercise: Build, work: ModuleType, quick: bool) -> Verdict:
             done += 1
             continue
         broken.append((each.says, mistake))
-        if quick:
+        if share > 1:
             break
     if not broken:
         return Verdict(True, (f"All {total} laws hold.",), done, total)

@@ -57,7 +57,7 @@ def smallest(
     *,
     show: Callable[[C], str] = shown,
     examples: int = 100,
-    quick: bool = False,
+    share: int = 1,
 ) -> str | None:
     """Look for a case that breaks a law, and tell the smallest one.
 
@@ -66,7 +66,7 @@ def smallest(
         holds: Raises `Wrong` where the law is broken.
         show: A case in words: "x = [1.0]".
         examples: How many cases to try.
-        quick: Whether the first case that is found will do, among a quarter as many.
+        share: Above 1 the first case that is found will do, among so many times fewer.
 
     Returns:
         A sentence, or None if the law held in every case.
@@ -87,8 +87,8 @@ def smallest(
 
     @settings(
         SETTINGS,
-        max_examples=-(-examples // 4) if quick else examples,
-        phases=_PHASES[:2] if quick else _PHASES,
+        max_examples=-(-examples // share),
+        phases=_PHASES[:2] if share > 1 else _PHASES,
     )
     @given(cases)
     def attempt(case: C) -> None:

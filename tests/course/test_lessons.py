@@ -44,7 +44,7 @@ def stub_of(number: int) -> ModuleType:
 @with_exercise
 def test_the_shipped_source_is_a_solution(number: int) -> None:
     exercise = exercise_of(number)
-    verdict = judge(exercise, import_module(exercise.module), quick=True)
+    verdict = judge(exercise, import_module(exercise.module), share=4)
     assert verdict.passed, "\n".join(verdict.lines)
     assert verdict.done == verdict.of > 0
 
@@ -59,7 +59,7 @@ def test_the_shipped_source_is_a_solution_in_every_case(number: int) -> None:
 
 @with_exercise
 def test_the_stub_is_no_solution(number: int) -> None:
-    verdict = judge(exercise_of(number), stub_of(number), quick=True)
+    verdict = judge(exercise_of(number), stub_of(number), share=4)
     assert not verdict.passed
     assert verdict.done == 0
     assert verdict.lines[0].startswith("Not written yet")
@@ -99,25 +99,27 @@ BUGS = [
 ]
 
 
-def rejected(number: int, says: str, *, quick: bool) -> None:
+def rejected(number: int, says: str, shares: tuple[int, ...]) -> None:
     exercise = exercise_of(number)
     assert isinstance(exercise, Build)
     bug = next(each for each in exercise.bugs if each.says == says)
-    verdict = judge(exercise, mutated(exercise.module, bug), quick=quick)
-    assert not verdict.passed
+    work = mutated(exercise.module, bug)
+    verdicts = (judge(exercise, work, share=share) for share in shares)
+    verdict = next((each for each in verdicts if not each.passed), None)
+    assert verdict is not None
     assert verdict.lines[0].startswith("For ")
     assert "Traceback" not in verdict.lines[0]
 
 
 @pytest.mark.parametrize(("number", "says"), BUGS)
 def test_each_seeded_bug_is_found(number: int, says: str) -> None:
-    rejected(number, says, quick=True)
+    rejected(number, says, (16, 4))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "says"), BUGS)
 def test_each_seeded_bug_is_found_and_made_small(number: int, says: str) -> None:
-    rejected(number, says, quick=False)
+    rejected(number, says, (1,))
 
 
 @with_exercise
