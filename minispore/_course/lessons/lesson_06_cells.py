@@ -34,7 +34,7 @@ class Case:
         parts = list[str]()
         for i, attributes in enumerate(self.cells):
             inside = ", ".join(f"{name}={what}" for name, what in attributes)
-            parts.append(f"{f'c{i}' if i else 'net'}({inside})")
+            parts.append(f"{_called(f'c{i}')}({inside})")
         text = parts[0] if len(parts) == 1 else f"{parts[0]} with {', '.join(parts[1:])}"
         if self.left_out:
             text += f", without {', '.join(sorted(self.left_out))}"
@@ -77,6 +77,10 @@ class Case:
         return [(path, parameter) for parameter, path in found.items()]
 
 
+def _called(what: str) -> str:
+    return "net" if what == "c0" else what
+
+
 def _joined(path: str, name: str) -> str:
     return ".".join([path, name] if path else [name])
 
@@ -88,20 +92,20 @@ def cases(
     """Up to six attributes, in as many cells as it takes."""
     members: list[list[str]] = [[]]
     known = list[str]()
-    for _ in range(draw(st.integers(1, 6))):
-        place = draw(st.integers(0, len(members) - 1))
-        kinds = ["p", "c", "again"] if shared else ["p", "c"]
-        kind = draw(st.sampled_from(kinds))
+    kinds = st.sampled_from(["p", "c", "again"] if shared else ["p", "c"])
+    numbers = st.integers(0, 5)
+    for kind, where, which in draw(st.lists(st.tuples(kinds, numbers, numbers), max_size=6)):
+        place = where % len(members)
+        what = f"p{sum(each[0] == 'p' for each in known)}"
         if kind == "again":
             fit = [each for each in known if each[0] == "p" or int(each[1:]) > place]
-            if fit:
-                members[place].append(draw(st.sampled_from(fit)))
+            if not fit:
+                continue
+            members[place].append(fit[which % len(fit)])
             continue
         if kind == "c":
             what = f"c{len(members)}"
             members.append([])
-        else:
-            what = f"p{sum(each[0] == 'p' for each in known)}"
         members[place].append(what)
         known.append(what)
     names = draw(st.sampled_from(["abcdef", "fedcba"]))
@@ -120,7 +124,7 @@ def _told(what: str, found: object, made: dict[str, object]) -> list[tuple[str, 
     Raises:
         Wrong: They are none.
     """
-    known = {id(each): name for name, each in made.items()}
+    known = {id(each): _called(name) for name, each in made.items()}
     if not isinstance(found, Iterable):
         raise Wrong(f"your {what} returned {found!r}, but pairs of a path and an object were due")
     pairs = list[tuple[str, str]]()
@@ -138,7 +142,8 @@ def _same_cells(work: ModuleType, case: Case) -> None:
     # As most callers do, without what they do not need.
     given = {"cells": cells} if cells else {}
     found = _net(made).cells_and_names(**given, name_prefix=case.prefix)
-    expect(f"your {_CELLS}", _told(_CELLS, found, made), case.visited())
+    wanted = [(path, _called(cell)) for path, cell in case.visited()]
+    expect(f"your {_CELLS}", _told(_CELLS, found, made), wanted)
 
 
 def _same_parameters(work: ModuleType, case: Case) -> None:
@@ -270,7 +275,7 @@ LESSON = Lesson(
                 "A network may be deeper than Python's stack.",
                 st.just(3000),
                 _is_deep,
-                show=lambda depth: f"{depth} cells, each in the next,",
+                show=lambda depth: f"{depth} cells, each in the next",
                 examples=1,
             ),
         ),
