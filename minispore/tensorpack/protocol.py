@@ -175,7 +175,7 @@ class Hooks:
     """The hooks of tensorpack's callbacks: a subclass overrides those with an underscore.
 
     Attributes:
-        chief_only: Whether only the chief of several processes has it; there is always one process.
+        chief_only: Whether, of several processes, only the first one calls it.
         name_scope: For tensorpack's graphs, and without effect.
         hears: Whether `trainer.array` shall know what `ops`' summaries hand out.
     """

@@ -158,6 +158,30 @@ def exits() -> object:
     return [seen.events, np.array_equal(weights(again), weights(whole))]
 
 
+def schools() -> object:
+    """Callbacks of tensorpack's: one for the first process alone, as they are, and one for all."""
+    from minispore import tensorpack
+
+    called: list[str] = []
+
+    class Alone(tensorpack.Callback):
+        def _trigger_step(self) -> None:
+            called.append("alone")
+            if self.global_step == 2:
+                raise tensorpack.StopTraining("It is enough.")
+
+    class Everywhere(tensorpack.Callback):
+        chief_only = False
+
+        def _trigger_step(self) -> None:
+            called.append("everywhere")
+
+    train(CASES[2], Alone(), Everywhere(), Saver("schools"))
+    train(CASES[2], Alone(), Saver("more"))
+    train(CASES[2], Alone(), Saver("most"), resume="more/net-1_2.ckpt")
+    return called
+
+
 def unlike() -> object:
     """Data that do not end together: all processes are told so, and can go on."""
     rows = 4 + 4 * communication.get_rank()
@@ -223,7 +247,7 @@ def sleeps() -> object:
 SCENES: dict[str, Callable[[], object]] = {
     scene.__name__: scene
     for scene in (
-        *(laws, metrics, stops, chief, params, saves, resumes, exits, unlike, loop),
+        *(laws, metrics, stops, chief, params, saves, resumes, exits, schools, unlike, loop),
         *(raises, uncaught, sleeps),
     )
 }

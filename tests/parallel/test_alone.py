@@ -113,6 +113,13 @@ def test_a_process_alone_is_the_first_of_one() -> None:
         communication.get_process_group_ranks()
 
 
+def test_scripts_that_import_from_management_find_the_same() -> None:
+    from minispore.communication import management
+
+    for name in communication.__all__:
+        assert getattr(management, name) is getattr(communication, name)
+
+
 def test_groups_of_some_processes_are_refused() -> None:
     assert communication.get_rank("nccl_world_group") == 0
     with pytest.raises(ValueError, match="the group of all processes, but got 'some'"):

@@ -43,7 +43,7 @@ def play(processes: int, folder: Path, *scenes: str) -> Run:
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    scenes = "laws metrics stops params saves resumes exits unlike loop chief"
+    scenes = "laws metrics stops params saves resumes exits schools unlike loop chief"
     return play(2, tmp_path_factory.mktemp("two"), *scenes.split())
 
 
@@ -141,6 +141,13 @@ def test_a_request_to_exit_that_one_process_gets_saves_the_training(two: Run) ->
     for events, same in two.seen("exits"):
         assert events == [["step", 1], ["step", 2], ["end", 2]]
         assert same
+
+
+def test_tensorpacks_callbacks_are_the_first_process_s_unless_they_say_otherwise(two: Run) -> None:
+    first, second = two.seen("schools")
+    assert first[:4] == ["alone", "everywhere"] * 2
+    assert set(first[4:]) == {"alone"}
+    assert second == ["everywhere"] * 2
 
 
 def test_data_that_do_not_end_together_are_refused_in_all_processes(two: Run) -> None:

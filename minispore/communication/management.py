@@ -1,0 +1,23 @@
+"""The module from which MindSpore's scripts import the names of `minispore.communication`."""
+
+from minispore.communication._world import (
+    GlobalComm,
+    get_group_size,
+    get_local_rank,
+    get_local_rank_size,
+    get_process_group_ranks,
+    get_rank,
+    init,
+    release,
+)
+
+__all__ = [
+    "GlobalComm",
+    "get_group_size",
+    "get_local_rank",
+    "get_local_rank_size",
+    "get_process_group_ranks",
+    "get_rank",
+    "init",
+    "release",
+]
