@@ -64,6 +64,17 @@ def test_a_run_can_be_stopped_again_and_again(tmp_path: Path) -> None:
         assert Path(ending.train_file).is_file(), time
 
 
+def test_who_was_stopped_by_somebody_else_has_nothing_to_save(tmp_path: Path) -> None:
+    class Stop(Callback):
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            run_context.request_stop()
+
+    net = nn.Dense(4, 3)
+    model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1))
+    model.train(2, Rows(), [Stop(), OnRequestExit(directory=tmp_path)])
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_what_nobody_can_catch_is_refused(number: signal.Signals) -> None:
     with pytest.raises(ValueError, match="must be a signal that can be caught, but got"):

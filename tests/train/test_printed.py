@@ -59,3 +59,9 @@ def test_what_is_printed_is_flushed(callback: Callback) -> None:
         make({"accuracy"}).fit(3, Rows(), Rows(), callbacks=[callback, Watcher(screen)])
     assert screen.lines
     assert screen.waiting == ""
+
+
+def test_an_epoch_of_unknown_length_is_told() -> None:
+    said = "^For 'TimeMonitor', the number of steps in an epoch is not known: set the argument"
+    with pytest.raises(ValueError, match=said):
+        cb.TimeMonitor().on_train_epoch_end(RunContext({}))

@@ -134,3 +134,20 @@ def test_a_network_that_does_its_own_steps_has_its_own_optimiser(
     assert isinstance(lineage, TrainLineage)
     # Of several learning rates the first.
     assert (lineage.optimizer, lineage.learning_rate) == ("SGD", 0.5)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_an_evaluation_has_a_lineage_if_it_is_wanted_and_no_part_of_a_training(
+    tmp_path: Path, told: Told, wanted: bool
+) -> None:
+    def collector() -> SummaryCollector:
+        specified: dict[str, object] = {"collect_eval_lineage": wanted}
+        return SummaryCollector(str(tmp_path), collect_specified_data=specified)
+
+    net = nn.Dense(4, 3)
+    optimizer = nn.SGD(net.trainable_params(), 0.25)
+    model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
+    model.fit(1, data(2, 1), data(2, 1), callbacks=collector())
+    assert "eval" not in [tag for tag, _ in told]
+    model.eval(data(2, 1), callbacks=collector())
+    assert [tag for tag, _ in told].count("eval") == wanted
