@@ -74,7 +74,9 @@ def train(case: Case, *callbacks: Callback, seed: int = 0, resume: str | None = 
     """Train as one of the processes."""
     rank, size = communication.get_rank(), communication.get_group_size()
     # Each process has other weights before it has those of the first.
-    trained = model(seed + rank)
+    trained = model(seed)
+    for parameter in trained.predict_network.trainable_params():
+        parameter.set_data(parameter + float(rank))
     ms.set_seed(1)
     trained.train(EPOCHS, case.shard(rank, size), callbacks=list(callbacks), resume=resume)
     return trained
