@@ -167,7 +167,7 @@ def test_a_loop_of_one_s_own_has_the_same_gradients_everywhere(two: Run) -> None
     assert first[1] == 0.5
 
 
-@pytest.mark.parametrize("scene", ["raises", "uncaught"])
+@pytest.mark.parametrize("scene", ["raises", pytest.param("uncaught", marks=pytest.mark.slow)])
 def test_an_error_in_one_process_ends_all_with_its_message(scene: str, tmp_path: Path) -> None:
     done = launch(2, SCENES, tmp_path, scene, folder=tmp_path)
     assert done.returncode != 0
@@ -176,12 +176,14 @@ def test_an_error_in_one_process_ends_all_with_its_message(scene: str, tmp_path:
     assert not list(tmp_path.glob("*.json"))
 
 
+@pytest.mark.slow
 def test_nobody_waits_for_ever(tmp_path: Path) -> None:
     done = launch(2, SCENES, tmp_path, "sleeps", folder=tmp_path, MINISPORE_MPI_TIMEOUT="1")
     assert done.returncode != 0
     assert "process 0 has waited for the others for 1 seconds" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_example_reads_digits(tmp_path: Path) -> None:
     done = launch(2, ROOT / "examples" / "data_parallel.py", folder=tmp_path)
     assert done.returncode == 0, done.stderr
