@@ -188,8 +188,6 @@ LESSON = Lesson(
     idea="Who observes changes nothing, and keeps pictures of what it saw, not windows on it.",
     minutes=30,
     explains=(
-        "minispore.nn.MSELoss",
-        "minispore.nn.SGD",
         "minispore.dataset.NumpySlicesDataset",
         "minispore.train.Callback",
         "minispore.train.History",
