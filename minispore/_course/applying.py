@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -41,34 +41,41 @@ def applied(work: ModuleType, name: str, x: object, *args: object) -> Applied:
         minispore._course.words.Wrong: the second thing that your exp returned is a function, but \
 it should be a tuple with the one pullback in it: `return value, (pullback,)`, with that comma
     """
-    rule = cast("dict[str, Any]", vars(work))[name]
+    rule: Callable[..., object] = vars(work)[name]
     given = rule(x, *args)
-    if not isinstance(given, tuple) or len(cast("tuple[object, ...]", given)) != 2:
+    pair = _items(given)
+    if len(pair) != 2:
         raise Wrong(
             f"your {name} returned {_kind(given)}, but it should be a pair: the value, and a tuple "
             "with its pullback"
         )
-    value, pullbacks = cast("tuple[object, object]", given)
-    if not isinstance(pullbacks, tuple | list):
+    value, pullbacks = pair
+    parts = _items(pullbacks)
+    if not parts:
         raise Wrong(
             f"the second thing that your {name} returned is {_kind(pullbacks)}, but it should be a "
             "tuple with the one pullback in it: `return value, (pullback,)`, with that comma"
         )
-    parts = list(cast("tuple[object, ...]", pullbacks))
-    if len(parts) != 1 or not callable(parts[0]):
+    if len(parts) > 1:
+        raise Wrong(f"your {name} returned {len(parts)} pullbacks, but it has one operand")
+    pullback = parts[0]
+    if not callable(pullback):
         raise Wrong(
-            f"your {name} returned {len(parts)} pullbacks, but it has one operand"
-            if len(parts) != 1
-            else f"the pullback of your {name} is {_kind(parts[0])}, but it should be a function"
+            f"the pullback of your {name} is {_kind(pullback)}, but it should be a function"
         )
-    return Applied(value, parts[0])
+    return Applied(value, pullback)
+
+
+def _items(value: object) -> tuple[object, ...]:
+    """What is in a tuple or list; nothing if it is neither."""
+    return tuple(cast("list[object]", value)) if isinstance(value, tuple | list) else ()
 
 
 def _kind(value: object) -> str:
     if isinstance(value, np.ndarray | np.generic):
         return "an array"
-    if isinstance(value, tuple):
-        return f"a tuple of {len(cast('tuple[object, ...]', value))}"
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(_items(value))}"
     if callable(value):
         return "a function"
     return "None" if value is None else f"of type {type(value).__name__}"

@@ -4,12 +4,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
 from minispore import ops
+from minispore._array import Array
 from minispore._course.applying import applied
 from minispore._course.exercise import Build, Lesson, law, paragraphs
 from minispore._course.source import Bug
@@ -123,31 +125,37 @@ def _pullback_is_right(work: ModuleType, case: Case) -> None:
 def _slope(work: ModuleType, case: Case, x: Tensor, g: Tensor) -> Tensor:
     """How ⟨g, log softmax x⟩ grows in the direction: a first derivative, as a number."""
 
-    def rule(x: object) -> tuple[object, tuple[Callable[[object], object]]]:
+    def rule(x: Array) -> tuple[Array, tuple[Callable[[Array], Array]]]:
         value, pullback = applied(work, _RULE, x, case.axis)
         if isinstance(x, Tensor) and not isinstance(value, Tensor):
             raise Wrong(
                 "the rule was applied to a tensor, and its value is of type "
                 f"{type(value).__name__}; is it computed with namespace(x) alone?"
             )
-        return value, (pullback,)
+        return cast("Array", value), (cast("Callable[[Array], Array]", pullback),)
 
-    gradient = ops.grad(lambda x: (ops.apply_rule(rule, x) * g).sum())(x)
-    return (gradient * Tensor(case.direction())).sum()
+    def weighted(x: Tensor) -> Tensor:
+        return (ops.apply_rule(rule, x) * g).sum()
+
+    return (ops.grad(weighted)(x) * Tensor(case.direction())).sum()
 
 
 def _second_is_right(work: ModuleType, case: Case) -> None:
-    x, g = Tensor(case.point()), Tensor(case.gradient())
-    second = ops.grad(lambda x: _slope(work, case, x, g))(x)
+    def slope(x: Tensor) -> Tensor:
+        return _slope(work, case, x, Tensor(case.gradient()))
+
+    second = ops.grad(slope)(Tensor(case.point())).asnumpy()
     wanted = case.along(_second, case.point(), case.gradient(), case.direction())
-    expect("the second derivative by x", second.asnumpy(), wanted, tolerance=_TOLERANCE)
+    expect("the second derivative by x", second, wanted, tolerance=_TOLERANCE)
 
 
 def _mixed_is_right(work: ModuleType, case: Case) -> None:
-    x, g = Tensor(case.point()), Tensor(case.gradient())
-    second = ops.grad(lambda g: _slope(work, case, x, g))(g)
+    def slope(g: Tensor) -> Tensor:
+        return _slope(work, case, Tensor(case.point()), g)
+
+    second = ops.grad(slope)(Tensor(case.gradient())).asnumpy()
     wanted = case.along(_by_gradient, case.point(), case.direction())
-    expect("the derivative of the pullback by g", second.asnumpy(), wanted, tolerance=_TOLERANCE)
+    expect("the derivative of the pullback by g", second, wanted, tolerance=_TOLERANCE)
 
 
 LESSON = Lesson(
