@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, Phase, settings
 # and a test then takes twenty times its time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# What must not pass a type checker may not even be imported.
+collect_ignore = ["typing"]
+
 ROOT = Path(__file__).parents[1]
 MNIST_FILES = (
     "train-images-idx3-ubyte",

@@ -8,6 +8,7 @@ and that a file appears under its name only when it is whole and right.
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
@@ -228,6 +229,8 @@ class _Response(Protocol):
     status_code: int
     headers: Mapping[str, str]
 
+    def close(self) -> None: ...
+
 
 class _Downloader(Protocol):
     """pooch's downloader, which has no types of its own."""
@@ -254,6 +257,8 @@ def _get(
     """One request for the bytes of `url` from `offset` on, written to the end of `file`."""
 
     def start(response: _Response, **_: object) -> None:
+        # pooch leaves the connection open where an error ends the transfer.
+        connection.callback(response.close)
         # A server may ignore the wish and send all, or have nothing from there on.
         resumes = response.status_code == 206 and response.headers.get(
             "Content-Range", ""
@@ -271,7 +276,10 @@ def _get(
         headers["Range"] = f"bytes={offset}-"
     name = url.rpartition("/")[2]
     # pooch asks for the bar's truth value, which has none before its total is known.
-    with tqdm(desc=name, total=1, unit="B", unit_scale=True, disable=not progress) as bar:
+    with (
+        ExitStack() as connection,
+        tqdm(desc=name, total=1, unit="B", unit_scale=True, disable=not progress) as bar,
+    ):
         downloader: _Downloader = pooch.HTTPDownloader(
             progressbar=bar if progress else False,
             chunk_size=_CHUNK,

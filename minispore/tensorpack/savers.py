@@ -113,7 +113,7 @@ class MinSaver(Remembering, MonitorBase):
 
     chief_only = True
     # Both as if smaller were better.
-    _best = Kept(float, math.inf)
+    _best = Kept(float, math.nan)  # before the first
     _new = Kept(float, math.nan)
     _epoch = Kept(int, -1)  # of the new one,
     _looked_at = Kept(int, -1)  # and the step of the last look
@@ -131,7 +131,7 @@ class MinSaver(Remembering, MonitorBase):
     @property
     def best(self) -> float | None:
         """The best value; None before the first."""
-        return None if self._best == math.inf else self._sign * self._best
+        return None if math.isnan(self._best) else self._sign * self._best
 
     def consumes(self) -> Collection[str]:
         """Return the number's name."""
@@ -153,7 +153,9 @@ class MinSaver(Remembering, MonitorBase):
 
     def _look(self) -> None:
         value, self._new = self._new, math.nan
-        if self._epoch == self.epoch_num and value < self._best and _save(self, self._path):
+        better = math.isnan(self._best) or value < self._best
+        current = self._epoch == self.epoch_num and not math.isnan(value)
+        if current and better and _save(self, self._path):
             self._best = value
             logger.info(f"Saved '{self._name}' with {self.monitor_stat} {self._sign * value:.5g}.")
 

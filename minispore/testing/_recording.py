@@ -37,6 +37,7 @@ def record_events() -> Generator[EventTrace, None, None]:
             on_train_epoch_end epoch 1
               LossMonitor
           on_train_end
+          LossMonitor.__exit__
     """
     recorder = _Recorder()
     with watching(recorder):

@@ -87,7 +87,7 @@ class Schedule:
         'fit with 1 epoch of 2 steps, validated with 2 steps every 2 epochs'
         >>> schedule.run([LossMonitor(2)]).of("LossMonitor").names
         epoch: 1 step: 2, loss is ...
-        ['on_train_step_end', 'on_train_step_end', 'on_train_epoch_end']
+        ['on_train_step_end', 'on_train_step_end', 'on_train_epoch_end', '__exit__']
     """
 
     kind: Kind = "train"

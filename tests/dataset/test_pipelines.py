@@ -184,8 +184,10 @@ class Pipelines(RuleBasedStateMachine):
     def open(self, of: Modelled, epochs: int) -> object:
         if not of.ordered:
             return NOTHING
+        # A sampler that a source is given later is not for this iterator.
+        of = replace(of, dataset=of.dataset.project(list(of.columns)))
         iterator = of.dataset.create_tuple_iterator(num_epochs=epochs, output_numpy=True)
-        return Running(replace(of), iterator, list(of.rows), epochs)
+        return Running(of, iterator, list(of.rows), epochs)
 
     @rule(run=running, n=st.integers(1, 6))
     def read(self, run: Running, n: int) -> None:

@@ -16,7 +16,7 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
     "dataset/_idx.py": ("idx", "idx.gz", "idx in gzip", "idx header", "images of MNIST"),
     "dataset/digits/_write.py": ("marker of the digits",),
     "dataset/download.py": ("download",),
-    "tensorpack/hyper_file.py": ("hyper-parameters",),
+    "tensorpack/hyper_params.py": ("hyper-parameters",),
     "tensorpack/json_writers.py": ("rows", "rows to go on with", "lines to go on with"),
     "testing/_trace_files.py": ("trace", "trace for browsers"),
     "train/_converting.py": ("ckpt to safetensors", "safetensors to ckpt"),
@@ -27,6 +27,9 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
     "train/callback/_on_request_exit.py": ("request to end",),
     "train/summary/_decode.py": ("events", "event"),
     "_atomic.py": "writes",
+    "_course/checking.py": "reads what its own child process has just written",
+    "_course/child.py": "reads the kernel's /proc/self/statm",
+    "_course/folder.py": "a record of ten lines, of which its own tests have the damage",
     "train/summary/_files.py": "writes",
     "tensorpack/trackers.py": "reads /proc/meminfo, the kernel's",
 }

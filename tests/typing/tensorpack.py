@@ -9,7 +9,6 @@ the comment unused.
 from collections.abc import Sequence
 from typing import assert_type
 
-from minispore import nn
 from minispore.tensorpack import (
     Callback,
     Every,
@@ -30,7 +29,6 @@ class Watches(Callback):
     def _before_train(self) -> None:
         assert_type(self.trainer, Trainer)
         assert_type(self.trainer.learning_rate, float | None)
-        assert_type(self.trainer.optimizer, nn.Optimizer | None)
         assert_type(self.trainer.params.cur_epoch_num, int)
         self.trainer.learning_rat  # type: ignore[attr-defined]  # noqa: B018
 
