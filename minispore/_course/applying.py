@@ -66,16 +66,16 @@ it should be a tuple with the one pullback in it: `return value, (pullback,)`, w
     return Applied(value, pullback)
 
 
-def _items(value: object) -> tuple[object, ...]:
+def _items(value: object) -> list[object]:
     """What is in a tuple or list; nothing if it is neither."""
-    return tuple(cast("list[object]", value)) if isinstance(value, tuple | list) else ()
+    return list(cast("list[object]", value)) if isinstance(value, tuple | list) else []
 
 
 def _kind(value: object) -> str:
     if isinstance(value, np.ndarray | np.generic):
         return "an array"
-    if isinstance(value, tuple | list):
-        return f"a {type(value).__name__} of {len(_items(value))}"
+    if isinstance(value, tuple):
+        return f"a tuple of {len(_items(cast('object', value)))}"
     if callable(value):
         return "a function"
     return "None" if value is None else f"of type {type(value).__name__}"
