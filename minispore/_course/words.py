@@ -45,9 +45,24 @@ def expect(what: str, got: object, wanted: object, *, tolerance: float = 0.0) ->
         >>> expect("your relu", np.array([1.0, 1.0]), np.array([1.0, 0.0]))
         Traceback (most recent call last):
         minispore._course.words.Wrong: your relu gave [1.0, 1.0], but [1.0, 0.0] was expected
+        >>> expect("your half", 1 / 3, 0.5, tolerance=1e-9)
+        Traceback (most recent call last):
+        minispore._course.words.Wrong: your half gave 0.333333, but 0.5 was expected
     """
     if not same(got, wanted, tolerance):
-        raise Wrong(f"{what} gave {shown(got)}, but {shown(wanted)} was expected")
+        texts = shown(got), shown(wanted)
+        brief = shown(_rounded(got)), shown(_rounded(wanted))
+        if tolerance and brief[0] != brief[1]:
+            texts = brief
+        raise Wrong(f"{what} gave {texts[0]}, but {texts[1]} was expected")
+
+
+def _rounded(value: object) -> object:
+    """Numbers with six decimals: enough for the eye, unless it is these that are wrong."""
+    if not isinstance(value, np.ndarray | np.generic | float):
+        return value
+    x = np.asarray(value)
+    return np.round(x, 6) + 0.0 if x.dtype.kind == "f" else x  # + 0.0 makes of −0 a 0
 
 
 def same(got: object, wanted: object, tolerance: float = 0.0) -> bool:
