@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
+from typing import cast
 
 import numpy as np
 from hypothesis import strategies as st
@@ -156,7 +157,7 @@ def _picture(params: Mapping[str, object]) -> dict[str, object]:
 
 def _told(value: object) -> str:
     if isinstance(value, tuple):
-        return f"({', '.join(map(_told, value))})"
+        return f"({', '.join(map(_told, cast('tuple[object, ...]', value)))})"
     return f"Tensor({value.asnumpy().tolist()})" if isinstance(value, Tensor) else repr(value)
 
 
@@ -188,12 +189,8 @@ LESSON = Lesson(
     idea="Who observes changes nothing, and keeps pictures of what it saw, not windows on it.",
     minutes=30,
     explains=(
-        "minispore.dataset.NumpySlicesDataset",
-        "minispore.train.Callback",
         "minispore.train.History",
         "minispore.train.LossMonitor",
-        "minispore.train.Model",
-        "minispore.train.RunContext",
         "minispore.train.TimeMonitor",
         "minispore.train.callback._monitored.as_array",
         "minispore.train.callback._monitored.first_output",
