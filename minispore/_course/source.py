@@ -170,9 +170,10 @@ def _empty_body(node: _Function, task: str) -> list[str]:
         raise ValueError(f"The body of {node.name!r} stands on one line with its head.")
     indent = " " * first.col_offset
     said = ast.get_docstring(node) or ""
-    wrapped = textwrap.fill(f"To do: {task}", _WIDTH - len(indent))
-    text = f"{said}\n\n{wrapped}" if said else wrapped
-    quotes = 'r"""' if "\\" in text else '"""'
+    quotes = 'r"""' if "\\" in said + task else '"""'
+    ahead = "" if said else " " * len(quotes)
+    wrapped = textwrap.fill(f"To do: {task}", _WIDTH - len(indent), initial_indent=ahead)
+    text = f"{said}\n\n{wrapped}" if said else wrapped.lstrip()
     docstring = textwrap.indent(f'{quotes}{text}\n"""', indent)
     return [*docstring.splitlines(), f"{indent}raise NotImplementedError"]
 

@@ -78,6 +78,7 @@ def test_a_stub_keeps_the_types_and_has_no_solution(number: int) -> None:
         assert [type(each) for each in node.body] == [ast.Expr, ast.Raise]
         assert ast.unparse(original.body[-1]) not in ast.unparse(node)
         assert shipped not in text
+    assert max(map(len, text.splitlines())) <= 100
 
 
 def function(tree: ast.Module, name: str) -> ast.FunctionDef:
