@@ -5,6 +5,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from io import StringIO
 from types import ModuleType
+from typing import cast
 
 import numpy as np
 from hypothesis import strategies as st
@@ -105,13 +106,11 @@ def _through_a_file(state: object) -> Mapping[str, object]:
     if not isinstance(state, Mapping):
         raise Wrong(f"your state_dict returned {shown(state)}, but a dictionary was expected")
     try:
-        text, arrays = encode(state, "state")
+        text, arrays = encode(cast("Mapping[str, object]", state), "state")
     except TypeError as error:
         raise Wrong(f"your state cannot be written into a file: {error}") from None
     copies = {name: array.copy() for name, array in arrays.items()}
-    found = decode(text, "state", copies)
-    assert isinstance(found, dict)
-    return found
+    return cast("Mapping[str, object]", decode(text, "state", copies))
 
 
 def _stops_in_time(work: ModuleType, case: Case) -> None:
