@@ -1,11 +1,12 @@
 """The gradients of several processes as one: what a training step does with them in between."""
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 import numpy as np
 
 from minispore._array import beside, to_host
-from minispore._checks import check_type, described
+from minispore._checks import as_items, check_type, described
 from minispore._functional.variable import wrap
 from minispore.common.parallel import get_auto_parallel_context, is_chosen
 from minispore.common.parameter import Parameter
@@ -74,11 +75,22 @@ class DistributedGradReducer(Cell):
         self._check(grads)
         return self._reduced([], grads)[1]
 
-    def with_loss(self, loss: Tensor, grads: Sequence[Tensor]) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Likewise, and in the same message the mean of the losses."""
+    def with_loss(
+        self, outputs: Tensor, grads: Sequence[Tensor]
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Likewise, and in the same message the mean of the losses.
+
+        Args:
+            outputs: The loss, or, in spite of the annotation, a tuple that begins with it.
+            grads: The gradients.
+        """
         self._check(grads)
+        several = as_items(outputs)
+        loss = several[0] if several else outputs
+        if not isinstance(loss, Tensor):
+            return outputs, self._reduced([], grads)[1]
         (mean,), reduced = self._reduced([loss], grads)
-        return mean, reduced
+        return (cast("Tensor", (mean, *several[1:])) if several else mean), reduced
 
     def _check(self, grads: Sequence[Tensor]) -> None:
         if len(grads) != self._count:

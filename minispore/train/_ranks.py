@@ -64,6 +64,8 @@ class _ManagerOfRanks(CallbackManager):
         """Call the hooks of `event`, and agree with the other processes on what they asked for."""
         if event in _BEGINNING:
             _check_data(run_context)
+        if event is Callback.on_train_end:
+            highest(0)  # Nobody removes a file from which another has yet to go on.
         super().emit(event, run_context)
         if event is Callback.on_train_begin:
             path = of_the_first(run_context.get_resume_requested())

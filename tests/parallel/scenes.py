@@ -15,6 +15,7 @@ import minispore as ms
 from minispore import communication, nn
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import (
+    BackupAndRestore,
     Callback,
     CheckpointConfig,
     LossMonitor,
@@ -160,6 +161,15 @@ def exits() -> object:
     return [seen.events, np.array_equal(weights(again), weights(whole))]
 
 
+def backs() -> object:
+    """A training that is begun again: the first process alone knows of its backup."""
+    last = communication.get_group_size() - 1
+    train(CASES[2], Seen(4, last), BackupAndRestore("backup"))
+    seen = Seen()
+    again = train(CASES[2], seen, BackupAndRestore("backup"), seed=7)
+    return [seen.events[0], np.array_equal(weights(again), weights(train(CASES[2])))]
+
+
 def schools() -> object:
     """Callbacks of tensorpack's: one for the first process alone, as they are, and one for all."""
     from minispore import tensorpack
@@ -249,7 +259,7 @@ def sleeps() -> object:
 SCENES: dict[str, Callable[[], object]] = {
     scene.__name__: scene
     for scene in (
-        *(laws, metrics, stops, chief, params, saves, resumes, exits, schools, unlike, loop),
+        *(laws, metrics, stops, chief, params, saves, resumes, exits, backs, schools, unlike, loop),
         *(raises, uncaught, sleeps),
     )
 }

@@ -230,6 +230,24 @@ def test_the_gradients_of_a_step_and_its_loss_are_one_message(echo: Echo) -> Non
     assert echo.messages == [4 * (1 + 3 * 4 + 4 + 4 * 2 + 2)]
 
 
+def test_a_network_may_return_more_than_its_loss(echo: Echo) -> None:
+    class Both(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = nn.Dense(3, 1)
+
+        def construct(self, x: ms.Tensor) -> tuple[ms.Tensor, ms.Tensor]:
+            y = self.net(x)
+            return y.sum(), y
+
+    ms.set_auto_parallel_context(parallel_mode="data_parallel")
+    both = Both()
+    step = nn.TrainOneStepCell(both, nn.SGD(both.trainable_params()))
+    loss, outputs = cast("tuple[ms.Tensor, ms.Tensor]", step(ms.Tensor([[1.0, 2.0, 3.0]])))
+    assert loss.item() == pytest.approx(outputs.item())
+    assert echo.messages == [4 * (1 + 3 + 1)]
+
+
 def test_a_reducer_checks_what_it_is_given() -> None:
     net = nn.Dense(2, 1)
     with pytest.raises(ValueError, match="'degree' must be an int above 0"):

@@ -43,7 +43,7 @@ def play(processes: int, folder: Path, *scenes: str) -> Run:
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    scenes = "laws metrics stops params saves resumes exits schools unlike loop chief"
+    scenes = "laws metrics stops params saves resumes exits backs schools unlike loop chief"
     return play(2, tmp_path_factory.mktemp("two"), *scenes.split())
 
 
@@ -149,6 +149,10 @@ def test_tensorpacks_callbacks_are_the_first_process_s_unless_they_say_otherwise
     assert first[:3] == ["alone", "everywhere", "alone"]
     assert set(first[3:]) == {"alone"}
     assert second == ["everywhere"] * 2
+
+
+def test_a_training_that_is_begun_again_goes_on_in_all_processes(two: Run) -> None:
+    assert two.seen("backs") == [[["step", 5], True]] * 2
 
 
 def test_data_that_do_not_end_together_are_refused_in_all_processes(two: Run) -> None:
