@@ -8,7 +8,7 @@ import pytest
 
 from minispore._cli import main
 from minispore._course import searching
-from minispore._course.checking import Checked, check
+from minispore._course.checking import Checked, _late, check
 from minispore._course.errors import CourseError
 from minispore._course.exercise import Build, Property
 from minispore._course.folder import exercise_file
@@ -119,9 +119,24 @@ def test_a_right_solution_passes(tmp_path: Path) -> None:
 
 
 def test_a_loop_that_lets_nothing_through_ends_too(tmp_path: Path) -> None:
-    inner = "        try:\n            while True: pass\n        except BaseException: pass\n"
-    text = checked(tmp_path, f"    while True:\n{inner}", seconds=6)
+    # In a function, since Python 3.11 lets an exception at the very jump of a loop out of its try.
+    spin = "    def spin():\n        while True: pass\n"
+    inner = "        try: spin()\n        except BaseException: pass\n"
+    text = checked(tmp_path, f"{spin}    while True:\n{inner}", seconds=6)
     assert "It was still running after 4 seconds: is there a loop that never ends?" in text
+
+
+def test_where_it_was_is_read_from_the_interpreters_last_words() -> None:
+    stack = """Timeout (0:00:28)!
+Thread 0x00007f (most recent call first):
+  File "/usr/lib/python3.11/heapq.py", line 3 in heappush
+  File "/home/ada/minispore-course/lesson_01_graph.py", line 42 in walk
+  File "/home/ada/minispore-course/lesson_01_graph.py", line 12 in helper
+"""
+    text = told(_late(stack, Path("lesson_01_graph.py"), 28.0))
+    assert text.endswith(
+        "after 28 seconds: is there a loop that never ends? It was in line 42, in walk."
+    )
 
 
 def test_a_process_that_ends_itself_has_no_verdict(tmp_path: Path) -> None:
