@@ -4,19 +4,26 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
 
 from minispore import Tensor
 from minispore.train.callback._deferred import Deferred
 
-arrays = hnp.arrays(
-    st.sampled_from([np.float32, np.float64, np.int32]),
-    hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3),
-    elements=st.integers(-9, 9),
-)
+DTYPES: list[type[np.generic]] = [np.float32, np.float64, np.int32]
+dtypes = st.sampled_from(DTYPES)
 
 
-@given(st.lists(arrays, max_size=5))
-def test_what_was_put_aside_comes_back_once(values: list[np.ndarray]) -> None:
+def arrays(dtype: type[np.generic]) -> st.SearchStrategy[NDArray[np.generic]]:
+    shapes = hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3)
+    return hnp.arrays(dtype, shapes, elements=st.integers(-9, 9))
+
+
+alike = dtypes.flatmap(lambda dtype: st.lists(arrays(dtype), min_size=2, max_size=5))
+mixed = st.lists(dtypes.flatmap(arrays), max_size=5)
+
+
+@given(alike | mixed)
+def test_what_was_put_aside_comes_back_once(values: list[NDArray[np.generic]]) -> None:
     kept: Deferred[int] = Deferred()
     for i, value in enumerate(values):
         kept.add(i, Tensor(value))
