@@ -154,7 +154,7 @@ class Broken:
     """
 
     key: str
-    value: str | None
+    value: object
 
     def __str__(self) -> str:
         if self.value is None:
@@ -166,6 +166,13 @@ class Broken:
         state: dict[str, object] = {**_GOOD, "best_weights": {}}
         del state[self.key]
         return state if self.value is None else {**state, self.key: self.value}
+
+
+_KEYS = ("best", "wait", "stopped_epoch", "best_weights")
+_BROKEN = st.sampled_from(
+    [Broken(key, value) for value in (None, "a text") for key in _KEYS]
+    + [Broken("best_weights", {"weight": 0.5})]
+)
 
 
 def _refuses(work: ModuleType, broken: Broken) -> None:
@@ -265,11 +272,7 @@ LESSON = Lesson(
             ),
             law(
                 "What is no state is refused by a ValueError, and nothing is changed then.",
-                st.builds(
-                    Broken,
-                    st.sampled_from(["best", "wait", "stopped_epoch", "best_weights"]),
-                    st.sampled_from([None, "a text"]),
-                ),
+                _BROKEN,
                 _refuses,
                 show=str,
                 examples=40,
@@ -315,6 +318,12 @@ LESSON = Lesson(
                 "what is missing is made up",
                 "EarlyStopping.load_state_dict",
                 'entry(state, "wait", int, _OWNER)', 'int(state.get("wait", 0))',
+            ),
+            Bug(
+                "what lies among the best weights is not looked at",
+                "EarlyStopping.load_state_dict",
+                'entries(state, "best_weights", Tensor, _OWNER)',
+                'entry(state, "best_weights", dict, _OWNER)',
             ),
             Bug(
                 "what is missing is a KeyError",
