@@ -131,7 +131,7 @@ def _works_on_tensors(work: ModuleType, case: Case) -> None:
         if not isinstance(found, Tensor):
             raise Wrong(
                 f"{what} is no tensor but of type {type(found).__name__}; "
-                "is it computed with operators and namespace(x) alone?"
+                "compute it with operators and namespace(x) alone"
             )
     assert isinstance(gradient, Tensor)
     expect("your pullback", gradient.asnumpy(), case.gradients(), tolerance=_TOLERANCE)

@@ -78,7 +78,7 @@ def _works_on_tensors(work: ModuleType, case: Case) -> None:
     if not isinstance(found, Tensor):
         raise Wrong(
             f"{_WORK} gave something of type {type(found).__name__}, but a tensor was expected; "
-            "is it computed with namespace(g) alone?"
+            "compute it with namespace(g) alone"
         )
     _compare(found.asnumpy(), case)
 

@@ -130,7 +130,7 @@ def _slope(work: ModuleType, case: Case, x: Tensor, g: Tensor) -> Tensor:
         if isinstance(x, Tensor) and not isinstance(value, Tensor):
             raise Wrong(
                 "the rule was applied to a tensor, and its value is of type "
-                f"{type(value).__name__}; is it computed with namespace(x) alone?"
+                f"{type(value).__name__}; compute it with namespace(x) alone"
             )
         return cast("Array", value), (cast("Callable[[Array], Array]", pullback),)
 
