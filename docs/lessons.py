@@ -17,6 +17,8 @@ from typing import Protocol
 
 from minispore._course.source import lines_of
 
+# What is said to the linter is not for the reader.
+FOR_TOOLS = re.compile(r"  # (?:noqa|pyright|type: ignore).*$", flags=re.MULTILINE)
 FENCE = re.compile(r"^```(source|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 
@@ -89,7 +91,7 @@ def source(wanted: str) -> str:
             last = places[0] + 1
         else:
             raise ValueError(f"{limit!r} is neither 'from: …' nor 'to: …'.")
-    shown = "\n".join(lines[first:last])
+    shown = FOR_TOOLS.sub("", "\n".join(lines[first:last]))
     path = module.replace(".", "/") + ".py"
     return f'```python linenums="{number + first}" title="{path}"\n{shown}\n```'
 
