@@ -47,8 +47,9 @@ class Case:
             text += f", {name}={value}" if value else ""
         text += f", loss_scale={self.loss_scale}" if self.loss_scale != 1 else ""
         gradients = ", then ".join(map(_told, self.gradients))
-        what = "the weights" if len(self.weights) > 1 or len(self.weights[0]) > 1 else "the weight"
-        how = "the gradients" if len(self.gradients) > 1 or what[-1] == "s" else "the gradient"
+        what = "the weight" if _is_one(self.weights) else "the weights"
+        one = len(self.gradients) == 1 and _is_one(self.weights)
+        how = "the gradient" if one else "the gradients"
         return f"{text}, {what} {_told(self.weights)} and {how} {gradients}"
 
     def optimizer(self, work: ModuleType) -> tuple[object, list[Parameter]]:
@@ -89,10 +90,15 @@ class Case:
         return found
 
 
+def _is_one(values: Values) -> bool:
+    """Whether there is one number in all."""
+    return sum(map(len, values)) == 1
+
+
 def _told(values: Values) -> str:
     """A number where there is one; else a list for each parameter."""
     parts = [", ".join(f"{value:g}" for value in each) for each in values]
-    if len(values) > 1 or len(values[0]) > 1:
+    if not _is_one(values):
         parts = [f"[{part}]" for part in parts]
     return " and ".join(parts)
 
@@ -137,7 +143,7 @@ def _goes_as_planned(work: ModuleType, case: Case) -> None:
         optimizer(tuple(Tensor(np.array(each, np.float32)) for each in gradients))
         found = tuple(tuple(each.asnumpy().tolist()) for each in parameters)
         if not all(map(np.allclose, found, wanted)):
-            what = "weight" if len(found) == 1 == len(found[0]) else "weights"
+            what = "weight" if _is_one(wanted) else "weights"
             when = f" after step {number}" if len(case.gradients) > 1 else ""
             raise Wrong(
                 f"your step left the {what} at {_told(found)}{when}, "

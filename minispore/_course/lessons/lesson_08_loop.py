@@ -1,13 +1,14 @@
 """Lesson 8: the loop says what happens; the order of its events is a grammar."""
 
 from types import ModuleType
+from typing import cast
 
 from hypothesis import strategies as st
 
 from minispore._course.exercise import Build, Lesson, law, paragraphs
 from minispore._course.playing import NETWORK, VALIDATION, Run
 from minispore._course.source import Bug
-from minispore._course.words import Wrong
+from minispore._course.words import Wrong, shown
 from minispore.common import Tensor
 from minispore.train.callback._run_context import InternalCallbackParam
 
@@ -67,9 +68,12 @@ def _batches_and_outputs(work: ModuleType, case: Run) -> None:
 
 def _number(value: object) -> str:
     """The one number in a batch or an output."""
-    if isinstance(value, list | tuple) and len(value) == 1:
-        value = value[0]
-    return f"{value.asnumpy():g}" if isinstance(value, Tensor) and value.ndim == 0 else repr(value)
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        value = items[0] if len(items) == 1 else items
+    if isinstance(value, Tensor):
+        return f"{float(value.asnumpy()):g}" if value.ndim == 0 else shown(value.asnumpy())
+    return shown(value)
 
 
 def _modes(work: ModuleType, case: Run) -> None:
