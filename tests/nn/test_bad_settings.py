@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minispore as ms
-from minispore import Parameter, ParameterTuple, Tensor, nn
+from minispore import Parameter, ParameterTuple, Tensor, communication, nn
 from minispore.common import initializer as initializers
 
 # Who may say it.
@@ -20,6 +20,7 @@ NAMES = {
     *dir(Parameter),
     *dir(ParameterTuple),
     *dir(nn.Cell),
+    *dir(communication),
 }
 ERRORS = (TypeError, ValueError, RuntimeError, KeyError)
 HUGE = 10**30
@@ -36,6 +37,7 @@ GOOD: dict[str, object] = {
     "end_learning_rate": 0.01, "power": 0.5, "decay_steps": 4, "warmup_steps": 4,
     "total_step": 4, "step_per_epoch": 2, "decay_epoch": 2, "warmup_epoch": 2,
     "milestone": [1, 2], "learning_rates": [0.1, 0.2], "value": 1.0, "kernel_size": 2,
+    "parameters": nn.Dense(2, 2).trainable_params(),
     "num_features": 2, "normalized_shape": (2,), "vocab_size": 4, "embedding_size": 2,
 }  # fmt: skip
 
