@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 
 from minispore._array import beside, to_host
-from minispore._checks import as_items, check_type, described
+from minispore._checks import as_items, check_one_of, check_type, described
 from minispore._functional.variable import wrap
 from minispore.common.parallel import get_auto_parallel_context, is_chosen
 from minispore.common.parameter import Parameter
@@ -56,13 +56,18 @@ class DistributedGradReducer(Cell):
         owner = "DistributedGradReducer"
         check_type(mean, bool, "mean", owner, none=True)
         check_type(fusion_type, int, "fusion_type", owner)
-        size = get_group_size(group)
+        check_type(parameters, Iterable, "parameters", owner)
+        given = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+        for i, parameter in enumerate(given):
+            check_type(parameter, Parameter, f"parameters[{i}]", owner)
+        check_one_of(group, (GlobalComm.WORLD_COMM_GROUP,), "group", owner)
+        size = get_group_size()
         if degree is not None and (type(degree) is not int or degree <= 0):
             raise ValueError(
                 f"For '{owner}', the argument 'degree' must be an int above 0, but got "
                 f"{described(degree)}."
             )
-        self._count = len(list(parameters))
+        self._count = len(given)
         self.mean = bool(get_auto_parallel_context("gradients_mean")) if mean is None else mean
         self.degree: int = degree or size
 

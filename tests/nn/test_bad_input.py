@@ -45,8 +45,8 @@ LOSSES: dict[str, nn.Cell] = {
 }
 # Not made for one or two tensors: bases, containers, cells around cells, schedules, optimisers.
 APART = {
-    "Cell", "CellList", "Identity", "LearningRateSchedule", "LossBase", "Optimizer",
-    "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
+    "Cell", "CellList", "DistributedGradReducer", "Identity", "LearningRateSchedule", "LossBase",
+    "Optimizer", "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ ELSEWHERE: Mapping[str, str] = {
 REASONS: Mapping[str, str] = {
     "Cell": "the base of cells",
     "CellList": "computes nothing",
-    "DistributedGradReducer": "there is one process",
+    "DistributedGradReducer": "several processes compare it with one: tests/parallel",
     "InverseDecayLR": "PyTorch has none; MindSpore's rates are in oracle.txt",
     "LearningRateSchedule": "the base of schedules",
     "LossBase": "the base of losses",
