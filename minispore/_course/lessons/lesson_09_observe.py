@@ -245,6 +245,7 @@ LESSON = Lesson(
                 st.builds(Epoch, _ONE),
                 _is_called_in_an_evaluation,
                 show=lambda epoch: f"an evaluation with the output {epoch}",
+                examples=20,
             ),
         ),
         bugs=(
