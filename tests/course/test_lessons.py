@@ -44,7 +44,7 @@ def stub_of(number: int) -> ModuleType:
 @with_exercise
 def test_the_shipped_source_is_a_solution(number: int) -> None:
     exercise = exercise_of(number)
-    verdict = judge(exercise, import_module(exercise.module), share=4)
+    verdict = judge(exercise, import_module(exercise.module), share=8)
     assert verdict.passed, "\n".join(verdict.lines)
     assert verdict.done == verdict.of > 0
 
