@@ -40,15 +40,22 @@ class Case:
             text += f", without {', '.join(sorted(self.left_out))}"
         return f"{text}, with the prefix {self.prefix!r}" if self.prefix else text
 
-    def built(self, work: ModuleType) -> dict[str, object]:
-        """The cells and parameters by their names here, the inner cells first."""
+    def built(self, work: ModuleType, *, named: bool = False) -> dict[str, object]:
+        """The cells and parameters by their names here, the inner cells first.
+
+        To assign a cell names its parameters, for which both walks must be right; without that, a
+        mistake in one is not told of the other.
+        """
         made = dict[str, object]()
         for i in reversed(range(len(self.cells))):
             cell = work.Cell()
             for name, what in self.cells[i]:
                 if what not in made:
                     made[what] = Parameter(Tensor(1.0))
-                setattr(cell, name, made[what])
+                if named or what[0] == "p":
+                    setattr(cell, name, made[what])
+                else:
+                    cell.insert_child_to_cell(name, made[what])
             made[f"c{i}"] = cell
         return made
 
@@ -161,7 +168,7 @@ def _own_parameters(work: ModuleType, case: Case) -> None:
 
 
 def _names_are_paths(work: ModuleType, case: Case) -> None:
-    made = case.built(work)
+    made = case.built(work, named=True)
     for path, what in case.held():
         parameter = made[what]
         assert isinstance(parameter, Parameter)
