@@ -5,6 +5,9 @@ import nox
 nox.options.sessions = ["lint", "types", "tests", "docs"]
 nox.options.reuse_existing_virtualenvs = True
 
+# What mutation testing breaks; [tool.mutmut] in pyproject.toml says the same.
+MUTATED = ("_autograd", "_rules", "common", "nn/optim", "train")
+
 
 @nox.session
 def lint(session: nox.Session) -> None:
@@ -42,6 +45,26 @@ def nightly(session: nox.Session) -> None:
     """Run every test, the slow ones too, with many more random examples."""
     session.install("-e", ".[test]")
     session.run("pytest", "-m", "", *session.posargs, env={"HYPOTHESIS_PROFILE": "nightly"})
+    session.notify("mutants")
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Break what was changed in the last day, one place at a time, and see that a test notices.
+
+    After `--` may come names instead: `nox -s mutants -- 'minispore._rules.*'`.
+    """
+    session.install("-e", ".[test]", "mutmut>=3.8,<4")
+    names = list(session.posargs)
+    if not names:
+        folders = [f"minispore/{folder}" for folder in MUTATED]
+        log = ("log", "--since=1.day", "--diff-filter=d", "--name-only", "--format=")
+        changed = session.run("git", *log, "--", *folders, external=True, silent=True)
+        files = {line for line in str(changed).split() if line.endswith(".py")}
+        names = [f"{file.removesuffix('.py').replace('/', '.')}.*" for file in sorted(files)]
+    if names:
+        session.run("mutmut", "run", *names, env={"HYPOTHESIS_PROFILE": "mutants"})
+        session.run("mutmut", "results")
 
 
 @nox.session
