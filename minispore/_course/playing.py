@@ -84,7 +84,11 @@ class Run:
         return [*moments, Moment("on_train_end")]
 
     def plan(self) -> list[Moment]:
-        """The run, with the stop: what is open then is closed, and no more is begun."""
+        """The run, with the stop: what is open then is closed, and no more is begun.
+
+        >>> [str(moment) for moment in Run(2, 2, at=3, does="stop").plan()][-3:]
+        ['on_train_step_end of epoch 1, step 1', 'on_train_epoch_end of epoch 1', 'on_train_end']
+        """
         moments = self.whole()
         places = [i for i, moment in enumerate(moments) if moment.name.startswith("on_")]
         if self.does != "stop" or self.at >= len(places):
