@@ -1,0 +1,60 @@
+"""The page for those who come from elsewhere: what it says is run is run, and ends as it says."""
+
+import re
+from pathlib import Path
+from textwrap import dedent
+from typing import cast
+
+import pytest
+
+from minispore.nn import Optimizer
+
+PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
+TEXT = PAGE.read_text("utf-8")
+TABS = {
+    title: dedent(block)
+    for title, block in re.findall(
+        r'^=== "(.*?)"\n\n    ```python\n(.*?)^    ```$', TEXT, flags=re.MULTILINE | re.DOTALL
+    )
+}
+
+
+def run(title: str) -> dict[str, object]:
+    """What the program in a tab leaves behind, after that which all have in common."""
+    (common,) = re.findall(r"^```python\n(.*?)^```$", TEXT, flags=re.MULTILINE | re.DOTALL)
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for program in (common, TABS[title]):
+        exec(compile(program, f"<{PAGE.name}, {title}>", "exec"), namespace)
+    return namespace
+
+
+@pytest.mark.parametrize(
+    ("title", "file"),
+    [("minispore", "best.ckpt"), ("tensorpack, here", "log/min-val-error.ckpt")],
+)
+def test_the_callback_ends_the_training_and_keeps_the_best(
+    title: str, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    optimizer = cast("Optimizer", run(title)["optimizer"])
+    assert 0 < optimizer.global_step.item() < 50 * 8
+    assert (tmp_path / file).is_file()
+
+
+def test_pytorchs_loop_ends_and_keeps_the_best(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    assert cast("int", run("PyTorch")["epoch"]) < 50
+    assert (tmp_path / "best.pt").is_file()
+
+
+def test_mindspores_differs_by_one_word() -> None:
+    assert TABS["MindSpore"] == TABS["minispore"].replace("minispore", "mindspore")
+
+
+def test_what_is_not_run_is_python_and_said_not_to_be_run() -> None:
+    for title in TABS.keys() - {"minispore", "MindSpore", "PyTorch", "tensorpack, here"}:
+        compile(TABS[title], f"<{PAGE.name}, {title}>", "exec")
+        assert f'"{title}"' in TEXT.partition("The tests run")[2].partition("\n\n")[0]
