@@ -1,5 +1,6 @@
-"""The command line: `minispore train`, `minispore download` and `minispore learn`."""
+"""The command line: `minispore train`, `download`, `learn` and `trace`."""
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -7,6 +8,7 @@ from minispore._cli.arguments import parse
 from minispore._cli.downloading import download
 from minispore._cli.errors import UserError
 from minispore._cli.learning import learn
+from minispore._cli.tracing import trace
 from minispore._cli.training import train
 
 __all__ = ["main"]
@@ -29,6 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.command == "learn":
             return 0 if learn(arguments) else NOT_SOLVED
+        if arguments.command == "trace":
+            trace(arguments)
+            return 0
         finished = train(arguments) if arguments.command == "train" else download(arguments)
     except UserError as error:
         print(f"minispore {arguments.command}: error: {error}", file=sys.stderr)
@@ -36,4 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"minispore {arguments.command}: stopped by Ctrl-C", file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:  # whoever reads the output has read enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     return 0 if finished else INTERRUPTED

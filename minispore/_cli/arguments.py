@@ -13,7 +13,7 @@ from minispore import __version__
 class Arguments(argparse.Namespace):
     """What was asked for. Which names are set depends on the command."""
 
-    command: Literal["train", "download", "learn"]
+    command: Literal["train", "download", "learn", "trace"]
     # train
     data: str
     epochs: int
@@ -30,6 +30,8 @@ class Arguments(argparse.Namespace):
     number: int
     as_json: bool
     jobs: int | None = None
+    # trace, which has an out too
+    file: Path
 
 
 class _Parser(argparse.ArgumentParser):
@@ -53,6 +55,7 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     _add_train(commands.add_parser("train", help="train the tutorial's network on digits"))
     _add_download(commands.add_parser("download", help="fetch a data set"))
     _add_learn(commands.add_parser("learn", help="the course: lessons with exercises"))
+    _add_trace(commands.add_parser("trace", help="show the events of a run as a page"))
     return parser.parse_args(sys.argv[1:] if argv is None else argv, Arguments())
 
 
@@ -124,6 +127,22 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
         type=_positive_int,
         default=argparse.SUPPRESS,
         help="checks at the same time (default: half as many as there are cores)",
+    )
+
+
+def _add_trace(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Make an interactive page of a trace: who was called when, for how long, where a stop was "
+        "requested, what was raised. minispore.testing.record_events records a trace."
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="the trace, .jsonl or .json")
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="PAGE",
+        default=argparse.SUPPRESS,
+        help="the page to write (default: FILE with the ending .html)",
     )
 
 

@@ -1,0 +1,277 @@
+// The time line: lanes on a canvas, and what the pointer does there.
+
+const timeline = document.getElementById("timeline");
+const canvas = timeline.querySelector("canvas");
+const pen = canvas.getContext("2d");
+const LANE = 26;
+const AXIS = 26;
+const FONT = "12px system-ui, sans-serif";
+
+const room = Math.max(lastEnd - firstStart, 0) || 1e-6;
+const home = events.length
+  ? { from: firstStart - room * 0.01, to: firstStart + room * 1.01 }
+  : { from: 0, to: 1e-3 };
+const view = { ...home };
+let gutter = 110;
+let hovered = null; // an item of a lane
+let drawing = false;
+
+document.getElementById("lanes").style.height = `${AXIS + lanes.length * LANE + 8}px`;
+
+function xOf(time) {
+  return gutter + ((time - view.from) / (view.to - view.from)) * (canvas.clientWidth - gutter);
+}
+
+function timeOf(x) {
+  return view.from + ((x - gutter) / (canvas.clientWidth - gutter)) * (view.to - view.from);
+}
+
+// Show these times, or the nearest to them that are a part of the trace.
+function look(from, to) {
+  const whole = home.to - home.from;
+  const length = Math.min(Math.max(to - from, Math.min(2e-7, whole)), whole);
+  view.from = Math.min(Math.max((from + to - length) / 2, home.from), home.to - length);
+  view.to = view.from + length;
+  redraw();
+}
+
+function zoom(factor, x = (gutter + canvas.clientWidth) / 2) {
+  const centre = timeOf(Math.max(x, gutter));
+  look(centre - (centre - view.from) * factor, centre + (view.to - centre) * factor);
+}
+
+function pan(pixels) {
+  const shift = (pixels / (canvas.clientWidth - gutter)) * (view.to - view.from);
+  look(view.from + shift, view.to + shift);
+}
+
+function lookAt({ start, end }) {
+  const length = (end - start) * 1.4 || (home.to - home.from) / 100;
+  look((start + end - length) / 2, (start + end + length) / 2);
+}
+
+function bringIntoView(event) {
+  if (event.end >= view.from && event.start <= view.to) return redraw();
+  const length = view.to - view.from;
+  return look(event.start - length / 2, event.start + length / 2);
+}
+
+function redraw() {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    draw();
+  });
+}
+
+function shortened(text, width) {
+  let shown = text.slice(0, 200);
+  if (shown === text && pen.measureText(shown).width <= width) return shown;
+  let low = 0;
+  let high = shown.length;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (pen.measureText(`${shown.slice(0, middle)}…`).width <= width) low = middle;
+    else high = middle - 1;
+  }
+  return low ? `${shown.slice(0, low)}…` : "";
+}
+
+// The place in a lane from which on there may be something that ends after this time.
+function firstAt(items, time) {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (items[middle].reached < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function draw() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(name);
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  const scale = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  gutter = width < 560 ? 84 : 130;
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.font = FONT;
+  pen.textBaseline = "middle";
+  pen.save();
+  pen.beginPath();
+  pen.rect(0, AXIS, width, height - AXIS);
+  pen.clip();
+  lanes.forEach((lane, number) => {
+    const top = AXIS + number * LANE - timeline.scrollTop;
+    if (top + LANE >= AXIS && top <= height) drawLane(lane, number, top, width, colour);
+  });
+  pen.restore();
+  drawAxis(width, height, colour);
+  drawMarks(width, height, colour);
+}
+
+function drawLane(lane, number, top, width, colour) {
+  if (number % 2) {
+    pen.fillStyle = colour("--stripe");
+    pen.fillRect(0, top, width, LANE);
+  }
+  pen.fillStyle = colour("--text");
+  pen.fillText(shortened(lane.text, gutter - 14), 8, top + LANE / 2);
+  pen.save();
+  pen.beginPath();
+  pen.rect(gutter, top, width - gutter, LANE);
+  pen.clip();
+  let done = -Infinity; // what ends left of this would be drawn over what is there
+  for (let at = firstAt(lane.items, view.from); at < lane.items.length; at++) {
+    const item = lane.items[at];
+    if (item.start > view.to) break;
+    const marked = item === hovered || isChosen(item);
+    const left = Math.max(xOf(item.start), gutter - 4);
+    const right = Math.max(Math.min(xOf(item.end), width + 4), left + 2);
+    if (right <= done && !marked) continue;
+    done = Math.max(done, Math.floor(right));
+    drawItem(item, lane, left, right, top, marked, colour);
+  }
+  pen.restore();
+}
+
+function drawItem(item, lane, left, right, top, marked, colour) {
+  const gap = right - left > 6 ? 1 : 0;
+  const box = [left, top + 3, right - left - gap, LANE - 6];
+  pen.fillStyle = colour(lane.colour);
+  pen.globalAlpha = item.span && !item.span.last ? 0.5 : 1;
+  pen.fillRect(...box);
+  pen.globalAlpha = 1;
+  if (marked) {
+    pen.strokeStyle = colour("--text");
+    pen.lineWidth = 2;
+    pen.strokeRect(box[0], box[1], Math.max(box[2], 1), box[3]);
+  }
+  if (right - left < 26) return;
+  pen.fillStyle = colour(lane.kind === "span" ? "--span-text" : "--back");
+  const from = Math.max(left, gutter) + 5;
+  pen.fillText(shortened(item.text, right - from - 4), from, top + LANE / 2);
+}
+
+function drawAxis(width, height, colour) {
+  const wished = ((view.to - view.from) * 90) / (width - gutter);
+  const power = 10 ** Math.floor(Math.log10(wished));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= wished);
+  const largest = Math.max(Math.abs(view.to), step);
+  const [unit, name] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]].find(([size]) => largest >= size)
+    ?? [1e-6, "µs"];
+  const digits = Math.max(0, Math.min(9, -Math.floor(Math.log10(step / unit) + 1e-9)));
+  pen.fillStyle = colour("--back");
+  pen.fillRect(0, 0, width, AXIS);
+  for (let n = Math.max(Math.ceil(view.from / step), 0); n * step <= view.to; n++) {
+    const x = xOf(n * step);
+    if (x < gutter) continue;
+    pen.fillStyle = colour("--line");
+    pen.fillRect(Math.round(x), AXIS - 6, 1, height);
+    pen.fillStyle = colour("--soft");
+    const text = (n * step) / unit;
+    const shown = text >= 1e9 ? text.toExponential(2) : text.toFixed(digits);
+    pen.fillText(`${shown} ${name}`, x + 4, AXIS / 2);
+  }
+  pen.fillStyle = colour("--line");
+  pen.fillRect(0, AXIS - 1, width, 1);
+  pen.fillRect(gutter - 1, 0, 1, height);
+}
+
+function drawMarks(width, height, colour) {
+  let free = -Infinity;
+  for (const event of marks) {
+    const x = xOf(event.end);
+    if (x < gutter || x > width || x < free) continue;
+    free = x + 3;
+    pen.fillStyle = colour(event.raisesHere ? "--raise" : "--stop");
+    pen.fillRect(Math.round(x), AXIS - 9, 2, height);
+    pen.font = "bold 13px system-ui, sans-serif";
+    pen.fillText(event.raisesHere ? "✕" : "■", Math.round(x) - 4, AXIS - 14);
+    pen.font = FONT;
+  }
+}
+
+// What is drawn at a point, or near enough for a finger.
+function itemAt(x, y, near) {
+  const lane = lanes[Math.floor((y - AXIS + timeline.scrollTop) / LANE)];
+  if (!lane || x < gutter || y < AXIS) return null;
+  let best = null;
+  let least = near;
+  const reach = timeOf(x + near);
+  for (let at = firstAt(lane.items, timeOf(x - near)); at < lane.items.length; at++) {
+    const item = lane.items[at];
+    if (item.start > reach) break;
+    const distance = Math.max(xOf(item.start) - x, x - xOf(item.end), 0);
+    if (distance <= least) [best, least] = [item, distance];
+  }
+  return best;
+}
+
+const pointers = new Map();
+let moved = 0;
+
+function place(event) {
+  const box = canvas.getBoundingClientRect();
+  return { x: event.clientX - box.left, y: event.clientY - box.top };
+}
+
+canvas.addEventListener("pointerdown", (event) => {
+  canvas.setPointerCapture(event.pointerId);
+  if (!pointers.size) moved = 0;
+  pointers.set(event.pointerId, place(event));
+  if (pointers.size > 1) moved = Infinity;
+});
+
+canvas.addEventListener("pointermove", (event) => {
+  const here = place(event);
+  const before = pointers.get(event.pointerId);
+  if (!before) return hover(event, here);
+  const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
+  moved += Math.hypot(here.x - before.x, here.y - before.y);
+  if (other) {
+    const apart = (point) => Math.max(Math.abs(point.x - other.x), 20);
+    zoom(apart(before) / apart(here), (here.x + other.x) / 2);
+    pan((before.x - here.x) / 2);
+  } else if (moved > 4) {
+    timeline.classList.add("dragged");
+    hideHint();
+    pan(before.x - here.x);
+    timeline.scrollTop += before.y - here.y;
+  }
+  return pointers.set(event.pointerId, here);
+});
+
+canvas.addEventListener("pointerup", (event) => {
+  const here = place(event);
+  if (pointers.has(event.pointerId) && moved <= 4) {
+    const item = itemAt(here.x, here.y, event.pointerType === "mouse" ? 5 : 14);
+    if (item) choose(item.event ?? item.span.first, item.span);
+  }
+});
+for (const kind of ["pointerup", "pointercancel"]) {
+  canvas.addEventListener(kind, (event) => {
+    pointers.delete(event.pointerId);
+    timeline.classList.remove("dragged");
+  });
+}
+canvas.addEventListener("dblclick", (event) => {
+  const { x, y } = place(event);
+  const item = itemAt(x, y, 5);
+  if (item) lookAt(item);
+});
+canvas.addEventListener("pointerleave", () => hover(null));
+canvas.addEventListener("wheel", (event) => {
+  event.preventDefault();
+  if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+    pan(event.deltaX || event.deltaY);
+  } else {
+    zoom(Math.exp(Math.max(-200, Math.min(200, event.deltaY)) / 300), place(event).x);
+  }
+}, { passive: false });
+timeline.addEventListener("scroll", redraw);
+new ResizeObserver(redraw).observe(timeline);
