@@ -1,4 +1,4 @@
-"""Floor 0: which array library. The contract, numpy and CuPy behind it, and the device in use."""
+"""Floor 1: which array library. The contract, numpy and CuPy behind it, and the device in use."""
 
 from minispore._array.device import (
     DeviceTarget,

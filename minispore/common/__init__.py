@@ -1,4 +1,4 @@
-"""Floor 2: tensors, parameters, data types, seed and context."""
+"""Floor 4: tensors, parameters, data types, seed and context."""
 
 from minispore.common.context import (
     GRAPH_MODE,

@@ -1,4 +1,4 @@
-"""Floor 4: cells, layers, losses, optimisers, learning rates, and the cells that train."""
+"""Floor 6: cells, layers, losses, optimisers, learning rates, and the cells that train."""
 
 from minispore._left_out import refusing
 from minispore._metrics._left_out import LEFT_OUT

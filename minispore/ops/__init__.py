@@ -1,4 +1,4 @@
-"""Floor 3: the public operations under MindSpore's names, and gradients."""
+"""Floor 5: the public operations under MindSpore's names, and gradients."""
 
 from minispore._functional.apply import apply_rule
 from minispore._functional.arithmetic import (
