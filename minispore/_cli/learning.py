@@ -40,5 +40,5 @@ def learn(arguments: Arguments) -> bool:
                 text = commands.graded(
                     arguments.folder, as_json=arguments.as_json, jobs=arguments.jobs
                 )
-    print(text)
+    print(text, flush=True)
     return passed

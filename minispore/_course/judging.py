@@ -54,9 +54,8 @@ def judge(exercise: Build | Property, work: ModuleType, *, share: int = 1) -> Ve
         if isinstance(exercise, Build):
             return _judge_laws(exercise, work, share)
         return _judge_property(exercise, work)
-    except NotWrittenError:
-        names = " or ".join(exercise.tasks)
-        return Verdict(False, (f"Not written yet: {names} raises NotImplementedError.",), 0, total)
+    except NotWrittenError as error:
+        return Verdict(False, (_not_written(error),), 0, total)
 
 
 def _has(work: ModuleType, name: str) -> bool:
@@ -66,8 +65,13 @@ def _has(work: ModuleType, name: str) -> bool:
     return callable(found)
 
 
+def _not_written(error: NotWrittenError) -> str:
+    return f"Not written yet: {error} raises NotImplementedError."
+
+
 def _judge_laws(exercise: Build, work: ModuleType, share: int) -> Verdict:
     broken = list[tuple[str, str]]()
+    missing: NotWrittenError | None = None
     done, total = 0, len(exercise.laws)
     for each in exercise.laws:
         try:
@@ -75,12 +79,21 @@ def _judge_laws(exercise: Build, work: ModuleType, share: int) -> Verdict:
         except TooSlow as error:  # as it would be in the other laws' cases
             broken.append((each.says, str(error)))
             break
+        except NotWrittenError as error:
+            # Other laws may be about what is written already.
+            missing = missing or error
+            continue
         if mistake is None:
             done += 1
             continue
         broken.append((each.says, mistake))
         if share > 1:
             break
+    if missing is not None and not broken:
+        lines = [_not_written(missing)]
+        if done:
+            lines.append(f"{done} of {total} laws hold.")
+        return Verdict(False, tuple(lines), done, total)
     if not broken:
         return Verdict(True, (f"All {total} laws hold.",), done, total)
     says, mistake = broken[0]
@@ -127,8 +140,8 @@ def _complaint(check: object, implementation: Implementation) -> str | None:
     try:
         with time_limit(_PROPERTY_SECONDS):
             check(made)
-    except NotImplementedError:
-        raise NotWrittenError from None
+    except NotImplementedError as error:
+        raise NotWrittenError.of(error) from None
     except TooSlow as error:
         return f"nothing; it had not finished after {_PROPERTY_SECONDS:g} seconds{error}"
     except (Exception, SystemExit) as error:  # by which means it rejects is its own affair

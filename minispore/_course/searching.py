@@ -40,7 +40,13 @@ SETTINGS = settings(
 
 
 class NotWrittenError(Exception):
-    """The work still raises NotImplementedError."""
+    """A function of the work, which its message names, still raises NotImplementedError."""
+
+    @classmethod
+    def of(cls, error: NotImplementedError) -> "NotWrittenError":
+        """The error that names the function which raised `error`."""
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        return cls(frame.f_code.co_qualname)
 
 
 class _BrokenError(Exception):
@@ -82,7 +88,7 @@ def smallest(
         >>> smallest(st.integers(0, 9), law, show=lambda n: f"n = {n}")
         'For n = 0, your double gave 2, but 0 was expected.'
     """
-    unwritten = False
+    unwritten: NotWrittenError | None = None
     current = ""
 
     @settings(
@@ -100,8 +106,8 @@ def smallest(
                 holds(case)
         except UnsatisfiedAssumption:
             raise
-        except NotImplementedError:
-            unwritten = True
+        except NotImplementedError as error:
+            unwritten = NotWrittenError.of(error)
             mistake = "it is not written"
         except Wrong as error:
             mistake = str(error)
@@ -113,8 +119,8 @@ def smallest(
     try:
         attempt()
     except _BrokenError as error:
-        if unwritten:
-            raise NotWrittenError from None
+        if unwritten is not None:
+            raise unwritten from None
         return str(error)
     except FlakyFailure:
         return (

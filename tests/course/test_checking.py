@@ -35,6 +35,11 @@ def shipped_body() -> str:
     return text.partition('was reached.\n    """\n')[2] + "\n"
 
 
+def shipped(rule: str) -> str:
+    _, text = lines_of("minispore._rules.elementwise", rule)
+    return text.split('"""', 2)[2].removeprefix("\n") + "\n"
+
+
 def told(verdict: Verdict) -> str:
     assert not verdict.passed
     text = "\n".join(verdict.lines)
@@ -206,3 +211,18 @@ def test_a_mutant_leaves_the_module_alone() -> None:
     assert made.walk is not graph.walk
     with pytest.raises(ValueError, match="0 times"):
         mutated("minispore._autograd.graph", Bug("", "walk", "quicksort", ""))
+
+
+def test_what_is_written_is_checked_while_the_rest_is_not(tmp_path: Path) -> None:
+    """Of an exercise of several functions the one that is missing is named, after the mistakes."""
+    text = exercise_file(2)
+    first = text.index(BODY)
+    for body, wanted in (
+        ("    value = namespace(x).tanh(x)\n    return value, (lambda g: g,)\n", "For tanh at"),
+        (shipped("tanh"), "Not written yet: sigmoid raises NotImplementedError."),
+    ):
+        file = tmp_path / "lesson_02_rules.py"
+        file.write_text(text[:first] + body + text[first + len(BODY) :], "utf-8")
+        rules = lesson(2).exercise
+        assert rules is not None
+        assert told(judge(rules, load(file))).startswith(wanted)

@@ -1,6 +1,7 @@
 """A learner's folder on the command line: what is written, kept, counted and told."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -142,3 +143,16 @@ def test_without_hypothesis_one_sentence_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     assert "pip install 'minispore[testing]'" in run("list", status=2)
+
+
+def test_a_reader_of_the_output_may_stop_early(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "minispore", "learn", "list"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")
