@@ -33,7 +33,6 @@ IN_REFERENCE = (
     "dataset.vision",
     "dataset.samplers",
     "dataset.config",
-    "dataset.digits",
     "dataset.download",
     "common.initializer",
     "tensorpack",

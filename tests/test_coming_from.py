@@ -2,12 +2,15 @@
 
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 from textwrap import dedent
 from typing import cast
 
 import pytest
 
+from minispore import tensorpack as tp
 from minispore.nn import Optimizer
+from minispore.train import Callback
 
 PAGE = Path(__file__).parents[1] / "docs" / "coming-from.md"
 TEXT = PAGE.read_text("utf-8")
@@ -58,3 +61,14 @@ def test_what_is_not_run_is_python_and_said_not_to_be_run() -> None:
     for title in TABS.keys() - {"minispore", "MindSpore", "PyTorch", "tensorpack, here"}:
         compile(TABS[title], f"<{PAGE.name}, {title}>", "exec")
         assert f'"{title}"' in TEXT.partition("The tests run")[2].partition("\n\n")[0]
+
+
+def test_the_hooks_and_the_names_of_the_tables_exist() -> None:
+    hooks = TEXT.partition("## The hooks")[2].partition("## ")[0]
+    rows = [row.split("|")[2::2] for row in hooks.splitlines() if row.startswith("|")]
+    names = [re.findall(r"`(\w+)`", " ".join(row)) for row in zip(*rows[2:], strict=True)]
+    for school, hooks_of_school in zip((Callback, tp.Callback), names, strict=True):
+        assert len(hooks_of_school) > 7
+        assert all(hasattr(school, name) for name in hooks_of_school)
+    for target in re.findall(r"\]\[(minispore\.[\w.]+)\]", TEXT):
+        assert resolve_name(target) is not None
