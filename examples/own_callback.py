@@ -35,11 +35,11 @@ class FirstTry(Callback):
     def on_train_step_end(self, run_context: RunContext) -> None:
         params = run_context.original_args()
         loss = params.net_outputs.item()
-        if self.average is None:
-            self.average = loss
-        self.average += self.weight * (loss - self.average)
-        if self.average < self.threshold:
-            print(f"stopped in step {params.cur_step_num} at {self.average:.4f}")
+        average = loss if self.average is None else self.average
+        average += self.weight * (loss - average)
+        self.average = average
+        if average < self.threshold:
+            print(f"stopped in step {params.cur_step_num} at {average:.4f}")
             run_context.request_stop()
 
 

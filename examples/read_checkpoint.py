@@ -83,7 +83,8 @@ def read(data: bytes) -> dict[str, npt.NDArray[np.generic]]:
 
 def read_tensor(data: bytes, tensor: Field) -> npt.NDArray[np.generic]:
     """The array of a tensor's field."""
-    axes, dtype, elements = [], "", b""
+    axes: list[int] = []
+    dtype, elements = "", b""
     print(f"byte {tensor.start:6}:     its tensor takes {tensor.integer} bytes")
     for field in fields(data, tensor.start, tensor.stop):
         content = data[field.start : field.stop]

@@ -4,9 +4,9 @@
     pip install tensorboard
     tensorboard --logdir FOLDER
 
-FOLDER (by default `tensorboard_run`) gets a folder for each of two runs with different learning rates.
-TensorBoard draws them into the same diagrams, also while they are trained: open the address that it
-prints. Nothing of it is needed to read the numbers again, as is done here at the end.
+FOLDER (by default `tensorboard_run`) gets a folder for each of two runs, of different learning
+rates. TensorBoard draws them into the same diagrams, also while they are trained: open the address
+that it prints. To read the numbers again, as is done here at the end, it is not needed.
 """
 
 import sys

@@ -2,12 +2,16 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from minispore import Parameter, load_checkpoint
 from minispore.train.summary import read_events
 
 FOLDER = Path(__file__).parents[1] / "examples"
@@ -27,12 +31,7 @@ def test_an_example_runs_without_a_warning(script: Path, tmp_path: Path) -> None
     )
     assert run.returncode == 0, run.stderr
     assert run.stderr == ""
-    if script.name == "tutorial.py":
-        check_tutorial(run.stdout, tmp_path / "tutorial")
-    if script.name == "lenet.py":
-        check_lenet(run.stdout, tmp_path / "lenet")
-    if script.name == "tensorpack.py":
-        check_tensorpack(run.stdout, tmp_path / "tensorpack")
+    CHECKS[script.stem](run.stdout, tmp_path / script.stem)
 
 
 def check_tutorial(printed: str, folder: Path) -> None:
@@ -92,3 +91,121 @@ def check_tensorpack(printed: str, folder: Path) -> None:
         assert len(re.findall(rf"^{tag}: \d", printed, re.MULTILINE)) == 3
     assert "100%" in printed
     assert re.search(r"epoch: 1 step: 100, loss is \d\.\d+$", printed, re.MULTILINE)
+
+
+def check_custom_callbacks(printed: str, folder: Path) -> None:
+    saved = dict(re.findall(r"^saved (below-\S+) with a loss of (\S+)$", printed, re.MULTILINE))
+    assert saved
+    assert max(map(float, saved.values())) < 0.1
+    assert {file.name for file in folder.iterdir()} == {*saved, "best.ckpt"}
+
+    best = re.findall(r"^saved best.ckpt with an accuracy of (\S+)%$", printed, re.MULTILINE)
+    assert best == sorted(best)
+    assert f"best.ckpt reads {best[-1]}% of the test images" in printed
+
+    epochs = re.findall(
+        r"^first run: epoch (\d) of 4, step (\d+) of 240, mean loss (\S+)$", printed, re.MULTILINE
+    )
+    assert [(int(epoch), int(step)) for epoch, step, _ in epochs] == [
+        (epoch, 60 * epoch) for epoch in (1, 2, 3, 4)
+    ]
+    assert float(epochs[-1][2]) < float(epochs[0][2]) / 2
+
+    assert "stopped after 0.5 s, in epoch " in printed
+    (loss,) = re.findall(r"^stopped at a loss of (\S+), in step \d+$", printed, re.MULTILINE)
+    assert float(loss) <= 0.3
+    ((accuracy, epoch),) = re.findall(
+        r"^stopped at an accuracy of (\S+)%, in epoch (\d+)$", printed, re.MULTILINE
+    )
+    assert float(accuracy) >= 89
+    assert printed.splitlines()[-2].startswith(f"last run: epoch {epoch} of 1000")
+
+
+def check_own_callback(printed: str, folder: Path) -> None:
+    assert not folder.exists()
+    steps = [
+        int(step) for step in re.findall(r"^stopped in step (\d+) at 0.1", printed, re.MULTILINE)
+    ]
+    losses = re.findall(r"^the mean loss of all digits is (\S+)$", printed, re.MULTILINE)
+    # A single loss was low long before the others, and that is why there is an average.
+    assert steps == sorted(steps)
+    assert float(losses[0]) > 0.25 > 0.2 > float(losses[1])
+    assert "The callback FirstTry breaks 2 of 10 laws." in printed
+    assert re.findall(r"^(\w+): .*\.$", printed, re.MULTILINE) == ["reuse", "resume"]
+    assert printed.endswith("And when it is mended?\nIt keeps all laws.\n")
+
+
+def check_resume(printed: str, folder: Path) -> None:
+    whole, killed, rest, end = printed.split("\n\n")
+    losses = whole.splitlines()[1:]
+    assert len(losses) == 8
+    assert killed.splitlines() == [
+        "Killed:",
+        *losses[:5],
+        "waiting to be killed",
+        f"its exit status is {-signal.SIGKILL}",
+        "it left backup.ckpt",
+    ]
+    assert rest.splitlines()[1:] == losses[4:]
+    assert end == "The losses are the same, and the networks are, byte for byte.\n"
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert {str(file.relative_to(folder)) for file in files} == {
+        "whole/network.ckpt",
+        "killed/network.ckpt",
+    }
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def check_tensorboard_run(printed: str, folder: Path) -> None:
+    assert printed.endswith(f"To see it: tensorboard --logdir {folder.name}\n")
+    last_losses = []
+    for rate in ("0.02", "0.2"):
+        (file,) = (folder / f"rate-{rate}").glob("events.out.tfevents.*")
+        events = [event for event in read_events(file) if event.values]
+        tags = {value.tag for event in events for value in event.values}
+        assert {"input_data/auto", "loss/auto", "1.weight/auto", "eval_accuracy/auto"} < tags
+
+        text = printed.partition(f"rate-{rate}, {file.stat().st_size} bytes:\n")[2]
+        shown = text.splitlines()[: len(tags)]
+        assert {line.split(":")[0].strip() for line in shown} == tags
+        values = [
+            value.content for event in events for value in event.values if value.tag == "loss/auto"
+        ]
+        losses = [value for value in values if isinstance(value, float)]
+        assert len(losses) == 7  # steps 1, 10, 20, …
+        line = f"  loss/auto: in step 1 {losses[0]:.4f}, in step 60 {losses[-1]:.4f}"
+        assert line in shown
+        last_losses.append(losses[-1])
+    # The two runs are worth being compared.
+    assert last_losses[0] > last_losses[1]
+
+
+def check_read_checkpoint(printed: str, folder: Path) -> None:
+    data = (folder / "digits.ckpt").read_bytes()
+    assert f"digits.ckpt has {len(data)} bytes; it begins with {data[:16].hex(' ')}" in printed
+    # What was printed of a place is what is there.
+    names = re.findall(r"^byte +(\d+): +its name is '(.+)'$", printed, re.MULTILINE)
+    places = re.findall(r"^byte +(\d+): +(\d+) bytes, (.*) …$", printed, re.MULTILINE)
+    loaded = load_checkpoint(str(folder / "digits.ckpt"))
+    assert [name for _, name in names] == list(loaded)
+    for (at, name), (start, length, begin) in zip(names, places, strict=True):
+        assert data[int(at) :].startswith(name.encode())
+        content = data[int(start) : int(start) + int(length)]
+        assert content[:4].hex(" ") == begin
+        parameter = loaded[name]
+        assert isinstance(parameter, Parameter)
+        assert content == parameter.asnumpy().astype(np.dtype("<f4")).tobytes()
+    assert printed.endswith(f"load_checkpoint finds the same {len(loaded)} arrays, bit for bit\n")
+
+
+# What each example prints and leaves behind is looked at.
+CHECKS: dict[str, Callable[[str, Path], None]] = {
+    "custom_callbacks": check_custom_callbacks,
+    "lenet": check_lenet,
+    "own_callback": check_own_callback,
+    "read_checkpoint": check_read_checkpoint,
+    "resume": check_resume,
+    "tensorboard_run": check_tensorboard_run,
+    "tensorpack": check_tensorpack,
+    "tutorial": check_tutorial,
+}
