@@ -40,7 +40,7 @@ IN_REFERENCE = (
     "testing.strategies",
 )
 AT_THE_TOP = re.compile(r"^::: minispore\.(\w+)$", flags=re.MULTILINE)
-SHOWN = 3
+SHOWN = 4
 
 
 class Page(Protocol):
@@ -86,7 +86,7 @@ def filled(markdown: str) -> str:
     anchors = references()
 
     def table(match: re.Match[str]) -> str:
-        rows = ["| file | its one idea | in the reference |", "|---|---|---|"]
+        rows = ["| file | its one idea, and its names in the reference |", "|---|---|"]
         for line in match[1].splitlines():
             pattern, _, sentence = line.partition(": ")
             found = [path for path in left if fits(path, pattern)]
@@ -115,8 +115,10 @@ def row(files: Collection[Path], sentence: str, anchors: dict[str, list[str]]) -
     ]
     names = [name for path in files for name in anchors.get(module_of(path), [])]
     shown = [f"[`{name.rpartition('.')[2]}`][{name}]" for name in names[:SHOWN]]
-    more = ["…"] if len(names) > SHOWN else []
-    return f"| {' '.join(links)} | {sentence} | {', '.join(shown + more)} |"
+    if len(names) > SHOWN:
+        shown.append("…")
+    break_ = "<br>" if shown else ""
+    return f"| {' '.join(links)} | {sentence}{break_}{', '.join(shown)} |"
 
 
 def idea(path: Path) -> str:
