@@ -3,8 +3,10 @@
 
 const trace = JSON.parse(document.getElementById("trace").textContent);
 
+// Half a character, which Python's strings may hold, is more than some browsers bear.
+const whole = (value) => (typeof value === "string" ? value.toWellFormed() : value);
 const events = trace.events.map((row, index) => {
-  const event = Object.fromEntries(trace.fields.map((field, column) => [field, row[column]]));
+  const event = Object.fromEntries(trace.fields.map((field, at) => [field, whole(row[at])]));
   event.index = index;
   event.end = Math.min(event.start + event.duration, 1e300);
   return event;

@@ -141,8 +141,7 @@ function described(event, span) {
   const pairs = [["where", where(event)], ...times(event, event.duration)];
   if (event.source) {
     const total = totals.get(event.source);
-    pairs.push(["call", `${event.call} of ${total.calls} of ${event.source}'s methods`]);
-    pairs.push(["all of them", timeText(total.time)]);
+    pairs.push(["call", `number ${event.call} of ${total.calls}, ${timeText(total.time)} in all`]);
   } else {
     const calls = inside(event).filter((other) => other.source);
     const named = calls.slice(0, 20).map((call) => `${call.source} ${timeText(call.duration)}`);
@@ -162,12 +161,25 @@ function hover(pointer, here) {
     hovered = item;
     redraw();
   }
-  if (!item) return hideHint();
+  if (!item) {
+    const lane = pointer && here.x < gutter && laneAt(here.y);
+    return lane ? showHint(pointer, aboutLane(lane)) : hideHint();
+  }
   const event = item.event ?? item.span.first;
   const about = [element("strong", (item.span ? item.text : label(event)).slice(0, 300))];
   about.push(element("p", `${timeText(item.end - item.start)}, ${where(event)}`));
   if (!item.span && event.stop) about.push(element("p", "■ requests a stop", "stop"));
   if (!item.span && event.raised) about.push(element("p", `✕ ${event.raised}`, "raised"));
+  return showHint(pointer, about);
+}
+
+function aboutLane({ text, kind, items }) {
+  const total = kind === "callback" ? `, ${timeText(totals.get(text).time)} in all` : "";
+  const what = { callback: "call", loop: "event", span: "bar" }[kind];
+  return [element("strong", text.slice(0, 300)), element("p", counted(items.length, what) + total)];
+}
+
+function showHint(pointer, about) {
   const hint = $("hint");
   hint.replaceChildren(...about);
   hint.hidden = false;
@@ -175,7 +187,6 @@ function hover(pointer, here) {
   const below = pointer.clientY + 16;
   const above = pointer.clientY - hint.offsetHeight - 10;
   hint.style.top = `${below + hint.offsetHeight < innerHeight ? below : above}px`;
-  return undefined;
 }
 
 function step(by) {

@@ -4,7 +4,7 @@ const timeline = document.getElementById("timeline");
 const canvas = timeline.querySelector("canvas");
 const pen = canvas.getContext("2d");
 const LANE = 26;
-const AXIS = 26;
+const AXIS = 36; // times, and below them the marks
 const FONT = "12px system-ui, sans-serif";
 
 const room = Math.max(lastEnd - firstStart, 0) || 1e-6;
@@ -16,7 +16,7 @@ let gutter = 110;
 let hovered = null; // an item of a lane
 let drawing = false;
 
-document.getElementById("lanes").style.height = `${AXIS + lanes.length * LANE + 8}px`;
+document.documentElement.style.setProperty("--lanes", `${AXIS + lanes.length * LANE + 8}px`);
 
 function xOf(time) {
   return gutter + ((time - view.from) / (view.to - view.from)) * (canvas.clientWidth - gutter);
@@ -28,10 +28,12 @@ function timeOf(x) {
 
 // Show these times, or the nearest to them that are a part of the trace.
 function look(from, to) {
-  const whole = home.to - home.from;
-  const length = Math.min(Math.max(to - from, Math.min(2e-7, whole)), whole);
+  const most = home.to - home.from;
+  const least = Math.max(2e-7, lastEnd * 1e-12); // shorter times than that no number tells apart
+  const length = Math.min(Math.max(to - from, least), most);
   view.from = Math.min(Math.max((from + to - length) / 2, home.from), home.to - length);
   view.to = view.from + length;
+  hover(null);
   redraw();
 }
 
@@ -101,24 +103,23 @@ function draw() {
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   pen.font = FONT;
   pen.textBaseline = "middle";
+  pen.fillStyle = colour("--stripe");
+  const shift = AXIS - timeline.scrollTop;
+  for (let n = 1; n < lanes.length; n += 2) pen.fillRect(0, shift + n * LANE, width, LANE);
+  drawAxis(width, height, colour);
   pen.save();
   pen.beginPath();
   pen.rect(0, AXIS, width, height - AXIS);
   pen.clip();
   lanes.forEach((lane, number) => {
-    const top = AXIS + number * LANE - timeline.scrollTop;
-    if (top + LANE >= AXIS && top <= height) drawLane(lane, number, top, width, colour);
+    const top = shift + number * LANE;
+    if (top + LANE >= AXIS && top <= height) drawLane(lane, top, width, colour);
   });
   pen.restore();
-  drawAxis(width, height, colour);
   drawMarks(width, height, colour);
 }
 
-function drawLane(lane, number, top, width, colour) {
-  if (number % 2) {
-    pen.fillStyle = colour("--stripe");
-    pen.fillRect(0, top, width, LANE);
-  }
+function drawLane(lane, top, width, colour) {
   pen.fillStyle = colour("--text");
   pen.fillText(shortened(lane.text, gutter - 14), 8, top + LANE / 2);
   pen.save();
@@ -171,11 +172,11 @@ function drawAxis(width, height, colour) {
     const x = xOf(n * step);
     if (x < gutter) continue;
     pen.fillStyle = colour("--line");
-    pen.fillRect(Math.round(x), AXIS - 6, 1, height);
+    pen.fillRect(Math.round(x), 8, 1, height);
     pen.fillStyle = colour("--soft");
     const text = (n * step) / unit;
     const shown = text >= 1e9 ? text.toExponential(2) : text.toFixed(digits);
-    pen.fillText(`${shown} ${name}`, x + 4, AXIS / 2);
+    pen.fillText(`${shown} ${name}`, x + 5, 11);
   }
   pen.fillStyle = colour("--line");
   pen.fillRect(0, AXIS - 1, width, 1);
@@ -189,17 +190,21 @@ function drawMarks(width, height, colour) {
     if (x < gutter || x > width || x < free) continue;
     free = x + 3;
     pen.fillStyle = colour(event.raisesHere ? "--raise" : "--stop");
-    pen.fillRect(Math.round(x), AXIS - 9, 2, height);
+    pen.fillRect(Math.round(x), AXIS - 4, 2, height);
     pen.font = "bold 13px system-ui, sans-serif";
-    pen.fillText(event.raisesHere ? "✕" : "■", Math.round(x) - 4, AXIS - 14);
+    pen.fillText(event.raisesHere ? "✕" : "■", Math.round(x) - 4, AXIS - 10);
     pen.font = FONT;
   }
 }
 
+function laneAt(y) {
+  return y < AXIS ? undefined : lanes[Math.floor((y - AXIS + timeline.scrollTop) / LANE)];
+}
+
 // What is drawn at a point, or near enough for a finger.
 function itemAt(x, y, near) {
-  const lane = lanes[Math.floor((y - AXIS + timeline.scrollTop) / LANE)];
-  if (!lane || x < gutter || y < AXIS) return null;
+  const lane = laneAt(y);
+  if (!lane || x < gutter) return null;
   let best = null;
   let least = near;
   const reach = timeOf(x + near);

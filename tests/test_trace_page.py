@@ -1,0 +1,176 @@
+"""`minispore trace`: its page has every event, and nothing runs there but its own script."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import asdict
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore._cli import main
+from minispore._cli.tracing import page
+from minispore.testing import Event, EventTrace
+
+CHROMIUM = shutil.which("chromium")
+EVIL = "</script><script>document.title='gone'</script><!--<script>{{script}}&lt;\u2028\ud800"
+
+names = st.sampled_from(["run", "on_train_step_begin", "on_train_step_end", EVIL]) | st.text(
+    st.characters(exclude_categories=[]), max_size=8
+)
+numbers = st.none() | st.integers(0, 2**63 - 1)
+seconds = st.floats(0, allow_infinity=False)
+events = st.builds(
+    Event,
+    name=names,
+    source=st.just("") | names,
+    depth=st.integers(0, 9999),
+    epoch=numbers,
+    step=numbers,
+    stop=st.booleans(),
+    raised=names,
+    start=seconds,
+    duration=seconds,
+)
+
+
+class Page(HTMLParser):
+    """The elements of a page with their attributes, and what the scripts hold."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self._in_script = False
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._in_script = tag == "script"
+        if self._in_script:
+            self.scripts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_script = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_script:
+            self.scripts[-1] += data
+
+    @property
+    def events(self) -> list[dict[str, object]]:
+        data = json.loads(self.scripts[0])
+        return [dict(zip(data["fields"], row, strict=True)) for row in data["events"]]
+
+
+@given(st.lists(events, max_size=5).map(EventTrace))
+@example(EventTrace())
+@example(EventTrace([Event(EVIL, EVIL, raised=EVIL)]))
+def test_the_page_has_all_that_the_trace_has_and_no_other_element(trace: EventTrace) -> None:
+    html = page(trace)
+    read = Page(html)
+    assert read.events == [asdict(event) for event in trace]
+    assert read.elements == Page(page(EventTrace())).elements
+    assert read.scripts[1:] == Page(page(EventTrace())).scripts[1:]
+    # A script in which <!-- and <script are met does not end where it seems to.
+    assert "<" not in read.scripts[0]
+    assert html == page(EventTrace(list(trace)))
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_runs_no_script_but_its_own() -> None:
+    html = page(EventTrace([Event("run")]))
+    read = Page(html)
+    assert "{{" not in html
+    for _, attributes in read.elements:
+        assert "src" not in attributes
+        assert attributes.get("href", "data:,") == "data:,"
+        assert not [name for name in attributes if name.startswith("on")]
+    assert not re.search(r"url\(|@import|https?:|\bfetch\b|innerHTML|\beval\b", html)
+    policy = next(dict(a)["content"] for _, a in read.elements if "http-equiv" in a)
+    assert policy is not None
+    digest = base64.b64encode(hashlib.sha256(read.scripts[1].encode()).digest()).decode()
+    assert "default-src 'none'" in policy
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".json"])
+def test_the_command_writes_the_page_of_a_file(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = EventTrace([Event("run", duration=1.5), Event("on_train_begin", depth=1, start=0.5)])
+    path = tmp_path / f"first{ending}"
+    trace.save(path)
+    assert main(["trace", str(path)]) == 0
+    beside = tmp_path / "first.html"
+    assert capsys.readouterr().out == f"{beside}: 2 events\n"
+    assert beside.read_text("utf-8") == page(trace)
+    for option in ("-o", "--out"):
+        other = tmp_path / f"other{option}.html"
+        assert main(["trace", str(path), option, str(other)]) == 0
+        assert other.read_bytes() == beside.read_bytes()
+
+
+def test_what_cannot_be_read_or_written_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, bad, odd = (tmp_path / name for name in ("good.jsonl", "bad.jsonl", "odd.txt"))
+    EventTrace([Event("run")]).save(good)
+    before = good.read_bytes()
+    bad.write_text('{"name": "run"}\n')
+    odd.write_text("")
+    out = tmp_path / "page.html"
+    nowhere = tmp_path / "nowhere" / "page.html"
+    for path, target, words in (
+        (tmp_path / "missing.jsonl", out, "missing.jsonl"),
+        (bad, out, f"The file '{bad}' holds no trace: an event has name"),
+        (odd, out, "must be one of '.jsonl', '.json', but got '.txt'"),
+        (tmp_path, out, "ending"),
+        (good, nowhere, str(nowhere.parent)),
+        (good, good, f"the page would replace the trace '{good}'"),
+    ):
+        assert main(["trace", str(path), "-o", str(target)]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.startswith("minispore trace: error: ")
+        assert printed.err.count("\n") == 1
+        assert words in printed.err
+    assert good.read_bytes() == before
+    assert not out.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
+@pytest.mark.parametrize(
+    "trace",
+    [
+        EventTrace(),
+        EventTrace([Event("run")]),
+        EventTrace([Event("run", start=1e308, duration=1e308), Event("x", "y", 9999)]),
+        EventTrace(
+            [Event("run", duration=1.0), Event(EVIL, "B", 1, stop=True), Event("m", EVIL, 1)]
+        ),
+    ],
+)
+def test_a_browser_shows_every_event(trace: EventTrace, tmp_path: Path) -> None:
+    assert CHROMIUM is not None
+    path = tmp_path / "page.html"
+    path.write_text(page(trace), "utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    shown = subprocess.run(
+        [CHROMIUM, *options, f"--user-data-dir={tmp_path}", "--dump-dom", path.as_uri()],
+        capture_output=True, text=True, check=True, timeout=120,
+    ).stdout  # fmt: skip
+    read = Page(shown)
+    rows = [a for _, a in read.elements if a.get("role") == "treeitem"]
+    assert len(rows) == len(trace)
+    assert "<title>Event timeline</title>" in shown
+    assert len(read.scripts) == 2
+    if not trace:
+        assert "This trace has no events." in shown
