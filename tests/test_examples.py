@@ -34,6 +34,12 @@ def test_an_example_runs_without_a_warning(script: Path, tmp_path: Path) -> None
     CHECKS[script.stem](run.stdout, tmp_path / script.stem)
 
 
+def test_the_first_page_lists_all_examples() -> None:
+    page = (FOLDER.parent / "docs" / "index.md").read_text("utf-8")
+    listed = re.findall(r"^\| `examples/(\w+\.py)` \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted(file.name for file in FOLDER.glob("*.py"))
+
+
 def check_tutorial(printed: str, folder: Path) -> None:
     files = {file.name for file in folder.iterdir() if file.is_file()}
     assert {"digits-1_100.ckpt", "digits-1_188.ckpt", "digits-graph.meta", "best.ckpt"} <= files
@@ -109,7 +115,7 @@ def check_custom_callbacks(printed: str, folder: Path) -> None:
     assert [(int(epoch), int(step)) for epoch, step, _ in epochs] == [
         (epoch, 60 * epoch) for epoch in (1, 2, 3, 4)
     ]
-    assert float(epochs[-1][2]) < float(epochs[0][2]) / 2
+    assert float(epochs[-1][2]) < float(epochs[0][2]) / 3
 
     assert "stopped after 0.5 s, in epoch " in printed
     (loss,) = re.findall(r"^stopped at a loss of (\S+), in step \d+$", printed, re.MULTILINE)
@@ -123,13 +129,11 @@ def check_custom_callbacks(printed: str, folder: Path) -> None:
 
 def check_own_callback(printed: str, folder: Path) -> None:
     assert not folder.exists()
-    steps = [
-        int(step) for step in re.findall(r"^stopped in step (\d+) at 0.1", printed, re.MULTILINE)
-    ]
+    steps = [int(n) for n in re.findall(r"^stopped in step (\d+) at 0\.", printed, re.MULTILINE)]
     losses = re.findall(r"^the mean loss of all digits is (\S+)$", printed, re.MULTILINE)
-    # A single loss was low long before the others, and that is why there is an average.
-    assert steps == sorted(steps)
-    assert float(losses[0]) > 0.25 > 0.2 > float(losses[1])
+    # A single loss is low long before the others are, and that is why there is an average.
+    assert steps[0] < steps[1]
+    assert float(losses[0]) > 1.2 * float(losses[1])
     assert "The callback FirstTry breaks 2 of 10 laws." in printed
     assert re.findall(r"^(\w+): .*\.$", printed, re.MULTILINE) == ["reuse", "resume"]
     assert printed.endswith("And when it is mended?\nIt keeps all laws.\n")
