@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 (mkdocs loads this file by its path)
 """What the pages of the course are made of: the shipped source, and what its programs print.
 
 A fence `source` names a definition of minispore, and may say in which of its lines the part to be

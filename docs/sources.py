@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 (mkdocs loads this file by its path)
 """The source on the site: a page for each file, and the tables of the map that lead to them.
 
 A fence `files` on the map has a pattern in each line, and becomes a table: of each file that fits,
