@@ -5,6 +5,9 @@
 Stop after a time, at a loss or at an accuracy; save below a loss, and whenever the network reads
 better than ever; print how far the training is. FOLDER (by default `custom_callbacks`) gets the
 checkpoints.
+
+`SaveBest` and `Progress` remember something, and would forget it if the training were interrupted
+and went on: `own_callback.py` shows what they lack.
 """
 
 import sys

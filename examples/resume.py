@@ -6,8 +6,8 @@ The training runs in processes of its own: once from its beginning to its end; o
 killed in the middle of an epoch, as by `kill -9`, which nothing can catch; and once more, to go on.
 FOLDER (by default `resume`) gets the two networks, and between whiles the backup.
 
-To kill it yourself, begin a training with `python examples/resume.py FOLDER 0`, end it in whatever
-way you like, and give the same command again.
+To kill it yourself: `python examples/resume.py FOLDER 50` waits in step 50 for a minute. End it in
+whatever way you like, and let it go on with `python examples/resume.py FOLDER 0`.
 """
 
 import subprocess

@@ -162,7 +162,7 @@ def check_resume(printed: str, folder: Path) -> None:
 
 def check_tensorboard_run(printed: str, folder: Path) -> None:
     assert printed.endswith(f"To see it: tensorboard --logdir {folder.name}\n")
-    last_losses = []
+    last_losses: list[float] = []
     for rate in ("0.02", "0.2"):
         (file,) = (folder / f"rate-{rate}").glob("events.out.tfevents.*")
         events = [event for event in read_events(file) if event.values]
