@@ -143,10 +143,16 @@ function described(event, span) {
     const total = totals.get(event.source);
     pairs.push(["call", `number ${event.call} of ${total.calls}, ${timeText(total.time)} in all`]);
   } else {
-    const calls = inside(event).filter((other) => other.source);
-    const named = calls.slice(0, 20).map((call) => `${call.source} ${timeText(call.duration)}`);
-    if (calls.length > 20) named.push(`and ${calls.length - 20} more`);
-    pairs.push([calls.length === 1 ? "1 call" : `${calls.length} calls`, named.join(" · ")]);
+    const calls = new Map();
+    for (const { source, duration } of inside(event)) {
+      if (!source) continue;
+      const before = calls.get(source) ?? { number: 0, time: 0 };
+      calls.set(source, { number: before.number + 1, time: before.time + duration });
+    }
+    const named = [...calls].slice(0, 20).map(([source, { number, time }]) => (
+      `${source} ${number > 1 ? `${number} calls, ` : ""}${timeText(time)}`));
+    if (calls.size > 20) named.push(`and ${calls.size - 20} more`);
+    pairs.push(["calls in it", named.join(" · ") || "none"]);
   }
   return [...made, facts(pairs)];
 }

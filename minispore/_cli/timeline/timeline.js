@@ -12,18 +12,19 @@ const home = events.length
   ? { from: firstStart - room * 0.01, to: firstStart + room * 1.01 }
   : { from: 0, to: 1e-3 };
 const view = { ...home };
-let gutter = 110;
+let gutter = 130;
+let plot = 600; // the width beside it
 let hovered = null; // an item of a lane
 let drawing = false;
 
 document.documentElement.style.setProperty("--lanes", `${AXIS + lanes.length * LANE + 8}px`);
 
 function xOf(time) {
-  return gutter + ((time - view.from) / (view.to - view.from)) * (canvas.clientWidth - gutter);
+  return gutter + ((time - view.from) / (view.to - view.from)) * plot;
 }
 
 function timeOf(x) {
-  return view.from + ((x - gutter) / (canvas.clientWidth - gutter)) * (view.to - view.from);
+  return view.from + ((x - gutter) / plot) * (view.to - view.from);
 }
 
 // Show these times, or the nearest to them that are a part of the trace.
@@ -37,13 +38,13 @@ function look(from, to) {
   redraw();
 }
 
-function zoom(factor, x = (gutter + canvas.clientWidth) / 2) {
+function zoom(factor, x = gutter + plot / 2) {
   const centre = timeOf(Math.max(x, gutter));
   look(centre - (centre - view.from) * factor, centre + (view.to - centre) * factor);
 }
 
 function pan(pixels) {
-  const shift = (pixels / (canvas.clientWidth - gutter)) * (view.to - view.from);
+  const shift = (pixels / plot) * (view.to - view.from);
   look(view.from + shift, view.to + shift);
 }
 
@@ -100,6 +101,7 @@ function draw() {
   canvas.width = Math.round(width * scale);
   canvas.height = Math.round(height * scale);
   gutter = width < 560 ? 84 : 130;
+  plot = width - gutter;
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   pen.font = FONT;
   pen.textBaseline = "middle";
@@ -126,15 +128,15 @@ function drawLane(lane, top, width, colour) {
   pen.beginPath();
   pen.rect(gutter, top, width - gutter, LANE);
   pen.clip();
-  let done = -Infinity; // what ends left of this would be drawn over what is there
+  let done = -Infinity; // what ends before this would be drawn over what is there
   for (let at = firstAt(lane.items, view.from); at < lane.items.length; at++) {
     const item = lane.items[at];
     if (item.start > view.to) break;
     const marked = item === hovered || isChosen(item);
+    if (item.end < done && !marked) continue;
     const left = Math.max(xOf(item.start), gutter - 4);
     const right = Math.max(Math.min(xOf(item.end), width + 4), left + 2);
-    if (right <= done && !marked) continue;
-    done = Math.max(done, Math.floor(right));
+    done = Math.max(done, timeOf(Math.floor(right)));
     drawItem(item, lane, left, right, top, marked, colour);
   }
   pen.restore();
@@ -159,7 +161,7 @@ function drawItem(item, lane, left, right, top, marked, colour) {
 }
 
 function drawAxis(width, height, colour) {
-  const wished = ((view.to - view.from) * 90) / (width - gutter);
+  const wished = ((view.to - view.from) * 90) / plot;
   const power = 10 ** Math.floor(Math.log10(wished));
   const step = power * [1, 2, 5, 10].find((factor) => factor * power >= wished);
   const largest = Math.max(Math.abs(view.to), step);
