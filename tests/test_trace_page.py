@@ -154,7 +154,11 @@ def test_what_cannot_be_read_or_written_is_told_in_one_line(
         EventTrace([Event("run")]),
         EventTrace([Event("run", start=1e308, duration=1e308), Event("x", "y", 9999)]),
         EventTrace(
-            [Event("run", duration=1.0), Event(EVIL, "B", 1, stop=True), Event("m", EVIL, 1)]
+            [
+                Event("run", stop=True, duration=1.0),
+                Event(EVIL, "B", 1, stop=True),
+                Event("m", EVIL, 1),
+            ]
         ),
     ],
 )
@@ -172,5 +176,8 @@ def test_a_browser_shows_every_event(trace: EventTrace, tmp_path: Path) -> None:
     assert len(rows) == len(trace)
     assert "<title>Event timeline</title>" in shown
     assert len(read.scripts) == 2
+    # The run in which a callback requests a stop gets no mark of its own.
+    stops = [event for event in trace if event.stop and event.source]
+    assert shown.count('<button class="stop">') == len(stops)
     if not trace:
         assert "This trace has no events." in shown
