@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 
 MINDSPORE_PYTHON = "MINISPORE_MINDSPORE_PYTHON"
@@ -24,7 +26,9 @@ def fresh(code: str) -> list[float]:
 
 
 class Apart:
-    """A process that runs a piece of code whenever it is told to, and times it.
+    """A process that runs a program whenever it is told to, and times it.
+
+    The program is in a file of its own folder: MindSpore compiles no code that is in none.
 
     Args:
         code: Defines a function `run`.
@@ -35,7 +39,7 @@ class Apart:
 import json, sys, time
 answers = sys.stdout
 sys.stdout = sys.stderr
-exec(sys.argv[1])
+from program import run
 for line in sys.stdin:
     start = time.perf_counter()
     run(*json.loads(line))
@@ -44,8 +48,11 @@ for line in sys.stdin:
 
     def __init__(self, code: str, python: str = sys.executable) -> None:
         """Start the process."""
+        self._folder = TemporaryDirectory()
+        Path(self._folder.name, "program.py").write_text(code, encoding="utf-8")
         self._process = subprocess.Popen(
-            [python, "-c", self._LOOP, code],
+            [python, "-c", self._LOOP],
+            cwd=self._folder.name,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -63,6 +70,7 @@ for line in sys.stdin:
         """End the process."""
         self._process.kill()
         self._process.wait()
+        self._folder.cleanup()
 
 
 def mindspore(code: str) -> Apart | None:
