@@ -19,6 +19,15 @@ def library(name: str) -> ModuleType | None:
     return import_module(name) if find_spec(name.partition(".")[0]) else None
 
 
+# For a program of `fresh`: the most memory that it has held. What `resource` says begins with the
+# memory of the process that started it.
+PEAK = """
+def peak():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
+"""
+
+
 def fresh(code: str) -> list[float]:
     """The numbers that a piece of code prints, run by an interpreter of its own."""
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

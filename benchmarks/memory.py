@@ -10,8 +10,6 @@ from benchmarks.tutorial import BATCH
 from minispore.dataset import digits
 
 _OURS = """
-import os, resource
-from contextlib import redirect_stdout
 from pathlib import Path
 from benchmarks.tutorial import pipeline, trainer
 from minispore.train import LossMonitor
@@ -19,7 +17,6 @@ trainer([LossMonitor()], pipeline(Path({folder})))()
 """
 # By hand: the bytes in memory, normalised batch by batch into the same buffer.
 _BY_HAND = """
-import resource
 import numpy as np
 from benchmarks.handwritten import HandWritten
 images = np.fromfile({folder} + "/train-images-idx3-ubyte", np.uint8, offset=16).reshape(-1, 784)
@@ -33,7 +30,7 @@ for start in range(0, len(images), {batch}):
     batch -= np.float32(0.1307 / 0.3081)
     network.step(batch, labels[rows])
 """
-_PRINT = "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)"
+_PRINT = f"{_peers.PEAK}print(peak())"
 
 
 def rows() -> list[Row]:

@@ -20,7 +20,7 @@ PICTURE = Path(__file__).parent.parent / "docs" / "assets" / "scaling.svg"
 REPEATS = 7
 
 _PASS = """
-import resource, time
+import time
 from minispore.dataset import GeneratorDataset
 import numpy as np
 
@@ -35,7 +35,7 @@ start = time.perf_counter()
 for _ in data.create_tuple_iterator(num_epochs=1):
     pass
 took = time.perf_counter() - start
-print(took, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(took, peak() / 2**20)
 """
 
 
@@ -104,7 +104,7 @@ def _panels() -> Iterable[Panel]:
     counts = [0, 1, 10, 100, 1000]
     yield Panel("a step of the loop", "callbacks", counts, [_loop(n) for n in counts])
     samples = [10**i for i in range(3, 8)]
-    passes = [_peers.fresh(_PASS.format(count=n)) for n in samples]
+    passes = [_peers.fresh(_peers.PEAK + _PASS.format(count=n)) for n in samples]
     yield Panel("a pass over a generator", "samples", samples, [took for took, _ in passes])
     peaks = [peak for _, peak in passes]
     yield Panel("memory of the pass", "samples", samples, peaks, "MiB")
