@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks import _peers
 from benchmarks._peers import Run
@@ -91,7 +92,10 @@ def _deep() -> list[Row]:
     """A chain of multiplications, forward and backward."""
 
     def ours(depth: int) -> Run:
-        return lambda: _discard(grad(lambda x: _chain(x, depth))(Tensor([1.0])))
+        def chain(x: Tensor) -> Tensor:
+            return _chain(x, depth)
+
+        return lambda: _discard(grad(chain)(Tensor([1.0])))
 
     rows: list[Row] = []
     torch = _peers.library("torch")
@@ -110,7 +114,11 @@ def _deep() -> list[Row]:
         )
     autograd = _peers.library("autograd")
     if autograd is not None:
-        gradient = autograd.grad(lambda x: _chain(x, LESS_DEEP)[0])
+
+        def chain(x: NDArray[np.float64]) -> NDArray[np.float64]:
+            return _chain(x, LESS_DEEP)
+
+        gradient = autograd.elementwise_grad(chain)
         others.append(Contestant("HIPS autograd", lambda: _discard(gradient(np.array([1.0])))))
     work = f"a chain of {LESS_DEEP:,} multiplications"
     return [*rows, *compare(work, ours(LESS_DEEP), others, turns=7)]
@@ -144,7 +152,10 @@ def _second_derivative() -> list[Row]:
     def f(x: Tensor) -> Tensor:
         return ops.tanh(ops.matmul(weights, x)).sum()
 
-    penalty = grad(lambda x: ops.square(grad(f)(x)).sum())
+    def squared_slope(x: Tensor) -> Tensor:
+        return ops.square(grad(f)(x)).sum()
+
+    penalty = grad(squared_slope)
     others: list[Contestant] = []
     torch = _peers.library("torch")
     if torch is not None:
@@ -159,8 +170,16 @@ def _second_derivative() -> list[Row]:
         others.append(Contestant("PyTorch eager", _often(by_torch)))
     autograd, anp = _peers.library("autograd"), _peers.library("autograd.numpy")
     if autograd is not None and anp is not None:
-        slope_of = autograd.grad(lambda x: anp.sum(anp.tanh(anp.dot(matrix, x))))
-        their_penalty = autograd.grad(lambda x: anp.sum(slope_of(x) ** 2))
+
+        def their_f(x: object) -> object:
+            return anp.sum(anp.tanh(anp.dot(matrix, x)))
+
+        slope_of = autograd.grad(their_f)
+
+        def their_squared_slope(x: object) -> object:
+            return anp.sum(anp.square(slope_of(x)))
+
+        their_penalty = autograd.grad(their_squared_slope)
         others.append(Contestant("HIPS autograd", _often(lambda: _discard(their_penalty(start)))))
     work = "50 second derivatives"
     return compare(work, _often(lambda: _discard(penalty(x))), others, turns=15)

@@ -1,6 +1,7 @@
 """One recorded operation, forward and backward, on a tensor of one element."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks import _peers
 from benchmarks._peers import Run
@@ -64,7 +65,11 @@ def _by_autograd() -> Run | None:
     if autograd is None:
         return None
     factor, value = np.array([1.0000001], np.float32), np.array([1.0], np.float32)
-    gradient = autograd.elementwise_grad(lambda x: x * factor)
+
+    def product(x: NDArray[np.float32]) -> NDArray[np.float32]:
+        return x * factor
+
+    gradient = autograd.elementwise_grad(product)
 
     def run() -> None:
         for _ in range(COUNT):

@@ -8,6 +8,7 @@ a model with constants measured here, and no measurement.
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from math import log2
 from pathlib import Path
@@ -164,14 +165,9 @@ def modelled(processes: int, step: float, size: int, constants: tuple[float, flo
 
 
 def _draw(figures: Sequence[Figures], measured: tuple[float, float]) -> None:
-    from matplotlib import rcParams
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
     # The same figures give the same file.
-    rcParams["svg.hashsalt"] = "minispore"
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    FigureCanvasSVG(figure)
+    import_module("matplotlib").rcParams["svg.hashsalt"] = "minispore"
+    figure = import_module("matplotlib.figure").Figure(figsize=(9, 3.6), layout="constrained")
     figure.suptitle("A model, not a measurement: share of a step that is the process's own work")
     counts = [2**i for i in range(11)]
     titles = ("processes of one machine (measured)", "machines, 10 µs and 25 Gbit/s (assumed)")

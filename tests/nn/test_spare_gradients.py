@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from minispore import Parameter, Tensor, nn, ops
+from minispore._array import Array, namespace
 from minispore.ops import value_and_grad
 
 from .optim_cases import gradients, optimizers, two
@@ -66,8 +67,12 @@ class OwnBackward(nn.Cell):
         return (KEPT,)
 
 
+def product(x: Array) -> tuple[Array, tuple[Callable[[Array], Array]]]:
+    return namespace(x).sum(x * KEPT._data), (lambda _: KEPT._data,)
+
+
 def by_a_rule(x: Tensor) -> Tensor:
-    return ops.apply_rule(lambda a: ((a * KEPT._data).sum(), (lambda _: KEPT._data,)), x)
+    return ops.apply_rule(product, x)
 
 
 @pytest.mark.parametrize("inner", [OwnBackward(), by_a_rule], ids=["bprop", "rule"])
