@@ -13,6 +13,7 @@ from minispore.train import Callback, RunContext
 from minispore.train.callback import _InternalCallbackParam
 from minispore.train.callback._base import EVENTS
 from minispore.train.callback._callback import InternalCallbackParam
+from minispore.train.callback._manager import CallbackManager
 
 
 def define(name: str, value: object) -> type:
@@ -121,3 +122,11 @@ def test_a_stop_cannot_be_taken_back() -> None:
 def test_parameters_must_be_a_dict(wrong: dict[str, object]) -> None:
     with pytest.raises(TypeError, match="original_args"):
         RunContext(wrong)
+
+
+@pytest.mark.parametrize("name", [*EVENTS, *EVENTS.values()])
+def test_an_attribute_that_takes_a_hooks_name_is_told_before_anything_runs(name: str) -> None:
+    taken = Callback()
+    setattr(taken, name, 0.0)
+    with pytest.raises(TypeError, match=f"'Callback', '{name}' is the name of a hook.* float"):
+        CallbackManager([taken])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from minispore._checks import described
 from minispore.train.callback._run_context import RunContext
 
 # The events, each with the name it had in MindSpore 1.x, which served training and evaluation.
@@ -224,8 +225,17 @@ def hook_for(callback: Callback, event: str) -> str | None:
 
 
 def overrides(callback: Callback, name: str) -> bool:
-    """Return whether `callback` has its own `name`, from its class or set on the instance."""
+    """Return whether `callback` has its own `name`, from its class or set on the instance.
+
+    Raises:
+        TypeError: It has, but not as a method: `self.end = 0.0` takes the name of a hook.
+    """
     method = getattr(callback, name)
+    if not callable(method):
+        raise TypeError(
+            f"In the callback '{type(callback).__name__}', '{name}' is the name of a hook, but the "
+            f"attribute is {described(method)}; give it another name."
+        )
     return getattr(method, "__func__", None) is not getattr(Callback, name)
 
 
