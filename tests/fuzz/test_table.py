@@ -27,6 +27,8 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
     "train/callback/_on_request_exit.py": ("request to end",),
     "train/summary/_decode.py": ("events", "event"),
     "_atomic.py": "writes",
+    "_cli/__init__.py": "opens the null device",
+    "_cli/tracing.py": ("trace", "trace for browsers"),
     "_course/checking.py": "reads what its own child process has just written",
     "_course/child.py": "reads the kernel's /proc/self/statm",
     "_course/folder.py": "a record of ten lines, of which its own tests have the damage",
