@@ -68,7 +68,9 @@ class DistributedGradReducer(Cell):
                 f"{described(degree)}."
             )
         self._count = len(given)
-        self.mean = bool(get_auto_parallel_context("gradients_mean")) if mean is None else mean
+        if mean is None:
+            mean = bool(get_auto_parallel_context("gradients_mean"))
+        self.mean: bool = mean
         self.degree: int = degree or size
 
     def construct(self, grads: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -68,9 +68,13 @@ class Conv2d(Cell):
         owner = "Conv2d"
         self.in_channels: int = check_int(in_channels, "in_channels", owner, low=1)
         self.out_channels: int = check_int(out_channels, "out_channels", owner, low=1)
-        self.kernel_size = as_pair(kernel_size, "kernel_size", owner, wrong_length=TypeError)
-        self.stride = as_pair(stride, "stride", owner, wrong_length=TypeError)
-        self.dilation = as_pair(dilation, "dilation", owner, wrong_length=TypeError)
+        self.kernel_size: tuple[int, int] = as_pair(
+            kernel_size, "kernel_size", owner, wrong_length=TypeError
+        )
+        self.stride: tuple[int, int] = as_pair(stride, "stride", owner, wrong_length=TypeError)
+        self.dilation: tuple[int, int] = as_pair(
+            dilation, "dilation", owner, wrong_length=TypeError
+        )
         self.pad_mode = pad_mode
         self.padding = padding
         self._around = as_padding(padding, owner)
@@ -87,7 +91,9 @@ class Conv2d(Cell):
         self.has_bias = has_bias
         self.data_format = data_format
         shape = (out_channels, in_channels // group, *self.kernel_size)
-        self.weight_init = HeUniform(math.sqrt(5)) if weight_init is None else weight_init
+        if weight_init is None:
+            weight_init = HeUniform(math.sqrt(5))
+        self.weight_init: Tensor | str | Initializer | float = weight_init
         self.weight: Parameter = first_values(self.weight_init, shape, dtype, "weight_init", owner)
         self.bias: Parameter | None = None
         if has_bias:

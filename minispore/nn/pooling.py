@@ -41,7 +41,9 @@ class _Pool2d(Cell):
             check_one_of(pad_mode, PAD_MODES, "pad_mode", owner)
         self.pad_mode: str = pad_mode.upper()
         items = as_items(padding)
-        self.padding = _pair(padding if items is None else items, "padding", owner, low=0)
+        self.padding: tuple[int, int] = _pair(
+            padding if items is None else items, "padding", owner, low=0
+        )
         if self.pad_mode != "PAD" and any(self.padding):
             raise ValueError(
                 f"For '{owner}', the argument 'padding' must be 0 unless 'pad_mode' is 'pad', "
