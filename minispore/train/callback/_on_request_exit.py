@@ -192,8 +192,9 @@ class OnRequestExit(Callback):
         self._give_back()
 
     def _give_back(self) -> None:
-        while self._before:
-            number, handler = self._before.popitem()
+        # The next signal may come at any place here, and then gives them back itself.
+        before, self._before = self._before, {}
+        for number, handler in before.items():
             # A handler that was not installed from Python cannot be put back.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
