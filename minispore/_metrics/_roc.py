@@ -47,6 +47,7 @@ class ROC(Metric):
             check_int(pos_label, "pos_label", "ROC")
         self.class_num = class_num
         self.pos_label = pos_label
+        self._many = class_num not in (None, 1)
         self.clear()
 
     def clear(self) -> None:
@@ -54,7 +55,6 @@ class ROC(Metric):
         # One flat array of labels for each batch, and a row of scores for each of its curves.
         self._labels: list[Array] = []
         self._scores: list[Array] = []
-        self._many = False
 
     @rearrange_inputs
     def update(self, *inputs: object) -> None:
@@ -70,16 +70,10 @@ class ROC(Metric):
         scores, label = self._predicted_and_true(inputs)
         if scores.shape[:1] + scores.shape[2:] == label.shape and scores.shape[1:2] == (1,):
             scores = scores.reshape(label.shape)  # a binary classifier's only column
-        many = self._has_classes(scores, label)
-        if self._labels and many != self._many:
-            raise ValueError(
-                "For 'ROC.update', some batches are a binary classifier's, and some have scores of "
-                "classes."
-            )
-        self._many = many
+        self._check_shapes(scores, label)
         # Copies: what was given is the caller's.
         self._labels.append(label.flatten())
-        self._scores.append(_by_class(scores) if many else scores.reshape(1, -1).copy())
+        self._scores.append(_by_class(scores) if self._many else scores.reshape(1, -1).copy())
 
     def eval(self) -> Curve | Curves:
         """Return the curves.
@@ -103,15 +97,14 @@ class ROC(Metric):
         )
         return list(fpr), list(tpr), list(thresholds)
 
-    def _has_classes(self, scores: Array, label: Array) -> bool:
-        """Return whether there is a curve for each class; ValueError if the shapes do not fit."""
+    def _check_shapes(self, scores: Array, label: Array) -> None:
         if scores.shape == label.shape:
-            if self.class_num not in (None, 1):
+            if self._many:
                 raise ValueError(
                     "For 'ROC', the argument 'class_num' must be None or 1 if predicted value and "
                     f"true value have the same shape {label.shape}, but got {self.class_num}."
                 )
-            return False
+            return
         if scores.ndim != label.ndim + 1 or scores.shape[:1] + scores.shape[2:] != label.shape:
             raise ValueError(
                 "For 'ROC.update', the true value must have the shape of the predicted value, or "
@@ -128,7 +121,6 @@ class ROC(Metric):
                 "For 'ROC', the argument 'pos_label' must be None if there are several classes, "
                 f"but got {self.pos_label}."
             )
-        return True
 
 
 def _by_class(scores: Array) -> Array:
