@@ -2,13 +2,14 @@
 
 A fence `source` names a definition of minispore, and may say in which of its lines the part to be
 shown begins and ends; it is replaced by the code. A fence `python` is run, in the order of the
-page, and what it prints follows it.
+page, and what it prints follows it; if that is a drawing, in SVG, the drawing is shown. Other pages
+are run as well if they say so in their front matter: `run: true`.
 """
 
 import io
 import os
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
@@ -31,13 +32,19 @@ class Page(Protocol):
     """What is asked of a page."""
 
     file: File
+    meta: Mapping[str, object]
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Fill in a page of the course, as mkdocs asks for it."""
-    if not page.file.src_uri.startswith("learn/"):
+    """Fill in a page that is run, as mkdocs asks for it."""
+    if not is_run(page.file.src_uri, page.meta):
         return markdown
     return filled(markdown, page.file.src_uri)
+
+
+def is_run(name: str, meta: Mapping[str, object]) -> bool:
+    """Whether the programs of a page are run: it is in the course, or says so."""
+    return name.startswith("learn/") or meta.get("run") is True
 
 
 def filled(markdown: str, name: str) -> str:
@@ -58,11 +65,19 @@ def filled(markdown: str, name: str) -> str:
         program = compile(match[2], f"<{name}, program {count}>", "exec")
         with redirect_stdout(io.StringIO()) as printed:
             exec(program, namespace)  # noqa: S102
-        text = printed.getvalue()
-        return f"{match[0]}\n\n```text\n{text.rstrip()}\n```" if text.strip() else match[0]
+        return f"{match[0]}{shown(printed.getvalue())}"
 
     with empty_folder():
         return FENCE.sub(fill, markdown)
+
+
+def shown(printed: str) -> str:
+    """What follows a program on its page: the drawing, or the text, that it printed."""
+    if not printed.strip():
+        return ""
+    if printed.startswith("<svg"):
+        return f"\n\n<figure>\n{printed.rstrip()}\n</figure>"
+    return f"\n\n```text\n{printed.rstrip()}\n```"
 
 
 def source(wanted: str) -> str:
@@ -90,9 +105,9 @@ def source(wanted: str) -> str:
             last = places[0] + 1
         else:
             raise ValueError(f"{limit!r} is neither 'from: …' nor 'to: …'.")
-    shown = FOR_TOOLS.sub("", "\n".join(lines[first:last]))
+    code = FOR_TOOLS.sub("", "\n".join(lines[first:last]))
     path = module.replace(".", "/") + ".py"
-    return f'```python linenums="{number + first}" title="{path}"\n{shown}\n```'
+    return f'```python linenums="{number + first}" title="{path}"\n{code}\n```'
 
 
 def find_parent(module: str) -> object:

@@ -1,6 +1,7 @@
-"""The pages of the course: their programs run, and the code that they show is there."""
+"""The pages that are run: their programs are right, and the code that they show is there."""
 
 import re
+from collections.abc import Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Protocol, cast
@@ -10,7 +11,9 @@ import pytest
 from minispore._course.source import lines_of
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs" / "learn").glob("[0-9]*.md"))
+DOCS = ROOT / "docs"
+RUN = re.compile(r"---\n(?:.+\n)*?run: true\n")
+LESSON = re.compile(r"\d\d-")
 
 
 class Filling(Protocol):
@@ -18,6 +21,7 @@ class Filling(Protocol):
 
     def filled(self, markdown: str, name: str) -> str: ...
     def source(self, wanted: str) -> str: ...
+    def is_run(self, name: str, meta: Mapping[str, object]) -> bool: ...
 
 
 def filling() -> Filling:
@@ -29,15 +33,24 @@ def filling() -> Filling:
     return cast("Filling", module)
 
 
+def is_run(page: Path) -> bool:
+    meta = {"run": True} if RUN.match(page.read_text("utf-8")) else {}
+    return filling().is_run(page.relative_to(DOCS).as_posix(), meta)
+
+
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if is_run(page)]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_programs_of_a_lesson_run_and_its_code_is_there(page: Path) -> None:
+def test_the_programs_of_a_page_run_and_its_code_is_there(page: Path) -> None:
     text = page.read_text("utf-8")
     filled = filling().filled(text, page.name)
     assert "```source" not in filled
     shown = re.findall(
         r'^```python linenums="(\d+)" title="([^"]+)"\n(.*?)^```$', filled, re.MULTILINE | re.DOTALL
     )
-    assert len(shown) == text.count("```source\n") > 0
+    assert len(shown) == text.count("```source\n")
+    assert shown or not LESSON.match(page.name)
     for number, file, code in shown:
         lines = (ROOT / file).read_text("utf-8").splitlines()
         first = int(number) - 1
@@ -52,6 +65,26 @@ def test_what_a_program_prints_follows_it() -> None:
     assert (
         filled == "```python\nx = 2\nprint(x)\n```\n\n```text\n2\n```\n\n```python\nx += 1\n```\n"
     )
+
+
+def test_a_drawing_is_shown_in_place_of_its_text() -> None:
+    fence = "```python\nprint('<svg/>')\n```"
+    assert filling().filled(f"{fence}\n", "a") == f"{fence}\n\n<figure>\n<svg/>\n</figure>\n"
+    fence = "```python\nprint('an <svg/>')\n```"
+    assert "<figure>" not in filling().filled(f"{fence}\n", "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "meta", "expected"),
+    [
+        ("learn/01-graph.md", {}, True),
+        ("howto/look.md", {}, False),
+        ("howto/look.md", {"run": True}, True),
+        ("howto/look.md", {"run": False}, False),
+    ],
+)
+def test_which_pages_are_run(name: str, meta: dict[str, object], expected: bool) -> None:
+    assert filling().is_run(name, meta) is expected
 
 
 def test_a_part_of_a_definition_is_cut_out_by_its_text() -> None:
