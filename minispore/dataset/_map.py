@@ -1,7 +1,7 @@
 """Mapping columns through transforms and Python functions."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import cast
 
 from minispore.dataset._block import Block, Row, as_element, as_tuple, cut, length, rows_of, stacked
@@ -105,8 +105,6 @@ def watched(node: Node) -> tuple[Node, list[Watch]]:
 
     Where there is a `map` with callbacks, it is one with a watch of its own; all else is as it was.
     """
-    if not is_dataclass(node):
-        return node, []
     watches: list[Watch] = []
     changed: dict[str, object] = {}
     for field in fields(node):

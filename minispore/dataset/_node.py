@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from minispore.dataset._block import Block, length
 from minispore.dataset._random import Epoch, first_epoch
 
 
+@dataclass(frozen=True)
 class Node(ABC):
     """A source of rows, or an operation on other nodes."""
 
@@ -24,7 +26,16 @@ class Node(ABC):
         """
 
     def size(self) -> int:
-        """Return the number of rows in an epoch; goes through one where nothing else tells."""
+        """Return the number of rows in an epoch; goes through one where nothing else tells.
+
+        Raises:
+            RuntimeError: The epoch never ends.
+        """
+        if self.endless:
+            raise RuntimeError(
+                f"For 'get_dataset_size', rows must be counted because of a {type(self).__name__}, "
+                "but a repeat for ever comes before it; put it behind, or use 'take'."
+            )
         return sum(length(block) for block in self.blocks(first_epoch(), 64))
 
     @property

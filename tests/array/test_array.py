@@ -12,12 +12,14 @@ from typing import cast
 import numpy as np
 import pytest
 
-from minispore import Tensor, get_context, set_context
+from minispore import Tensor, _array, get_context, set_context
 from minispore._array import (
     Array,
     DeviceNamespace,
     Namespace,
     current,
+    device,
+    device_namespace,
     from_host,
     namespace,
     own,
@@ -72,6 +74,13 @@ def test_arrays_scalars_subclasses_and_tensors_have_a_namespace() -> None:
     assert namespace(Tensor([1.0])) is cast("Namespace[Tensor]", tensor_names)
 
 
+def test_memory_of_a_new_kind_has_the_namespace_of_what_it_inherits() -> None:
+    class Own(np.ndarray):
+        """A kind that nobody has asked about before."""
+
+    assert device_namespace(cast("Array", np.zeros(2).view(Own))) is NUMPY
+
+
 def test_what_is_no_array_has_none() -> None:
     with pytest.raises(TypeError, match="No array namespace is registered for objects of type str"):
         namespace(cast("Array", "abc"))
@@ -96,6 +105,25 @@ def test_without_cupy_a_gpu_is_refused_and_nothing_changes() -> None:
     with pytest.raises(RuntimeError, match="needs CuPy, which cannot be imported"):
         set_context(device_target="GPU")
     assert get_context("device_target") == before
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_gpu_is_what_cupy_finds(is_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("minispore._array._cupy")
+    kind = type("ndarray", (), {})
+    vars(module).update(is_available=lambda: is_there, ndarray=kind)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(_array, "_cupy", module, raising=False)
+    monkeypatch.setattr(device, "_libraries", dict(device._libraries))
+    try:
+        if is_there:
+            set_context(device_target="GPU")
+            assert current() is module is namespace(kind())
+        else:
+            with pytest.raises(RuntimeError, match="CuPy finds none"):
+                set_context(device_target="GPU")
+    finally:
+        set_context(device_target="CPU")
 
 
 @pytest.mark.parametrize("index", [(0,), (slice(1, 3),), (..., None), (np.array([1, 1, 3]),)])

@@ -1,7 +1,7 @@
 """`grad`, `value_and_grad` and `GradOperation`: nested, by weights, and used wrongly."""
 
 from collections.abc import Callable
-from typing import cast
+from typing import NoReturn, cast
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, float16, float32, get_grad, grad, nn, ops, value_and_grad
+from minispore._functional.apply import apply2, apply3, constant
 
 Function = Callable[[Tensor], Tensor]
 
@@ -209,6 +210,27 @@ def test_a_rule_of_the_users_own() -> None:
     for expected in (12.0, 12.0, 6.0):
         derivative = grad(derivative)
         assert float(derivative(scalar(2.0))) == expected
+
+
+@pytest.mark.parametrize("operands", [2, 3])
+def test_what_a_rule_refuses_is_told_in_its_own_words(operands: int) -> None:
+    def refusing(*_: object) -> NoReturn:
+        raise TypeError("not this")
+
+    x = scalar(1.0)
+    applied: list[Callable[[], object]] = [
+        lambda: apply3(refusing, x, x, x) if operands == 3 else apply2(refusing, x, x),
+        lambda: constant(refusing, x, x, "refusing"),
+        lambda: loose_rule(refusing, *[x] * operands),
+    ]
+    for apply in applied:
+        with pytest.raises(TypeError, match="^not this$"):
+            apply()
+
+
+def test_what_is_no_function_is_no_rule() -> None:
+    with pytest.raises(TypeError, match="'rule' must be callable, but got 3"):
+        loose_rule(3, scalar(1.0))
 
 
 def test_a_rule_must_have_a_pullback_for_each_operand() -> None:

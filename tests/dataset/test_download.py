@@ -36,6 +36,7 @@ class Server:
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.ranges = True  # whether it can send the rest of a file
+        self.beside = 0  # how far from where it was asked to
         self.cuts: list[int] = []  # how many bytes each next answer gives before it breaks off
         self.requests: list[tuple[str, str | None]] = []
         self.address = ""
@@ -53,6 +54,7 @@ class Server:
             return
         handler.send_response(206 if start else 200)
         if start:
+            start += self.beside
             handler.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
         handler.send_header("Content-Length", str(len(data) - start))
         handler.end_headers()
@@ -191,6 +193,13 @@ def test_a_part_longer_than_the_file_is_thrown_away(tmp_path: Path, serve: Start
     assert part.stat().st_size > len(PACKED)
     server.files["/file.gz"] = PACKED
     assert fetch(tmp_path, server) == UNPACKED
+
+
+def test_another_part_than_was_asked_for_is_not_taken(tmp_path: Path, serve: Start) -> None:
+    server = serve(PACKED)
+    server.cuts, server.beside = [100_000], 1
+    assert fetch(tmp_path, server) == UNPACKED
+    assert [wish for _, wish in server.requests[::2]] == [None, None]
 
 
 def test_a_server_that_always_breaks_off_is_given_up(tmp_path: Path, serve: Start) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minispore
-from minispore.dataset import MnistDataset, SequentialSampler, transforms, vision
+from minispore.dataset import MnistDataset, SequentialSampler, _mnist_files, transforms, vision
 from minispore.dataset._idx import write_idx
 
 
@@ -118,6 +118,22 @@ def test_a_truncated_file_is_noticed_before_the_first_row(folder: Path) -> None:
 
 
 @pytest.mark.mnist
+def test_files_that_change_while_they_are_read_are_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = _mnist_files._count
+
+    def count_and_change(images: Path, labels: Path) -> int:
+        counted = count(images, labels)
+        write_pair(folder, "train", counted - 1, 10)
+        return counted
+
+    dataset = MnistDataset(folder, "train")
+    monkeypatch.setattr(_mnist_files, "_count", count_and_change)
+    with pytest.raises(RuntimeError, match="train-images.* or .*train-labels.* changed while"):
+        first_pixels(dataset)
+
+
 def test_the_tutorials_pipeline_gives_mindspores_bits(mnist: Path) -> None:
     dataset = (
         MnistDataset(mnist, "test", shuffle=False)

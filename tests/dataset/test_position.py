@@ -122,6 +122,28 @@ def test_no_state(state: dict[str, object], message: str) -> None:
         iterator.load_state_dict(state)
 
 
+@pytest.mark.parametrize(
+    ("key", "bad"),
+    [
+        ("begin", {"random": {}}),
+        ("epoch", "one"),
+        ("mapped", [0]),
+        ("pipeline", 3),
+        ("seed", -1),
+        ("taken", float("inf")),
+        ("taken", None),
+    ],
+)
+def test_a_state_of_which_an_entry_is_damaged_changes_nothing(key: str, bad: object) -> None:
+    iterator = ds.NumpySlicesDataset([1, 2, 3]).create_tuple_iterator(output_numpy=True)
+    next(iterator)
+    state = iterator.state_dict()
+    with pytest.raises(ValueError, match="This is no state"):
+        iterator.load_state_dict(state | {key: bad})
+    assert iterator.state_dict() == state
+    assert len(rows_from(iterator, 1)) == 2
+
+
 def test_the_state_of_another_pipeline() -> None:
     one = ds.NumpySlicesDataset([1, 2, 3]).create_tuple_iterator()
     other = ds.NumpySlicesDataset([1, 2, 3]).batch(2).create_tuple_iterator()

@@ -194,6 +194,7 @@ def test_orders_are_mindspores() -> None:
 
 
 def test_random_samplers() -> None:
+    assert ds.RandomSampler(num_samples=4).get_num_samples() == 4
     assert sorted(sampled(ds.RandomSampler())) == list(range(10))  # type: ignore[type-var]
     assert len(set(sampled(ds.RandomSampler(num_samples=4)))) == 4
     assert len(sampled(ds.RandomSampler(replacement=True, num_samples=20))) == 10

@@ -107,11 +107,23 @@ def test_a_number_on_the_host_may_stand_beside_what_is_elsewhere(gpu: Traffic) -
         return (x * rate * x).sum()
 
     gpu.clear()
-    made = [x * rate, rate - x, ops.equal(x, rate), grad(scaled)(x)]
+    made = [x * rate, rate - x, ops.equal(x, rate), grad(scaled)(x), ops.where(x > 1.0, x, rate)]
     assert gpu.counts() == (0, 0)
     assert {y.device for y in made} == {"GPU:0"}
     assert [y.tolist() for y in made[:2]] == [[0.5, 1.0], [-0.5, -1.5]]
-    assert made[3].tolist() == [1.0, 2.0]
+    assert [y.tolist() for y in made[3:]] == [[1.0, 2.0], [0.5, 2.0]]
+
+
+def test_what_tensors_choose_is_differentiated_as_often_as_one_likes(gpu: Traffic) -> None:
+    places = Tensor([0, 0, 2], int32)
+
+    def cubes(x: Tensor) -> Tensor:
+        return (x[places] ** 3.0).sum()
+
+    x, f = Tensor([1.0, 2.0, 3.0]), cubes
+    for wanted in ([6.0, 0.0, 27.0], [12.0, 0.0, 18.0], [12.0, 0.0, 6.0]):
+        f = grad(f)
+        assert f(x).tolist() == wanted
 
 
 @pytest.mark.parametrize("options", [{}, {"device_target": "GPU"}], ids=str)

@@ -261,6 +261,18 @@ def test_a_method_works_or_says_what_is_wrong(name: str) -> None:
                 assert not said or str(values) == before
 
 
+@given(number=st.integers(-(2**70), 2**70), wide=st.booleans())
+def test_a_border_of_whole_numbers_takes_the_numbers_that_fit(number: int, wide: bool) -> None:
+    kind = np.int64 if wide else np.int8
+    values = Tensor(np.ones(1, kind))
+    limits = np.iinfo(kind)
+    if limits.min <= number <= limits.max:
+        assert ops.pad(values, (1, 0), value=number).tolist() == [number, 1]
+    else:
+        with pytest.raises(ValueError, match=f"For 'pad', the number {number} does not fit"):
+            ops.pad(values, (1, 0), value=number)
+
+
 OPERATORS: dict[str, Callable[[Any, Any], object]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b,
     "/": lambda a, b: a / b, "//": lambda a, b: a // b, "%": lambda a, b: a % b,
