@@ -37,6 +37,7 @@ events = st.builds(
     raised=names,
     start=seconds,
     duration=seconds,
+    changed=st.lists(names, max_size=3).map(tuple),
 )
 
 
@@ -72,11 +73,11 @@ class Page(HTMLParser):
 
 @given(st.lists(events, max_size=5).map(EventTrace))
 @example(EventTrace())
-@example(EventTrace([Event(EVIL, EVIL, raised=EVIL)]))
+@example(EventTrace([Event(EVIL, EVIL, raised=EVIL, changed=(EVIL,))]))
 def test_the_page_has_all_that_the_trace_has_and_no_other_element(trace: EventTrace) -> None:
     html = page(trace)
     read = Page(html)
-    assert read.events == [asdict(event) for event in trace]
+    assert read.events == [asdict(event) | {"changed": [*event.changed]} for event in trace]
     assert read.elements == Page(page(EventTrace())).elements
     assert read.scripts[1:] == Page(page(EventTrace())).scripts[1:]
     # A script in which <!-- and <script are met does not end where it seems to.

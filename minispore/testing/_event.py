@@ -20,6 +20,9 @@ class Event:
         raised: The type of the exception that came out of it, "" for none.
         start: Seconds from the beginning of the trace.
         duration: Seconds.
+        changed: What the callback's method changed in the run: a parameter by its name, with both
+            values where it is one number ("learning_rate from 0.1 to 0.05"), and what the run's
+            `original_args` give as "cb_params.name".
     """
 
     name: str
@@ -31,3 +34,4 @@ class Event:
     raised: str = ""
     start: float = field(default=0.0, compare=False)
     duration: float = field(default=0.0, compare=False)
+    changed: tuple[str, ...] = ()

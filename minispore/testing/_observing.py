@@ -11,12 +11,13 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from minispore.common import Parameter, Tensor
+from minispore.common import Tensor
 from minispore.common.seed import random_state
+from minispore.testing._looking import Eye, Thing, changed
 from minispore.testing._watching import Moment
 from minispore.train._dataset import SupportsState
 from minispore.train.callback._base import Callback
-from minispore.train.callback._run_context import InternalCallbackParam, RunContext
+from minispore.train.callback._run_context import RunContext
 
 # The run's parameters that say where the run is and what is trained; they are the loop's own.
 _BOOKKEEPING = (
@@ -35,6 +36,11 @@ _BOOKKEEPING = (
     "valid_dataset",
     "list_callback",
 )
+# The law about what is looked at, and what it is called.
+_KINDS = {
+    "entry": ("bookkeeping", "the run's parameter"),
+    "parameter": ("parameters", "the parameter"),
+}
 
 
 def place_of(name: str, epoch: object, step: object) -> str:
@@ -92,7 +98,7 @@ class Observer:
         self._output = output
         self._thorough = thorough
         self._inside = False
-        self._found: list[tuple[str, Parameter]] = []
+        self._eye = Eye()
 
     @property
     def began(self) -> bool:
@@ -126,15 +132,22 @@ class Observer:
     def _call(self, moment: Moment) -> Generator[None, None, None]:
         context, began = moment.context, self._output.tell()
         stopped = context.get_stop_requested()
-        before = self._look(context)
+        before, chance = self._eye.look(context), self._chance()
         try:
             yield
         finally:
-            after = self._look(context)
-            for thing, (law, value) in before.items():
-                if thing not in after or not _same(after[thing][1], value):
-                    changed = "drew from" if law == "random" else "changed"
-                    self.faults.append((law, f"{moment.name} {changed} {thing}."))
+            self.faults += [
+                (law, f"{moment.name} changed {what} '{thing.name}'.")
+                for thing in changed(before, self._eye.look(context))
+                if thing in before and not _is_free(thing)
+                for law, what in [_KINDS[thing.kind]]
+            ]
+            now = self._chance()
+            self.faults += [
+                ("random", f"{moment.name} drew from {what}.")
+                for what in chance
+                if chance[what] != now[what]
+            ]
             if context.get_stop_requested() and not stopped:
                 self.stopped_at = len(self.events)
             elif stopped and not context.get_stop_requested():
@@ -144,36 +157,24 @@ class Observer:
             epoch, step = params.get("cur_epoch_num"), params.get("cur_step_num")
             self.calls.append(Call(moment.name, epoch, step, text))
 
-    def _look(self, context: RunContext) -> dict[str, tuple[str, object]]:
-        """What a callback should leave alone: what it is called, the law, and the value."""
-        params = context.original_args()
-        seen: dict[str, tuple[str, object]] = {
-            f"the run's parameter '{name}'": ("bookkeeping", params[name])
-            for name in _BOOKKEEPING
-            if name in params
+    def _chance(self) -> dict[str, object]:
+        """The random states, by what they are called."""
+        if not self._thorough:
+            return {}
+        state = random_state()
+        names = {
+            "program": "minispore's random streams",
+            "numpy": "numpy's global random numbers",
+            "python": "the random numbers of 'random'",
         }
-        for thing, parameter in self._parameters(params):
-            seen[thing] = ("parameters", parameter.asnumpy().tobytes())
-        if self._thorough:
-            state = random_state()
-            names = {
-                "program": "minispore's random streams",
-                "numpy": "numpy's global random numbers",
-                "python": "the random numbers of 'random'",
-            }
-            seen |= {thing: ("random", _frozen(state[key])) for key, thing in names.items()}
-        return seen
+        return {what: _frozen(state[key]) for key, what in names.items()}
 
-    def _parameters(self, params: InternalCallbackParam) -> list[tuple[str, Parameter]]:
-        """Those of the training, without learning rates, each with what it is called."""
-        if not self._found and "network" in params:
-            root = params.train_network if "train_network" in params else params.network
-            self._found = [
-                (f"the parameter '{parameter.name}'", parameter)
-                for parameter in root.get_parameters()
-                if not parameter.name.startswith("learning_rate")
-            ]
-        return self._found
+
+def _is_free(thing: Thing) -> bool:
+    """Whether a callback may change it: a learning rate, or an entry that is not the loop's own."""
+    if thing.kind == "entry":
+        return thing.name not in _BOOKKEEPING
+    return thing.name.startswith("learning_rate")
 
 
 def memory(callback: Callback) -> dict[str, object]:
@@ -219,10 +220,6 @@ def _plain(value: object) -> object:
     else:
         return _OTHER
     return _OTHER if _OTHER in items else plain
-
-
-def _same(x: object, y: object) -> bool:
-    return x is y or (type(x) is type(y) and type(x) in {int, str, bytes, tuple} and x == y)
 
 
 def _frozen(state: object) -> object:

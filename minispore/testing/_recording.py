@@ -6,6 +6,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from minispore.testing._event import Event
+from minispore.testing._looking import Eye, Sight, changed, described
 from minispore.testing._trace import EventTrace
 from minispore.testing._watching import Moment, watching
 from minispore.train.callback._base import overrides
@@ -17,7 +18,9 @@ def record_events() -> Generator[EventTrace, None, None]:
     """Record what happens in the runs of every `Model` that begin in this block, in this thread.
 
     The trace grows while they run. It has the run as a whole, each event of the loop, whether
-    anybody listens to it or not, and in it each call of a callback's own method.
+    anybody listens to it or not, and in it each call of a callback's own method, with what that
+    changed. To see this, all parameters are copied and compared around each such call; the clock of
+    the trace stands still meanwhile.
 
     Examples:
         >>> import numpy as np
@@ -49,6 +52,7 @@ class _Recorder:
 
     def __init__(self) -> None:
         self.trace = EventTrace()
+        self._eye = Eye()
         self._began = perf_counter()
         self._depth = 0
         self._inside = [0]  # of each run that goes on, the depth of what happens in it
@@ -66,7 +70,8 @@ class _Recorder:
         depth, place = self._depth, len(self.trace)
         context = moment.context
         stopped = context.get_stop_requested()
-        start = perf_counter() - self._began
+        before = {} if callback is None else self._look(context)
+        start = self._now()
         events = self.trace._events
         event = Event(moment.name, moment.source, depth, start=start)
         events.append(event)
@@ -80,19 +85,32 @@ class _Recorder:
             raised = type(error).__name__
             raise
         finally:
+            duration = self._now() - start
+            after = {} if callback is None else self._look(context)
             events[place] = replace(
                 event,
                 epoch=_number(context, "cur_epoch_num"),
                 step=_number(context, "cur_step_num"),
                 stop=context.get_stop_requested() and not stopped,
                 raised=raised,
-                duration=perf_counter() - self._began - start,
+                duration=duration,
+                changed=tuple(described(each, before, after) for each in changed(before, after)),
             )
             if moment.kind == "run":
                 self._inside.pop()
             # What follows a beginning happens in it.
             opens = moment.kind == "event" and moment.name.endswith("_begin")
             self._depth = depth + opens
+
+    def _now(self) -> float:
+        return perf_counter() - self._began
+
+    def _look(self, context: RunContext) -> Sight:
+        since = perf_counter()
+        try:
+            return self._eye.look(context)
+        finally:
+            self._began += perf_counter() - since
 
 
 def _number(context: RunContext, name: str) -> int | None:

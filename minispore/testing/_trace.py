@@ -2,10 +2,13 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar, overload
+from typing import ClassVar, Final, overload
 
 from minispore.testing._event import Event
 from minispore.testing._trace_files import read_trace, write_trace
+
+# Of what a callback changed, so much stands in a line.
+_NAMED: Final = 3
 
 
 class EventTrace(Sequence[Event]):
@@ -112,6 +115,16 @@ def _lines(events: Iterable[Event]) -> Iterator[str]:
                 number = getattr(event, word)
                 if f"_{word}_" in event.name and number is not None:
                     name += f" {word} {number}"
-        stop = ": requests a stop" if event.stop and event.source else ""
-        raised = f": raises {event.raised}" if event.raised else ""
-        yield f"{'  ' * event.depth}{name}{stop}{raised}"
+        acts = list(_acts(event))
+        yield f"{'  ' * event.depth}{name}{': ' * bool(acts)}{', '.join(acts)}"
+
+
+def _acts(event: Event) -> Iterator[str]:
+    """What has come of an event, in words."""
+    if event.stop and event.source:
+        yield "requests a stop"
+    if event.changed:
+        more = len(event.changed) - _NAMED
+        yield f"changes {', '.join(event.changed[:_NAMED])}{f' and {more} more' * (more > 0)}"
+    if event.raised:
+        yield f"raises {event.raised}"

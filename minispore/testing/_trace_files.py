@@ -23,7 +23,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "raised": (str,),
     "start": (float,),
     "duration": (float,),
+    "changed": (list,),
 }
+# What files of an earlier version do not have.
+_NEWER: dict[str, object] = {"changed": []}
 # And how large a number must be to be none of its kind; deeper than calls, nothing is nested.
 _TOO_MUCH = {
     "depth": 10_000,
@@ -89,15 +92,24 @@ def _ending(path: str | os.PathLike[str], method: str) -> str:
 def _event(row: object) -> Event:
     if not isinstance(row, dict):
         raise TypeError(f"{row!r} is no event")
-    values = cast("dict[str, object]", row)
-    if values.keys() != _KINDS.keys():
-        raise ValueError(f"an event has {', '.join(_KINDS)}, not {', '.join(values)}")
+    given = cast("dict[str, object]", row)
+    if given.keys() | _NEWER.keys() != _KINDS.keys():
+        raise ValueError(f"an event has {', '.join(_KINDS)}, not {', '.join(given)}")
+    values = {**_NEWER, **given}
     for name, value in values.items():
         if type(value) not in _KINDS[name]:
             raise ValueError(f"{value!r} is no {name}")
         if isinstance(value, int | float) and not 0 <= value < _TOO_MUCH[name]:
             raise ValueError(f"{value!r} is no {name}")
+    values["changed"] = _words(cast("list[object]", values["changed"]))
     return Event(**values)  # type: ignore[arg-type]  # checked above
+
+
+def _words(values: list[object]) -> tuple[str, ...]:
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"{value!r} is no word")
+    return tuple(cast("list[str]", values))
 
 
 def _shown(event: Event) -> dict[str, object]:

@@ -148,7 +148,18 @@ TRACE = EventTrace(
     [
         Event("run"),
         Event("on_train_begin", depth=1, start=0.5, duration=0.25),
-        Event("on_train_begin", "History", 2, 1, 3, True, "ValueError", 0.5, 0.125),
+        Event(
+            "on_train_begin",
+            "History",
+            2,
+            1,
+            3,
+            True,
+            "ValueError",
+            0.5,
+            0.125,
+            ("w", "learning_rate from 0.1 to 0.05"),
+        ),
     ]
 )
 
@@ -190,6 +201,9 @@ TRACE_EXAMPLES = {
     "a long name": _line(name=json.dumps("x" * 50_000)),
     "a lone surrogate": _line(name='"\\ud800"'),
     "no UTF-8": b'{"\xff": 1}',
+    "nothing changed, by an earlier version": _line().replace(b', "changed": []', b""),
+    "changes without names": _line(changed="[0]"),
+    "many changes": _line(changed=json.dumps(["w"] * 50_000)),
     "many keys": b"{" + b",".join(b'"%d": 0' % n for n in range(5_000)) + b"}",
 }
 

@@ -20,7 +20,7 @@ places = st.none() | st.integers(0, 9)
 times = st.floats(0, 1e6)
 events = st.builds(
     Event, names, st.text(), st.integers(0, 9), places, places, st.booleans(), st.text(),
-    times, times,
+    times, times, st.lists(st.text()).map(tuple),
 )  # fmt: skip
 
 
@@ -57,6 +57,21 @@ def test_what_is_saved_is_loaded(
     assert [(e.start, e.duration) for e in loaded] == [(e.start, e.duration) for e in trace]
 
 
+LINE = (
+    '{"name": "run", "source": "", "depth": 0, "epoch": null, "step": null, "stop": false, '
+    '"raised": "", "start": 0.0, "duration": 0.5, "changed": []}'
+)
+
+
+def test_a_file_from_before_changes_were_recorded_has_none(tmp_path: Path) -> None:
+    older = LINE.replace(', "changed": []', "")
+    lines, timeline = tmp_path / "trace.jsonl", tmp_path / "trace.json"
+    lines.write_text(older)
+    timeline.write_text(f'{{"traceEvents": [{{"cat": "loop", "args": {older}}}]}}')
+    for path in (lines, timeline):
+        assert repr(EventTrace.load(path)) == repr(EventTrace([Event("run", duration=0.5)]))
+
+
 @pytest.mark.parametrize(
     ("ending", "text"),
     [
@@ -67,6 +82,9 @@ def test_what_is_saved_is_loaded(
         ("json", "[]"),
         ("json", '{"traceEvents": [{"cat": "loop"}]}'),
         ("json", '{"traceEvents": 3}'),
+        ("jsonl", LINE.replace("[]", "3")),
+        ("jsonl", LINE.replace("[]", "[3]")),
+        ("jsonl", LINE.replace("changed", "changes")),
     ],
 )
 def test_another_file_is_refused_by_name(tmp_path: Path, ending: str, text: str) -> None:
