@@ -84,7 +84,7 @@ def derivative_of(
     def seeds(outputs: object) -> list[tuple[Variable, Variable]]:
         if has_aux:
             outputs = _first(outputs, owner)
-        tensors = _tensors(outputs)
+        tensors = tensors_in(outputs)
         # A number is a constant, of slope 0. What else is no tensor has lost its graph.
         if not tensors and not isinstance(outputs, int | float):
             raise TypeError(
@@ -93,7 +93,7 @@ def derivative_of(
             )
         if sens is None:
             return [(y, _ones(y)) for y in tensors]
-        given = _tensors(sens)
+        given = tensors_in(sens)
         if [y.shape for y in tensors] != [g.shape for g in given]:
             raise ValueError(
                 f"For '{owner}', the gradient to start from must have the shape of the output: "
@@ -121,10 +121,11 @@ def _first(outputs: object, owner: str) -> object:
     return items[0]
 
 
-def _tensors(outputs: object) -> list[Variable]:
+def tensors_in(outputs: object) -> list[Variable]:
+    """What a function returned as its tensors: one, or those in a list or tuple, however deep."""
     if isinstance(outputs, Variable):
         return [outputs]
-    return [y for item in as_items(outputs) or () for y in _tensors(item)]
+    return [y for item in as_items(outputs) or () for y in tensors_in(item)]
 
 
 def _ones(y: Variable) -> Variable:

@@ -1,8 +1,6 @@
 """A network's graph as TensorBoard draws it: which operations it is made of, and in which cells.
 
-The graph is the one that is recorded for the gradients. Nodes are numbered as they are made, so an
-operation belongs to the innermost cell within whose call its number was given. The cells' calls
-are watched once, the next time that the network is called, and never again.
+The cells' calls are watched once, the next time that the network is called, and never again.
 
 What is written is TensorFlow's GraphDef:
 
@@ -12,28 +10,16 @@ What is written is TensorFlow's GraphDef:
     AttrValue { list { repeated shape 7 } 1; int type 6; shape 7 {repeated dim 2 {size 1}} }
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from minispore._autograd import Node, record, recording
+from minispore._autograd import Node, recording
 from minispore._functional.differentiate import detached
-from minispore._functional.variable import wrap
 from minispore.common import Parameter, Tensor
-from minispore.common.dtype import float16, float32, float64
 from minispore.nn import Cell
+from minispore.nn._recorded import Call, Recorded, Watch, operation, recorded
 from minispore.train import _protobuf as wire
 
-_CONSTRUCT = "construct"
 _PRODUCER = 22
-_FLOATS = (float16, float32, float64)
-
-
-class _Call(NamedTuple):
-    """A cell's call: its name in the graph, and the numbers before and after its own nodes."""
-
-    scope: str
-    start: int
-    stop: int
 
 
 class Tracer:
@@ -46,15 +32,11 @@ class Tracer:
     """
 
     def __init__(self, network: Cell, names: Mapping[str, Cell]) -> None:
-        self._network = network
         self._names = names
-        self._calls: list[_Call] = []
-        self._inputs: list[Tensor] = []
-        self._ends: list[Tensor] = []
+        self._scopes = _scopes(network, names)
         self._graph: bytes | None = None
-        self._watched: list[tuple[Cell, object]] = []
-        for scope, cell in _scopes(network, names).values():
-            self._watch(cell, scope)
+        self._watch = Watch(cell for _, cell in self._scopes.values())
+        self._watch.replace(network, self._drawing(network.construct))
 
     def graph(self) -> bytes | None:
         """The graph as the bytes of a GraphDef, or None if the network has not been called."""
@@ -62,64 +44,23 @@ class Tracer:
 
     def stop(self) -> None:
         """Leave the network as it was."""
-        for cell, own in self._watched:
-            if own is None:
-                del cell.__dict__[_CONSTRUCT]
-            else:
-                cell.__dict__[_CONSTRUCT] = own
-        self._watched = []
+        self._watch.stop()
 
-    def _watch(self, cell: Cell, scope: str) -> None:
-        construct = cell.construct
-        self._watched.append((cell, cell.__dict__.get(_CONSTRUCT)))
+    def _drawing(self, construct: Callable[..., object]) -> Callable[..., object]:
+        def drawing(*args: object, **kwargs: object) -> object:
+            inside = recording.get()
+            try:
+                what = recorded(construct, args, kwargs)
+                self._graph = self._drawn(what)
+            finally:
+                self.stop()
+            return what.output if inside else detached(what.output)
 
-        def watched(*args: object, **kwargs: object) -> object:
-            if cell is self._network:
-                return self._whole(scope, construct, args, kwargs)
-            return self._part(scope, construct, args, kwargs)
+        return drawing
 
-        # Not by `cell.construct = …`, so that there is nothing left to see afterwards.
-        cell.__dict__[_CONSTRUCT] = watched
-
-    def _part(
-        self,
-        scope: str,
-        construct: Callable[..., object],
-        args: tuple[object, ...],
-        kwargs: dict[str, object],
-    ) -> object:
-        start = Node().number
-        output = construct(*args, **kwargs)
-        ends = [x for x in _tensors(output) if x._node is not None]
-        if ends:
-            self._calls.append(_Call(scope, start, Node().number))
-            self._ends = ends
-        return output
-
-    def _whole(
-        self,
-        scope: str,
-        construct: Callable[..., object],
-        args: tuple[object, ...],
-        kwargs: dict[str, object],
-    ) -> object:
-        inside = recording.get()
-        # As nodes of their own the inputs are seen wherever they go. They come before those of
-        # the network, so that a walk back for its gradients ends before them.
-        given = tuple(_as_input(x) for x in args)
-        self._inputs = [x for x in given if isinstance(x, Tensor)]
-        try:
-            with record():
-                output = self._part(scope, construct, given, kwargs)
-            self._graph = self._drawn()
-        finally:
-            self.stop()
-            self._inputs, self._ends, self._calls = [], [], []
-        return output if inside else detached(output)
-
-    def _drawn(self) -> bytes | None:
-        nodes = sorted(_reached(x._node for x in self._ends), key=lambda node: node.number)
-        return _Drawing(nodes, self._calls, self._inputs, self._parameters()).graph_def()
+    def _drawn(self, what: Recorded) -> bytes:
+        calls = [(self._scopes[id(call.cell)][0], call) for call in self._watch.calls]
+        return _Drawing(what, calls, self._parameters()).graph_def()
 
     def _parameters(self) -> dict[str, Parameter]:
         found: dict[str, Parameter] = {}
@@ -142,28 +83,26 @@ class _Drawing:
 
     def __init__(
         self,
-        nodes: list[Node],
-        calls: list[_Call],
-        inputs: list[Tensor],
+        what: Recorded,
+        calls: Sequence[tuple[str, Call]],
         parameters: Mapping[str, Parameter],
     ) -> None:
-        self._nodes = nodes
-        self._calls = sorted(calls, key=lambda call: call.stop - call.start)
+        self._what = what
+        self._calls = calls
         self._names: dict[int, str] = {}
         # Constants are known by their arrays.
         self._arrays: dict[int, str] = {}
         self._taken: set[str] = set()
         self._defs: list[bytes] = []
-        for i, x in enumerate(inputs):
+        for i, x in enumerate(x for x in what.inputs if isinstance(x, Tensor)):
             self._add_leaf(self._free(f"input_{i}"), "Input", x)
         for name, parameter in parameters.items():
             self._add_leaf(self._free(name), "Parameter", parameter)
 
     def graph_def(self) -> bytes:
-        shapes = _shapes(self._nodes)
-        for node in self._nodes:
+        for node in self._what.nodes:
             if node.number not in self._names and node.rule is not None:
-                self._add(node, shapes.get(node.number))
+                self._add(node, self._what.values[node.number].shape)
         return b"".join(self._defs) + wire.bytes_field(4, wire.varint_field(1, _PRODUCER))
 
     def _add_leaf(self, name: str, op: str, x: Tensor) -> None:
@@ -172,9 +111,10 @@ class _Drawing:
         self._arrays[id(x._data)] = name
         self._defs.append(_node_def(name, op, (), x.shape))
 
-    def _add(self, node: Node, shape: tuple[int, ...] | None) -> None:
-        op = getattr(node.rule, "__name__", "").replace("<lambda>", "") or "operation"
-        scope = next((c.scope for c in self._calls if c.start < node.number < c.stop), "")
+    def _add(self, node: Node, shape: tuple[int, ...]) -> None:
+        op = operation(node)
+        # A call ends after those within it: the first one is the innermost.
+        scope = next((s for s, call in self._calls if call.start < node.number < call.stop), "")
         name = self._free(f"{scope}/{op}" if scope else op)
         self._names[node.number] = name
         inputs = [
@@ -204,50 +144,12 @@ def _scopes(network: Cell, names: Mapping[str, Cell]) -> dict[int, tuple[str, Ce
     return scopes
 
 
-def _as_input(x: object) -> object:
-    """A float tensor as an input of the graph, unless it is in one; everything else as it is."""
-    if isinstance(x, Tensor) and x._node is None and x.dtype in _FLOATS:
-        return wrap(x._data, x, Node())
-    return x
-
-
-def _tensors(values: object) -> list[Tensor]:
-    if isinstance(values, Tensor):
-        return [values]
-    if isinstance(values, tuple | list):
-        return [x for x in cast("list[object]", values) if isinstance(x, Tensor)]
-    return []
-
-
-def _reached(ends: Iterable[Node | None]) -> Iterator[Node]:
-    """All nodes from which the ends were computed, and the ends."""
-    seen: set[int] = set()
-    todo = [node for node in ends if node is not None]
-    while todo:
-        node = todo.pop()
-        if node.number not in seen:
-            seen.add(node.number)
-            yield node
-            todo += [parent for parent in node.parents if parent is not None]
-
-
-def _shapes(nodes: Iterable[Node]) -> dict[int, tuple[int, ...]]:
-    """The shapes of those nodes that are an operand of another."""
-    return {
-        parent.number: array.shape
-        for node in nodes
-        for parent, array in zip(node.parents, node.operands, strict=False)
-        if parent is not None and isinstance(getattr(array, "shape", None), tuple)
-    }
-
-
-def _node_def(name: str, op: str, inputs: Iterable[str], shape: tuple[int, ...] | None) -> bytes:
+def _node_def(name: str, op: str, inputs: Iterable[str], shape: tuple[int, ...]) -> bytes:
     parts = [wire.text_field(1, name), wire.text_field(2, op)]
     parts += [wire.text_field(3, other) for other in inputs]
-    if shape is not None:
-        dims = b"".join(wire.bytes_field(2, wire.varint_field(1, n)) for n in shape)
-        listed = wire.bytes_field(1, wire.bytes_field(7, dims))
-        parts.append(
-            wire.bytes_field(5, wire.text_field(1, "_output_shapes") + wire.bytes_field(2, listed))
-        )
+    dims = b"".join(wire.bytes_field(2, wire.varint_field(1, n)) for n in shape)
+    listed = wire.bytes_field(1, wire.bytes_field(7, dims))
+    parts.append(
+        wire.bytes_field(5, wire.text_field(1, "_output_shapes") + wire.bytes_field(2, listed))
+    )
     return wire.bytes_field(1, b"".join(parts))
