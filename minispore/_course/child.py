@@ -29,7 +29,6 @@ def main(number: int, work: Path, answer: Path, seconds: float, megabytes: int) 
         from minispore._course.searching import SETTINGS
 
         exercise = lesson(number).exercise
-        assert exercise is not None
         _limit_memory(megabytes)
         # For the learner's own use of hypothesis.
         settings.register_profile("course", SETTINGS)
@@ -50,12 +49,12 @@ def _limit_memory(megabytes: int) -> None:
     """Let this process have so much more memory than it has now, where the system can."""
     try:
         import resource
-    except ImportError:
+    except ImportError:  # pragma: no cover (Windows)
         return
     try:
         used = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
-    except (OSError, ValueError):
-        return  # of systems without it, some have no limit that can be kept either
+    except (OSError, ValueError):  # pragma: no cover (systems without /proc)
+        return  # some of them have no limit that can be kept either
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     limit = used + megabytes * 2**20
     if most == resource.RLIM_INFINITY or limit < most:

@@ -15,9 +15,7 @@ def listed() -> str:
     rows = [["lesson", "title", "minutes", "you write", "page"]]
     for number in lessons.names():
         one = lessons.lesson(number)
-        written = "-"
-        if one.exercise is not None:
-            written = "code" if isinstance(one.exercise, Build) else "a check"
+        written = "code" if isinstance(one.exercise, Build) else "a check"
         rows.append([str(number), one.title, str(one.minutes), written, lessons.page(number)])
     return aligned(rows)
 
@@ -93,7 +91,7 @@ def status(folder: Path) -> str:
         elif mine.file(number).is_file():
             state = "started"
         else:
-            state = "to do" if one.exercise else "to read"
+            state = "to do"
         hints = f"{progress.hints}/{len(one.hints)}"
         rows.append([str(number), one.title, state, str(progress.checks), hints])
     return aligned(rows)

@@ -207,12 +207,12 @@ class Lesson:
             imported: "minispore.Tensor". Pages and exercises use only what they or earlier lessons
             explain.
         hints: One after the other, each giving away a little more.
-        exercise: What there is to do; None in a lesson that is only read.
+        exercise: What there is to do.
     """
 
     title: str
     idea: str
     minutes: int
     explains: tuple[str, ...]
-    hints: tuple[str, ...] = ()
-    exercise: Build | Property | None = None
+    hints: tuple[str, ...]
+    exercise: Build | Property

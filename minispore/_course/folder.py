@@ -52,7 +52,7 @@ class Folder:
         """Write the stub of a lesson's exercise.
 
         Raises:
-            CourseError: There is no such lesson or exercise, or it was started before.
+            CourseError: There is no such lesson, or it was started before.
         """
         file = self.file(number)
         text = exercise_file(number)
@@ -70,10 +70,9 @@ class Folder:
         """The file of a lesson that was started.
 
         Raises:
-            CourseError: It was not, or has no exercise.
+            CourseError: It was not, or there is no such lesson.
         """
         file = self.file(number)
-        exercise_file(number)
         if not file.is_file():
             raise CourseError(f"there is no {file}; 'minispore learn start {number}' makes it")
         return file
@@ -97,11 +96,9 @@ class Folder:
         """The next hint and its number; when there are no more, the last one again.
 
         Raises:
-            CourseError: There is no such lesson, or it has no hints.
+            CourseError: There is no such lesson.
         """
         hints = lessons.lesson(number).hints
-        if not hints:
-            raise CourseError(f"lesson {number} has no hints")
         progress = self._progress()
         mine = progress.setdefault(number, Progress())
         mine.hints = min(mine.hints + 1, len(hints))
@@ -132,13 +129,9 @@ class Folder:
 
     def _progress(self) -> dict[int, Progress]:
         try:
-            text = self._progress_file.read_text("utf-8")
+            return _read(json.loads(self._progress_file.read_text("utf-8")))
         except FileNotFoundError:
             return {}
-        except UnicodeDecodeError:
-            text = ""
-        try:
-            return _read(json.loads(text))
         except (ValueError, RecursionError):
             raise CourseError(
                 f"{self._progress_file} is no record of this course's progress; "
@@ -150,11 +143,9 @@ def exercise_file(number: int) -> str:
     """The file with which an exercise begins.
 
     Raises:
-        CourseError: There is no such lesson, or it has no exercise.
+        CourseError: There is no such lesson.
     """
     lesson = lessons.lesson(number)
-    if lesson.exercise is None:
-        raise CourseError(f"lesson {number} has no exercise; read {lessons.page(number)}")
     head = f'''\
 """Lesson {number}: {lesson.title}.
 

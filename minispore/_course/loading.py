@@ -16,8 +16,8 @@ def load(path: Path) -> ModuleType:
         CourseError: It cannot be read, is no Python, or raises an exception.
     """
     spec = spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise CourseError(f"{path.name} is no Python file.")
+    assert spec is not None
+    assert spec.loader is not None
     module = module_from_spec(spec)
     sys.modules[path.stem] = module
     try:

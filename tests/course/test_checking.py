@@ -2,12 +2,16 @@
 
 import json
 import re
+import sys
 from pathlib import Path
+from typing import NoReturn
+from unittest.mock import Mock
 
+import hypothesis
 import pytest
 
 from minispore._cli import main
-from minispore._course import searching
+from minispore._course import child, judging, searching
 from minispore._course.checking import Checked, _late, check
 from minispore._course.errors import CourseError
 from minispore._course.exercise import Build, Property
@@ -49,9 +53,7 @@ def told(verdict: Verdict) -> str:
 
 
 def exercise() -> Build | Property:
-    found = lesson(1).exercise
-    assert found is not None
-    return found
+    return lesson(1).exercise
 
 
 def judged(tmp_path: Path, body: str) -> str:
@@ -144,6 +146,51 @@ Thread 0x00007f (most recent call first):
     )
 
 
+def test_a_process_that_cannot_be_told_to_end_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deaf = tmp_path / "python"
+    deaf.write_text("#!/bin/sh\nexec sleep 60\n")
+    deaf.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(deaf))
+    assert "It was still running after 1 seconds" in checked(tmp_path, BODY, seconds=0.1)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (CourseError("In its own words."), "In its own words."),
+        (MemoryError(), "more memory than 7"),
+    ],
+)
+def test_what_keeps_a_judge_from_judging_is_the_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    def judge(*_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(judging, "judge", judge)
+    monkeypatch.setattr(child, "_limit_memory", lambda _: None)
+    monkeypatch.setattr(hypothesis, "settings", Mock())  # these tests keep their profile
+    answer = tmp_path / "answer.json"
+    child.main(1, solution(tmp_path, BODY), answer, 60.0, 7)
+    assert words in json.loads(answer.read_text())["lines"][0]
+
+
+@pytest.mark.parametrize(("most", "count"), [(-1, 1), (2**60, 1), (2**20, 0)])
+def test_memory_is_limited_where_the_system_does_not_limit_it_more(
+    most: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = pytest.importorskip("resource")
+    assert resource.RLIM_INFINITY == -1
+    limits: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limit: limits.append(limit))
+    child._limit_memory(7)
+    assert len(limits) == count
+    assert all(soft == hard > 7 * 2**20 for soft, hard in limits)
+
+
 def test_a_process_that_ends_itself_has_no_verdict(tmp_path: Path) -> None:
     body = "    import os\n    os._exit(0)\n"
     assert "with status 0, before its verdict" in checked(tmp_path, body)
@@ -223,6 +270,4 @@ def test_what_is_written_is_checked_while_the_rest_is_not(tmp_path: Path) -> Non
     ):
         file = tmp_path / "lesson_02_rules.py"
         file.write_text(text[:first] + body + text[first + len(BODY) :], "utf-8")
-        rules = lesson(2).exercise
-        assert rules is not None
-        assert told(judge(rules, load(file))).startswith(wanted)
+        assert told(judge(lesson(2).exercise, load(file))).startswith(wanted)

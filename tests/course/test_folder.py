@@ -108,6 +108,7 @@ def test_a_lesson_that_does_not_exist_is_told(run: Run) -> None:
     "text",
     [
         "",
+        "\xff",
         "{",
         "[]",
         "[" * 100_000,
@@ -124,10 +125,10 @@ def test_a_damaged_record_is_told_and_left_alone(
 ) -> None:
     run("start", "1")
     monkeypatch.setattr(commands, "check", None)  # there is to be no work for nothing
-    RECORD.write_text(text)
+    RECORD.write_text(text, "latin-1")
     for arguments in (("status",), ("hint", "1"), ("check", "1")):
         assert "remove it" in run(*arguments, status=2)
-    assert RECORD.read_text() == text
+    assert RECORD.read_text("latin-1") == text
 
 
 def test_the_record_is_small_json(run: Run) -> None:

@@ -18,21 +18,11 @@ from minispore._course.source import lines_of, mutated, text_of
 ROOT = Path(__file__).parents[2]
 NUMBERS = list(lessons.names())
 BY_NAME = [pytest.param(number, id=name) for number, name in lessons.names().items()]
-with_exercise = pytest.mark.parametrize(
-    "number",
-    [
-        pytest.param(number, id=name)
-        for number, name in lessons.names().items()
-        if lessons.lesson(number).exercise is not None
-    ],
-)
 each_lesson = pytest.mark.parametrize("number", BY_NAME)
 
 
 def exercise_of(number: int) -> Build | Property:
-    exercise = lessons.lesson(number).exercise
-    assert exercise is not None
-    return exercise
+    return lessons.lesson(number).exercise
 
 
 def stub_of(number: int) -> ModuleType:
@@ -41,7 +31,7 @@ def stub_of(number: int) -> ModuleType:
     return module
 
 
-@with_exercise
+@each_lesson
 def test_the_shipped_source_is_a_solution(number: int) -> None:
     exercise = exercise_of(number)
     verdict = judge(exercise, import_module(exercise.module), share=8)
@@ -50,14 +40,14 @@ def test_the_shipped_source_is_a_solution(number: int) -> None:
 
 
 @pytest.mark.slow
-@with_exercise
+@each_lesson
 def test_the_shipped_source_is_a_solution_in_every_case(number: int) -> None:
     exercise = exercise_of(number)
     verdict = judge(exercise, import_module(exercise.module))
     assert verdict.passed, "\n".join(verdict.lines)
 
 
-@with_exercise
+@each_lesson
 def test_the_stub_is_no_solution(number: int) -> None:
     verdict = judge(exercise_of(number), stub_of(number), share=4)
     assert not verdict.passed
@@ -65,7 +55,7 @@ def test_the_stub_is_no_solution(number: int) -> None:
     assert verdict.lines[0].startswith("Not written yet")
 
 
-@with_exercise
+@each_lesson
 def test_a_stub_keeps_the_types_and_has_no_solution(number: int) -> None:
     exercise = exercise_of(number)
     text = exercise_file(number)
@@ -123,7 +113,7 @@ def test_each_seeded_bug_is_found_and_made_small(number: int, says: str) -> None
     rejected(number, says, (1,))
 
 
-@with_exercise
+@each_lesson
 def test_there_are_enough_hints_and_bugs(number: int) -> None:
     exercise = exercise_of(number)
     assert len(lessons.lesson(number).hints) >= 3
@@ -147,9 +137,8 @@ def test_a_page_has_the_lessons_title_and_all_its_parts(number: int) -> None:
     assert headings[0] == f"# {lessons.lesson(number).title}"
     assert headings[1] == "## Why it hurts without it"
     assert headings[-1] == "## Read next"
-    if lessons.lesson(number).exercise is not None:
-        assert f"minispore learn start {number}\n" in page_of(number)
-        assert f"minispore learn check {number}\n" in page_of(number)
+    assert f"minispore learn start {number}\n" in page_of(number)
+    assert f"minispore learn check {number}\n" in page_of(number)
 
 
 @each_lesson
@@ -222,7 +211,7 @@ def test_a_page_uses_what_was_explained(number: int) -> None:
             assert any(resolved(name) is each for each in known), f"{name} is not explained yet"
 
 
-@with_exercise
+@each_lesson
 def test_an_exercise_uses_what_was_explained(number: int) -> None:
     """The function that is to be written; what stands around it is only to be read."""
     exercise, known = exercise_of(number), explained(number)
