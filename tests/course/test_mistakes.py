@@ -8,6 +8,8 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor
 from minispore._array import namespace
@@ -15,6 +17,7 @@ from minispore._autograd import graph
 from minispore._course.exercise import Build
 from minispore._course.judging import judge
 from minispore._course.lessons import lesson
+from minispore._course.playing import _Batches
 from minispore._rules import broadcasting, elementwise, normalization, softmax
 from minispore.nn import cell
 from minispore.train._protobuf import WireError
@@ -196,3 +199,9 @@ def test_a_mistake_is_told_in_the_words_of_its_lesson(
     verdict = judge(exercise, module, share=4)
     assert not verdict.passed
     assert words in verdict.lines[0]
+
+
+@given(st.integers(0, 9))
+def test_the_dataset_of_a_played_run_is_as_long_as_it_says(size: int) -> None:
+    data = _Batches(size)
+    assert len(data.create_tuple_iterator(num_epochs=1)) == data.get_dataset_size() == size
