@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -65,6 +65,7 @@ def test_spread(init_: Initializer, bound: float | None, deviation: float) -> No
 
 
 @given(st.floats(0.01, 2.0), st.floats(-3.0, 3.0), st.floats(-30.0, 30.0), st.floats(0.01, 5.0))
+@example(0.0, 1.0, 2.0, 3.0)
 def test_truncated_normal_stays_inside_wherever_that_is(
     sigma: float, mean: float, low: float, width: float
 ) -> None:

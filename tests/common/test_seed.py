@@ -1,9 +1,12 @@
 """Seeds: the same seed gives the same streams, and no stream disturbs another."""
 
+import copy
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 
 from minispore import get_seed, set_seed
 from minispore.common import seed as module
-from minispore.common.seed import generator
+from minispore.common.seed import generator, random_state, set_random_state
 
 seeds = st.integers(0, 2**32 - 1)
 names = st.text(min_size=1, max_size=8)
@@ -116,3 +119,57 @@ def test_the_seed_is_that_of_numpys_global_state_as_well() -> None:
     first = np.random.random()  # noqa: NPY002
     set_seed(3)
     assert np.random.random() == first  # noqa: NPY002
+
+
+def everything_drawn() -> list[object]:
+    """The next number of each source of chance."""
+    return [random.random(), random.gauss(0, 1), np.random.random(), *draws("init")]  # noqa: NPY002
+
+
+@given(seeds, st.booleans())
+def test_what_is_drawn_after_a_state_is_drawn_again(seed: int, other: bool) -> None:
+    """With numpy's old generator and with any other one in its place."""
+    try:
+        if other:
+            np.random.set_bit_generator(np.random.PCG64(seed))  # noqa: NPY002
+        set_seed(seed)
+        everything_drawn()
+        state = random_state()
+        drawn = everything_drawn()
+        set_random_state(state)
+        assert everything_drawn() == drawn
+    finally:
+        np.random.set_bit_generator(np.random.MT19937(seed))  # noqa: NPY002
+
+
+@pytest.mark.parametrize(
+    ("path", "bad"),
+    [
+        (("numpy",), None),
+        (("numpy", "bit_generator"), "PCG64"),
+        (("numpy", "state", "pos"), 625),
+        (("program", "entropy"), -1),
+        (("program", "seed"), "3"),
+        (("program", "streams", "init"), {}),
+        (("python", "gauss"), "0"),
+        (("python", "version"), 9),
+        (("python", "words"), np.zeros(3, np.uint32)),
+    ],
+)
+def test_a_state_of_which_a_part_is_damaged_changes_nothing(
+    path: tuple[str, ...], bad: object
+) -> None:
+    set_seed(3)
+    everything_drawn()
+    state = random_state()
+    damaged = copy.deepcopy(state)
+    *above, last = path
+    part = damaged
+    for name in above:
+        part = cast("dict[str, object]", part[name])
+    part[last] = bad
+    with pytest.raises(ValueError, match="The random state cannot be set"):
+        set_random_state(damaged)
+    drawn = everything_drawn()
+    set_random_state(state)
+    assert everything_drawn() == drawn
