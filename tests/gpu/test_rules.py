@@ -12,7 +12,7 @@ from minispore import Tensor, grad, ops
 from minispore._array import Array, current, from_host, to_host
 from minispore._checks import as_items
 
-from ..rules.cases import CASES, Case, Floats
+from ..rules.cases import CASES, Case, Floats, expected_of
 
 pytestmark = pytest.mark.gpu
 TOLERANCE = {np.float16: 1e-2, np.float32: 1e-4, np.float64: 1e-10}
@@ -33,15 +33,9 @@ def on_card(arg: object) -> object:
 def test_each_rule(
     card: str, case: Case, dtype: type[np.floating], data: st.DataObject, seed: int
 ) -> None:
-    shapes, args = data.draw(case.drawn)
-    rng = np.random.default_rng(seed)
-    operands = [x if x.dtype == bool else x.astype(dtype) for x in case.fill(shapes, rng)]
-    with np.errstate(all="ignore"):
-        value, pullbacks = case(operands, args)
-        gradient = rng.normal(size=np.shape(value)).astype(dtype)
-        numpys_seed = cast("Floats", gradient)
-        expected = [value, *[None if p is None else p(numpys_seed) for p in pullbacks]]
-    there, their_pullbacks = case([from_host(x) for x in operands], tuple(map(on_card, args)))
+    drawn = data.draw(case.drawn)
+    operands, gradient, expected = expected_of(case, drawn, dtype, np.random.default_rng(seed))
+    there, their_pullbacks = case([from_host(x) for x in operands], tuple(map(on_card, drawn[1])))
     seed_there = cast("Floats", from_host(gradient))
     found = [there, *[None if p is None else p(seed_there) for p in their_pullbacks]]
     within = TOLERANCE[dtype]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minispore._checks import as_items
 
-from ..rules.cases import CASES, Case, Floats
+from ..rules.cases import CASES, Case, Floats, expected_of
 from .library import GuardedArray, Traffic, guarded
 
 once = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -35,16 +35,10 @@ def bits(x: object) -> tuple[object, ...]:
 def test_bits_are_numpys_and_nothing_is_copied(
     gpu: Traffic, case: Case, dtype: type[np.floating], data: st.DataObject, seed: int
 ) -> None:
-    shapes, args = data.draw(case.drawn)
-    rng = np.random.default_rng(seed)
-    operands = [x if x.dtype == bool else x.astype(dtype) for x in case.fill(shapes, rng)]
-    with np.errstate(all="ignore"):
-        value, pullbacks = case(operands, args)
-        gradient = rng.normal(size=np.shape(value)).astype(dtype)
-        numpys_seed = cast("Floats", gradient)
-        expected = [value, *[None if p is None else p(numpys_seed) for p in pullbacks]]
+    drawn = data.draw(case.drawn)
+    operands, gradient, expected = expected_of(case, drawn, dtype, np.random.default_rng(seed))
     gpu.clear()
-    theirs, their_pullbacks = case([guarded(x) for x in operands], tuple(map(on_device, args)))
+    theirs, their_pullbacks = case([guarded(x) for x in operands], tuple(map(on_device, drawn[1])))
     seed_there = cast("Floats", guarded(gradient))
     found = [theirs, *[None if p is None else p(seed_there) for p in their_pullbacks]]
     assert gpu.to_device == gpu.to_host == 0

@@ -290,6 +290,25 @@ class Case:
         return filled
 
 
+def expected_of(
+    case: Case,
+    drawn: Drawn,
+    dtype: type[np.floating],
+    rng: np.random.Generator,
+) -> tuple[list[Floats], Floats, list[Floats | None]]:
+    """Operands of a type, a gradient for the value, and what numpy makes of them.
+
+    The last is the value, then each operand's gradient; None where none flows.
+    """
+    shapes, args = drawn
+    operands = [x if x.dtype == bool else x.astype(dtype) for x in case.fill(shapes, rng)]
+    with np.errstate(all="ignore"):
+        value, pullbacks = case(operands, args)
+        gradient = cast("Floats", rng.normal(size=np.shape(value)).astype(dtype))
+        expected = [value, *[None if p is None else p(gradient) for p in pullbacks]]
+    return cast("list[Floats]", operands), gradient, expected
+
+
 def cast_like(x: object) -> object:
     """The rule `cast` to the operand's own type: others are not precise enough for differences."""
     return elementwise.cast(cast("Array", x), cast("Array", x).dtype)
