@@ -17,8 +17,8 @@ R = TypeVar("R")
 _Pair = int | tuple[int] | tuple[int, int]
 
 
-class _Pool2d(Cell):
-    """What the two layers share: the windows."""
+class _Pool2d(Cell, Generic[R]):
+    """What the two layers share: the windows, and that images may come one by one."""
 
     def __init__(
         self,
@@ -58,19 +58,30 @@ class _Pool2d(Cell):
             Sliding, zip(self._size, step, spread, around, around, strict=True)
         )
 
-    def _images(self, x: Tensor) -> Tensor:
-        """`x` as images (n, channels, height, width), of which n may have been missing.
+    def construct(self, x: Tensor) -> R:
+        """Apply the layer.
+
+        Args:
+            x: Of shape (n, channels, height, width), or without n.
 
         Raises:
             TypeError: `x` is no tensor.
-            ValueError: It has another number of axes.
+            ValueError: `x` has another number of axes, or no window fits.
         """
         check_tensor(x, self.cls_name, "x")
         if x.ndim not in (3, 4):
             raise ValueError(
                 f"For '{self.cls_name}', 'x' must have 3 or 4 axes, but its shape is {x.shape}."
             )
-        return x if x.ndim == 4 else ops.expand_dims(x, 0)
+        images = x if x.ndim == 4 else ops.expand_dims(x, 0)
+        pooled = self._pooled(images, *self._sliding(images))
+        if x.ndim == 3:
+            pooled = tuple([y[0] for y in pooled])
+        return cast("R", pooled if len(pooled) > 1 else pooled[0])
+
+    def _pooled(self, images: Tensor, rows: Sliding, columns: Sliding) -> tuple[Tensor, ...]:
+        """What the layer gives, one or several."""
+        raise NotImplementedError
 
     def _sliding(self, x: Tensor) -> tuple[Sliding, Sliding]:
         """How the windows slide over these images."""
@@ -83,7 +94,7 @@ class _Pool2d(Cell):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
 
 
-class MaxPool2d(_Pool2d, Generic[R]):
+class MaxPool2d(_Pool2d[R]):
     """The largest number of each window of an image.
 
     >>> from minispore import Tensor, nn
@@ -162,26 +173,13 @@ class MaxPool2d(_Pool2d, Generic[R]):
             )
         check_half(self.padding, self._size, "MaxPool2d")
 
-    def construct(self, x: Tensor) -> R:
-        """Apply the layer.
-
-        Args:
-            x: Of shape (n, channels, height, width), or without n.
-
-        Raises:
-            ValueError: `x` has another number of axes, or no window fits.
-        """
-        images = self._images(x)
-        rows, columns = fitted(images, *self._sliding(images), self.ceil_mode, "MaxPool2d")
-        found = [largest(images, rows, columns)]
-        if self.return_indices:
-            found.append(places_of_largest(images, rows, columns))
-        if x.ndim == 3:
-            found = [y[0] for y in found]
-        return cast("R", tuple(found) if self.return_indices else found[0])
+    def _pooled(self, images: Tensor, rows: Sliding, columns: Sliding) -> tuple[Tensor, ...]:
+        rows, columns = fitted(images, rows, columns, self.ceil_mode, "MaxPool2d")
+        y = largest(images, rows, columns)
+        return (y, places_of_largest(images, rows, columns)) if self.return_indices else (y,)
 
 
-class AvgPool2d(_Pool2d):
+class AvgPool2d(_Pool2d[Tensor]):
     """The mean of each window of an image.
 
     >>> from minispore import Tensor, nn
@@ -228,21 +226,11 @@ class AvgPool2d(_Pool2d):
         self.divisor_override = divisor_override
         check_half(self.padding, self._size, "AvgPool2d")
 
-    def construct(self, x: Tensor) -> Tensor:
-        """Apply the layer.
-
-        Args:
-            x: Of shape (n, channels, height, width), or without n.
-
-        Raises:
-            ValueError: `x` has another number of axes, or no window fits.
-        """
-        images = as_float(self._images(x), "AvgPool2d", "x")
+    def _pooled(self, images: Tensor, rows: Sliding, columns: Sliding) -> tuple[Tensor, ...]:
+        images = as_float(images, "AvgPool2d", "x")
         counted = self.count_include_pad and self.pad_mode == "PAD"
         divisor = self.divisor_override or 0
-        rows, columns = self._sliding(images)
-        y = average(images, rows, columns, self.ceil_mode, counted, divisor, "AvgPool2d")
-        return y if x.ndim == 4 else y[0]
+        return (average(images, rows, columns, self.ceil_mode, counted, divisor, "AvgPool2d"),)
 
 
 def _pair(value: object, name: str, owner: str, low: int = 1) -> tuple[int, int]:
