@@ -124,7 +124,7 @@ def apply_rule(rule: Callable[..., tuple[Array, Sequence[Pull]]], *operands: T) 
         raise ValueError("For 'apply_rule', there must be at least one operand, but got none.")
     for i, x in enumerate(operands):
         check_tensor(x, "apply_rule", f"operands[{i}]")
-    return _apply(rule, operands, _copied)
+    return _apply(rule, operands, users=True)
 
 
 def _copied(pullback: Pull) -> Pull:
@@ -135,7 +135,8 @@ def _copied(pullback: Pull) -> Pull:
 def _apply(
     rule: Callable[..., tuple[Array, Sequence[Pull]]],
     operands: Sequence[T],
-    kept: Callable[[Pull], Pull] | None = None,
+    *,
+    users: bool = False,
 ) -> T:
     arrays = tuple(x._data for x in operands)
     value, pullbacks = rule(*arrays)
@@ -147,8 +148,8 @@ def _apply(
     parents = tuple(x._node for x in operands)
     if not any(parents) or not recording.get():
         return wrap(value, operands[0])
-    if kept is not None:
-        pullbacks = [kept(pullback) for pullback in pullbacks]
+    if users:
+        pullbacks = [_copied(pullback) for pullback in pullbacks]
     return wrap(value, operands[0], Node(parents, pullbacks, rule, arrays))
 
 

@@ -135,7 +135,7 @@ def softplus(input: T) -> T:
 
 
 def relu(input: T) -> T:
-    """max(input, 0); its gradient at 0 is 0.
+    """max(input, 0); its gradient at 0 is 0. Bools stay as they are.
 
     >>> from minispore import Tensor, ops
     >>> ops.relu(Tensor([2, -3]))
@@ -145,6 +145,8 @@ def relu(input: T) -> T:
         TypeError: `input` is no tensor.
     """
     check_tensor(input, "relu")
+    if dtype_of(input) is _dtype.bool_:
+        return copy(input)
     return apply1(rules.relu, input)
 
 
