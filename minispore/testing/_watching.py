@@ -6,11 +6,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, TypeVar
 
 from minispore.train.callback._base import EVENTS, Callback, hook_for
 from minispore.train.callback._manager import CallbackManager, Event, manager_class
 from minispore.train.callback._run_context import RunContext
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,10 @@ class _WatchedManager(CallbackManager):
             getattr(Callback, event): tuple(self._watched_hooks(event)) for event in EVENTS
         }
 
-    @contextmanager
-    def run(self, run_context: RunContext) -> Generator[None, None, None]:
+    def run(self, run_context: RunContext, body: Callable[[], R]) -> R:
         self._context = run_context
-        with self._around(Moment("run", "run", "", None, run_context)), super().run(run_context):
-            yield
+        with self._around(Moment("run", "run", "", None, run_context)):
+            return super().run(run_context, body)
 
     def emit(self, event: Event, run_context: RunContext) -> None:
         with self._around(Moment("event", event.__name__, "", None, run_context)):

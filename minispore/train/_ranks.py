@@ -5,9 +5,8 @@ those events at whose end the loop looks at what callbacks have asked for; so al
 same there. And what a metric is given is what all processes have computed.
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Final, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar, cast
 
 from minispore.communication._exchange import (
     fail_together,
@@ -27,6 +26,8 @@ from minispore.train.callback._manager import CallbackManager, Event, as_list
 from minispore.train.callback._run_context import Occasion, RunContext
 from minispore.train.metrics import Metric
 
+R = TypeVar("R")
+
 # Before these it must be known that the data will end together,
 _BEGINNING: Final[tuple[Event, ...]] = (Callback.on_train_begin, Callback.on_eval_begin)
 # and after these the loop asks whether a stop was requested.
@@ -45,10 +46,31 @@ def manager_of(callbacks: Callback | Iterable[Callback] | None) -> CallbackManag
     return _manager.manager_of(callbacks)
 
 
-def scores_of(metrics: Mapping[str, Metric], indexes: Sequence[int] | None) -> Scores:
+def data_of(dataset: object, name: str, owner: str) -> DatasetLike:
+    """Return what to go through, alone or with other processes, for the data that the user gave.
+
+    Raises:
+        TypeError: It is no data set.
+        ValueError: It is empty.
+    """
+    checked = check_dataset(dataset, name, owner)
+    if not is_data_parallel("Model") or not isinstance(checked, Dataset):
+        return checked
+    return check_dataset(dealt(checked, _agreed), name, owner)
+
+
+def scores_of(
+    metrics: Mapping[str, Metric], indexes: Sequence[int] | None, params: InternalCallbackParam
+) -> Scores:
     """Return the metrics of an evaluation, alone or with other processes."""
-    kind = _ScoresOfRanks if is_data_parallel("Model") else Scores
-    return kind(metrics, indexes)
+    if is_data_parallel("Model"):
+        return _ScoresOfRanks(metrics, indexes, params)
+    return Scores(metrics, indexes)
+
+
+def evaluator_of(network: Cell) -> Cell:
+    """Return what evaluates a batch, alone or with other processes."""
+    return _WhereRows(network) if is_data_parallel("Model") else network
 
 
 class _ManagerOfRanks(CallbackManager):
@@ -59,6 +81,9 @@ class _ManagerOfRanks(CallbackManager):
         super().__init__(given)
         if not is_first():
             super().__init__(_without_chief_only(given, self.callbacks))
+        for callback in self.callbacks:
+            if callback.chief_only:
+                self._called_by_itself(callback)
 
     def emit(self, event: Event, run_context: RunContext) -> None:
         """Call the hooks of `event`, and agree with the other processes on what they asked for."""
@@ -75,24 +100,71 @@ class _ManagerOfRanks(CallbackManager):
         if event in _STOPPING:
             _agree_to_stop(run_context)
 
-    @contextmanager
-    def run(self, run_context: RunContext) -> Generator[None, None, None]:
+    def run(self, run_context: RunContext, body: Callable[[], R]) -> R:
         """As alone, but an exception that only some of the processes raise ends them all."""
         try:
-            with super().run(run_context):
-                yield
+            return super().run(run_context, body)
         except BaseException as error:
             fail_together(error)
             raise
 
 
+class _WhereRows(Cell):
+    """A network that is not asked about batches without rows."""
+
+    def __init__(self, network: Cell) -> None:
+        super().__init__(auto_prefix=False)
+        self.network = network
+
+    def construct(self, *batch: Tensor) -> object:
+        """What the network returns; None without rows."""
+        return self.network(*batch) if rows_of(batch) else None
+
+
 class _ScoresOfRanks(Scores):
-    """The metrics of what all processes compute: each metric sees every batch of each."""
+    """The metrics of what all processes compute.
+
+    Args:
+        metrics: As for `Scores`.
+        indexes: As for `Scores`.
+        params: Where the evaluation has this process's batch.
+    """
+
+    def __init__(
+        self,
+        metrics: Mapping[str, Metric],
+        indexes: Sequence[int] | None,
+        params: InternalCallbackParam,
+    ) -> None:
+        super().__init__(metrics, indexes)
+        self._params = params
 
     def update(self, outputs: object) -> None:
-        """Take in a batch of each process, in the order of their numbers."""
-        for each in gathered(outputs):
-            super().update(each)
+        """Take in the batches of all processes as the one that they are parts of.
+
+        Outputs that are neither of rows nor one number are taken in part by part.
+        """
+        everybodys = gathered((rows_of(self._params.eval_dataset_element), outputs))
+        rows = [count for count, _ in everybodys if count]
+        parts = [as_items(part) or (part,) for count, part in everybodys if count]
+        joined = [_joined(items, rows) for items in zip(*parts, strict=True)]
+        for items in parts if None in joined else [tuple(joined)]:
+            super().update(items)
+
+
+def _joined(parts: Sequence[object], rows: Sequence[int]) -> Tensor | None:
+    """One output of a batch for those of its parts; None where that cannot be known."""
+    arrays = [part.asnumpy() for part in parts if isinstance(part, Tensor)]
+    if len(arrays) < len(rows):
+        return None
+    if all(array.ndim and len(array) == n for array, n in zip(arrays, rows, strict=True)):
+        # Shards are dealt out row by row, and so they are collected.
+        places = np.concatenate([np.arange(n) for n in rows])
+        return host_tensor(np.concatenate(arrays)[np.argsort(places, kind="stable")])
+    if all(array.size == 1 for array in arrays):
+        mean = np.average([array.item() for array in arrays], weights=rows)
+        return host_tensor(np.full_like(arrays[0], mean))
+    return None
 
 
 class _Absent(Callback):
@@ -147,6 +219,11 @@ def _check_data(run_context: RunContext) -> None:
             f"the processes 0, 1, … are {', '.join(map(str, sizes))}. A data set with 'num_shards' "
             "and 'shard_id' gives each as many."
         )
+
+
+def _agreed(size: int, drop_remainder: bool) -> int:
+    """How many batches all processes have, where they have so many each."""
+    return -highest(-size) if drop_remainder else highest(size)
 
 
 def _agree_to_stop(run_context: RunContext) -> None:

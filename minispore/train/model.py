@@ -142,8 +142,7 @@ class Model:
         check_sink(dataset_sink_mode, sink_size, owner)
         manager = manager_of(callbacks)
         context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
-        with manager.run(context):
-            _loop.train(context, manager)
+        manager.run(context, lambda: _loop.train(context, manager))
 
     def fit(
         self,
@@ -204,8 +203,7 @@ class Model:
             self._evaluate(valid_dataset, context, manager)
             params.update(training, mode="train")
 
-        with manager.run(context):
-            _loop.train(context, manager, validate)
+        manager.run(context, lambda: _loop.train(context, manager, validate))
 
     def eval(
         self,
@@ -239,8 +237,7 @@ class Model:
                 dataset_sink_mode=False,
             )
         )
-        with manager.run(context):
-            return self._evaluate(valid_dataset, context, manager)
+        return manager.run(context, lambda: self._evaluate(valid_dataset, context, manager))
 
     def predict(
         self, *predict_data: Tensor, backend: str | None = None, config: object = None

@@ -199,33 +199,48 @@ def test_a_manager_is_a_callback() -> None:
             self.log.append(f"begin {self.name}")
 
     inner = CallbackManager([Begin(log, "a"), Begin(log, "b")])
-    with CallbackManager([inner, Begin(log, "c")]).run(CONTEXT):
-        CallbackManager([inner]).on_train_begin(CONTEXT)
+    manager = CallbackManager([inner, Begin(log, "c")])
+    manager.run(CONTEXT, lambda: CallbackManager([inner]).on_train_begin(CONTEXT))
     assert log[:3] == ["enter a", "enter b", "enter c"]
     assert log[3:] == ["begin a", "begin b", "exit c", "exit b", "exit a"]
+
+
+def raising(error: Exception) -> Callable[[], None]:
+    def body() -> None:
+        raise error
+
+    return body
 
 
 def test_if_one_cannot_be_entered_those_before_it_are_left() -> None:
     log: list[str] = []
     manager = CallbackManager([Recorder(log, "a"), Stubborn(log, "b"), Recorder(log, "c")])
-    with pytest.raises(OSError, match="no room"), manager.run(CONTEXT):
-        pytest.fail("the run has begun")
+    with pytest.raises(OSError, match="no room"):
+        manager.run(CONTEXT, lambda: pytest.fail("the run has begun"))
     assert log == ["enter a", "exit a"]
+
+
+@pytest.mark.parametrize("name", ["__enter__", "__exit__", "on_train_begin"])
+def test_a_stop_iteration_of_a_callback_is_not_turned_into_another(name: str) -> None:
+    error = StopIteration("over")
+    stopping = type("Stopping", (Callback,), {name: lambda *_: raising(error)()})()
+    manager = CallbackManager(stopping)
+    with pytest.raises(StopIteration) as raised:
+        manager.run(CONTEXT, lambda: manager.on_train_begin(CONTEXT))
+    assert raised.value is error
 
 
 def test_a_manager_can_be_entered_again() -> None:
     log: list[str] = []
     manager = CallbackManager(Recorder(log, "a"))
     for _ in range(2):
-        with manager.run(CONTEXT):
-            pass
+        assert manager.run(CONTEXT, lambda: 7) == 7
     assert log == ["enter a", "exit a"] * 2
 
 
 def test_an_exit_that_returns_true_ends_the_exception() -> None:
     log: list[str] = []
-    with CallbackManager([Recorder(log, "a"), Swallowing(log, "b")]).run(CONTEXT):
-        raise KeyError
+    CallbackManager([Recorder(log, "a"), Swallowing(log, "b")]).run(CONTEXT, raising(KeyError()))
     assert log == ["enter a", "enter b", "exit b", "exit a"]
 
 
@@ -241,8 +256,8 @@ def test_an_on_exception_that_fails_hides_nothing() -> None:
             told.append(error)
 
     error = KeyError("first")
-    with pytest.raises(KeyError) as raised, CallbackManager([Failing(), Told()]).run(CONTEXT):
-        raise error
+    with pytest.raises(KeyError) as raised:
+        CallbackManager([Failing(), Told()]).run(CONTEXT, raising(error))
     assert raised.value is error
     assert told == [error]
     assert error.__notes__ == ["Failing.on_exception itself raised OSError('disk full')."]

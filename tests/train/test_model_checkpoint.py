@@ -64,7 +64,8 @@ class Run:
         context = RunContext(names | {"cur_epoch_num": 0, "cur_step_num": 0})
         params = context.original_args()
         manager = CallbackManager([callbacks] if isinstance(callbacks, Callback) else callbacks)
-        with manager.run(context):
+
+        def train() -> None:
             manager.on_train_begin(context)
             for step in range(1, (stop or epochs * steps) + 1):
                 params.cur_step_num, params.cur_epoch_num = step, (step - 1) // steps + 1
@@ -77,6 +78,8 @@ class Run:
                     raise RuntimeError("boom")
             manager.on_train_end(context)
             self.look(99)
+
+        manager.run(context, train)
         return self
 
     def look(self, step: int) -> None:

@@ -1,16 +1,17 @@
 """The callbacks of one run as one: each event goes to those that have a hook for it, in order."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from minispore.train.callback._base import EVENTS, Callback, hook_for, overrides
 from minispore.train.callback._run_context import RunContext
 
 Event = Callable[[Callback, RunContext], None]
 _Hook = Callable[[RunContext], None]
+R = TypeVar("R")
 
 
 class CallbackManager(Callback):
@@ -51,15 +52,14 @@ class CallbackManager(Callback):
                 error.add_note(f"Raised by the callback's hook {name}.")
                 raise
 
-    @contextmanager
-    def run(self, run_context: RunContext) -> Generator[None, None, None]:
-        """Enter every callback, and leave them all whatever happens inside.
+    def run(self, run_context: RunContext, body: Callable[[], R]) -> R:
+        """Return what `body` does: enter every callback before, leave them all whatever happens.
 
         An exception is first told to every `on_exception`.
         """
         with self:
             try:
-                yield
+                return body()
             except BaseException as error:
                 self.on_exception(run_context, error)
                 raise
