@@ -90,11 +90,6 @@ class Batch(Operation):
         return self.rows if isinstance(self.rows, int) else self._wanted(BatchInfo(0, 0))
 
     @property
-    def repeat_count(self) -> int:
-        """The child's repeat count."""
-        return self.child.repeat_count
-
-    @property
     def user_code(self) -> tuple[object, ...]:
         """The functions for the batch size and of the batch."""
         size = () if isinstance(self.rows, int) else (self.rows,)

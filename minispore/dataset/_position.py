@@ -31,11 +31,19 @@ class Stateful(Protocol):
         ...
 
 
-def nodes_of(node: Node) -> Iterator[Node]:
-    """Yield a pipeline's nodes, the end first."""
-    yield node
-    for child in _children(node):
-        yield from nodes_of(child)
+def nodes_of(node: Node) -> list[Node]:
+    """A pipeline's nodes, the end first; each once, also where a dataset is joined to itself."""
+    return [each for each, before in _walk(node, {}) if before is None]
+
+
+def _walk(node: Node, seen: dict[int, int]) -> Iterator[tuple[Node, int | None]]:
+    """Yield the nodes as often as they are used, with the place of one that has come before."""
+    before = seen.get(id(node))
+    yield node, before
+    if before is None:
+        seen[id(node)] = len(seen)
+        for child in _children(node):
+            yield from _walk(child, seen)
 
 
 def user_code_of(node: Node) -> list[object]:
@@ -58,10 +66,10 @@ def described(node: Node) -> list[str]:
     Of a data set in shards this is what all shards together give. So any of them, or of another
     number of shards with as many rows in all their batches, can go on from where one of them stood.
     """
-    nodes = list(nodes_of(node))
-    samplers = [value for each in nodes for value in _values(each).values()]
+    samplers = [value for each in nodes_of(node) for value in _values(each).values()]
     shards = max((s.num_shards for s in samplers if isinstance(s, DistributedSampler)), default=1)
-    return [_line(each, shards) for each in nodes]
+    walk = _walk(node, {})
+    return [_line(each, shards) if before is None else f"{before} again" for each, before in walk]
 
 
 def _children(node: Node) -> Iterator[Node]:

@@ -190,6 +190,12 @@ def test_sizes_and_counts() -> None:
     assert numbers().batch(4).repeat(2).get_batch_size() == 4
     assert numbers().repeat().get_repeat_count() == -1
     assert numbers().repeat().get_dataset_size() == 10
+    for counted in (
+        numbers().repeat().filter(lambda x: x > 1),
+        numbers().repeat().batch(lambda info: info.get_batch_num() + 1),
+    ):
+        with pytest.raises(RuntimeError, match="a repeat for ever comes before it"):
+            counted.get_dataset_size()
     assert numbers().get_batch_size() == numbers().get_repeat_count() == 1
     assert numbers().take(500).get_dataset_size() == numbers().take().get_dataset_size() == 10
     assert numbers().skip(500).get_dataset_size() == 0

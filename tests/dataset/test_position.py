@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
+from typing import cast
 
 import numpy as np
 import pytest
@@ -150,3 +151,31 @@ def test_the_state_of_another_pipeline() -> None:
     next(one)
     with pytest.raises(ValueError, match=r"had StoreNode\(.*\) where this one has Batch\(rows=2"):
         other.load_state_dict(one.state_dict())
+
+
+def test_data_joined_to_itself_again_and_again_is_described_in_short() -> None:
+    def doubled(times: int) -> ds.Dataset:
+        data: ds.Dataset = ds.NumpySlicesDataset([1, 2, 3])
+        for _ in range(times):
+            data = (data + data).take(3)
+        return data
+
+    state = doubled(10).create_tuple_iterator().state_dict()
+    assert len(cast("list[str]", state["pipeline"])) == 31
+    doubled(10).create_tuple_iterator().load_state_dict(state)
+    with pytest.raises(ValueError, match="of another dataset"):
+        doubled(9).create_tuple_iterator().load_state_dict(state)
+
+
+def test_data_with_itself_twice_is_not_data_with_itself_thrice() -> None:
+    data = ds.NumpySlicesDataset([1, 2, 3])
+    state = data.concat([data]).create_tuple_iterator().state_dict()
+    with pytest.raises(ValueError, match="had nothing where this one has 1 again"):
+        data.concat([data, data]).create_tuple_iterator().load_state_dict(state)
+
+
+def test_an_object_used_twice_in_a_pipeline_has_one_state() -> None:
+    data = ds.NumpySlicesDataset([1, 2, 3]).map(Counted())
+    iterator = (data + data).create_tuple_iterator()
+    next(iterator)
+    assert cast("dict[str, object]", iterator.state_dict()["begin"])["objects"] == [{"calls": 0}]
