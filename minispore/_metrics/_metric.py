@@ -18,11 +18,17 @@ R_co = TypeVar("R_co", covariant=True)
 class _Evaluated(Protocol[R_co]):
     """A metric by the type of its result."""
 
-    def clear(self) -> None: ...
+    def clear(self) -> None:
+        """Forget all batches."""
+        ...
 
-    def update(self, *inputs: object) -> None: ...
+    def update(self, *inputs: object) -> None:
+        """Take in a batch."""
+        ...
 
-    def eval(self) -> R_co: ...
+    def eval(self) -> R_co:
+        """Return the result of the batches since `clear`."""
+        ...
 
 
 class Metric(metaclass=ABCMeta):

@@ -1,4 +1,4 @@
-"""MindSpore's module of data types; they are defined on the lowest floor."""
+"""MindSpore's module of data types; they are defined in `minispore._dtype`, which needs nothing."""
 
 from minispore._dtype import (
     DType,

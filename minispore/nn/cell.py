@@ -22,7 +22,9 @@ R_co = TypeVar("R_co", covariant=True)
 class _Constructs(Protocol[P, R_co]):
     """A cell with a `construct` of its own: calling it is calling that."""
 
-    def construct(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def construct(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Compute the output."""
+        ...
 
 
 class _AnyCell(Protocol):
