@@ -84,10 +84,16 @@ def test_hooks_with_kwargs() -> None:
     cell.register_forward_hook(
         lambda _, args, kwargs, output: seen.append(kwargs["scale"]), with_kwargs=True
     )
+    cell.register_forward_pre_hook(lambda _, args, kwargs: seen.append(len(args)), with_kwargs=True)
     assert cell(X, y=Y).tolist() == [30, 84]
-    assert seen == [2.0]
-    cell.register_forward_pre_hook(lambda *_: 3, with_kwargs=True)
-    with pytest.raises(RuntimeError, match="new keyword arguments"):
+    assert seen == [1, 2.0]
+
+
+@pytest.mark.parametrize("answer", [3, (), (X, {}), ((X, Y), [1.0]), ((X,), {}, {})], ids=str)
+def test_new_arguments_are_a_tuple_and_a_dict(answer: object) -> None:
+    cell = Product()
+    cell.register_forward_pre_hook(lambda *_: answer, with_kwargs=True)
+    with pytest.raises(RuntimeError, match="new keyword arguments, but got"):
         cell(X, Y)
 
 
@@ -236,6 +242,21 @@ def test_bprop_of_several_outputs_and_higher_orders() -> None:
     assert first(X).tolist() == [6, 24]
     assert grad(lambda x: first(x).sum())(X).tolist() == [12, 24]
     assert grad(lambda x: cell(x)[1].sum())(X).tolist() == [-3, -12]
+
+
+@pytest.mark.parametrize("given", [None, "a text", 3, [1.0, "two"], ()], ids=str)
+def test_what_is_no_tensor_comes_out_as_it_is(given: object) -> None:
+    class Opaque(nn.Cell):
+        def construct(self, x: Tensor) -> object:
+            return given
+
+        def bprop(self, x: Tensor, out: object, dout: object) -> Tensor:
+            return x
+
+    cell = Opaque()
+    assert cell(X) == given
+    cell.register_backward_hook(lambda *_: None)
+    assert cell(X) == given
 
 
 def test_bprop_must_answer_for_every_input() -> None:

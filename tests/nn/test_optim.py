@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from minispore import Parameter, Tensor, float16, float64, nn, ops
@@ -118,6 +120,28 @@ def test_parameters_may_get_other_shapes_and_memory() -> None:
     w.set_data(ops.ones((3, 2)))
     optimizer((ops.ones((3, 2)),))
     assert (w == 0.5).all()
+
+
+@given(st.lists(st.sampled_from([(0.25, 0.25), (0.5, 0.125), None]), min_size=1, max_size=4))
+def test_the_rate_of_each_parameter_can_be_asked(own: list[tuple[float, float] | None]) -> None:
+    """Rates that stay the same, lists and a schedule, beside one another."""
+    groups: list[dict[str, object]] = []
+    for i, rates in enumerate(own):
+        group: dict[str, object] = {"params": [Parameter(Tensor([1.0]), name=f"w{i}")]}
+        if rates is not None:
+            group["lr"] = rates[0] if rates[0] == rates[1] else rates
+        groups.append(group)
+    optimizer = nn.SGD(groups, nn.ExponentialDecayLR(1.0, 0.5, 1))
+    for step in range(2):
+        expected = [0.5**step if rates is None else rates[step] for rates in own]
+        found = optimizer.get_lr()
+        assert [
+            float(rate) for rate in (found if isinstance(found, tuple) else [found])
+        ] == expected
+        if isinstance(optimizer.learning_rate, nn.CellList):
+            asked = [rate(optimizer.global_step) for rate in optimizer.learning_rate]
+            assert [float(rate) for rate in asked] == expected
+        optimizer(tuple(Tensor([0.0]) for _ in groups))
 
 
 def test_what_can_be_asked() -> None:
