@@ -158,7 +158,7 @@ def test_what_cannot_be_read_or_written_is_told_in_one_line(
             [
                 Event("run", stop=True, duration=1.0),
                 Event(EVIL, "B", 1, stop=True),
-                Event("m", EVIL, 1),
+                Event("m", EVIL, 1, changed=(EVIL,)),
             ]
         ),
     ],
@@ -180,5 +180,6 @@ def test_a_browser_shows_every_event(trace: EventTrace, tmp_path: Path) -> None:
     # The run in which a callback requests a stop gets no mark of its own.
     stops = [event for event in trace if event.stop and event.source]
     assert shown.count('<button class="stop">') == len(stops)
+    assert shown.count('class="flag changed"') == sum(bool(event.changed) for event in trace)
     if not trace:
         assert "This trace has no events." in shown

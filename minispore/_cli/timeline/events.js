@@ -4,7 +4,9 @@
 const trace = JSON.parse(document.getElementById("trace").textContent);
 
 // Half a character, which Python's strings may hold, is more than some browsers bear.
-const whole = (value) => (typeof value === "string" ? value.toWellFormed() : value);
+const whole = (value) => (
+  typeof value === "string" ? value.toWellFormed() : Array.isArray(value) ? value.map(whole) : value
+);
 const events = trace.events.map((row, index) => {
   const event = Object.fromEntries(trace.fields.map((field, at) => [field, whole(row[at])]));
   event.index = index;
@@ -50,6 +52,7 @@ for (const event of events) {
 }
 const marks = events.filter((event) => event.stopsHere || event.raisesHere);
 marks.sort((one, other) => one.end - other.end);
+const changes = events.filter((event) => event.changed.length);
 
 // From on_..._begin to its on_..._end, and the runs. One that has no end lasts until what it lies
 // in is left.

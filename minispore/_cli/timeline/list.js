@@ -15,6 +15,12 @@ function element(tag, text, kind) {
   return made;
 }
 
+// The first of some words, and how many more there are.
+function firstOf(words, most) {
+  const more = words.length - most;
+  return words.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
 function hasChildren(event) {
   return (events[event.index + 1]?.depth ?? 0) > event.depth;
 }
@@ -24,7 +30,8 @@ function findRows() {
   let hiddenBelow = Infinity;
   rows = events.filter((event) => {
     if (words.length) {
-      const text = `${label(event)} ${event.raised}${event.stop ? " stop" : ""}`.toLowerCase();
+      const said = [label(event), event.raised, event.stop ? "stop" : "", ...event.changed];
+      const text = said.join(" ").toLowerCase();
       return words.every((word) => text.includes(word));
     }
     if (event.depth > hiddenBelow) return false;
@@ -61,6 +68,9 @@ function rowOf(event, number) {
   row.append(element("span", label(event).slice(0, 300), "what"));
   if (event.stopsHere) row.append(element("span", "■ stop", "flag stop"));
   if (event.raised) row.append(element("span", `✕ ${event.raised.slice(0, 100)}`, "flag raised"));
+  if (event.changed.length) {
+    row.append(element("span", `◆ ${firstOf(event.changed, 3)}`.slice(0, 100), "flag changed"));
+  }
   row.append(element("span", timeText(event.duration), "time"));
   row.addEventListener("click", () => choose(event));
   row.addEventListener("dblclick", () => lookAt(event));
@@ -138,6 +148,9 @@ function described(event, span) {
   const made = [element("h2", label(event))];
   if (event.stop) made.push(element("p", "■ A stop was requested in it.", "stop"));
   if (event.raised) made.push(element("p", `✕ ${event.raised} came out of it.`, "raised"));
+  if (event.changed.length) {
+    made.push(element("p", `◆ It changed ${firstOf(event.changed, 20)}.`, "changed"));
+  }
   const pairs = [["where", where(event)], ...times(event, event.duration)];
   if (event.source) {
     const total = totals.get(event.source);
@@ -149,10 +162,9 @@ function described(event, span) {
       const before = calls.get(source) ?? { number: 0, time: 0 };
       calls.set(source, { number: before.number + 1, time: before.time + duration });
     }
-    const named = [...calls].slice(0, 20).map(([source, { number, time }]) => (
-      `${source} ${number > 1 ? `${number} calls, ` : ""}${timeText(time)}`));
-    if (calls.size > 20) named.push(`and ${calls.size - 20} more`);
-    pairs.push(["calls in it", named.join(" · ") || "none"]);
+    const named = [...calls].map(([source, { number, time }]) => (
+      `${source} (${number > 1 ? `${number} calls, ` : ""}${timeText(time)})`));
+    pairs.push(["calls in it", firstOf(named, 20) || "none"]);
   }
   return [...made, facts(pairs)];
 }
@@ -176,6 +188,9 @@ function hover(pointer, here) {
   about.push(element("p", `${timeText(item.end - item.start)}, ${where(event)}`));
   if (!item.span && event.stop) about.push(element("p", "■ requests a stop", "stop"));
   if (!item.span && event.raised) about.push(element("p", `✕ ${event.raised}`, "raised"));
+  if (!item.span && event.changed.length) {
+    about.push(element("p", `◆ changes ${firstOf(event.changed, 3)}`, "changed"));
+  }
   return showHint(pointer, about);
 }
 
@@ -201,15 +216,17 @@ function step(by) {
   choose(rows[Math.min(Math.max(at < 0 ? 0 : at + by, 0), rows.length - 1)]);
 }
 
-function nextMark(by) {
-  if (!marks.length) return;
-  const at = marks.indexOf(chosen);
-  choose(marks[at < 0 ? (by > 0 ? 0 : marks.length - 1) : (at + by + marks.length) % marks.length]);
+// Choose the next of some events, after the last the first.
+function next(some, by = 1) {
+  if (!some.length) return;
+  const at = some.indexOf(chosen);
+  choose(some[at < 0 ? (by > 0 ? 0 : some.length - 1) : (at + by + some.length) % some.length]);
 }
 
 const anywhere = {
   "+": () => zoom(0.6), "=": () => zoom(0.6), "-": () => zoom(1 / 0.6),
-  0: () => look(home.from, home.to), n: () => nextMark(1), p: () => nextMark(-1),
+  0: () => look(home.from, home.to), n: () => next(marks), p: () => next(marks, -1),
+  c: () => next(changes),
   "/": () => $("find").focus(),
 };
 const inBoth = {
@@ -261,8 +278,9 @@ function counted(number, word) {
 const runs = events.filter((event) => event.name === "run" && !event.source).length;
 const summary = [counted(events.length, "event"), counted(runs, "run")];
 summary.push(counted(sources.length, "callback"));
+if (changes.length) summary.push(counted(changes.length, "change"));
 if (events.length) summary.push(timeText(lastEnd - firstStart));
-$("summary").textContent = summary.join(" · ");
+$("summary").textContent = summary.map((part) => part.replaceAll(" ", "\u00a0")).join(" · ");
 for (const event of marks.slice(0, 12)) {
   const text = event.raisesHere ? `✕ ${event.raised} in ` : "■ stop in ";
   const name = `${text}${(event.source || event.name).slice(0, 100)}, ${where(event)}`;
@@ -273,6 +291,7 @@ for (const event of marks.slice(0, 12)) {
 if (marks.length > 12) $("marks").append(element("span", `and ${marks.length - 12} more: key n`));
 $("details").append(element("p", events.length
   ? "Select an event in the time line or in the list. A bar between two events lasts from the "
-    + "beginning of the first to the end of the second."
+    + "beginning of the first to the end of the second. ◆ is a callback that changed something, "
+    + "■ one that requested a stop, ✕ an exception."
   : "This trace has no events."));
 findRows();

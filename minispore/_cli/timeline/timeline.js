@@ -129,17 +129,36 @@ function drawLane(lane, top, width, colour) {
   pen.rect(gutter, top, width - gutter, LANE);
   pen.clip();
   let done = -Infinity; // what ends before this would be drawn over what is there
+  const diamonds = []; // their places
   for (let at = firstAt(lane.items, view.from); at < lane.items.length; at++) {
     const item = lane.items[at];
     if (item.start > view.to) break;
     const marked = item === hovered || isChosen(item);
+    if (item.event?.changed.length && item.end >= view.from) {
+      const x = (Math.max(xOf(item.start), gutter) + Math.min(xOf(item.end), width)) / 2;
+      if (!(x < diamonds.at(-1) + 10)) diamonds.push(x);
+    }
     if (item.end < done && !marked) continue;
     const left = Math.max(xOf(item.start), gutter - 4);
     const right = Math.max(Math.min(xOf(item.end), width + 4), left + 2);
     done = Math.max(done, timeOf(Math.floor(right)));
     drawItem(item, lane, left, right, top, marked, colour);
   }
+  for (const x of diamonds) drawDiamond(x, top + LANE / 2, colour);
   pen.restore();
+}
+
+// Something was changed here.
+function drawDiamond(x, y, colour) {
+  const size = 6;
+  pen.beginPath();
+  for (const [dx, dy] of [[-size, 0], [0, -size], [size, 0], [0, size]]) pen.lineTo(x + dx, y + dy);
+  pen.closePath();
+  pen.fillStyle = colour("--change");
+  pen.fill();
+  pen.strokeStyle = colour("--back");
+  pen.lineWidth = 1.5;
+  pen.stroke();
 }
 
 function drawItem(item, lane, left, right, top, marked, colour) {
