@@ -21,7 +21,7 @@ from minispore.tensorpack.channel import Array
 from minispore.tensorpack.inference import Measures, Tower
 from minispore.train import Accuracy, ConfusionMatrix, Model
 
-from ..train.standins import Batches, Rows, X, make
+from ..train.standins import Batches, ConstantLoss, Rows, X, make
 from .spies import Log, Spore
 
 
@@ -109,6 +109,22 @@ def test_an_inferencer_of_ones_own() -> None:
     own = Rows3()
     assert set(measured(own)) == {"loss", "learning_rate"}
     assert own.seen[-1] == [(2, 4), (2,), (2, 3)]
+
+
+def test_without_a_loss_function_the_networks_output_is_the_loss() -> None:
+    class Counts(Inferencer):
+        """It fetches nothing."""
+
+        def _on_fetches(self, results: Sequence[Array]) -> None:
+            sizes.append(len(results))
+
+    sizes: list[int] = []
+    history = ScalarHistory()
+    infs: list[Measures] = [ScalarStats(["loss", "output"]), Counts()]
+    Model(ConstantLoss()).train(1, Batches(2), [InferenceRunner(Batches(3), infs), history])
+    found = [history.get_latest(f"validation_{name}") for name in ("loss", "output")]
+    assert found == [history.get_latest("loss")] * 2
+    assert sizes == [0, 0, 0]
 
 
 def test_a_result_that_is_no_number_is_told(caplog: pytest.LogCaptureFixture) -> None:

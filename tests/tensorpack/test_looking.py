@@ -5,6 +5,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +20,7 @@ from minispore.tensorpack import (
     Callback,
     CheckNumerics,
     DumpTensors,
+    EnableCallbackIf,
     EstimatedTimeLeft,
     Every,
     GPUUtilizationTracker,
@@ -36,6 +38,7 @@ from minispore.tensorpack import (
     SimpleMovingAverage,
     ThroughputTracker,
     states,
+    trackers,
 )
 from minispore.tensorpack.channel import Array
 from minispore.train import Callback as TrainCallback
@@ -122,8 +125,11 @@ def test_dump_tensors(folder: Path) -> None:
         assert arrays["loss"] == 4
 
 
-@pytest.mark.parametrize("each_step", [False, True])
-def test_check_numerics(each_step: bool) -> None:
+@pytest.mark.parametrize(
+    ("each_epoch", "each_step", "where"),
+    [(False, False, None), (True, False, "After 3 steps"), (True, True, "After 2 steps")],
+)
+def test_check_numerics(each_epoch: bool, each_step: bool, where: str | None) -> None:
     class Spoil(Callback):
         def _before_run(self, run_context: object) -> None:
             if self.global_step == 1:
@@ -132,9 +138,9 @@ def test_check_numerics(each_step: bool) -> None:
                 value.ravel()[:2] = math.nan, math.inf
                 parameter.set_data(Tensor(value))
 
-    where = "After 2 steps" if each_step else "After 3 steps"
-    with pytest.raises(FloatingPointError, match=f"{where}, the parameter 'weight' has"):
-        make().train(1, Rows(), [Spoil(), CheckNumerics(run_step=each_step)])
+    told = f"{where}, the parameter 'weight' has"
+    with pytest.raises(FloatingPointError, match=told) if where else nullcontext():
+        make().train(1, Rows(), [Spoil(), CheckNumerics(each_epoch, each_step)])
 
 
 # Averages.
@@ -234,6 +240,33 @@ def test_estimated_time_left(
     assert caplog.messages[0] == "Estimated time left: 30 s."
 
 
+def test_the_time_left_is_told_as_soon_as_it_is_known_and_as_often_as_wanted() -> None:
+    history = run(PeriodicTrigger(EstimatedTimeLeft(), every_k_steps=1, before_train=True))
+    assert [step for step, _ in history.get_history("time/eta")] == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "MemTotal: 3 kB\n", "MemAvailable: a lot\n", "no colon\n", "é", None]
+)
+def test_memory_that_is_not_known_is_told(
+    content: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    meminfo = tmp_path / "meminfo"
+    if content is not None:
+        meminfo.write_text(content, "utf-8")
+    monkeypatch.setattr(
+        trackers, "open", lambda _, encoding: meminfo.open(encoding=encoding), raising=False
+    )
+    monkeypatch.setitem(sys.modules, "resource", None)
+    history = run(HostMemoryTracker(), PeakMemoryTracker(), epochs=1)
+    assert set(history.names()) == {"loss"}
+    assert len(caplog.messages) == 2
+    assert all("memory is not known" in message for message in caplog.messages)
+
+
 def test_memory() -> None:
     history = run(HostMemoryTracker(), PeakMemoryTracker())
     if sys.platform == "linux":
@@ -307,6 +340,15 @@ def test_progress_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     last = [line for line in lines if line.startswith("epoch 2: 100%")][-1]
     assert "3/3" in last
     assert "loss=6, half=3, loss/EMA=3, none=?" in last
+
+
+def test_there_is_a_bar_for_the_epochs_from_whose_beginning_it_is_wanted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run(EnableCallbackIf(ProgressBar(), lambda cb: cb.global_step > 0))
+    out = capsys.readouterr().out
+    assert "epoch 1" not in out
+    assert "epoch 2: 100%" in out
 
 
 def test_a_shell_is_opened_once(folder: Path) -> None:

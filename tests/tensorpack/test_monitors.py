@@ -3,12 +3,16 @@
 import json
 import math
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import BinaryIO
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minispore import Tensor, nn
 from minispore._atomic import replacing
@@ -206,6 +210,19 @@ def test_another_file_is_moved_aside(writer: Writer, content: str | None, tmp_pa
 
 
 @pytest.mark.parametrize("writer", WRITERS)
+def test_files_moved_aside_at_the_same_time_are_all_kept(
+    writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noon = datetime(2020, 1, 1, 12, tzinfo=UTC)
+    monkeypatch.setattr(json_writers, "datetime", SimpleNamespace(now=lambda: noon))
+    for content in ("first\n", "second\n", "third\n"):
+        (tmp_path / writer.FILENAME).write_text(content)
+        run([writer(tmp_path)], 1)
+    aside = sorted(path for path in tmp_path.iterdir() if path.name != writer.FILENAME)
+    assert [path.read_text() for path in aside] == ["first\n", "second\n", "third\n"]
+
+
+@pytest.mark.parametrize("writer", WRITERS)
 def test_a_monitor_before_the_others_gives_the_steps_their_own_rows(
     writer: Writer, tmp_path: Path
 ) -> None:
@@ -387,3 +404,13 @@ def test_the_state_of_monitors_is_kept(tmp_path: Path) -> None:
         assert new.state_dict() == old.state_dict()
         with pytest.raises(ValueError, match="state"):
             new.load_state_dict({})
+
+
+@given(st.dictionaries(st.text(), st.lists(st.integers(0, 9)), max_size=2), st.booleans())
+def test_a_history_has_a_step_for_each_value(steps: dict[str, list[int]], fits: bool) -> None:
+    values = {name: [0.5] * (len(each) + (not fits)) for name, each in steps.items()}
+    history = ScalarHistory()
+    with nullcontext() if fits or not steps else pytest.raises(ValueError, match="must fit"):
+        history.load_state_dict({"steps": steps, "values": values})
+        assert history.names() == list(steps)
+        assert [len(history.get_history(name)) for name in steps] == list(map(len, values.values()))

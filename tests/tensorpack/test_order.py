@@ -16,7 +16,6 @@ from .spies import (
     Line,
     Log,
     Pack,
-    Spore,
     failures,
     outcome,
     tensorpack,
@@ -173,7 +172,17 @@ def test_the_hooks_through_which_a_callback_is_called_cannot_be_overridden() -> 
 def test_a_callback_outside_of_a_training_has_no_trainer() -> None:
     with pytest.raises(RuntimeError, match="Pack is in no training"):
         _ = Pack(Log(), 0).epoch_num
-    Spore(Log(), 0)
+
+
+def test_events_outside_of_a_training_call_no_hook() -> None:
+    log = Log()
+    spy, run = Pack(log, 0), RunContext({})
+    events = [name for name in dir(spy) if name.startswith("on_") and name != "on_exception"]
+    for event in events:
+        getattr(spy, event)(run)
+    spy.on_exception(run, Boom())
+    assert len(events) > 5
+    assert log == []
 
 
 def test_there_is_one_process_and_it_is_the_chief() -> None:

@@ -13,6 +13,7 @@ from minispore.tensorpack import (
     RunUpdateOps,
     StartProcOrThread,
     StopTraining,
+    running,
 )
 from minispore.train import Model
 
@@ -31,6 +32,30 @@ def test_run_op() -> None:
     assert "".join(calls).endswith("uuu")
     with pytest.raises(TypeError, match="RunOp"):
         RunOp("op")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def test_a_verbose_function_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "minispore.tensorpack")
+
+    def tidy() -> None:
+        pass
+
+    run(RunOp(tidy, verbose=True), epochs=1)
+    assert caplog.messages == ["Running tidy ..."] * 2
+
+
+def test_a_thread_that_does_not_end_is_told_of(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(running, "_JOIN_SECONDS", 0.01)
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait, name="busy")
+    run(StartProcOrThread(thread))
+    end.set()
+    thread.join()
+    (message,) = caplog.messages
+    assert "busy" in message
+    assert "has not ended within 0.01 seconds" in message
 
 
 @pytest.mark.parametrize("error", [None, StopTraining, KeyboardInterrupt])

@@ -147,6 +147,19 @@ def test_a_parameter_that_is_not_there() -> None:
         make().train(1, Rows(), [setter])
 
 
+def test_a_parameter_is_known_in_training_only() -> None:
+    for use in (GraphVarParam("w").get_value, lambda: GraphVarParam("w").set_value(1.0)):
+        with pytest.raises(RuntimeError, match="The parameter 'w' is known in training only"):
+            use()
+
+
+@pytest.mark.parametrize("value", [None, "fast", [1.0, 2.0]])
+def test_an_attribute_that_is_no_number(value: object) -> None:
+    param = ObjAttrParam(SimpleNamespace(rate=value), "rate")
+    with pytest.raises(TypeError, match="The attribute 'rate' of .* is no number"):
+        param.get_value()
+
+
 def test_any_parameter_of_one_element() -> None:
     seen: list[float] = []
     setter = HyperParamSetterWithFunc("global_step", lambda e, v: seen.append(v))

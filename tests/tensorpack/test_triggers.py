@@ -127,6 +127,20 @@ def test_a_callback_of_mindspores_sees_the_epochs_that_are_due(fit: bool) -> Non
     assert [hook for _, hook, _ in log] == [hooks[0], *hooks[second:]]
 
 
+def test_a_plain_proxy_passes_the_evaluations_on() -> None:
+    log, alone = Log(), Log()
+    model = make({"accuracy"})
+    model.fit(2, Rows(), Rows(), callbacks=[ProxyCallback(Spore(log, 0)), Spore(alone, 0)])
+    for event in ("on_eval_begin", "on_eval_end"):
+        counts = [[hook for _, hook, _ in each].count(event) for each in (log, alone)]
+        assert counts == [2, 2]
+
+
+def test_a_proxy_stands_for_a_callback() -> None:
+    with pytest.raises(TypeError, match="There must be a Callback, but got"):
+        ProxyCallback(print)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
 def test_a_failure_reaches_a_wrapped_callback() -> None:
     log = Log((0, "on_train_step_end", 1, KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
