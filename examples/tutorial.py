@@ -78,14 +78,14 @@ class SaveBelow(Callback):
 
 
 class KeepBest(Callback):
-    """Save the network after each epoch that is better than all before."""
+    """Save the network after each evaluation in `fit` that is better than all before."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
         self.best = 0.0
 
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
+    def on_eval_end(self, run_context: RunContext) -> None:
         params = run_context.original_args()
         accuracy = params.metrics["accuracy"]
         if accuracy > self.best:
