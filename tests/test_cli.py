@@ -13,7 +13,11 @@ from pathlib import Path
 import pytest
 
 import minispore
-from minispore._cli import downloading, main
+from minispore._cli import downloading, history, main
+from minispore._cli.data import cache_folder
+from minispore.train import Callback, Model, RunContext
+
+from .train.standins import Batches, ConstantLoss
 
 
 def read_table(folder: Path) -> list[dict[str, str]]:
@@ -121,6 +125,26 @@ def test_a_loss_that_explodes_is_told(
 # ---- what works
 
 
+@pytest.mark.parametrize(
+    ("variables", "folder"),
+    [
+        ({"MINISPORE_CACHE": "/own", "XDG_CACHE_HOME": "/cache"}, "/own"),
+        ({"XDG_CACHE_HOME": "/cache"}, "/cache/minispore"),
+        ({"XDG_CACHE_HOME": ""}, "/home/ada/.cache/minispore"),
+        ({}, "/home/ada/.cache/minispore"),
+    ],
+)
+def test_what_can_be_drawn_again_is_kept_in_the_users_cache(
+    variables: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
+    for name in ("MINISPORE_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert cache_folder() == Path(folder)
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["--version"])
@@ -209,6 +233,32 @@ def test_a_download_that_fails_is_told_in_one_line(
 
 
 # ---- Ctrl-C
+
+
+def test_ctrl_c_outside_of_a_training_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(_folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(downloading, "download_mnist", interrupt)
+    assert main(["download", "mnist", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "minispore download: stopped by Ctrl-C\n"
+
+
+@pytest.mark.parametrize("stop", [history.EVERY - 1, history.EVERY, history.EVERY + 1])
+def test_a_run_that_is_stopped_has_each_step_in_one_row(stop: int, tmp_path: Path) -> None:
+    class Stop(Callback):
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            if run_context.original_args().cur_step_num == stop:
+                run_context.request_stop()
+
+    model = Model(ConstantLoss())
+    table = history.History(tmp_path / "metrics.csv")
+    model.train(1, Batches(2 * history.EVERY), [Stop(), table])
+    assert [int(row["step"]) for row in read_table(tmp_path)] == sorted(
+        {stop, min(stop, history.EVERY)}
+    )
 
 
 def lines_until_interrupted(process: subprocess.Popen[str]) -> Iterator[str]:

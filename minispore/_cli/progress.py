@@ -20,7 +20,7 @@ class ProgressBar(Callback):
     def __init__(self, epochs: int) -> None:
         super().__init__()
         self._epochs = epochs
-        self._bar: tqdm[NoReturn] | None = None
+        self._bar: tqdm[NoReturn] = tqdm(disable=True)
 
     def __exit__(
         self,
@@ -28,7 +28,7 @@ class ProgressBar(Callback):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._close()
+        self._bar.close()
 
     def on_train_epoch_begin(self, run_context: RunContext) -> None:
         """Begin a new bar."""
@@ -50,13 +50,12 @@ class ProgressBar(Callback):
         loss = run_context.original_args().net_outputs.item()
         self._total_loss += loss
         self._steps += 1
-        if self._bar is not None:
-            self._bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
-            self._bar.update()
+        self._bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
+        self._bar.update()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Put a line in the bar's place."""
-        self._close()
+        self._bar.close()
         params = run_context.original_args()
         parts = [f"loss {self._total_loss / self._steps:.4f}"]
         if (accuracy := accuracy_of(run_context)) is not None:
@@ -66,8 +65,3 @@ class ProgressBar(Callback):
             f"epoch {params.cur_epoch_num}/{self._epochs}: {', '.join(parts)} ({seconds:.1f} s)",
             flush=True,
         )
-
-    def _close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None

@@ -97,10 +97,8 @@ def _judge_laws(exercise: Build, work: ModuleType, share: int) -> Verdict:
     if not broken:
         return Verdict(True, (f"All {total} laws hold.",), done, total)
     says, mistake = broken[0]
-    lines = [mistake, f"The law: {says}"]
-    if total > 1:
-        lines.append(f"{done} of {total} laws hold.")
-    return Verdict(False, tuple(lines), done, total)
+    told = (mistake, f"The law: {says}", f"{done} of {total} laws hold.")
+    return Verdict(False, told, done, total)
 
 
 def _judge_property(exercise: Property, work: ModuleType) -> Verdict:

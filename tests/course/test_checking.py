@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -9,6 +10,8 @@ from unittest.mock import Mock
 
 import hypothesis
 import pytest
+from hypothesis import assume
+from hypothesis import strategies as st
 
 from minispore._cli import main
 from minispore._course import child, judging, searching
@@ -21,6 +24,7 @@ from minispore._course.judging import Verdict, judge
 from minispore._course.lessons import lesson
 from minispore._course.loading import load
 from minispore._course.source import lines_of, mutated
+from minispore._course.words import Wrong
 
 BODY = "    raise NotImplementedError\n"
 
@@ -90,6 +94,31 @@ def test_a_loop_without_an_end_is_told_with_its_line(
 def test_code_that_does_not_do_the_same_twice_is_told(tmp_path: Path) -> None:
     text = judged(tmp_path, "    import random\n    return {random.random(): 1}\n")
     assert text.startswith("For ")
+    calls: list[int] = []
+
+    def fails_once(number: int) -> None:
+        calls.append(number)
+        assert len(calls) > 1
+
+    told = searching.smallest(st.integers(), fails_once)
+    assert told is not None
+    assert "your code did not do the same when it was asked again" in told
+
+
+def test_cases_that_a_law_does_not_speak_of_are_left_out() -> None:
+    def speaks_of_few(number: int) -> None:
+        assume(number > 6)
+        raise Wrong("it is wrong")
+
+    assert searching.smallest(st.integers(), speaks_of_few) == "For 7, it is wrong."
+
+
+def test_where_the_system_has_no_such_clock_a_case_may_take_any_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(signal, "setitimer", raising=False)
+    with searching.time_limit(0.0):
+        assert sum(range(100_000)) > 0
 
 
 def test_a_function_that_is_gone_is_told(tmp_path: Path) -> None:

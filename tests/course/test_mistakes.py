@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from minispore import Parameter, Tensor
 from minispore._array import namespace
 from minispore._autograd import graph
-from minispore._course.exercise import Build
+from minispore._course import judging
+from minispore._course.exercise import Build, Property
 from minispore._course.judging import judge
 from minispore._course.lessons import lesson
-from minispore._course.playing import _Batches
+from minispore._course.playing import Run, _Batches
 from minispore._rules import broadcasting, elementwise, normalization, softmax
 from minispore.nn import cell
 from minispore.train._protobuf import WireError
@@ -97,6 +98,21 @@ class StoppingHalfWritten(_early_stopping.EarlyStopping):
         raise NotImplementedError
 
 
+def walk_to_few(
+    seeds: Anything, wanted: Anything, since: int, ask: Anything, add: Anything
+) -> object:
+    count = 0
+
+    def add_and_count(*both: Anything) -> Anything:
+        nonlocal count
+        count += 1
+        if count > 1000:
+            raise OverflowError
+        return add(*both)
+
+    return graph.walk(seeds, wanted, since, ask, add_and_count)
+
+
 def framed_as_text(data: bytes) -> object:
     return _records.framed(data).decode("latin-1")
 
@@ -143,6 +159,7 @@ def standardize_without_tensors(x: Anything, axes: Anything, epsilon: float) -> 
 MISTAKES: list[tuple[int, str, object, str]] = [
     (1, "walk", walk_twice, "your walk asked n1 for its pullbacks twice; once is enough"),
     (1, "walk", walk_to_pairs, "but a dict was expected"),
+    (1, "walk", walk_to_few, "For a sum of 40000 operations on one input, your code raised Overfl"),
     (2, "tanh", tanh_that_writes, "your tanh has changed x itself, to "),
     (3, "unbroadcast", unbroadcast_to_the_host, "gave something of type ndarray, but a tensor"),
     (5, "log_softmax", log_softmax_on_the_host, "its value is of type ndarray; compute it with"),
@@ -205,3 +222,40 @@ def test_a_mistake_is_told_in_the_words_of_its_lesson(
 def test_the_dataset_of_a_played_run_is_as_long_as_it_says(size: int) -> None:
     data = _Batches(size)
     assert len(data.create_tuple_iterator(num_epochs=1)) == data.get_dataset_size() == size
+
+
+def check_that_refuses(_: object) -> NoReturn:
+    raise ValueError("never mind")
+
+
+def check_that_never_ends(_: object) -> NoReturn:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("number", [4, 14])
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [(check_that_refuses, "says: ValueError: never"), (check_that_never_ends, "had not finished")],
+)
+def test_a_check_that_accepts_nothing_is_told_of_its_false_alarms(
+    number: int, check: Callable[[object], NoReturn], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "_PROPERTY_SECONDS", 0.01)
+    exercise = lesson(number).exercise
+    assert isinstance(exercise, Property)
+    module = ModuleType("work")
+    setattr(module, exercise.name, check)
+    verdict = judge(exercise, module)
+    alarms = [line for line in verdict.lines if line.startswith("A false alarm: ")]
+    assert len(alarms) == len(exercise.right)
+    assert all(words in alarm for alarm in alarms)
+    assert verdict.done == len(exercise.wrong)
+
+
+def test_a_stop_that_is_requested_at_the_end_ends_nothing_else() -> None:
+    run = Run(2, 1)
+    last = sum(moment.name.startswith("on_") for moment in run.whole()) - 1
+    assert Run(2, 1, at=last, does="stop").plan() == run.whole()
+    assert Run(2, 1, at=last - 1, does="stop").plan() == run.whole()
+    assert Run(2, 1, at=1, does="stop").plan() != run.whole()
