@@ -33,6 +33,7 @@ IN_REFERENCE = (
     "dataset.samplers",
     "dataset.config",
     "dataset.download",
+    "drawing",
     "common.initializer",
     "tensorpack",
     "testing",

@@ -24,6 +24,7 @@ PUBLIC_MODULES = {
     "minispore.dataset",
     "minispore.dataset.transforms",
     "minispore.dataset.vision",
+    "minispore.drawing",
     "minispore.nn",
     "minispore.ops",
     "minispore.testing",

@@ -1,0 +1,48 @@
+"""The gradient by every value of a computation, not only by those that somebody asks for.
+
+The walk back returns the gradients at which it ends. Those on its way are what it hands to the
+pullbacks, so these are listened to.
+"""
+
+from collections.abc import Callable
+from operator import add
+
+from minispore._array import Array, namespace
+from minispore._autograd import Node, walk
+from minispore.nn._recorded import Recorded
+from minispore.ops._derivative import tensors_in
+
+
+class Gradients:
+    """The gradients of the summed output by every value, from one walk back.
+
+    Attributes:
+        values: By the numbers of the nodes; where there is none, it is zero.
+        shares: What came to a gradient from one use: a node, and the place among its operands.
+    """
+
+    def __init__(self, what: Recorded) -> None:
+        self.values: dict[int, Array] = {}
+        self.shares: dict[tuple[int, int], Array] = {}
+        ends = [(x._node, x._data) for x in tensors_in(what.output) if x._node is not None]
+        seeds = [(node, namespace(a).ones_like(a)) for node, a in ends]
+        # The walk returns the gradients where it ends; those on the way come by the pullbacks.
+        last = {node.number for node in what.nodes if not any(node.pullbacks)}
+        self.values |= walk(seeds, last, 0, self._noting, add)
+
+    def _noting(self, node: Node) -> list[Callable[[Array], Array] | None]:
+        return [
+            pullback and self._noted(pullback, node.number, i)
+            for i, pullback in enumerate(node.pullbacks)
+        ]
+
+    def _noted(
+        self, pullback: Callable[[Array], Array], number: int, place: int
+    ) -> Callable[[Array], Array]:
+        def noted(gradient: Array) -> Array:
+            self.values[number] = gradient
+            share = pullback(gradient)
+            self.shares[number, place] = share
+            return share
+
+        return noted
