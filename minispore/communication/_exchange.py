@@ -4,6 +4,8 @@ Every function here is a meeting: all processes must call it, in the same order.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Final, TypeVar, cast
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy.typing as npt
 
 from minispore.common.parallel import ParallelMode, get_auto_parallel_context
 from minispore.communication._watch import end_unless_all_fail
-from minispore.communication._world import get_rank, the_world
+from minispore.communication._world import World, get_rank, the_world
 
 Array = npt.NDArray[np.generic]
 T = TypeVar("T")
@@ -24,6 +26,9 @@ BUFFER: Final = 1 << 22
 _TRAVELS_AS: Final["dict[np.dtype[np.generic], np.dtype[np.generic]]"] = {
     np.dtype(np.float16): np.dtype(np.float32)
 }
+
+# Who is called in this process alone, and so must not begin a meeting.
+_lone: "ContextVar[str | None]" = ContextVar("lone", default=None)
 
 
 def is_data_parallel(owner: str) -> bool:
@@ -43,34 +48,48 @@ def is_first() -> bool:
     return get_rank() == 0
 
 
-def sums(arrays: Sequence[Array], *, buffer: int = BUFFER) -> list[Array]:
-    """The sum over the processes of each array, in new memory.
+@contextmanager
+def by_itself(who: str) -> Iterator[None]:
+    """While something is called that the others do not call: it is refused what all do together."""
+    token = _lone.set(who)
+    try:
+        yield
+    finally:
+        _lone.reset(token)
+
+
+def travels_as(kind: "np.dtype[np.generic]") -> "np.dtype[np.generic]":
+    """The type in which arrays of this one are summed."""
+    return _TRAVELS_AS.get(kind, kind)
+
+
+def sums(
+    arrays: Sequence[Array], weights: Sequence[float] | None = None, *, buffer: int = BUFFER
+) -> list[Array]:
+    """The sum over the processes of each array, in new memory, of the type in which it travels.
 
     Args:
         arrays: In each process as many, of the same shapes and types.
+        weights: What this process's arrays are multiplied by; None for 1.
         buffer: How many bytes travel together; a larger array travels alone.
     """
-    world = the_world("sums")
+    world = _meeting("sums")
     found: dict[int, Array] = {}
     for kind, places in _buffers(arrays, buffer):
-        flat = np.empty(sum(arrays[i].size for i in places), _TRAVELS_AS.get(kind, kind))
-        end = 0
-        for i in places:
-            start, end = end, end + arrays[i].size
-            flat[start:end].reshape(arrays[i].shape)[...] = arrays[i]
+        flat = np.empty(sum(arrays[i].size for i in places), kind)
+        ends = np.cumsum([arrays[i].size for i in places]).tolist()
+        for i, end in zip(places, ends, strict=True):
+            found[i] = flat[end - arrays[i].size : end].reshape(arrays[i].shape)
+            weight = 1 if weights is None else weights[i]
+            np.multiply(arrays[i], weight, out=found[i], dtype=kind, casting="same_kind")
         with world.watch:
             world.everyone.Allreduce(world.mpi.IN_PLACE, flat, world.mpi.SUM)
-        flat = flat.astype(kind, copy=False)
-        end = 0
-        for i in places:
-            start, end = end, end + arrays[i].size
-            found[i] = flat[start:end].reshape(arrays[i].shape)
     return [found[i] for i in range(len(arrays))]
 
 
 def spread(arrays: Sequence[Array]) -> list[Array]:
     """The first process's values of each array, in new memory."""
-    world = the_world("spread")
+    world = _meeting("spread")
     values: list[Array] = []
     for array in arrays:
         flat = np.frombuffer(bytearray(np.ascontiguousarray(array).tobytes()), np.uint8)
@@ -82,21 +101,21 @@ def spread(arrays: Sequence[Array]) -> list[Array]:
 
 def gathered(value: T) -> list[T]:
     """Everybody's value, in the order of the processes."""
-    world = the_world("gathered")
+    world = _meeting("gathered")
     with world.watch:
         return cast("list[T]", world.everyone.allgather(value))
 
 
 def of_the_first(value: T) -> T:
     """The first process's value."""
-    world = the_world("of_the_first")
+    world = _meeting("of_the_first")
     with world.watch:
         return cast("T", world.everyone.bcast(value, root=0))
 
 
 def highest(number: int) -> int:
     """The highest of everybody's numbers."""
-    world = the_world("highest")
+    world = _meeting("highest")
     numbers = np.array([number], np.int64)
     with world.watch:
         world.everyone.Allreduce(world.mpi.IN_PLACE, numbers, world.mpi.MAX)
@@ -109,21 +128,33 @@ def fail_together(error: BaseException) -> None:
     end_unless_all_fail(world.failing, world.rank, world.size, error)
 
 
+def _meeting(owner: str) -> World:
+    who = _lone.get()
+    if who is not None:
+        raise RuntimeError(
+            f"{who} is called in one process only, since its 'chief_only' is True, but it does what "
+            "all processes must do together, as Model.train, fit and eval are. The others would "
+            "never come: set its 'chief_only' to False."
+        )
+    return the_world(owner)
+
+
 def _buffers(
     arrays: Sequence[Array], most: int
 ) -> Iterator[tuple["np.dtype[np.generic]", list[int]]]:
-    """Which arrays travel together: of one type, and neighbours among these."""
-    kinds = dict.fromkeys(array.dtype for array in arrays)
-    for kind in kinds:
+    """Which arrays travel together: as one type, and neighbours among these."""
+    kinds = [travels_as(array.dtype) for array in arrays]
+    for kind in dict.fromkeys(kinds):
         places: list[int] = []
         size = 0
         for i, array in enumerate(arrays):
-            if array.dtype != kind:
+            if kinds[i] != kind:
                 continue
-            if places and size + array.nbytes > most:
+            added = array.size * kind.itemsize
+            if places and size + added > most:
                 yield kind, places
                 places, size = [], 0
             places.append(i)
-            size += array.nbytes
+            size += added
         if places:
             yield kind, places

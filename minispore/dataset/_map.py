@@ -1,12 +1,17 @@
 """Mapping columns through transforms and Python functions."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import cast
+from dataclasses import dataclass, replace
 
 from minispore.dataset._block import Block, Row, as_element, as_tuple, cut, length, rows_of, stacked
 from minispore.dataset._ds_callback import DSCallback, Watch
-from minispore.dataset._node import Node, Operation, replaced_columns, require_distinct
+from minispore.dataset._node import (
+    Node,
+    Operation,
+    rebuilt,
+    replaced_columns,
+    require_distinct,
+)
 from minispore.dataset._random import Epoch
 from minispore.dataset._sources import user_code_failed
 from minispore.dataset._transform import Transform
@@ -106,23 +111,11 @@ def watched(node: Node) -> tuple[Node, list[Watch]]:
     Where there is a `map` with callbacks, it is one with a watch of its own; all else is as it was.
     """
     watches: list[Watch] = []
-    changed: dict[str, object] = {}
-    for field in fields(node):
-        value: object = getattr(node, field.name)
-        several = isinstance(value, tuple)
-        items = cast("tuple[object, ...]", value) if several else (value,)
-        new: list[object] = []
-        found = len(watches)
-        for item in items:
-            if isinstance(item, Node):
-                below, more = watched(item)
-                watches += more
-                new.append(below)
-            else:
-                new.append(item)
-        if len(watches) > found:
-            changed[field.name] = tuple(new) if several else new[0]
-    if isinstance(node, Map) and node.callbacks:
-        watches.append(Watch(node.callbacks))
-        changed["watch"] = watches[-1]
-    return (replace(node, **changed) if changed else node), watches
+
+    def with_watch(each: Node) -> Node:
+        if not (isinstance(each, Map) and each.callbacks):
+            return each
+        watches.append(Watch(each.callbacks))
+        return replace(each, watch=watches[-1])
+
+    return rebuilt(node, with_watch), watches

@@ -1,8 +1,9 @@
 """A node of a pipeline: immutable, and able to give its rows of any epoch from any position."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import cast
 
 from minispore.dataset._block import Block, length
 from minispore.dataset._random import Epoch, first_epoch
@@ -34,7 +35,7 @@ class Node(ABC):
         if self.endless:
             raise RuntimeError(
                 f"For 'get_dataset_size', rows must be counted because of a {type(self).__name__}, "
-                "but a repeat for ever comes before it; put it behind, or use 'take'."
+                "but a repeat for ever comes before it; let it come after."
             )
         return sum(length(block) for block in self.blocks(first_epoch(), 64))
 
@@ -87,6 +88,22 @@ class Operation(Node):
     def repeat_count(self) -> int:
         """The child's repeat count."""
         return self.child.repeat_count
+
+
+def rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
+    """Return the pipeline with every node changed, beginning with the sources.
+
+    A node that is left as it is, and all below it too, stays the same object.
+    """
+    changed: dict[str, object] = {}
+    for field in fields(node):
+        value: object = getattr(node, field.name)
+        several = isinstance(value, tuple)
+        items = cast("tuple[object, ...]", value) if several else (value,)
+        new = tuple([rebuilt(item, change) if isinstance(item, Node) else item for item in items])
+        if any(mine is not theirs for mine, theirs in zip(new, items, strict=True)):
+            changed[field.name] = new if several else new[0]
+    return change(replace(node, **changed) if changed else node)
 
 
 def require_columns(wanted: Iterable[str], columns: tuple[str, ...], owner: str) -> None:

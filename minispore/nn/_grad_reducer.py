@@ -8,11 +8,18 @@ import numpy as np
 from minispore._array import beside, to_host
 from minispore._checks import as_items, check_one_of, check_type, described
 from minispore._functional.variable import wrap
+from minispore.common.dtype import dtype_to_nptype
 from minispore.common.parallel import get_auto_parallel_context, is_chosen
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor, host_tensor
 from minispore.communication import GlobalComm, get_group_size
-from minispore.communication._exchange import is_data_parallel, spread, sums
+from minispore.communication._exchange import (
+    Array,
+    is_data_parallel,
+    spread,
+    sums,
+    travels_as,
+)
 from minispore.nn.cell import Cell
 
 
@@ -79,48 +86,58 @@ class DistributedGradReducer(Cell):
         Raises:
             ValueError: They are more or fewer than the parameters.
         """
-        self._check(grads)
-        return self._reduced([], grads)[1]
+        arrays = self._arrays(grads)
+        # Alone there is nothing to add, but what comes out is in new memory all the same.
+        totals = sums(arrays) if GlobalComm.INITED else [array.copy() for array in arrays]
+        return self._reduced(totals, self.degree, grads)
 
-    def with_loss(
-        self, outputs: Tensor, grads: Sequence[Tensor]
+    def of_step(
+        self, outputs: Tensor, grads: Sequence[Tensor], rows: int
     ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Likewise, and in the same message the mean of the losses.
+        """Likewise in a step of `TrainOneStepCell`, and in the same message the mean loss.
+
+        There every row counts once, in whichever process: so the loss and, with `mean`, the
+        gradients are those of one batch of all processes' rows.
 
         Args:
             outputs: The loss, or, in spite of the annotation, a tuple that begins with it.
             grads: The gradients.
+            rows: How many rows of data both are means of; 0 where they are only zeros.
         """
-        self._check(grads)
+        arrays = self._arrays(grads)
         several = as_items(outputs)
-        loss = several[0] if several else outputs
-        if not isinstance(loss, Tensor):
-            return outputs, self._reduced([], grads)[1]
-        (mean,), reduced = self._reduced([loss], grads)
-        return (cast("Tensor", (mean, *several[1:])) if several else mean), reduced
+        first: object = several[0] if several else outputs
+        loss = first if isinstance(first, Tensor) else Tensor(cast("float", first))
+        value = to_host(loss._data)
+        # A process without rows cannot know of which type the loss is, but that of its parameters.
+        kind = travels_as(arrays[0].dtype) if arrays else np.dtype(np.float32)
+        tally: Array = np.array([value.item() * rows, rows], kind)
+        weights = [1.0, *[float(rows) if self.mean else 1.0] * len(arrays)]
+        (total, counted), *totals = sums([tally, *arrays], weights)
+        everybodys = float(counted) or 1.0
+        mean = np.full(value.shape, total / everybodys, value.dtype)
+        reduced = self._reduced(totals, everybodys * self.degree / get_group_size(), grads)
+        told = wrap(beside(mean, loss._data), loss)
+        return (cast("Tensor", (told, *several[1:])) if several else told), reduced
 
-    def _check(self, grads: Sequence[Tensor]) -> None:
+    def _arrays(self, grads: Sequence[Tensor]) -> list[Array]:
         if len(grads) != self._count:
             raise ValueError(
                 f"For '{self.cls_name}', there must be a gradient for each of the {self._count} "
                 f"parameters, but got {len(grads)}."
             )
+        return [to_host(gradient._data) for gradient in grads]
 
     def _reduced(
-        self, losses: Sequence[Tensor], grads: Sequence[Tensor]
-    ) -> tuple[list[Tensor], tuple[Tensor, ...]]:
-        given = [*losses, *grads]
-        size = get_group_size()
-        arrays = [to_host(tensor._data) for tensor in given]
-        # Alone there is nothing to add, but what comes out is in new memory all the same.
-        found = sums(arrays) if GlobalComm.INITED else [array.copy() for array in arrays]
+        self, totals: Iterable[Array], divisor: float, grads: Sequence[Tensor]
+    ) -> tuple[Tensor, ...]:
         made: list[Tensor] = []
-        for i, (tensor, total) in enumerate(zip(given, found, strict=True)):
-            divisor = size if i < len(losses) else self.degree if self.mean else 1
-            if divisor != 1:
+        for total, gradient in zip(totals, grads, strict=True):
+            if self.mean and divisor != 1:
                 np.divide(total, divisor, out=total, casting="unsafe")
-            made.append(wrap(beside(total, tensor._data), tensor))
-        return made[: len(losses)], tuple(made[len(losses) :])
+            values = total.astype(dtype_to_nptype(gradient.dtype), copy=False)
+            made.append(wrap(beside(values, gradient._data), gradient))
+        return tuple(made)
 
 
 def reducer_of(parameters: Sequence[Parameter]) -> DistributedGradReducer | None:

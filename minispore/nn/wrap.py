@@ -3,7 +3,7 @@
 They add no prefix: inside of them parameters are called what they are called in the network.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from minispore import ops
@@ -84,7 +84,8 @@ class TrainOneStepCell(Cell):
     """One step of training: the loss, its gradients, and the optimiser's update.
 
     Where `set_auto_parallel_context` says so, the processes do their steps together: each has the
-    reduced gradients of all, and the mean of their losses.
+    reduced gradients of all, and the mean of their losses. In a mean every row counts once, and the
+    rows are what the first axis of the first input counts.
 
     >>> from minispore import Tensor, nn
     >>> net = nn.Dense(1, 1, "ones", "zeros")
@@ -139,7 +140,13 @@ class TrainOneStepCell(Cell):
         Raises:
             ValueError: The loss is not a single number.
         """
-        loss, gradients = ops.value_and_grad(self.network, None, self.weights)(*inputs)
+        rows = rows_of(inputs)
+        if self.grad_reducer is not None and not rows:
+            # The others do this step; a mean over nothing would be NaN.
+            gradients = tuple(ops.zeros_like(weight) for weight in self.weights)
+            loss = Tensor(0.0)
+        else:
+            loss, gradients = ops.value_and_grad(self.network, None, self.weights)(*inputs)
         if isinstance(loss, Tensor) and loss.ndim and loss.shape != (1,):
             raise ValueError(
                 "For 'TrainOneStepCell', the loss must be a single number, but it is of shape "
@@ -148,12 +155,18 @@ class TrainOneStepCell(Cell):
         if not isinstance(self.sens, float | int) or self.sens != 1:
             gradients = tuple(gradient * self.sens for gradient in gradients)
         if self.grad_reducer is not None:
-            loss, gradients = self.grad_reducer.with_loss(loss, gradients)
+            loss, gradients = self.grad_reducer.of_step(loss, gradients, rows)
         self.optimizer(gradients if self.return_grad else Spare(gradients))
         if self.return_grad:
             names = [parameter.name for parameter in self.weights]
             return cast("Tensor", (loss, dict(zip(names, gradients, strict=True))))
         return loss
+
+
+def rows_of(inputs: Sequence[object]) -> int:
+    """The rows of a batch: the length of its first input, or 1 if that is no batch."""
+    first = inputs[0] if inputs else None
+    return first.shape[0] if isinstance(first, Tensor) and first.ndim else 1
 
 
 def _check_loss_fn(loss_fn: object, owner: str) -> None:

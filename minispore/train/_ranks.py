@@ -2,13 +2,15 @@
 
 The loop is the same. Its callbacks have another manager, which meets the other processes' after
 those events at whose end the loop looks at what callbacks have asked for; so all processes find the
-same there. And what a metric is given is what all processes have computed.
+same there.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar, cast
 
+from minispore.communication import get_group_size
 from minispore.communication._exchange import (
+    by_itself,
     fail_together,
     gathered,
     highest,
@@ -18,16 +20,14 @@ from minispore.communication._exchange import (
 )
 from minispore.nn._grad_reducer import begin_alike
 from minispore.train._dataset import SupportsState
-from minispore.train._scores import Scores
 from minispore.train._training_state import TrainingState
 from minispore.train.callback import _manager
 from minispore.train.callback._base import Callback
 from minispore.train.callback._manager import CallbackManager, Event, as_list
 from minispore.train.callback._run_context import Occasion, RunContext
-from minispore.train.metrics import Metric
 
 R = TypeVar("R")
-
+_Hook = Callable[[RunContext], None]
 # Before these it must be known that the data will end together,
 _BEGINNING: Final[tuple[Event, ...]] = (Callback.on_train_begin, Callback.on_eval_begin)
 # and after these the loop asks whether a stop was requested.
@@ -46,33 +46,6 @@ def manager_of(callbacks: Callback | Iterable[Callback] | None) -> CallbackManag
     return _manager.manager_of(callbacks)
 
 
-def data_of(dataset: object, name: str, owner: str) -> DatasetLike:
-    """Return what to go through, alone or with other processes, for the data that the user gave.
-
-    Raises:
-        TypeError: It is no data set.
-        ValueError: It is empty.
-    """
-    checked = check_dataset(dataset, name, owner)
-    if not is_data_parallel("Model") or not isinstance(checked, Dataset):
-        return checked
-    return check_dataset(dealt(checked, _agreed), name, owner)
-
-
-def scores_of(
-    metrics: Mapping[str, Metric], indexes: Sequence[int] | None, params: InternalCallbackParam
-) -> Scores:
-    """Return the metrics of an evaluation, alone or with other processes."""
-    if is_data_parallel("Model"):
-        return _ScoresOfRanks(metrics, indexes, params)
-    return Scores(metrics, indexes)
-
-
-def evaluator_of(network: Cell) -> Cell:
-    """Return what evaluates a batch, alone or with other processes."""
-    return _WhereRows(network) if is_data_parallel("Model") else network
-
-
 class _ManagerOfRanks(CallbackManager):
     """The callbacks that this process calls, in the step of all processes."""
 
@@ -81,9 +54,11 @@ class _ManagerOfRanks(CallbackManager):
         super().__init__(given)
         if not is_first():
             super().__init__(_without_chief_only(given, self.callbacks))
-        for callback in self.callbacks:
-            if callback.chief_only:
-                self._called_by_itself(callback)
+        if get_group_size() > 1:
+            self._hooks = {
+                event: tuple([(name, _guarded(hook)) for name, hook in hooks])
+                for event, hooks in self._hooks.items()
+            }
 
     def emit(self, event: Event, run_context: RunContext) -> None:
         """Call the hooks of `event`, and agree with the other processes on what they asked for."""
@@ -109,62 +84,18 @@ class _ManagerOfRanks(CallbackManager):
             raise
 
 
-class _WhereRows(Cell):
-    """A network that is not asked about batches without rows."""
+def _guarded(hook: _Hook) -> _Hook:
+    """The hook, but one of a `chief_only` callback is refused what all processes do together."""
+    owner: object = getattr(hook, "__self__", None)
+    if not isinstance(owner, Callback) or not owner.chief_only:
+        return hook
+    who = type(owner).__name__
 
-    def __init__(self, network: Cell) -> None:
-        super().__init__(auto_prefix=False)
-        self.network = network
+    def guarded(run_context: RunContext) -> None:
+        with by_itself(who):
+            hook(run_context)
 
-    def construct(self, *batch: Tensor) -> object:
-        """What the network returns; None without rows."""
-        return self.network(*batch) if rows_of(batch) else None
-
-
-class _ScoresOfRanks(Scores):
-    """The metrics of what all processes compute.
-
-    Args:
-        metrics: As for `Scores`.
-        indexes: As for `Scores`.
-        params: Where the evaluation has this process's batch.
-    """
-
-    def __init__(
-        self,
-        metrics: Mapping[str, Metric],
-        indexes: Sequence[int] | None,
-        params: InternalCallbackParam,
-    ) -> None:
-        super().__init__(metrics, indexes)
-        self._params = params
-
-    def update(self, outputs: object) -> None:
-        """Take in the batches of all processes as the one that they are parts of.
-
-        Outputs that are neither of rows nor one number are taken in part by part.
-        """
-        everybodys = gathered((rows_of(self._params.eval_dataset_element), outputs))
-        rows = [count for count, _ in everybodys if count]
-        parts = [as_items(part) or (part,) for count, part in everybodys if count]
-        joined = [_joined(items, rows) for items in zip(*parts, strict=True)]
-        for items in parts if None in joined else [tuple(joined)]:
-            super().update(items)
-
-
-def _joined(parts: Sequence[object], rows: Sequence[int]) -> Tensor | None:
-    """One output of a batch for those of its parts; None where that cannot be known."""
-    arrays = [part.asnumpy() for part in parts if isinstance(part, Tensor)]
-    if len(arrays) < len(rows):
-        return None
-    if all(array.ndim and len(array) == n for array, n in zip(arrays, rows, strict=True)):
-        # Shards are dealt out row by row, and so they are collected.
-        places = np.concatenate([np.arange(n) for n in rows])
-        return host_tensor(np.concatenate(arrays)[np.argsort(places, kind="stable")])
-    if all(array.size == 1 for array in arrays):
-        mean = np.average([array.item() for array in arrays], weights=rows)
-        return host_tensor(np.full_like(arrays[0], mean))
-    return None
+    return guarded
 
 
 class _Absent(Callback):
@@ -219,11 +150,6 @@ def _check_data(run_context: RunContext) -> None:
             f"the processes 0, 1, … are {', '.join(map(str, sizes))}. A data set with 'num_shards' "
             "and 'shard_id' gives each as many."
         )
-
-
-def _agreed(size: int, drop_remainder: bool) -> int:
-    """How many batches all processes have, where they have so many each."""
-    return -highest(-size) if drop_remainder else highest(size)
 
 
 def _agree_to_stop(run_context: RunContext) -> None:

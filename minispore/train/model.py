@@ -21,7 +21,8 @@ from minispore.train._arguments import (
     is_due,
 )
 from minispore.train._dataset import DatasetLike, check_dataset
-from minispore.train._ranks import manager_of, scores_of
+from minispore.train._parts import data_of, evaluator_of, scores_of
+from minispore.train._ranks import manager_of
 from minispore.train._scores import get_metrics
 from minispore.train.callback._base import Callback
 from minispore.train.callback._manager import CallbackManager, refuse_older_names
@@ -191,7 +192,7 @@ class Model:
         params = context.original_args()
         if valid_dataset is not None:
             self._check_metrics(owner)
-            check_dataset(valid_dataset, "valid_dataset", owner)
+            valid_dataset = data_of(valid_dataset, "valid_dataset", owner)
             params.metric_names = list(self._metrics)
             if self._eval_indexes is not None:
                 params.metric_names.append("eval_loss")
@@ -228,7 +229,7 @@ class Model:
         owner = "Model.eval"
         check_sink(dataset_sink_mode, -1, owner)
         self._check_metrics(owner)
-        check_dataset(valid_dataset, "valid_dataset", owner)
+        valid_dataset = data_of(valid_dataset, "valid_dataset", owner)
         manager = manager_of(callbacks)
         context = RunContext(
             InternalCallbackParam(
@@ -312,7 +313,9 @@ class Model:
         resume: str | os.PathLike[str] | None,
     ) -> RunContext:
         check_epochs(epoch, initial_epoch, owner)
-        check_dataset(train_dataset, "train_dataset", owner)
+        # Another network's own step would not know what to do with a batch without rows.
+        take = data_of if isinstance(self._train_network, TrainOneStepCell) else check_dataset
+        train_dataset = take(train_dataset, "train_dataset", owner)
         if self._loss_fn is not None and self._optimizer is None:
             raise ValueError(
                 f"For '{owner}', the model has a 'loss_fn' but no 'optimizer': "
@@ -352,10 +355,11 @@ class Model:
             mode="eval",
             batch_num=dataset.get_dataset_size(),
             cur_step_num=0,
-            eval_network=network,
+            eval_network=evaluator_of(network),
             valid_dataset=dataset,
         )
-        return _loop.evaluate(context, manager, scores_of(self._metrics, self._eval_indexes))
+        scores = scores_of(self._metrics, self._eval_indexes, context.original_args())
+        return _loop.evaluate(context, manager, scores)
 
     def _check_metrics(self, owner: str) -> None:
         if not self._metrics:

@@ -1,0 +1,94 @@
+"""The data of processes that train together: each row once, and as many batches for everyone.
+
+Shards as such are MindSpore's: equally long, so that where the rows do not divide evenly some come
+twice. A training must not see these. Nor can a shard just end early, since all processes do every
+step; so in steps of which it has no rows, it has a batch without rows.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from minispore.dataset._batch import Batch
+from minispore.dataset._block import Block, cut, length
+from minispore.dataset._dataset import Dataset
+from minispore.dataset._node import Node, Operation, rebuilt
+from minispore.dataset._position import nodes_of
+from minispore.dataset._random import Epoch
+from minispore.dataset._sources import StoreNode
+from minispore.dataset.samplers import DistributedSampler
+
+# From how many batches one process has, and whether a smaller last one is left out, to how many
+# there are for all.
+Agree = Callable[[int, bool], int]
+
+
+@dataclass(frozen=True)
+class Even(Operation):
+    """So many batches: more are cut off, and missing ones have no rows."""
+
+    child: Node
+    count: int
+    # What tells the shapes of rows if this process has none. No field of type Node, since it is no
+    # part of the pipeline.
+    example: Callable[[Epoch], Iterator[Block]]
+
+    def size(self) -> int:
+        """Return `count`."""
+        return self.count
+
+    def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
+        """Yield batches until there are `count`, in the orders that the child has by itself."""
+        left = self.count - start
+        last: Block | None = None
+        for block in self.child.blocks(epoch, most, start):
+            if left <= 0:
+                return
+            last = cut(block, 0, left)
+            left -= length(last)
+            yield last
+        if left <= 0:
+            return
+        for block in self.example(epoch) if last is None else (last,):
+            empty = tuple([column[:1, :0] for column in block])
+            for _ in range(left):
+                yield tuple([column.copy() for column in empty])
+            return
+        raise RuntimeError(
+            "In data parallel training a process whose share of the data has no rows left must "
+            "know of one what its shape is, but nothing is left of any."
+        )
+
+
+def dealt(dataset: Dataset, agree: Agree) -> Dataset:
+    """Return a data set in which each batch of shards has the rows that are its own, and no others.
+
+    Batches of data without shards are left alone, and so is what is not batched.
+    """
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Batch) or node.endless or not any(map(_is_shard, nodes_of(node))):
+            return node
+        own = replace(node, child=rebuilt(node.child, _once))
+        count = agree(own.size(), own.drop_remainder)
+        return Even(own, count, lambda epoch: node.blocks(epoch, 1))
+
+    return Dataset(rebuilt(dataset._node, change))
+
+
+def _is_shard(node: Node) -> bool:
+    return isinstance(node, StoreNode) and isinstance(node.sampler, DistributedSampler)
+
+
+def _once(node: Node) -> Node:
+    """The same shard without rows that another one has too."""
+    if not isinstance(node, StoreNode) or not isinstance(node.sampler, DistributedSampler):
+        return node
+    shard = node.sampler
+    own = DistributedSampler(
+        shard.num_shards,
+        shard.shard_id,
+        shard.shuffles,
+        shard.num_samples,
+        offset=max(shard.offset, 0),
+    )
+    return replace(node, sampler=own)
