@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 
 from minispore import nn
 from minispore.train import BackupAndRestore, Model, load_checkpoint
+from minispore.train._training_state import TrainingState
+from minispore.train.callback._run_context import Occasion
 
+from .deciding import run_context
 from .resuming import TRAIN_EVENTS, Training, Trouble
 from .standins import Batches, ConstantLoss
 
@@ -72,6 +75,26 @@ def test_the_backup_is_an_ordinary_checkpoint(tmp_path: Path) -> None:
 
 def test_there_need_be_no_backup_at_the_end(tmp_path: Path) -> None:
     Model(ConstantLoss()).train(1, Batches(1), BackupAndRestore(tmp_path, save_freq=5))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("occasion", "written"),
+    [("asked", True), ("stopped", True), ("ended", "if it stays"), ("resumed", False)],
+)
+@pytest.mark.parametrize("delete", [True, False])
+def test_no_backup_is_written_that_nobody_could_want(
+    tmp_path: Path, occasion: Occasion, written: bool | str, delete: bool
+) -> None:
+    """One that goes at once is not written, nor one that is there already."""
+    backup = BackupAndRestore(tmp_path, delete_checkpoint=delete)
+    backup.save_training_state(run_context(), TrainingState.of({}), occasion)
+    assert Path(backup.backup_file).exists() == (not delete if written == "if it stays" else written)
+
+
+def test_what_a_kill_has_left_goes_before_anything_is_written(tmp_path: Path) -> None:
+    (tmp_path / ".minispore-killed.tmp").touch()
+    BackupAndRestore(tmp_path).on_train_begin(run_context())
     assert list(tmp_path.iterdir()) == []
 
 

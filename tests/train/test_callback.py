@@ -120,7 +120,7 @@ def test_a_stop_cannot_be_taken_back() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 1, [("a", 1)], "a"])
 def test_parameters_must_be_a_dict(wrong: dict[str, object]) -> None:
-    with pytest.raises(TypeError, match="original_args"):
+    with pytest.raises(TypeError, match=r"^For 'RunContext', .*'original_args'"):
         RunContext(wrong)
 
 

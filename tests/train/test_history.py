@@ -39,6 +39,13 @@ def test_eval_records_its_last_output() -> None:
     assert history.history == {"net_output": [0.25]}
 
 
+def test_a_run_that_has_come_to_nothing_has_an_empty_list_of_epochs() -> None:
+    for begin in (History.on_train_begin, History.on_eval_begin):
+        history = History()
+        begin(history, RunContext({}))
+        assert history.epoch == {"epoch": []}
+
+
 def test_a_second_run_adds_to_the_history() -> None:
     history = History()
     model().train(2, Batches(1), history)

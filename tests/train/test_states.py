@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from minispore.train import LossMonitor, RunContext, TimeMonitor
 from minispore.train.callback import _time_monitor
+from minispore.train.callback._states import entry
 
 from .deciding import saved
 
@@ -56,6 +57,21 @@ def test_the_time_between_two_runs_does_not_count(
     other.on_train_epoch_end(context)
     line = "Train epoch time: 1500.000 ms, per step time: 750.000 ms (data time: 250.000 ms)"
     assert capsys.readouterr().out.strip() == line
+
+
+@given(st.integers(-9, 9), st.sampled_from([bool, int, float, str]))
+def test_an_int_will_do_for_a_float_and_nothing_else_for_anything(
+    number: int, kind: type[object]
+) -> None:
+    values: list[object] = [number, float(number), bool(number), str(number)]
+    for value in values:
+        if type(value) is kind or (kind is float and value is number):
+            found = entry({"key": value}, "key", kind, "Me")
+            assert type(found) is kind
+            assert found == value
+        else:
+            with pytest.raises(ValueError, match=rf"^For 'Me', .*'key'.* {kind.__name__}, .*got "):
+                entry({"key": value}, "key", kind, "Me")
 
 
 def test_what_is_no_state_changes_nothing() -> None:

@@ -193,7 +193,7 @@ def _nearest_event(name: str) -> str:
     from difflib import get_close_matches  # only needed for the message
 
     words = [_WORDS_ELSEWHERE.get(word, word) for word in name.split("_")]
-    return get_close_matches("_".join(words), EVENTS, n=1, cutoff=0.0)[0]
+    return get_close_matches("_".join(words), EVENTS, cutoff=0.0)[0]
 
 
 # A hook's two names stand in for each other, and what is defined nearer to the object wins: a

@@ -170,7 +170,7 @@ def _known(
 
 
 def _pattern(chosen: Mapping[str, object], *, keep_default: bool) -> str | None:
-    pattern = chosen.get("histogram_regular", None if keep_default else "")
+    pattern = chosen.get("histogram_regular")
     check_kind(pattern, (str,), "histogram_regular", none=True)
     if isinstance(pattern, str):
         try:

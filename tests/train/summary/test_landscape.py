@@ -156,7 +156,7 @@ def test_steps_can_be_saved_instead_of_epochs(tmp_path: Path) -> None:
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="'SummaryLandscape', The summary_dir is invalid"):
         SummaryLandscape(3)  # type: ignore[arg-type]
     landscape = SummaryLandscape(str(tmp_path))
     make = landscape.gen_landscapes_with_multi_process
@@ -169,10 +169,15 @@ def test_what_is_refused(tmp_path: Path) -> None:
         make(lambda: 3)
     with pytest.raises(TypeError, match="'device_ids'"):
         make(parts, device_ids=["a"])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="'SummaryLandscape', The output is invalid"):
+        make(parts, output="")
+    with pytest.raises(TypeError, match="^For `collect_landscape` the type"):
+        make(parts, 3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="hold no 'Loss'"):
         make(lambda: (*parts()[:3], {}))
     with pytest.raises(ValueError, match="as they were when the parameters were saved"):
         make(parts, {"unit": "step"})
     (tmp_path / "ckpt_dir" / "train_metadata.json").write_text("{")
-    with pytest.raises(ValueError, match="is not as it was written"):
+    method = "'SummaryLandscape.gen_landscapes_with_multi_process'"
+    with pytest.raises(ValueError, match=f"^For {method}, the file '.*' is not as it was written"):
         make(parts)

@@ -39,8 +39,10 @@ def wrong() -> Iterator[tuple[Place, object, str]]:
         yield ["model_params_file_map", name], "c.ckpt", why
     for bad in ("", 3, None, "a\0"):
         yield ["model_params_file_map", "0"], bad, f"{bad!r} is no file's name"
-    yield ["landscape_size"], 3, "more than 3"
-    yield ["unit"], "hour", "step or epoch"
+    owner = 'For "SummaryLandscape", '
+    yield ["landscape_size"], 3, f'{owner}the "landscape_size"'
+    yield ["unit"], "hour", f"{owner}unit"
+    yield ["create_landscape", "way"], True, f"{owner}the keys {{'way'}} of `create_landscape`"
     yield ["num_samples"], 0, "greater than 0"
     yield ["create_landscape", "train"], 1, "valid type of ['bool']"
 
