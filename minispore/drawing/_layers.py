@@ -5,7 +5,7 @@ layer are ordered so that few edges cross, and then moved towards what they are 
 the method of Sugiyama, Tagawa and Toda (1981), each step in its simplest form.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -19,6 +19,7 @@ _SWEEPS = 12
 # How much it matters where an operand is that is computed from nothing, beside what is computed:
 # so little that a chain of operations goes straight down, whatever joins it from the sides.
 _ASIDE = 0.02
+_NEXT = 0.001
 
 
 class Layout(NamedTuple):
@@ -89,6 +90,8 @@ class _Grid:
         self._above: list[list[int]] = [[] for _ in widths]
         self._below: list[list[int]] = [[] for _ in widths]
         self._passages: dict[tuple[int, int], int] = {}
+        # Operands of one box stand in their order, where nothing else is gained: first x, then y.
+        self._order: dict[tuple[int, int], float] = {}
 
     def chain(self, edge: tuple[int, int]) -> list[int]:
         """A box, the places on the way, and the other box; edges from one box go together."""
@@ -103,6 +106,7 @@ class _Grid:
                 self._below.append([])
             chain.append(self._passages[start, row])
         chain.append(end)
+        self._order[chain[-2], end] = _NEXT * len(self._above[end])
         for upper, lower in pairwise(chain):
             self._below[upper].append(lower)
             self._above[lower].append(upper)
@@ -118,10 +122,10 @@ class _Grid:
             rows = [list(row) for row in rows]
             for row in rows if down else reversed(rows):
                 at = {i: float(place) for each in rows for place, i in enumerate(each)}
-                means = {i: _mean([(at[j], 1.0) for j in joined[i]], at[i]) for i in row}
+                means = {i: self._middle(i, joined[i], at) for i in row}
                 row.sort(key=means.__getitem__)
             crossings = self._crossings(rows)
-            if crossings < fewest:
+            if crossings <= fewest:
                 best, fewest = rows, crossings
         return best
 
@@ -138,6 +142,9 @@ class _Grid:
                 for i, at in zip(row, _apart(wanted, widths, heavy), strict=True):
                     x[i] = at
         return x
+
+    def _middle(self, i: int, joined: Sequence[int], at: Mapping[int, float]) -> float:
+        return _mean([(at[j] + self._order.get((i, j), 0.0), 1.0) for j in joined], at[i])
 
     def _crossings(self, rows: list[list[int]]) -> int:
         count = 0

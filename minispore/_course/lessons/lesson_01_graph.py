@@ -183,6 +183,8 @@ LESSON = Lesson(
     explains=(
         "minispore._autograd.graph.Node",
         "minispore._autograd.graph.walk",
+        "minispore.Tensor",
+        "minispore.drawing.draw_graph",
     ),
     exercise=Build(
         module="minispore._autograd.graph",

@@ -147,7 +147,6 @@ LESSON = Lesson(
     "needs because it was made in that very call.",
     minutes=30,
     explains=(
-        "minispore.Tensor",
         "minispore.grad",
         "minispore.ops.apply_rule",
         "minispore.ops.exp",

@@ -213,6 +213,7 @@ LESSON = Lesson(
         "minispore.nn.ReLU",
         "minispore.nn.SequentialCell",
         "minispore.nn.CellList",
+        "minispore.drawing.draw_cell",
     ),
     exercise=Build(
         module="minispore.nn.cell",
