@@ -36,9 +36,11 @@ CASES = [
     Case(3, 8),
     Case(37, 12, shuffle=False),
     Case(29, 4, drop=True),
+    Case(15, 8, drop=True),
 ]
-# Where the rows can be dealt out evenly to any of the numbers of processes.
-RESUMED = Case(20, 8)
+# Of whose last batch only the first of four processes has a row.
+RESUMED = Case(17, 8)
+METRICS = Case(21, 8)
 
 
 class Seen(Callback):
@@ -91,7 +93,7 @@ def laws() -> object:
 def metrics() -> object:
     """What an evaluation in shards finds, and what it is told."""
     rank, size = communication.get_rank(), communication.get_group_size()
-    return model().eval(CASES[0].shard(rank, size))
+    return model().eval(METRICS.shard(rank, size))
 
 
 def stops() -> object:

@@ -13,8 +13,8 @@ import pytest
 
 import minispore as ms
 from tests.parallel.launching import HERE, ROOT, launch, needs_mpi
-from tests.parallel.learning import EPOCHS, Case, Together, model, weights
-from tests.parallel.scenes import CASES, RESUMED
+from tests.parallel.learning import EPOCHS, Case, model, weights
+from tests.parallel.scenes import CASES, METRICS
 
 pytestmark = needs_mpi
 SCENES = HERE / "scenes.py"
@@ -47,11 +47,11 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return play(2, tmp_path_factory.mktemp("two"), *scenes.split())
 
 
-def alone(case: Case, processes: int) -> Weights:
+def alone(case: Case) -> Weights:
     """What one process trains with the batches of all."""
     trained = model()
     ms.set_seed(1)
-    trained.train(EPOCHS, Together([case.shard(i, processes) for i in range(processes)]))
+    trained.train(EPOCHS, case.whole())
     return weights(trained)
 
 
@@ -59,7 +59,7 @@ def check_laws(run: Run) -> None:
     first, *others = run.seen("laws")
     assert all(other == first for other in others)
     for case, trained in zip(CASES, np.array(first, np.float32), strict=True):
-        np.testing.assert_allclose(trained, alone(case, run.processes), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(trained, alone(case), rtol=1e-4, atol=1e-6)
 
 
 def test_two_processes_train_what_one_does_with_the_batches_of_both(two: Run) -> None:
@@ -72,16 +72,9 @@ def test_so_many_processes_train_what_one_does(processes: int, tmp_path: Path) -
     check_laws(play(processes, tmp_path, "laws"))
 
 
-@pytest.mark.parametrize("case", [*(c for c in CASES if c.rows % 4 == 0), RESUMED], ids=str)
-@pytest.mark.parametrize("processes", [2, 4])
-def test_the_batches_of_all_are_one_process_s_where_the_rows_divide(
-    case: Case, processes: int
-) -> None:
-    np.testing.assert_allclose(alone(case, processes), alone(case, 1), rtol=1e-4, atol=1e-6)
-
-
 def test_metrics_are_those_of_all_data(two: Run) -> None:
-    expected = model().eval(Together([CASES[0].shard(i, 2) for i in range(2)]))
+    ms.set_seed(1)
+    expected = model().eval(METRICS.whole())
     for found in two.seen("metrics"):
         assert found == pytest.approx(expected)
 

@@ -1,0 +1,85 @@
+"""The law: so many processes do what one does with the batches of all, whatever the sizes."""
+
+from collections.abc import Sequence
+from itertools import zip_longest
+
+import numpy as np
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import minispore as ms
+from minispore.dataset import Dataset, NumpySlicesDataset
+from minispore.dataset._dealt import dealt
+from tests.parallel.learning import EPOCHS, Case, Weights, model, network, weights
+from tests.parallel.threads import play
+
+COUNTS = st.sampled_from([1, 2, 3, 4])
+ROWS = st.integers(1, 30)
+CASES = st.builds(
+    lambda rows, each, shuffle, drop: Case(rows, 4 * each, shuffle, drop),
+    *(ROWS, st.integers(1, 2), st.booleans(), st.booleans()),
+)
+
+
+@given(ROWS, COUNTS, st.integers(1, 4), st.booleans(), st.booleans())
+def test_the_parts_of_a_step_are_the_batch_of_one_process(
+    rows: int, count: int, each: int, shuffle: bool, drop: bool
+) -> None:
+    ms.set_seed(3)
+    numbers = np.arange(rows)
+
+    def prepared(data: Dataset, size: int) -> Dataset:
+        return data.map(lambda x: -x).batch(size, drop)
+
+    whole = prepared(NumpySlicesDataset(numbers, shuffle=shuffle), count * each)
+    shards = [
+        prepared(NumpySlicesDataset(numbers, shuffle=shuffle, num_shards=count, shard_id=i), each)
+        for i in range(count)
+    ]
+    parts = [_batches(shard) for shard in _dealt(shards)]
+    for epoch, expected in enumerate(_batches(whole)):
+        steps = zip(*(part[epoch] for part in parts), strict=True)
+        assert [_row_by_row(step) for step in steps] == expected
+
+
+@given(CASES, COUNTS.filter(lambda count: count != 3))
+def test_so_many_processes_train_what_one_does(case: Case, count: int) -> None:
+    assume(not case.drop or case.rows >= case.batch)
+    alone = model()
+    ms.set_seed(1)
+    alone.train(EPOCHS, case.whole())
+    # Each begins with other weights, and has those of the first.
+    networks = [network(seed) for seed in range(count)]
+    ms.set_seed(1)
+
+    def program(rank: int) -> Weights:
+        trained = model(net=networks[rank])
+        trained.train(EPOCHS, case.shard(rank, count))
+        return weights(trained)
+
+    for found in play(count, program):
+        np.testing.assert_allclose(found, weights(alone), rtol=1e-4, atol=1e-6)
+
+
+def _batches(data: Dataset) -> list[list[list[int]]]:
+    """Of two epochs."""
+    found = data.create_tuple_iterator(num_epochs=2, output_numpy=True)
+    return [[batch.tolist() for (batch,) in found] for _ in range(2)]
+
+
+def _dealt(shards: Sequence[Dataset]) -> list[Dataset]:
+    """The shards as the processes of a training agree on them."""
+    sizes: list[int] = []
+
+    def note(size: int, drop_remainder: bool) -> int:
+        del drop_remainder
+        sizes.append(size)
+        return size
+
+    for shard in shards:
+        dealt(shard, note)
+    return [dealt(shard, lambda _, drop: min(sizes) if drop else max(sizes)) for shard in shards]
+
+
+def _row_by_row(parts: Sequence[list[int]]) -> list[int]:
+    return [row for rows in zip_longest(*parts) for row in rows if row is not None]
