@@ -1,0 +1,172 @@
+"""What several processes find of batches of which each has a part, or none."""
+
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import minispore as ms
+from minispore import nn
+from minispore.dataset import NumpySlicesDataset
+from minispore.train import Callback, Metric, Model, RunContext
+from tests.metrics import cases
+from tests.metrics.test_laws import assert_same
+from tests.parallel.learning import Case, model, network
+from tests.parallel.threads import play
+
+
+class Outputs(nn.Cell):
+    """Its inputs."""
+
+    def construct(self, *inputs: ms.Tensor) -> tuple[ms.Tensor, ...]:
+        return inputs
+
+
+@pytest.mark.parametrize("case", cases.CASES.values(), ids=cases.CASES.keys())
+@settings(max_examples=4)
+@given(data=st.data(), count=st.integers(2, 4), each=st.integers(1, 3))
+def test_a_metric_is_that_of_all_rows_in_their_order(
+    case: cases.Case, data: st.DataObject, count: int, each: int
+) -> None:
+    inputs = data.draw(case.inputs)
+
+    def program(rank: int) -> float:
+        shard = NumpySlicesDataset(inputs, shuffle=False, num_shards=count, shard_id=rank)
+        evaluated = Model(Outputs(), eval_network=Outputs(), metrics={"m": case.make()})
+        return evaluated.eval(shard.batch(each))["m"]
+
+    alone = case.make()
+    for start in range(0, len(inputs[0]), count * each):
+        alone.update(*(array[start : start + count * each] for array in inputs))
+    expected = alone.eval()
+    for found in play(count, program):
+        assert_same(found, expected)
+
+
+@given(st.integers(1, 20), st.sampled_from([1, 2, 4]))
+def test_the_mean_loss_is_that_of_the_batches_of_one_process(rows: int, count: int) -> None:
+    case = Case(rows, 8)
+    ms.set_seed(1)
+    expected = model().eval(case.whole())
+    networks = [network() for _ in range(count)]
+    found = play(count, lambda i: model(net=networks[i]).eval(case.shard(i, count)))
+    assert found == [pytest.approx(expected, rel=1e-5)] * count
+
+
+class Sums(Outputs):
+    """Of each column: nothing of rows."""
+
+    def construct(self, *inputs: ms.Tensor) -> tuple[ms.Tensor, ...]:
+        return tuple(each.sum(axis=0) for each in inputs)
+
+
+class Total(Metric):
+    def clear(self) -> None:
+        self._sum = 0.0
+
+    def update(self, *inputs: object) -> None:
+        self._sum += self._convert_data(inputs[0]).sum()
+
+    def eval(self) -> float:
+        return self._sum
+
+
+def test_outputs_that_cannot_be_joined_are_taken_in_one_by_one() -> None:
+    numbers = np.arange(14, dtype=np.float32).reshape(7, 2)
+
+    def program(rank: int) -> float:
+        shard = NumpySlicesDataset(numbers, num_shards=3, shard_id=rank).batch(3)
+        return Model(Sums(), eval_network=Sums(), metrics={"m": Total()}).eval(shard)["m"]
+
+    assert play(3, program) == [numbers.sum()] * 3
+
+
+def test_a_sum_of_gradients_is_of_all_rows_too() -> None:
+    """Where the loss is a sum, and `gradients_mean` is False."""
+    rows = np.array([[1.0], [2.0], [4.0]], np.float32)
+
+    def program(rank: int) -> list[float]:
+        ms.set_auto_parallel_context(gradients_mean=False)
+        net = nn.Dense(1, 1, "zeros", "zeros")
+        step = nn.TrainOneStepCell(
+            nn.WithLossCell(net, lambda y, t: (y - t).sum()), nn.SGD(net.trainable_params(), 1.0)
+        )
+        own = ms.Tensor(rows[rank::4])
+        loss = step(own, own)
+        return [net.weight.item(), net.bias.item(), loss.item()]
+
+    # The losses are -1, -2, -4 and, without a row, nothing.
+    assert play(4, program) == [[-7.0, -3.0, pytest.approx(-7 / 3)]] * 4
+
+
+def test_halves_are_averaged_without_an_overflow_in_between() -> None:
+    def program(rank: int) -> list[float]:
+        net = nn.Dense(1, 1)
+        reduced = nn.DistributedGradReducer(net.trainable_params())
+        values = ms.Tensor([60000.0]).astype(ms.float16), ms.Tensor([float(rank)])
+        return [each.item() for each in reduced(values)]
+
+    assert play(3, program) == [[60000.0, 1.0]] * 3
+
+
+def test_a_network_with_a_step_of_its_own_has_equal_shards() -> None:
+    """It would not know what to do with a batch without rows."""
+
+    class Step(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: list[int] = []
+
+        def construct(self, x: ms.Tensor) -> ms.Tensor:
+            self.seen.append(len(x))
+            return x.sum()
+
+    def program(rank: int) -> list[int]:
+        step = Step()
+        shard = NumpySlicesDataset(np.ones((5, 1)), num_shards=4, shard_id=rank)
+        Model(step).train(1, shard.batch(1))
+        return step.seen
+
+    assert play(4, program) == [[1, 1]] * 4
+
+
+def test_shards_of_which_rows_are_left_out_end_together() -> None:
+    columns = {"x": np.arange(10, dtype=np.float32)[:, None]}
+
+    def program(rank: int) -> int:
+        shard = NumpySlicesDataset(columns, shuffle=False, num_shards=2, shard_id=rank)
+        kept = shard.filter(lambda x: x.item() % 2 == 0 or x.item() < 2).batch(1)
+        evaluated = Model(Outputs(), eval_network=Outputs(), metrics={"m": Total()})
+        return int(evaluated.eval(kept)["m"])
+
+    assert play(2, program) == [0 + 1 + 2 + 4 + 6 + 8] * 2
+
+
+class Evaluates(Callback):
+    chief_only = True
+
+    def __init__(self, evaluated: Model, case: Case) -> None:
+        self._model, self._data = evaluated, case.whole()
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        self._model.eval(self._data)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_all_must_do_is_refused_to_a_callback_of_the_first(count: int) -> None:
+    case = Case(8, 4)
+    networks = [network() for _ in range(count)]
+
+    def program(rank: int) -> None:
+        trained = model(net=networks[rank])
+        trained.train(1, case.shard(rank, count), callbacks=Evaluates(trained, case))
+
+    if count == 1:
+        play(count, program)
+        return
+    with pytest.raises(RuntimeError, match="Evaluates is called in one process only") as raised:
+        play(count, program)
+    assert "set its 'chief_only' to False" in str(raised.value)
+    assert cast("list[str]", raised.value.__notes__)[0].endswith("Evaluates.on_train_epoch_end.")
