@@ -12,7 +12,7 @@ from dataclasses import dataclass
 # Where the system shows a process its open files.
 _DESCRIPTORS = next((path for path in ("/proc/self/fd", "/dev/fd") if os.path.isdir(path)), None)
 # Without those for real-time programs, of which there are many.
-_SIGNALS = sorted(number for number in signal.valid_signals() if number < 32)
+_SIGNALS = sorted(number for number in signal.Signals if number < 32)
 # Threads that a library has once for the whole program.
 _OF_LIBRARIES = {"tqdm_monitor"}
 _PATIENCE = 0.5  # seconds that a thread is given to end by itself
@@ -107,5 +107,4 @@ def _open_files() -> Iterator[tuple[str, str]]:
             target = os.readlink(f"{_DESCRIPTORS}/{number}")
         except OSError:  # that of the folder itself, which is closed again
             continue
-        if not target.startswith(_DESCRIPTORS.replace("self", str(os.getpid()))):
-            yield number, target
+        yield number, target

@@ -14,7 +14,7 @@ from typing import Self, TextIO
 
 import numpy as np
 
-from minispore import Tensor
+from minispore import Parameter, Tensor
 from minispore.common.seed import generator
 from minispore.train import Callback, RunContext
 
@@ -135,6 +135,51 @@ class PrintsNumbers(Callback):
         print("line", "one" if self.lines == 1 else "another")
 
 
+class Used(Callback):
+    """It knows whether it has seen a training before."""
+
+    trainings = 0
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        self.trainings += 1
+        if self.trainings > 1:
+            self.again(run_context)
+
+    def again(self, run_context: RunContext) -> None: ...
+
+
+class FailsAgain(Used):
+    def again(self, run_context: RunContext) -> None:
+        raise RuntimeError("not twice")
+
+
+class SlowsDownAgain(Used):
+    def again(self, run_context: RunContext) -> None:
+        set_rate(run_context, 0.001)
+
+
+class DecaysAgain(Used):
+    def again(self, run_context: RunContext) -> None:
+        Decays().on_train_epoch_end(run_context)
+
+
+def set_rate(run_context: RunContext, rate: float) -> None:
+    optimizer = run_context.original_args().optimizer
+    assert optimizer is not None
+    assert isinstance(optimizer.learning_rate, Parameter)
+    optimizer.learning_rate.set_data(Tensor(rate))
+
+
+class GivesUp(Callback):
+    """It fails, and says that nothing has happened."""
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        raise RuntimeError
+
+    def __exit__(self, *error: object) -> bool:
+        return error[0] is RuntimeError
+
+
 class Forgets(Callback):
     """Without a state."""
 
@@ -155,6 +200,55 @@ class ForgetsAnEntry(Forgets):
         return {}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None: ...
+
+
+class SavesNothing(Callback):
+    """It says that there is nothing to remember, but counts its steps."""
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        self._steps = 0
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        self._steps += 1
+        self.step(run_context)
+
+    def step(self, run_context: RunContext) -> None: ...
+
+    def state_dict(self) -> dict[str, object]:
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None: ...
+
+
+class ForgetsItsRate(SavesNothing):
+    def step(self, run_context: RunContext) -> None:
+        set_rate(run_context, 0.1 / self._steps)
+
+
+class ForgetsWhatItChanged(SavesNothing):
+    def step(self, run_context: RunContext) -> None:
+        if self._steps == 3:
+            Decays().on_train_epoch_end(run_context)
+
+
+class ForgetsItsFiles(SavesNothing):
+    def step(self, run_context: RunContext) -> None:
+        open(f"{self._steps}.txt", "w").close()
+
+
+class CannotLoad(SavesNothing):
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        raise RuntimeError("what is that")
+
+
+class GoesHome(GivesUp):
+    """It does so where a training is to go on."""
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        if run_context.get_resume_requested() is not None:
+            raise RuntimeError
+
+    def on_train_step_end(self, run_context: RunContext) -> None: ...
 
 
 class OnlySaves(Callback):
@@ -271,11 +365,20 @@ BAD: list[tuple[Callable[[], Callback], str, str]] = [
     (DrawsOurs, "random", "on_train_begin drew from minispore's random streams."),
     (DrawsNumpys, "random", "on_eval_begin drew from numpy's global random numbers."),
     (DrawsPythons, "random", "on_train_step_begin drew from the random numbers of 'random'."),
+    (GivesUp, "events", "There was an on_train_epoch_begin without its on_train_epoch_end."),
+    (FailsAgain, "reuse", "It raised RuntimeError: not twice."),
+    (SlowsDownAgain, "reuse", "The learning rates were others."),
+    (DecaysAgain, "reuse", "At the end the parameter '0.weight' was another."),
     (StopsOnce, "reuse", "There were 6 events, in the first run 12."),
     (PrintsNumbers, "reuse", "It printed 'line another\\n' at on_eval_end in step 2; in the"),
     (Forgets, "resume", "There came on_train_step_begin in epoch 4, step 8; in the run"),
     (Forgets, "resume", "it is on_train_epoch_end in epoch 4, step 7. It has no state_dict and"),
     (ForgetsAnEntry, "resume", "There came on_train_step_begin in epoch 4, step 8; in the run"),
+    (ForgetsItsRate, "resume", "A learning rate was [0.1"),
+    (ForgetsWhatItChanged, "resume", "At the end the parameter '0.weight' was another."),
+    (ForgetsItsFiles, "resume", "At the end there were the files ("),
+    (CannotLoad, "resume", "It raised RuntimeError: what is that."),
+    (GoesHome, "resume", "It did not go on."),
     (OnlySaves, "resume", "It has state_dict without load_state_dict."),
     (SavesItself, "resume", "The training state cannot be saved: "),
     (LeavesLine, "output", "The run left the line ' 1' unfinished."),

@@ -3,12 +3,17 @@
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 from typing import Literal, Never, Self
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from tqdm import tqdm
 
 import minispore.dataset
@@ -16,7 +21,9 @@ import minispore.train
 from minispore import nn
 from minispore.common.seed import random_state
 from minispore.dataset import WaitedDSCallback
-from minispore.testing import LAWS, CallbackError, check_callback
+from minispore.testing import LAWS, CallbackError, Schedule, _leaks, check_callback
+from minispore.testing._judging import _unpaired, expected_of
+from minispore.testing._leaks import Surroundings
 from minispore.train import (
     Callback,
     CheckpointConfig,
@@ -27,6 +34,7 @@ from minispore.train import (
     RunContext,
 )
 from minispore.train import callback as cb
+from minispore.train.callback._base import EVENTS
 
 from .bad_callbacks import BAD, OPENED
 from .runs import ROWS
@@ -62,8 +70,8 @@ FIT = {"modes": ["fit"]}
 # fails a test: put it in.
 OURS: dict[str, list[Case]] = {
     "BackupAndRestore": [
-        (lambda: cb.BackupAndRestore("backup"), {}),
         (lambda: cb.BackupAndRestore("backup", 2), {}),
+        (lambda: cb.BackupAndRestore("backup"), {}),
     ],
     "BestCheckpoint": [(lambda: cb.BestCheckpoint(top_k=2), FIT)],
     "Callback": [(Callback, {})],
@@ -243,6 +251,71 @@ class Bar(Callback):
 @pytest.mark.parametrize("factory", [Bar, Evaluates, Lazy, Writes, TakesTurns])
 def test_who_breaks_none_passes(factory: Callable[[], Callback]) -> None:
     check_callback(factory)
+
+
+class Interrupts(Callback):
+    """The user presses Ctrl-C."""
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_of_the_users_ends_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = Schedule("train", epochs=1, batches=1)
+    before = surroundings()
+    for check in (lambda: check_callback(Interrupts), lambda: schedule.run([Interrupts()])):
+        with pytest.raises(KeyboardInterrupt):
+            check()
+        assert surroundings() == before
+    monkeypatch.setattr(Schedule, "go", lambda *_: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        expected_of.__wrapped__(schedule)
+
+
+def test_a_check_may_be_in_a_thread() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(check_callback, History, modes=["eval"]).result()
+
+
+def naively_paired(events: list[str]) -> bool:
+    """Whether nothing is left after a beginning that its end follows is removed, and so on."""
+    for i, event in enumerate(events[:-1]):
+        if event.endswith("_begin") and events[i + 1] == event.replace("begin", "end"):
+            return naively_paired(events[:i] + events[i + 2 :])
+    return not events
+
+
+@given(st.lists(st.sampled_from(list(EVENTS)), max_size=6))
+@example(["on_train_begin", "on_eval_begin", "on_eval_end", "on_train_end"])
+@example(["on_train_begin", "on_eval_begin", "on_train_end", "on_eval_end"])
+def test_each_beginning_has_its_end(events: list[str]) -> None:
+    assert (_unpaired([f"{event} in epoch 1" for event in events]) is None) == naively_paired(
+        events
+    )
+
+
+def test_a_thread_that_ends_or_is_a_librarys_is_not_left_behind() -> None:
+    before, end = Surroundings.now(), threading.Event()
+    threads = [threading.Thread(target=end.wait, name=name) for name in ("tqdm_monitor", "heart")]
+    threads.append(threading.Timer(0.05, int))
+    for thread in threads:
+        thread.start()
+    try:
+        told = [change for change in before.changes() if "thread" in change]
+    finally:
+        end.set()
+        for thread in threads:
+            thread.join()
+    assert told == ["the thread 'heart' still runs"]
+
+
+def test_where_the_system_does_not_show_open_files_none_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_leaks, "_DESCRIPTORS", None)
+    before = Surroundings.now()
+    with (tmp_path / "file").open("w"):
+        assert not [change for change in before.changes() if change.endswith("still open")]
 
 
 def test_what_breaks_a_law_on_purpose_may() -> None:

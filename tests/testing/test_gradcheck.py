@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, nn, ops
 from minispore.common import dtype as mstype
-from minispore.testing import GradientError, gradcheck, gradgradcheck
+from minispore.testing import GradientError, _gradcheck, gradcheck, gradgradcheck
 
 TYPES = st.sampled_from([mstype.float16, mstype.float32, mstype.float64])
 RIGHT: list[Callable[[Tensor, Tensor], object]] = [
@@ -60,6 +60,15 @@ class Wrong(nn.Cell):
 
     def bprop(self, x: Tensor, out: Tensor, dout: Tensor) -> tuple[Tensor]:
         return (dout * x,)
+
+
+def test_what_is_wrong_far_behind_is_found_without_its_place() -> None:
+    def wrong(x: Tensor) -> Tensor:
+        return x.sum() + ops.stop_gradient(x)[_gradcheck._MOST]
+
+    x = Tensor(np.zeros(_gradcheck._MOST + 1))
+    with pytest.raises(GradientError, match=r"wrong\.\nFor a random sum:"):
+        gradcheck(wrong, x)
 
 
 def test_a_cell_with_a_wrong_bprop() -> None:

@@ -1,6 +1,7 @@
 """The strategies: what is drawn is what was asked for, and shrinks to a short program."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from minispore.common.dtype import DType
 from minispore.dataset import Dataset
 from minispore.testing import EventTrace, Schedule, Trouble, gradcheck
 from minispore.testing import strategies as mst
+from minispore.testing._schedule import Kind
 from minispore.train import Callback, Model
 
 
@@ -85,6 +87,33 @@ def test_runs_go_with_any_callbacks(
     assert trace.names.count("run") == 1
     planned = schedule.trouble is not None and schedule.trouble.kind != "stop"
     assert not trace[0].raised or planned
+
+
+@pytest.mark.parametrize(
+    ("kind", "files", "names"),
+    [
+        ("train", False, {"History", "LossMonitor", "TimeMonitor"}),
+        ("eval", True, {"History", "LossMonitor", "TimeMonitor"}),
+        ("train", True, {"History", "LossMonitor", "ModelCheckpoint", "TimeMonitor"}),
+        (
+            *("fit", True),
+            {"BestCheckpoint", "EarlyStopping", "History", "LossMonitor", "ModelCheckpoint"}
+            | {"ReduceLROnPlateau", "TimeMonitor"},
+        ),
+    ],
+)
+def test_each_callback_that_goes_with_a_run_is_drawn_and_no_other(
+    kind: Kind, files: bool, names: set[str], tmp_path: Path
+) -> None:
+    seen: set[str] = set()
+
+    @settings(max_examples=100, database=None, derandomize=True)
+    @given(mst.callback_lists(kind, tmp_path if files else None))
+    def look(callbacks: list[Callback]) -> None:
+        seen.update(type(callback).__name__ for callback in callbacks)
+
+    look()
+    assert seen == names
 
 
 @settings(max_examples=10)
