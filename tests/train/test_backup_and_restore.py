@@ -79,17 +79,21 @@ def test_there_need_be_no_backup_at_the_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("occasion", "written"),
-    [("asked", True), ("stopped", True), ("ended", "if it stays"), ("resumed", False)],
+    ("occasion", "if_it_goes", "if_it_stays"),
+    [
+        ("asked", True, True),
+        ("stopped", True, True),
+        ("ended", False, True),
+        ("resumed", False, False),
+    ],
 )
-@pytest.mark.parametrize("delete", [True, False])
-def test_no_backup_is_written_that_nobody_could_want(
-    tmp_path: Path, occasion: Occasion, written: bool | str, delete: bool
+def test_no_backup_is_written_that_goes_at_once_or_is_there_already(
+    tmp_path: Path, occasion: Occasion, if_it_goes: bool, if_it_stays: bool
 ) -> None:
-    """One that goes at once is not written, nor one that is there already."""
-    backup = BackupAndRestore(tmp_path, delete_checkpoint=delete)
-    backup.save_training_state(run_context(), TrainingState.of({}), occasion)
-    assert Path(backup.backup_file).exists() == (not delete if written == "if it stays" else written)
+    for delete, written in ((True, if_it_goes), (False, if_it_stays)):
+        backup = BackupAndRestore(tmp_path / str(delete), delete_checkpoint=delete)
+        backup.save_training_state(run_context(), TrainingState.of({}), occasion)
+        assert Path(backup.backup_file).exists() == written
 
 
 def test_what_a_kill_has_left_goes_before_anything_is_written(tmp_path: Path) -> None:

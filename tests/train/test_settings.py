@@ -2,10 +2,10 @@
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import UnionType
-from typing import cast, get_args, get_origin, get_type_hints
+from typing import Literal, cast, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -34,6 +34,11 @@ BAD: list[object] = [
 # One of its settings switches off another; None is a method of the base class; or a file's name.
 REWRITTEN: list[object] = [cb.CheckpointConfig, cb.LambdaCallback, SummaryRecord]
 SWITCHED_OFF = ("save_checkpoint_seconds", "keep_checkpoint_per_n_minutes")
+# The counts of which 0 makes no sense.
+FROM_ONE = {
+    "step_size", "num_process", "data_size", "save_freq", "top_k", "collect_freq",
+    "collect_tensor_freq", "max_file_size",
+}  # fmt: skip
 Made = Callable[..., object]
 
 
@@ -61,6 +66,8 @@ def belongs(value: object, hint: object) -> bool:
     origin = get_origin(hint)
     if origin is UnionType or str(origin) == "typing.Union":
         return any(belongs(value, part) for part in get_args(hint))
+    if origin is Literal:
+        return value in get_args(hint)
     plain = origin or hint
     if plain is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
@@ -111,6 +118,23 @@ def test_what_is_no_setting_is_refused_by_name(make: Made, name: str) -> None:
         kept = getattr(made, name, bad)
         if make not in REWRITTEN:
             assert kept is bad or kept == bad or (name == "min_delta" and kept == -cast("int", bad))
+
+
+def counts() -> Iterator[tuple[Made, str]]:
+    for make in own():
+        for name, hint in hints_of(make).items():
+            whole = name != "return" and belongs(1, hint) and not belongs(1.5, hint)
+            # A signal is no count, and a record's size that is none is only warned of.
+            if whole and name != "sig" and (make, name) != (SummaryRecord, "max_file_size"):
+                yield make, name
+
+
+@pytest.mark.parametrize(("make", "name"), list(counts()), ids=lambda x: getattr(x, "__name__", x))
+def test_a_count_begins_at_its_least(make: Made, name: str) -> None:
+    least = 1 if name in FROM_ONE else 0
+    make(**{**NEEDED.get(make, {}), name: least})
+    with pytest.raises(ValueError, match=rf"\b{name}\b.* got.* `?{least - 1}\b"):
+        make(**{**NEEDED.get(make, {}), name: least - 1})
 
 
 @pytest.mark.parametrize("make", own(), ids=lambda make: make.__name__)
