@@ -89,27 +89,27 @@ class Boxes:
         """The operations that are in one box each, by a number that no other box has."""
         groups = dict[int, list[Node]]()
         key_of = dict[int, int]()
-        for node in self._what.nodes:
-            if node.parents:
-                call = next((s for s, c in self._calls.items() if s < node.number < c.stop), None)
-                first = node.parents[0]
-                if call is not None:
-                    key = call
-                elif is_joint(node) and first is not None and first.number in key_of:
-                    key = key_of[first.number]
-                else:
-                    key = node.number
-                key_of[node.number] = key
-                groups.setdefault(key, []).append(node)
+        for node in self._what.operations:
+            call = next((s for s, c in self._calls.items() if s < node.number < c.stop), None)
+            first = node.parents[0]
+            if call is not None:
+                key = call
+            elif is_joint(node) and first is not None and first.number in key_of:
+                key = key_of[first.number]
+            else:
+                key = node.number
+            key_of[node.number] = key
+            groups.setdefault(key, []).append(node)
         return groups
 
     def _kept_inside(self) -> dict[int, int]:
         """The identities of arrays that only one cell's call uses, each with that call."""
+        made = {node.number for node in self._what.operations}
         users = dict[int, set[int]]()
         for key, nodes in self._groups.items():
             for node in nodes:
                 for parent, array in zip(node.parents, node.operands, strict=False):
-                    if parent is None or not parent.parents:
+                    if parent is None or parent.number not in made:
                         users.setdefault(id(array), set()).add(key)
         kept = {array: keys.pop() for array, keys in users.items() if len(keys) == 1}
         return {array: key for array, key in kept.items() if key in self._calls}

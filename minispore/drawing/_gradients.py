@@ -26,9 +26,8 @@ class Gradients:
         self.shares: dict[tuple[int, int], Array] = {}
         ends = [(x._node, x._data) for x in tensors_in(what.output) if x._node is not None]
         seeds = [(node, namespace(a).ones_like(a)) for node, a in ends]
-        # The walk returns the gradients where it ends; those on the way come by the pullbacks.
-        last = {node.number for node in what.nodes if not any(node.pullbacks)}
-        self.values |= walk(seeds, last, 0, self._noting, add)
+        on_the_way = {node.number for node in what.operations if any(node.pullbacks)}
+        self.values |= walk(seeds, what.values.keys() - on_the_way, 0, self._noting, add)
 
     def _noting(self, node: Node) -> list[Callable[[Array], Array] | None]:
         return [

@@ -71,7 +71,7 @@ def _check_output(what: Recorded) -> None:
             "For 'draw_graph', the argument 'fn' must return a Tensor, "
             f"but it returned {described(what.output)}."
         )
-    if not what.nodes:
+    if not what.operations:
         raise ValueError(
             "For 'draw_graph', the argument 'fn' must compute something from float tensors among "
             "the inputs or from parameters, but nothing was recorded."

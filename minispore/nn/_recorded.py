@@ -33,13 +33,13 @@ class Recorded(NamedTuple):
     Attributes:
         inputs: The arguments, those that are float tensors as inputs of the graph.
         output: What was returned.
-        nodes: From what the output was computed, in the order in which it was.
-        values: What each of these nodes stands for, by its number.
+        operations: The nodes that the output was computed through, in the order in which it was.
+        values: What each of these nodes and of their operands' stands for, by its number.
     """
 
     inputs: tuple[object, ...]
     output: object
-    nodes: list[Node]
+    operations: list[Node]
     values: dict[int, Array]
 
 
@@ -87,18 +87,20 @@ def recorded(
     # As nodes of their own the inputs are seen wherever they go. They come before those of the
     # function, so that a walk back for its gradients ends before them.
     inputs = tuple(_as_input(x) for x in args)
+    since = Node().number
     with record():
         output = fn(*inputs, **kwargs)
     ends = [(x._node, x._data) for x in tensors_in(output) if x._node is not None]
-    nodes = sorted(_reached(node for node, _ in ends), key=lambda node: node.number)
+    found = _reached((node for node, _ in ends), since)
+    operations = sorted(found, key=lambda node: node.number)
     values = {
         parent.number: array
-        for node in nodes
+        for node in operations
         for parent, array in zip(node.parents, node.operands, strict=False)
         if parent is not None
     }
     values |= {node.number: array for node, array in ends}
-    return Recorded(inputs, output, nodes, values)
+    return Recorded(inputs, output, operations, values)
 
 
 def operation(node: Node) -> str:
@@ -113,13 +115,13 @@ def _as_input(x: object) -> object:
     return x
 
 
-def _reached(ends: Iterable[Node]) -> Iterator[Node]:
-    """All nodes from which the ends were computed, and the ends."""
+def _reached(ends: Iterable[Node], since: int) -> Iterator[Node]:
+    """The operations with higher numbers that the ends were computed through, and those ends."""
     seen: set[int] = set()
     todo = list(ends)
     while todo:
         node = todo.pop()
-        if node.number not in seen:
+        if node.number > since and node.parents and node.number not in seen:
             seen.add(node.number)
             yield node
             todo += [parent for parent in node.parents if parent is not None]

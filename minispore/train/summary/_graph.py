@@ -100,9 +100,8 @@ class _Drawing:
             self._add_leaf(self._free(name), "Parameter", parameter)
 
     def graph_def(self) -> bytes:
-        for node in self._what.nodes:
-            if node.number not in self._names and node.rule is not None:
-                self._add(node, self._what.values[node.number].shape)
+        for node in self._what.operations:
+            self._add(node, self._what.values[node.number].shape)
         return b"".join(self._defs) + wire.bytes_field(4, wire.varint_field(1, _PRODUCER))
 
     def _add_leaf(self, name: str, op: str, x: Tensor) -> None:

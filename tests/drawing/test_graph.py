@@ -1,0 +1,340 @@
+"""The drawing of a computation: all of it, once, with the gradients that `grad` gives."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore import Parameter, Tensor, grad, nn, ops, value_and_grad
+from minispore._array import to_host
+from minispore._autograd import Node
+from minispore._functional.variable import Variable
+from minispore.drawing import draw_graph
+from minispore.drawing._gradients import Gradients
+from minispore.drawing._words import gradient_of, value_of
+from minispore.nn._recorded import operation, recorded
+
+from ..autograd.programs import Program, programs
+from .reading import read
+
+X = Tensor([1.0, -2.0])
+
+
+def inputs_of(program: Program) -> list[Tensor]:
+    rng = np.random.default_rng(len(program.steps))
+    return [Tensor(rng.normal(size=shape)) for shape in program.shapes]
+
+
+def said(name: str, value: Tensor, gradient: Tensor) -> str:
+    return f"{name}: value {value_of(value._data)}, {gradient_of(gradient._data)}"
+
+
+def operations_of(node: Node | None) -> set[Node]:
+    """The operations from which a value was computed, followed path by path."""
+    if node is None or not node.parents:
+        return set()
+    return {node}.union(*(operations_of(parent) for parent in node.parents))
+
+
+@given(programs())
+def test_each_operation_is_drawn_once_and_each_use_of_a_value(program: Program) -> None:
+    inputs = inputs_of(program)
+    what = recorded(program.on_tensors, inputs, {})
+    made = operations_of(cast("Variable", what.output)._node)
+    if not what.operations:
+        return
+    picture = read(draw_graph(program.on_tensors, *inputs))
+    names = Counter(box.partition(":")[0] for box in picture.boxes)
+    del names["constant"]
+    expected = Counter(operation(node) for node in made)
+    assert names == expected + Counter(f"inputs[{i}]" for i in range(len(inputs)))
+    uses = sum(len(node.parents) for node in made)
+    assert len(picture.edges) - uses in range(sum(len(node.args) for node in made) + 1)
+
+
+@given(programs())
+def test_the_gradients_are_those_of_grad(program: Program) -> None:
+    inputs = inputs_of(program)
+    if not recorded(program.on_tensors, inputs, {}).operations:
+        return
+    boxes = read(draw_graph(program.on_tensors, *inputs)).boxes
+    gradients = grad(program.on_tensors, tuple(range(len(inputs))))(*inputs)
+    each = [gradients] if isinstance(gradients, Tensor) else gradients
+    for i, (x, gradient) in enumerate(zip(inputs, each, strict=True)):
+        assert said(f"inputs[{i}]", x, gradient) in boxes
+
+
+@given(programs(max_steps=4))
+def test_the_gradients_on_the_way_are_those_by_what_is_added_there(program: Program) -> None:
+    def run(inputs: Sequence[Tensor], place: int, more: Tensor | float) -> list[Tensor]:
+        values = list(inputs)
+        for i, step in enumerate(program.steps):
+            made = step.on_tensors([values[i] for i in step.operands])
+            values.append(made + more if i == place else made)
+        return values
+
+    inputs = inputs_of(program)
+    made: list[Tensor] = []
+
+    def all_at_once(*inputs: Tensor) -> Tensor:
+        made[:] = run(inputs, -1, 0.0)
+        return made[-1]
+
+    found = Gradients(recorded(all_at_once, inputs, {})).values
+    values = made[len(inputs) :]
+    for place, value in enumerate(values):
+        node = value._node
+        # A stopped value, and an input that an operation hands on, have no place of their own.
+        if node is None or node.number not in found or node in [x._node for x in made[:place]]:
+            continue
+        zeros = Tensor(np.zeros(value.shape))
+        expected = grad(lambda d, at=place: run(inputs, at, d)[-1])(zeros)
+        assert np.allclose(to_host(found[node.number]), expected.asnumpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_shares_say_what_comes_back_from_each_use() -> None:
+    def fn(x: Tensor) -> Tensor:
+        return x * 3.0 + x
+
+    assert read(draw_graph(fn, Tensor(2.0))).edges == [
+        "operand 1: grad 3 comes back",
+        "operand 2: no gradient comes back",
+        "operand 1: grad 1 comes back",
+        "operand 2: grad 1 comes back",
+    ]
+
+
+def test_what_is_stopped_is_drawn_without_a_gradient() -> None:
+    picture = read(draw_graph(lambda x: x * ops.stop_gradient(x), Tensor(3.0)))
+    assert picture.boxes == ["x: value 3, grad 3", "multiply: value 9, grad 1"]
+    assert picture.edges == ["operand 1: grad 3 comes back", "operand 2: no gradient comes back"]
+
+
+def test_inputs_parameters_and_constants_have_the_functions_names() -> None:
+    net, scale, unnamed = nn.Dense(2, 1), Tensor(2.0), Parameter(Tensor(1.0))
+    named = Parameter(Tensor(3.0), name="named")
+
+    def fn(x: Tensor, *more: Tensor) -> Tensor:
+        return net(x * scale) * unnamed * named + more[0] + 5.0
+
+    boxes = read(draw_graph(fn, X.reshape(1, 2), Tensor(1.0), Tensor(7))).boxes
+    names = [box.partition(":")[0] for box in boxes]
+    assert {"x", "more[0]", "more[1]", "scale", "unnamed", "named"} < set(names)
+    assert {"net.weight", "net.bias"} < set(names)
+    assert "constant: value 5" in boxes
+    assert "scale: value 2" in boxes
+    assert "more[1]: value 7" in boxes
+
+
+def test_an_input_that_nothing_depends_on_has_the_gradient_zero() -> None:
+    boxes = read(draw_graph(lambda x, y: x * 2.0, Tensor(1.0), Tensor([4.0, 5.0]))).boxes
+    assert "y: value [4, 5], grad [0, 0]" in boxes
+
+
+def test_several_outputs_are_summed() -> None:
+    boxes = read(draw_graph(lambda x: [x * 2.0, (x, x * 3.0)], Tensor(1.0))).boxes
+    assert boxes[0] == "x: value 1, grad 6"
+
+
+def test_a_derivative_is_drawn_as_the_computation_that_it_is() -> None:
+    def derivative(x: Tensor) -> Tensor:
+        return grad(lambda x: x * x * x)(x)
+
+    boxes = read(draw_graph(derivative, Tensor(2.0))).boxes
+    assert boxes[0] == "x: value 2, grad 12"
+    assert boxes[-1].startswith("add: value 12")
+
+
+class Doubled(nn.Cell):
+    """A function with a derivative of its own, and hands for hooks."""
+
+    def construct(self, x: Tensor) -> Tensor:
+        return x * 1.0
+
+    def bprop(self, x: Tensor, out: Tensor, dout: Tensor) -> tuple[Tensor]:
+        return (2.0 * dout,)
+
+
+def test_a_derivative_of_ones_own_is_one_box() -> None:
+    cell = Doubled()
+    picture = read(draw_graph(lambda x: cell(x) * 3.0, X))
+    assert picture.boxes == [
+        "x: value [1, -2], grad [6, 6]",
+        "joint: value [1, -2], grad [3, 3]",
+        "constant: value 3",
+        "multiply: value [3, -6], grad [1, 1]",
+    ]
+    assert len(picture.edges) == 3
+
+
+class Chain(nn.Cell):
+    """So many doublings, each of its own cell."""
+
+    def __init__(self, cells: int, operations: int) -> None:
+        super().__init__()
+        self.parts = nn.CellList([Part(operations) for _ in range(cells)])
+
+    def construct(self, x: Tensor) -> Tensor:
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+class Part(nn.Cell):
+    """So many operations with one parameter."""
+
+    def __init__(self, operations: int) -> None:
+        super().__init__()
+        self.weight = Parameter(Tensor([1.0, 1.0]))
+        self.operations = operations
+
+    def construct(self, x: Tensor) -> Tensor:
+        for _ in range(self.operations):
+            x = x * self.weight
+        return x
+
+
+def test_a_small_graph_is_drawn_by_operations() -> None:
+    # An input, and for each of 3 parts a parameter and 12 operations.
+    boxes = read(draw_graph(Chain(3, 12), X)).boxes
+    assert len(boxes) == 40
+    assert sum(box.startswith("multiply") for box in boxes) == 36
+
+
+def test_a_large_graph_is_drawn_by_cells() -> None:
+    net = Chain(3, 13)
+    picture = read(draw_graph(net, X))
+    gradient = grad(net)(X)
+    assert picture.boxes[0] == said("x", X, gradient)
+    assert [box.partition(":")[0] for box in picture.boxes[1:]] == [
+        f"parts.{i} Part, 2 parameters" for i in range(3)
+    ]
+    assert len(picture.edges) == 3
+
+    def loss(x: Tensor) -> Tensor:
+        return net(x).sum()
+
+    boxes = read(draw_graph(loss, X)).boxes
+    assert [box.partition(" ")[0] for box in boxes] == [
+        "x:",
+        *(f"net.parts.{i}" for i in range(3)),
+        "sum:",
+    ]
+
+
+def test_cells_of_cells_become_one_box_where_cells_are_too_many() -> None:
+    net = nn.SequentialCell([Chain(12, 1) for _ in range(4)])
+    boxes = read(draw_graph(net, X)).boxes
+    assert [box.partition(":")[0] for box in boxes] == [
+        "input_data",
+        *(f"{i} Chain, 24 parameters" for i in range(4)),
+    ]
+
+
+def test_a_parameter_of_two_cells_is_in_neither() -> None:
+    net = Chain(2, 25)
+    net.parts[1].weight = net.parts[0].weight
+    picture = read(draw_graph(net, X))
+    assert [box.partition(":")[0] for box in picture.boxes] == [
+        "x",
+        "parts.0.weight",
+        "parts.0 Part",
+        "parts.1 Part",
+    ]
+    assert len(picture.edges) == 4
+
+
+def test_too_large_a_graph_is_refused() -> None:
+    def long(x: Tensor) -> Tensor:
+        for _ in range(200):
+            x = x * x
+        return x
+
+    with pytest.raises(ValueError, match="can have 200 boxes, but this one has 201"):
+        draw_graph(long, Tensor(1.0))
+
+
+def test_numbers_say_in_which_order_values_were_made() -> None:
+    def fn(x: Tensor) -> Tensor:
+        return ops.exp(x) + ops.tanh(x)
+
+    texts = read(draw_graph(fn, Tensor(1.0))).texts
+    assert [box[-1] for box in texts] == ["1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_network_is_as_it_was(fails: bool) -> None:
+    net = nn.SequentialCell(nn.Dense(2, 2), nn.ReLU())
+    before = [dict(cell.__dict__) for _, cell in net.cells_and_names()]
+    x = Tensor(np.ones((1, 3 if fails else 2), np.float32))
+    if fails:
+        with pytest.raises(ValueError, match="dense"):
+            draw_graph(net, x)
+    else:
+        draw_graph(net, x)
+    assert [dict(cell.__dict__) for _, cell in net.cells_and_names()] == before
+    assert x._node is None
+
+
+def test_within_a_differentiation_only_the_function_itself_is_drawn() -> None:
+    pictures: list[str] = []
+
+    def fn(x: Tensor) -> Tensor:
+        y = x * 3.0
+        pictures.append(draw_graph(lambda z: z * y, y))
+        return y * 2.0
+
+    value, gradient = value_and_grad(fn)(Tensor(1.0))
+    assert (value.item(), gradient.item()) == (6.0, 6.0)
+    assert read(pictures[0]).boxes == ["z: value 3, grad 6", "multiply: value 9, grad 1"]
+
+
+NAMES = st.text(st.characters(), min_size=1, max_size=8)
+
+
+@given(NAMES, NAMES)
+def test_any_name_can_be_drawn(name: str, parameter: str) -> None:
+    def fn(x: Tensor) -> Tensor:
+        return x * weight
+
+    weight = Parameter(Tensor(1.0), name=parameter)
+    fn.__name__ = name
+    assert len(read(draw_graph(fn, X)).boxes) == 3
+
+
+@pytest.mark.parametrize("x", [np.nan, np.inf, -np.inf, -0.0, 1e-30, 123456.0])
+def test_any_number_can_be_drawn(x: float) -> None:
+    box = read(draw_graph(lambda x: x + 1.0, Tensor(x))).boxes[0]
+    assert float(box.partition("value ")[2].partition(",")[0]) == pytest.approx(
+        x, rel=1e-3, nan_ok=True
+    )
+
+
+def test_the_same_computation_has_the_same_picture() -> None:
+    net = nn.Dense(2, 2)
+    x = X.reshape(1, 2)
+    assert draw_graph(net, x) == draw_graph(net, x)
+
+
+@pytest.mark.parametrize(
+    ("fn", "words"),
+    [
+        (3, "'fn' must be callable"),
+        (lambda x: "text", "'fn' must return a Tensor, but it returned 'text' of type str"),
+        (lambda x: None, "'fn' must return a Tensor"),
+    ],
+)
+def test_what_is_no_function_of_tensors_is_refused(fn: Callable[..., object], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        draw_graph(fn, X)
+
+
+def test_what_leaves_no_graph_is_refused() -> None:
+    with pytest.raises(ValueError, match="nothing was recorded"):
+        draw_graph(lambda x: x + 1, Tensor(2))
+    with pytest.raises(ValueError, match="nothing was recorded"):
+        draw_graph(ops.stop_gradient, X)
