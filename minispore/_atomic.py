@@ -57,7 +57,7 @@ def replacing(
         with file:
             yield file
             file.flush()
-            if permissions is not None and os.name != "nt":
+            if permissions is not None and os.name != "nt" and hasattr(os, "fchmod"):
                 os.fchmod(file.fileno(), permissions)
             os.fsync(file.fileno())
             if os.name == "nt":  # which renames no open file
@@ -117,11 +117,11 @@ def _lock(file: BinaryIO, *, wait: bool) -> bool:
     """Lock a file until it is closed; return whether that was possible."""
     if os.name == "nt":
         return True
-    import fcntl
-
     try:
+        import fcntl
+
         fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # it is locked, or this file system has no locks: then nothing is swept
+    except (ImportError, OSError):  # it is locked, or there are no locks: then nothing is swept
         return False
     return True
 

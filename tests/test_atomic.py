@@ -183,6 +183,19 @@ def test_what_another_process_is_writing_is_not_removed(tmp_path: Path) -> None:
     assert sorted(names(tmp_path)) == ["file", "mine"]
 
 
+def test_without_locks_and_permissions_the_file_is_whole_and_nothing_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under WebAssembly, where Python has neither."""
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.delattr(os, "fchmod", raising=False)
+    (tmp_path / ".minispore-0.tmp").touch()  # somebody may be writing it
+    with replacing(tmp_path / "file", 0o400) as file:
+        file.write(NEW)
+    assert (tmp_path / "file").read_bytes() == NEW
+    assert sorted(names(tmp_path)) == [".minispore-0.tmp", "file"]
+
+
 def test_a_folder_is_looked_through_once(tmp_path: Path) -> None:
     with replacing(tmp_path / "file"):
         pass

@@ -10,6 +10,8 @@ import os
 import threading
 from collections.abc import Callable
 
+from minispore._threads import start
+
 
 class _Save(threading.Thread):
     """The thread of one file.
@@ -55,7 +57,7 @@ class _Background:
             self.wait()
             with self._lock:
                 if self._latest is None:
-                    save.start()
+                    start(save)
                     self._latest = save
                     return
 

@@ -9,6 +9,7 @@ from io import BufferedIOBase
 from typing import cast
 
 from minispore._checks import check_type
+from minispore._threads import start
 from minispore.common import Parameter
 from minispore.common.parameter import parameter_in
 from minispore.common.tensor import host_tensor
@@ -174,7 +175,7 @@ class ParamDictFuture:
         self._error: BaseException | None = None
         self._done = threading.Event()  # a `join` that was interrupted could not be repeated
         # A program that ends does not wait for what it no longer wants.
-        threading.Thread(target=self._run, name="loading", daemon=True).start()
+        start(threading.Thread(target=self._run, name="loading", daemon=True))
 
     def result(self) -> dict[str, Parameter | str]:
         """Wait until the file is read; its values, or the error that `load_checkpoint` raises."""

@@ -7,27 +7,19 @@ program ends; more than a few tasks in waiting make the program wait, so memory 
 
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
+
+from minispore._threads import Task, executor
 
 _MOST_WAITING: Final = 8
-
-
-class _Task(Protocol):
-    """What is asked of the executor's futures."""
-
-    def done(self) -> bool: ...
-    def result(self) -> list[str]: ...
-    def exception(self) -> BaseException | None: ...
 
 
 class Behind:
     """A thread and its tasks, each of which returns what there is to warn about."""
 
     def __init__(self) -> None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        self._executor = ThreadPoolExecutor(1, "summary")
-        self._waiting: deque[_Task] = deque()
+        self._executor = executor("summary")
+        self._waiting: deque[Task[list[str]]] = deque()
 
     def do(self, task: Callable[[], list[str]]) -> list[str]:
         """Have `task` done.
