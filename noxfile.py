@@ -1,5 +1,7 @@
 """What a developer runs by name, `nox -s tests`, and what runs at night; CI itself is `.ci/run`."""
 
+from pathlib import Path
+
 import nox
 
 nox.options.sessions = ["lint", "types", "tests", "docs"]
@@ -38,6 +40,24 @@ def docs(session: nox.Session) -> None:
     """Build the pages into site/; every warning is an error."""
     session.install("-e", ".[docs]")
     session.run("mkdocs", "build", "--strict", env={"NO_MKDOCS_2_WARNING": "1"})
+
+
+@nox.session
+def site(session: nox.Session) -> None:
+    """Build the pages, and look at each of them in Chromium, where there is one."""
+    session.install("-e", ".[docs]", "mypy>=2.1,<3", "playwright>=1.55")
+    session.run("mypy", *(str(file) for file in sorted(Path("docs").glob("*.py"))))
+    folder = Path(session.create_tmp()).resolve() / "site"
+    quiet = {"NO_MKDOCS_2_WARNING": "1"}
+    session.run("mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder), env=quiet)
+    session.run("python", "docs/check_site.py", str(folder))
+
+
+@nox.session
+def zensical(session: nox.Session) -> None:
+    """Build the pages with the successor of Material for MkDocs; no other check waits for it."""
+    session.install("-e", ".[docs]", "zensical<0.1")
+    session.run("zensical", "build", "--strict", "--clean")
 
 
 @nox.session
