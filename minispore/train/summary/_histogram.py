@@ -79,12 +79,12 @@ def _spread(
     # Halved, so that the distance of the two greatest numbers is one.
     edges = np.linspace(low / 2, high / 2, n + 1) * 2
     edges[0], edges[-1] = low, high
-    scale = n / (high / 2 - low / 2)
-    if scale < float(np.finfo(flat.dtype).max):
+    width = high / 2 - low / 2
+    if width and n / width < float(np.finfo(flat.dtype).max):
         places = flat * flat.dtype.type(0.5)
         places -= flat.dtype.type(low / 2)
-        places *= flat.dtype.type(scale)
-    else:  # so small that their quotient is too large
+        places *= flat.dtype.type(n / width)
+    else:  # so small that nothing is left of its half, or that the quotient is too large
         places = (flat.astype(np.float64) - low) / (high - low) * n
     bins = np.minimum(places, n - 1, out=places).astype(np.uint8)
     if bins.size < _MANY:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
+from minispore.train import _protobuf as wire
 from minispore.train.summary import Event, Histogram, Image, Landscape, Value, read_events
 from minispore.train.summary._decode import decode
-from minispore.train.summary._encode import TENSORFLOW, for_mindspore, for_tensorboard
+from minispore.train.summary._encode import MINDSPORE, TENSORFLOW, for_mindspore, for_tensorboard
 from minispore.train.summary._histogram import histogram
 from minispore.train.summary._image import picture
 from minispore.train.summary._records import framed, records
@@ -205,3 +206,68 @@ def test_a_record_of_anything_is_an_event_or_the_documented_error(data: st.DataO
         assert type(error).__name__ == "WireError"  # noqa: PT017
     else:
         assert isinstance(found, Event)
+
+
+def in_a_value(*fields: bytes) -> bytes:
+    """An event with one value, which has these fields."""
+    return wire.bytes_field(5, wire.bytes_field(1, b"".join([wire.text_field(1, "t"), *fields])))
+
+
+def tensor(kind: int, *lengths: int) -> bytes:
+    """TensorFlow's: a type and a shape, and no elements."""
+    dims = b"".join(wire.bytes_field(2, wire.varint_field(1, length)) for length in lengths)
+    return wire.bytes_field(8, wire.varint_field(1, kind) + wire.bytes_field(2, dims))
+
+
+def mindspore_tensor(kind: int, *elements: bytes) -> bytes:
+    shape = wire.bytes_field(1, wire.varint(len(elements)))
+    return wire.bytes_field(8, b"".join([shape, wire.varint_field(2, kind), *elements]))
+
+
+def borders(*numbers: float, counts: bytes) -> bytes:
+    """TensorBoard's histogram."""
+    limits = b"".join(wire.double_field(6, number) for number in numbers)
+    return wire.bytes_field(5, limits + counts)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (in_a_value(borders(1.0, 2.0, counts=wire.double_field(7, 1.0))), "2 borders and 1 bucket"),
+        (in_a_value(borders(1.0, counts=wire.double_field(7, -1.0))), "counts that are none"),
+        (in_a_value(borders(1.0, counts=wire.bytes_field(7, b"odd"))), "float64 has 3 bytes"),
+        (
+            in_a_value(
+                wire.bytes_field(9, wire.bytes_field(1, wire.varint_field(3, 2**63 - 1)) * 2)
+            ),
+            "counts that are none",
+        ),
+        (in_a_value(tensor(99)), "of TensorFlow's type 99"),
+        (in_a_value(tensor(1, 0, *[2**62] * 2)), "a tensor is of shape"),
+        (in_a_value(tensor(1, *[1] * 65)), "more than 64 dimensions"),
+        (in_a_value(tensor(1, 3)), "has 0 bytes"),
+        (in_a_value(mindspore_tensor(99)), "of MindSpore's type 99"),
+        (wire.varint_field(5, 3), "field 5 at byte . is no message"),
+    ],
+)
+def test_what_no_program_writes_is_refused_by_what_is_wrong(data: bytes, told: str) -> None:
+    with pytest.raises(wire.WireError, match=told):
+        decode(data)
+
+
+def test_elements_one_by_one_are_elements() -> None:
+    """As a writer may put them down that does not pack them."""
+    one_by_one = [wire.float_field(3, number) for number in (0.5, 1.5)]
+    (value,) = decode(in_a_value(mindspore_tensor(MINDSPORE["float32"], *one_by_one))).values
+    same(value.content, np.array([0.5, 1.5], np.float32))
+    counts = wire.double_field(7, 3.0)
+    (value,) = decode(in_a_value(borders(1.0, counts=counts))).values
+    assert isinstance(value.content, Histogram)
+    assert value.content.counts.tolist() == [3]
+
+
+@given(st.integers(11, 500))
+def test_values_of_a_kind_that_is_not_known_are_left_out(number: int) -> None:
+    unknown = in_a_value(wire.text_field(number, "something new"))
+    known = in_a_value(wire.float_field(2, 0.5))
+    assert decode(unknown + known).values == (Value("t", 0.5),)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ ANYTHING = FLOATS | hnp.arrays(
 
 
 @given(ANYTHING)
+@example(np.array([np.nan, np.inf, -np.inf], np.float32))
+@example(np.array([0.0, 5e-324]))
+@example(np.array([0.0, 1e-45], np.float32))
 def test_every_element_is_counted(array: NDArray[np.generic]) -> None:
     found = histogram(array)
     numbers = array.astype(np.float64)

@@ -14,6 +14,7 @@ import minispore as ms
 from minispore import Tensor, nn
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import Loss, Model, SummaryCollector, SummaryLandscape
+from minispore.train.callback._summary_landscape import _First
 from minispore.train.summary import Landscape, read_events
 from minispore.train.summary._landscape import around, axis, flat, principal, shaped
 
@@ -181,3 +182,12 @@ def test_what_is_refused(tmp_path: Path) -> None:
     method = "'SummaryLandscape.gen_landscapes_with_multi_process'"
     with pytest.raises(ValueError, match=f"^For {method}, the file '.*' is not as it was written"):
         make(parts)
+
+
+@given(st.integers(1, 60))
+def test_samples_are_taken_in_whole_batches_as_far_as_there_are_any(samples: int) -> None:
+    first = _First(data(), samples)
+    assert first.get_dataset_size() == min(-(-samples // 8), 5)
+    for _ in range(2):
+        batches = list(first.create_tuple_iterator(num_epochs=1))
+        assert len(batches) == first.get_dataset_size()

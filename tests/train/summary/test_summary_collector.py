@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -270,3 +271,14 @@ def test_wrong_arguments(
 def test_a_folder_is_needed(folder: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="The summary_dir is invalid"):
         SummaryCollector(folder)  # type: ignore[arg-type]
+
+
+def test_a_run_that_never_began_leaves_nothing_open(tmp_path: Path) -> None:
+    class Fails(Callback):
+        def __enter__(self) -> NoReturn:
+            raise OSError("not today")
+
+    collector = SummaryCollector(str(tmp_path))
+    with pytest.raises(OSError, match="not today"), collector, Fails():
+        pass
+    assert not list(tmp_path.iterdir())

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -206,9 +207,11 @@ def test_a_closed_record_says_so(tmp_path: Path) -> None:
         record.flush()
 
 
-def test_tensors_are_exported(tmp_path: Path) -> None:
+def test_tensors_are_exported_and_nothing_else(tmp_path: Path) -> None:
     with SummaryRecord(str(tmp_path), export_options={"tensor_format": "npy"}) as record:
         record.add_value("tensor", "a b/c", Tensor([1, 2]))
+        record.add_value("scalar", "s", ONE)
+        record.add_value("histogram", "h", Tensor([1.0, 2.0]))
         record.record(5)
     [path] = tmp_path.glob("export_*/tensor/*.npy")
     assert path.name == "a%20b%2Fc_5.npy"
@@ -289,7 +292,39 @@ def test_wrong_arguments(
     assert not (tmp_path / "never").exists()
 
 
-def test_a_negative_size_is_no_limit(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="should be greater than 0. but got value -1"):
-        record = SummaryRecord(str(tmp_path), max_file_size=-1)
-    record.close()
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_size_that_is_none_is_no_limit(tmp_path: Path, size: int) -> None:
+    told = pytest.warns(UserWarning, match="should be greater than 0. but got value -1")
+    with told if size else nullcontext():
+        record = SummaryRecord(str(tmp_path), max_file_size=size)
+    with record:
+        record.add_value("tensor", "t", ops.ones(1000))
+        record.record(1)
+    assert tags(record) == [(1, ["t"])]
+
+
+def graphs(record: SummaryRecord) -> list[bytes]:
+    """Those in TensorBoard's files."""
+    paths = Path(record.log_dir).parent.glob("*.graph.tfevents.*")
+    return [e.graph for path in paths for e in read_events(path) if e.graph is not None]
+
+
+@pytest.mark.parametrize("how", ["as a value", "at the record", "twice"])
+def test_a_graph_is_written_once_its_network_was_called(tmp_path: Path, how: str) -> None:
+    network, other = nn.Dense(2, 3), nn.ReLU()
+    with SummaryRecord(str(tmp_path)) as record:
+        if how == "twice":
+            record.add_value("graph", "g", other)  # another one takes its place
+        if how == "at the record":
+            assert record.record(1, network)
+        else:
+            record.add_value("graph", "g", network)
+        with pytest.warns(UserWarning, match="the network has not been called yet"):
+            record.record(2)
+        other(ops.ones((1, 2)))
+        network(ops.ones((1, 2)))
+        record.record(3)
+        record.record(4)
+    (graph,) = graphs(record)
+    assert b"Dense/dense" in graph
+    assert b"ReLU" not in graph
