@@ -1,13 +1,17 @@
-"""The clocks in a ModelCheckpoint's state: a break between two processes does not count."""
+"""ModelCheckpoint by the clock, which does not count the break between two processes."""
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from minispore.train import CheckpointConfig, Model, ModelCheckpoint, RunContext
+from minispore import nn
+from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
 from minispore.train.callback import _checkpoint
 
+from .deciding import saved
 from .standins import Batches, ConstantLoss
 
 
@@ -55,7 +59,112 @@ def test_what_a_state_says_of_time_is_what_was_loaded(
 
 
 def test_a_run_without_steps_leaves_no_file(tmp_path: Path) -> None:
-    saver = ModelCheckpoint("net", tmp_path)
+    saver = ModelCheckpoint("net", tmp_path, CheckpointConfig(exception_save=True))
     saver.on_train_begin(RunContext({}))
+    saver.on_exception(RunContext({}), KeyboardInterrupt())
     saver.on_train_end(RunContext({}))
     assert not list(tmp_path.iterdir())
+
+
+class Hand:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def ten_lines(times: list[int], steps: int, seconds: int, most: int, minutes: int) -> set[int]:
+    """The steps of which there is a file at the end."""
+    saved: list[int] = []
+    last = 0
+    for step, now in enumerate(times, start=1):
+        if step == len(times) or (step % steps == 0 if steps else now - last > seconds):
+            saved.append(step)
+            last = now
+    if most:
+        return set(saved[-most:])
+    kept: list[int] = []
+    for step in saved:
+        if not kept or times[step - 1] - times[kept[-1] - 1] >= 60 * minutes:
+            kept.append(step)
+    return {*kept, saved[-1]}
+
+
+@given(
+    gaps=st.lists(st.sampled_from([0, 1, 29, 30, 31, 60]), min_size=1, max_size=12),
+    when=st.sampled_from([(1, 0), (3, 0), (0, 30), (0, 60)]),
+    keep=st.sampled_from([(1, 0), (3, 0), (0, 1), (0, 2)]),
+    cuts=st.sets(st.integers(1, 12), max_size=3),
+    by_function=st.booleans(),
+)
+def test_interrupted_anywhere_the_files_are_those_of_ten_lines(
+    tmp_path_factory: pytest.TempPathFactory,
+    gaps: list[int],
+    when: tuple[int, int],
+    keep: tuple[int, int],
+    cuts: set[int],
+    by_function: bool,
+) -> None:
+    folder, clock = tmp_path_factory.mktemp("clock"), Hand()
+    directory = (lambda params: str(folder / params.where)) if by_function else folder / "here"
+    network = nn.Dense(1, 1)
+    context = RunContext({"train_network": network, "batch_num": 100, "where": "here"})
+    params = context.original_args()
+
+    def make() -> ModelCheckpoint:
+        made = ModelCheckpoint("net", directory, CheckpointConfig(*when, *keep))
+        made.on_train_begin(context)
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_checkpoint, "time", clock)
+        checkpoint = make()
+        for step, gap in enumerate(gaps, start=1):
+            clock.now += gap
+            params.update(cur_step_num=step, cur_epoch_num=1)
+            checkpoint.on_train_step_end(context)
+            if step in cuts:
+                state = saved(checkpoint)
+                if when[0] and keep[0]:
+                    assert (state["since_saved"], state["since_kept"]) == (0, None)
+                checkpoint.__exit__(None, None, None)
+                clock.now += 1000  # another process, another clock
+                checkpoint = make()
+                checkpoint.load_state_dict(state)
+        checkpoint.on_train_end(context)
+        checkpoint.__exit__(None, None, None)
+    steps = ten_lines(list(accumulate(gaps)), *when, *keep)
+    files = {path.name for path in (folder / "here").iterdir() if path.suffix == ".ckpt"}
+    assert files == {f"net-1_{step}.ckpt" for step in steps}
+    assert Path(checkpoint.latest_ckpt_file_name).name == f"net-1_{max(steps)}.ckpt"
+
+
+def test_the_tree_of_cells_is_written_once_a_run(tmp_path: Path) -> None:
+    saver = ModelCheckpoint("net", lambda params: str(tmp_path / str(params.batch_num)))
+    tree = tmp_path / "7" / "net-graph.meta"
+
+    class Removed(Callback):
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            if run_context.original_args().cur_step_num == 1:
+                tree.unlink()
+
+    Model(ConstantLoss()).train(1, Batches(7), [saver, Removed()])
+    assert not tree.exists()
+
+
+def test_what_is_set_is_what_is_saved_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_: dict[str, object] = {}
+    monkeypatch.setattr(_checkpoint, "save_checkpoint", lambda *_, **given: with_.update(given))
+    settings: dict[str, object] = {
+        "integrated_save": False,
+        "async_save": "thread",
+        "crc_check": True,
+        "format": "safetensors",
+        "remove_redundancy": True,
+    }
+    config = CheckpointConfig(**settings)  # type: ignore[arg-type]
+    Model(ConstantLoss()).train(1, Batches(1), ModelCheckpoint("net", tmp_path, config))
+    assert with_.items() >= settings.items()

@@ -90,7 +90,6 @@ class ModelCheckpoint(Callback):
             self._prefix += next_ending(self._directory, self._prefix)
         self._files = KeptFiles()
         self._latest = ""
-        self._kept_time: float | None = None
         self._start()
 
     @property
@@ -157,7 +156,7 @@ class ModelCheckpoint(Callback):
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
         """Save what has been trained so far, if the policy says so."""
         params = run_context.original_args()
-        if self._config.exception_save and params.get("cur_step_num", 0):
+        if self._config.exception_save and params.get("cur_step_num"):
             self._write(params, f"{self._name(params)}_breakpoint")
         if self._config.async_save:
             wait_for_saves()
@@ -203,7 +202,7 @@ class ModelCheckpoint(Callback):
         self._described = False
         self._saved_step = 0
         self._saved_time = time.monotonic()
-        self._kept_time = None
+        self._kept_time: float | None = None
         self._newest_only = ""  # the file that the next one replaces, where minutes count
         self._in_passing = ""  # the file that was only saved because the run was left there,
         self._surplus = KeptFiles()  # until the run, having been resumed, has saved its next
@@ -243,7 +242,7 @@ class ModelCheckpoint(Callback):
 
     def _keep_by_time(self, seconds: int) -> None:
         path = self._latest
-        if path in {"", self._newest_only} or self._kept_time == self._saved_time:
+        if path == self._newest_only or self._kept_time == self._saved_time:
             return
         if self._newest_only in self._files:
             self._files.remove(self._newest_only)
