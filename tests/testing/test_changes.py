@@ -1,5 +1,7 @@
 """What a trace says that callbacks changed: all that they did change, and nothing else."""
 
+from copy import copy
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +27,7 @@ from .runs import ROWS
 PARAMETERS = {
     "weight", "bias", "global_step", "learning_rate", "momentum", "moments.weight", "moments.bias",
 }  # fmt: skip
+NUMBERS = {"global_step", "learning_rate", "momentum"}
 # What there is in every event of a training; and what there is in none.
 ENTRIES = {"mode", "cur_step_num", "network", "optimizer", "train_dataset"}
 NEW = {"mine", "a name that is none"}
@@ -36,6 +39,13 @@ def make() -> Model:
     net = nn.Dense(2, 3)
     optimizer = nn.Momentum(net.trainable_params(), 0.5, 0.75)
     return Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
+
+
+def another(value: object) -> object:
+    """Something else of the same type; nothing in place of words."""
+    if isinstance(value, str):
+        return GONE
+    return value + 1 if isinstance(value, int) else copy(value)
 
 
 class Meddles(Callback):
@@ -60,8 +70,8 @@ class Meddles(Callback):
                     parameter.add_(Tensor(1, parameter.dtype))  # in place
         for name in sorted(wanted & (ENTRIES | NEW)):
             self.entries[name] = params.get(name, GONE)
-            wished = self.before.entries[name] if self.before else object()
-            if wished is GONE or (not self.before and name == "mode"):
+            wished = self.before.entries[name] if self.before else another(self.entries[name])
+            if wished is GONE:
                 del params[name]
             else:
                 params[name] = wished
@@ -73,7 +83,10 @@ for _name in EVENTS:
 
 
 def named(event: Event) -> set[str]:
-    return {text.split(" from ")[0].removeprefix("cb_params.") for text in event.changed}
+    """The names of what was changed; numbers, and only they, have their values beside them."""
+    pairs = [text.partition(" from ") for text in event.changed]
+    assert all((name in NUMBERS) == (" to " in values) for name, _, values in pairs)
+    return {name.removeprefix("cb_params.") for name, _, _ in pairs}
 
 
 @given(st.lists(names, max_size=8))
@@ -97,6 +110,38 @@ def test_a_number_is_shown_before_and_after() -> None:
         (3, ("learning_rate from 0.5 to 0.125",))
     ]
     assert "LearningRateScheduler: changes learning_rate from 0.5 to 0.125" in str(trace)
+
+
+def test_what_is_set_to_what_it_was_is_not_changed() -> None:
+    class Sets(Callback):
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            params = run_context.original_args()
+            params.rate, params.name = float("0.5"), str(0.25)
+            params.network.weight.set_data(params.network.weight.copy())
+
+    with record_events() as trace:
+        make().train(2, ROWS, Sets())
+    assert [e.changed for e in trace.of("Sets")] == [("cb_params.rate", "cb_params.name")] + 3 * [
+        ()
+    ]
+
+
+def test_in_each_run_its_own_network_is_looked_at() -> None:
+    class Doubles(Callback):
+        def on_train_end(self, run_context: RunContext) -> None:
+            weight = next(run_context.original_args().network.get_parameters())
+            weight.set_data(weight * 2)
+
+    class Trains(Doubles):
+        def on_train_end(self, run_context: RunContext) -> None:
+            make().train(1, ROWS, Doubles())
+            super().on_train_end(run_context)
+
+    with record_events() as trace:
+        make().train(1, ROWS, [Trains(), Doubles()])
+    assert [(e.source, e.depth) for e in trace if e.changed == ("weight",)] == [
+        ("Trains", 2), ("Doubles", 5), ("Doubles", 2),
+    ]  # fmt: skip
 
 
 def test_the_line_of_a_tree_names_three_changes_and_counts_the_others() -> None:
