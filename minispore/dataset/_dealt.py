@@ -7,9 +7,12 @@ step; so in steps of which it has no rows, it has a batch without rows.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
 
 from minispore.dataset._batch import Batch
-from minispore.dataset._block import Block, cut, length
+from minispore.dataset._block import Block
 from minispore.dataset._dataset import Dataset
 from minispore.dataset._node import Node, Operation, rebuilt
 from minispore.dataset._position import nodes_of
@@ -37,26 +40,23 @@ class Even(Operation):
         return self.count
 
     def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
-        """Yield batches until there are `count`, in the orders that the child has by itself."""
-        left = self.count - start
+        """Yield one batch a block, in the order that the child has by itself."""
+        left = max(0, self.count - start)
         last: Block | None = None
-        for block in self.child.blocks(epoch, most, start):
-            if left <= 0:
-                return
-            last = cut(block, 0, left)
-            left -= length(last)
-            yield last
-        if left <= 0:
+        for block in islice(self.child.blocks(epoch, most, start), left):
+            last = block
+            left -= 1
+            yield block
+        if not left:
             return
-        for block in self.example(epoch) if last is None else (last,):
-            empty = tuple([column[:1, :0] for column in block])
-            for _ in range(left):
-                yield tuple([column.copy() for column in empty])
-            return
-        raise RuntimeError(
-            "In data parallel training a process whose share of the data has no rows left must "
-            "know of one what its shape is, but nothing is left of any."
-        )
+        last = last or next(self.example(epoch), None)
+        if last is None:
+            raise RuntimeError(
+                "In data parallel training a process that has no rows in a step must know their "
+                "shapes all the same, but nothing is left of its share of the data."
+            )
+        for _ in range(left):
+            yield tuple([np.empty((1, 0, *each.shape[2:]), each.dtype) for each in last])
 
 
 def dealt(dataset: Dataset, agree: Agree) -> Dataset:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore.dataset import Dataset, NumpySlicesDataset
 from minispore.dataset._dealt import dealt
+from minispore.train import History
 from tests.parallel.learning import EPOCHS, Case, Weights, model, network, weights
 from tests.parallel.threads import play
 
@@ -45,20 +46,21 @@ def test_the_parts_of_a_step_are_the_batch_of_one_process(
 @given(CASES, COUNTS.filter(lambda count: count != 3))
 def test_so_many_processes_train_what_one_does(case: Case, count: int) -> None:
     assume(not case.drop or case.rows >= case.batch)
-    alone = model()
+    alone, losses = model(), History()
     ms.set_seed(1)
-    alone.train(EPOCHS, case.whole())
+    alone.train(EPOCHS, case.whole(), losses)
     # Each begins with other weights, and has those of the first.
     networks = [network(seed) for seed in range(count)]
     ms.set_seed(1)
 
-    def program(rank: int) -> Weights:
-        trained = model(net=networks[rank])
-        trained.train(EPOCHS, case.shard(rank, count))
-        return weights(trained)
+    def program(rank: int) -> tuple[Weights, list[object]]:
+        trained, told = model(net=networks[rank]), History()
+        trained.train(EPOCHS, case.shard(rank, count), told)
+        return weights(trained), told.history["net_output"]
 
-    for found in play(count, program):
+    for found, told in play(count, program):
         np.testing.assert_allclose(found, weights(alone), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(told, losses.history["net_output"], rtol=1e-4)
 
 
 def _batches(data: Dataset) -> list[list[list[int]]]:
