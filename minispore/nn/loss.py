@@ -1,18 +1,13 @@
 """Losses: cells from a network's outputs and the labels to how wrong they are."""
 
-from typing import Literal, TypeAlias
-
 from minispore import ops
 from minispore._array import device_namespace, is_host, to_host
 from minispore._checks import check_int, check_one_of, check_type
 from minispore._dtype import FLOAT, INTEGER, promote
-from minispore._functional.apply import apply1
+from minispore._functional.cross_entropy import REDUCTIONS, Reduction
 from minispore._functional.variable import check_tensor
-from minispore._rules import elementwise as rules
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
-
-Reduction: TypeAlias = Literal["mean", "sum", "none"]
 
 
 class LossBase(Cell):
@@ -27,7 +22,7 @@ class LossBase(Cell):
 
     def __init__(self, reduction: Reduction = "mean") -> None:
         super().__init__()
-        check_one_of(reduction, ("mean", "sum", "none"), "reduction", self.cls_name)
+        check_one_of(reduction, REDUCTIONS, "reduction", self.cls_name)
         self.reduction: Reduction = reduction
 
     def get_loss(self, x: Tensor, weights: Tensor | float = 1.0) -> Tensor:
@@ -296,7 +291,11 @@ class BCELoss(LossBase):
             RuntimeError: A probability is not in [0, 1]. On a GPU the loss is NaN then.
         """
         self._check(logits, labels)
-        _check_same_shape(logits, labels, "BCELoss")
+        if logits.shape != labels.shape:
+            raise ValueError(
+                "For 'BCELoss', 'logits' and 'labels' must be of one shape, "
+                f"but got {logits.shape} and {labels.shape}."
+            )
         # On a device they make the loss NaN: looking at them would wait for it.
         if is_host(logits._data) and ops.any((logits < 0) | (logits > 1)):
             raise RuntimeError("For 'BCELoss', 'logits' must be in [0, 1], but are not all.")
@@ -349,12 +348,9 @@ class BCEWithLogitsLoss(LossBase):
             ValueError: The shapes differ.
         """
         self._check(logits, labels)
-        _check_same_shape(logits, labels, "BCEWithLogitsLoss")
-        # -log sigmoid(x) = softplus(-x), and -log(1 - sigmoid(x)) = softplus(-x) + x.
-        below = apply1(rules.softplus, -logits)
-        right = labels if self.pos_weight is None else labels * self.pos_weight
-        losses = right * below + (1 - labels) * (below + logits)
-        return self.get_loss(losses, 1.0 if self.weight is None else self.weight)
+        return ops.binary_cross_entropy_with_logits(
+            logits, labels, self.weight, self.pos_weight, self.reduction
+        )
 
 
 def _are_classes(labels: Tensor, classes: int, ignored: int = -1) -> bool:
@@ -382,11 +378,3 @@ def _classes_last(x: Tensor, where: int) -> Tensor:
     if where == x.ndim - 1:
         return x
     return ops.permute(x, (0, *range(2, x.ndim), 1))
-
-
-def _check_same_shape(logits: Tensor, labels: Tensor, owner: str) -> None:
-    if logits.shape != labels.shape:
-        raise ValueError(
-            f"For '{owner}', 'logits' and 'labels' must be of one shape, "
-            f"but got {logits.shape} and {labels.shape}."
-        )

@@ -33,6 +33,7 @@ from minispore._functional.comparison import (
     not_equal,
 )
 from minispore._functional.convolution import conv2d
+from minispore._functional.cross_entropy import binary_cross_entropy_with_logits
 from minispore._functional.elementwise import (
     abs,
     cast,
@@ -133,6 +134,7 @@ __all__ = [
     "argmin",
     "avg_pool2d",
     "batch_norm",
+    "binary_cross_entropy_with_logits",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",

@@ -207,6 +207,15 @@ def classes(draw: st.DrawFn) -> Call:
 
 
 @st.composite
+def shares(draw: st.DrawFn) -> Call:
+    """Numbers, what their sigmoids should be, two factors, and how to reduce."""
+    rng, shape = draw(generators), draw(mst.shapes(0, 3, 1))
+    reduction = draw(st.sampled_from(["mean", "sum", "none"]))
+    factors = positive(rng, shape), positive(rng, shape[1:])
+    return Call((numbers(rng, shape), rng.random(shape), *factors), (reduction,))
+
+
+@st.composite
 def rows(draw: st.DrawFn) -> Call:
     rng, shape = draw(generators), (*draw(mst.shapes(0, 2, 1)), draw(st.integers(1, 4)))
     return Call((numbers(rng, shape), rng.dirichlet(np.ones(shape[-1]), shape[:-1])))

@@ -43,6 +43,13 @@ def cross_entropy(x: Theirs, y: Theirs) -> Theirs:
     return -(torch.log_softmax(x, -1) * y).sum(-1)
 
 
+def binary_cross_entropy(x: Theirs, y: Theirs, w: Theirs, p: Theirs, reduction: str) -> Theirs:
+    """PyTorch's own has no slopes by the factors."""
+    right, wrong = functional.logsigmoid(x), functional.logsigmoid(-x)
+    losses = -w * (p * y * right + (1 - y) * wrong)
+    return losses if reduction == "none" else getattr(torch, reduction)(losses)
+
+
 def of_type(x: Theirs, dtype: ms.dtype.DType) -> Theirs:
     return x.to(TYPES[dtype])
 
@@ -137,6 +144,7 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "gather_elements": (gathered_elements, calls.gathered_elements()),
     "one_hot": (functional.one_hot, calls.classes()),
     "softmax_cross_entropy": (cross_entropy, calls.rows()),
+    "binary_cross_entropy_with_logits": (binary_cross_entropy, calls.shares()),
     "arange": (torch.arange, given_values((5,), (2, 9), (1.0, 2.0, 0.25), (7, 1, -2), (0,))),
     "eye": (torch.eye, given_values((3,), (2, 3), (3, 1), (0,))),
     "full": (torch.full, given_values(((2, 3), 7), ((), 2.5), ((0, 2), 1))),

@@ -71,6 +71,9 @@ GOOD: dict[str, dict[str, object]] = {
         "momentum": 0.0,
         "eps": 1e-5,
     },
+    "binary_cross_entropy_with_logits": {
+        "input": x(), "target": x(), "weight": x(), "pos_weight": x(), "reduction": "sum",
+    },
     "bitwise_not": {"input": Tensor([6, 7])},
     "broadcast_to": {"input": x(), "shape": (4, 2, 3)},
     "cast": {"input": x(), "dtype": ms.int32},
