@@ -149,6 +149,22 @@ def test_an_evaluation_is_ended_and_its_network_saved(tmp_path: Path) -> None:
     assert list(load_checkpoint(path)) == ["layer.weight", "layer.bias"]
 
 
+def test_the_file_to_go_on_from_has_a_check_sum_and_is_found_where_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exit_ = OnRequestExit()
+    assert (exit_.train_file, exit_.eval_file) == (
+        "./rank_0/Net_train.ckpt",
+        "./rank_0/Net_eval.ckpt",
+    )
+    (tmp_path / "rank_0").mkdir()
+    (tmp_path / "rank_0" / ".minispore-killed.tmp").touch()
+    Model(ConstantLoss()).train(1, Batches(4), [Send(signal.SIGTERM, 2), exit_])
+    assert [path.name for path in (tmp_path / "rank_0").iterdir()] == ["Net_train.ckpt"]
+    assert load_checkpoint(exit_.train_file, crc_check=True)
+
+
 def test_signals_are_for_the_main_thread(tmp_path: Path) -> None:
     errors: list[BaseException] = []
 

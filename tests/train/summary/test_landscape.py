@@ -164,7 +164,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         make(parts)
     collected(tmp_path)
-    with pytest.raises(TypeError, match="'callback_fn' must be a function"):
+    with pytest.raises(TypeError, match="'callback_fn' must be a function, but got 3 of type int"):
         make(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="must return a model, a network"):
         make(lambda: 3)

@@ -1,18 +1,28 @@
 """Laws of loss landscapes: what is refused, what is left alone, and where a landscape stands."""
 
 import json
+import os
 from pathlib import Path
+from shutil import rmtree
 
 import numpy as np
 import pytest
 
 import minispore as ms
 from minispore import Tensor, nn
-from minispore.train import Model, SummaryCollector, SummaryLandscape, save_checkpoint
+from minispore.train import (
+    Callback,
+    Model,
+    RunContext,
+    SummaryCollector,
+    SummaryLandscape,
+    save_checkpoint,
+)
 from minispore.train.summary import Landscape, read_events
 
 from .test_landscape import collected, data, parts
 
+METHOD = "For 'SummaryLandscape.gen_landscapes_with_multi_process', "
 BAD: list[object] = [None, 3, 1.5, "steps", [3], [[1, 2]], [[1, 2, "3"]], {"train": 1}, {1: True}]
 KINDS = {"histogram_regular": ["str", "NoneType"], "collect_landscape": ["dict", "NoneType"]}
 LANDSCAPE = ("landscape_size", "unit", "num_samples", "create_landscape", "intervals")
@@ -183,7 +193,7 @@ def test_without_intervals_all_of_the_run_is_one(tmp_path: Path, unit: str, firs
 def test_device_ids_are_a_list_of_int(tmp_path: Path) -> None:
     make = SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process
     for bad in (3, "0", (0,), ["0"], [True]):
-        with pytest.raises(TypeError, match="the type of 'device_ids' must be one of"):
+        with pytest.raises(TypeError, match=f"^{METHOD}the type of 'device_ids' must be one of"):
             make(parts, device_ids=bad)  # type: ignore[arg-type]
 
 
@@ -197,6 +207,24 @@ def test_where_nothing_was_saved_there_is_no_result(tmp_path: Path) -> None:
     collected(tmp_path, intervals=[[7, 8, 9]], create_landscape={"train": False, "result": True})
     with pytest.raises(ValueError, match=r"^For '.*', no parameters were saved\.$"):
         SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_what_is_collected_is_for_nobody_elses_eyes(tmp_path: Path) -> None:
+    specified: dict[str, object] = {"collect_landscape": {"unit": "epoch"}}
+    collector = SummaryCollector(str(tmp_path / "run"), collect_specified_data=specified)
+
+    class Removed(Callback):
+        def on_train_epoch_begin(self, run_context: RunContext) -> None:
+            rmtree(tmp_path / "run" / "ckpt_dir")
+
+        def on_train_epoch_end(self, run_context: RunContext) -> None:
+            folders = [tmp_path / "run", tmp_path / "run" / "ckpt_dir"]
+            assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o700, 0o700]
+
+    net = nn.Dense(4, 1)
+    model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+    model.train(2, data(), [collector, Removed()])
 
 
 def test_each_point_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,11 +245,10 @@ def test_each_point_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_what_the_function_returns_is_refused_by_its_place(tmp_path: Path) -> None:
     collected(tmp_path)
     make = SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process
-    method = "For 'SummaryLandscape.gen_landscapes_with_multi_process', "
     for place, name in ((1, "network"), (2, "dataset"), (3, "metrics")):
         wrong: list[object] = [*parts()]
         wrong[place] = 3
-        with pytest.raises(TypeError, match=f"^{method}.*'{name}'"):
+        with pytest.raises(TypeError, match=f"^{METHOD}.*'{name}'"):
             make(lambda wrong=wrong: tuple(wrong))  # type: ignore[misc]
 
 

@@ -12,6 +12,8 @@ from minispore.train import Model, ModelCheckpoint, RunContext, SummaryCollector
 from minispore.train.summary._lineage import EvaluationLineage, TrainLineage
 from minispore.train.summary.summary_record import SummaryRecord
 
+from ..standins import Batches
+
 Told = list[tuple[str, object]]
 
 
@@ -134,6 +136,19 @@ def test_a_network_that_does_its_own_steps_has_its_own_optimiser(
     assert isinstance(lineage, TrainLineage)
     # Of several learning rates the first.
     assert (lineage.optimizer, lineage.learning_rate) == ("SGD", 0.5)
+
+
+@pytest.mark.parametrize("size", [None, "4", "no method"])
+def test_of_a_dataset_that_does_not_say_each_batch_counts_as_a_sample(
+    tmp_path: Path, told: Told, size: object
+) -> None:
+    batches = Batches(3)
+    said = size if size == "no method" else lambda: size
+    batches.get_batch_size = said  # type: ignore[attr-defined]
+    Model(Pair(0.5)).train(1, batches, SummaryCollector(str(tmp_path)))
+    [lineage] = [value for tag, value in told if tag == "train"]
+    assert isinstance(lineage, TrainLineage)
+    assert (lineage.batch_size, lineage.dataset_size) == (1, 3)
 
 
 @pytest.mark.parametrize("wanted", [True, False])

@@ -10,7 +10,7 @@ import pytest
 import minispore as ms
 from minispore import Tensor, nn, ops
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import Callback, Model, RunContext, SummaryCollector
+from minispore.train import Callback, History, Model, RunContext, SummaryCollector
 from minispore.train.summary import Event, Histogram, Image, read_events
 
 DATA = {
@@ -101,8 +101,11 @@ def test_a_collector_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_fit_adds_what_its_evaluations_found_and_nothing_from_inside_them(tmp_path: Path) -> None:
-    model().fit(2, data(), data(), callbacks=collector(tmp_path, collect_freq=3))
+    history = History()
+    model().fit(2, data(), data(), callbacks=[collector(tmp_path, collect_freq=3), history])
     assert steps(tmp_path, "eval_accuracy/auto") == [10, 20]
+    values = [v.content for e in events(tmp_path) for v in e.values if v.tag.startswith("eval_")]
+    assert values == [np.float32(each) for each in history.history["accuracy"]]  # type: ignore[call-overload]
     assert steps(tmp_path, "mean") == [1, 3, 6, 9, 12, 15, 18] == steps(tmp_path, "loss/auto")
 
 
