@@ -33,7 +33,7 @@ class Even(Operation):
     count: int
     # What tells the shapes of rows if this process has none. No field of type Node, since it is no
     # part of the pipeline.
-    example: Callable[[Epoch], Iterator[Block]]
+    example: Callable[[Epoch, int], Iterator[Block]]
 
     def size(self) -> int:
         """Return `count`."""
@@ -49,7 +49,7 @@ class Even(Operation):
             yield block
         if not left:
             return
-        last = last or next(self.example(epoch), None)
+        last = last or next(self.example(epoch, 1), None)
         if last is None:
             raise RuntimeError(
                 "In data parallel training a process that has no rows in a step must know their "
@@ -70,7 +70,7 @@ def dealt(dataset: Dataset, agree: Agree) -> Dataset:
             return node
         own = replace(node, child=rebuilt(node.child, _once))
         count = agree(own.size(), own.drop_remainder)
-        return Even(own, count, lambda epoch: node.blocks(epoch, 1))
+        return Even(own, count, node.blocks)
 
     return Dataset(rebuilt(dataset._node, change))
 

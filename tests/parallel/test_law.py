@@ -2,14 +2,19 @@
 
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import cast
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import minispore as ms
 from minispore.dataset import Dataset, NumpySlicesDataset
-from minispore.dataset._dealt import dealt
+from minispore.dataset._batch import Batch
+from minispore.dataset._dealt import Even, dealt
+from minispore.dataset._random import first_epoch
+from minispore.dataset._structure import Take
 from minispore.train import History
 from tests.parallel.learning import EPOCHS, Case, Weights, model, network, weights
 from tests.parallel.threads import play
@@ -53,14 +58,25 @@ def test_so_many_processes_train_what_one_does(case: Case, count: int) -> None:
     networks = [network(seed) for seed in range(count)]
     ms.set_seed(1)
 
-    def program(rank: int) -> tuple[Weights, list[object]]:
+    def program(rank: int) -> tuple[Weights, list[float]]:
         trained, told = model(net=networks[rank]), History()
         trained.train(EPOCHS, case.shard(rank, count), told)
-        return weights(trained), told.history["net_output"]
+        return weights(trained), _losses(told)
 
     for found, told in play(count, program):
         np.testing.assert_allclose(found, weights(alone), rtol=1e-4, atol=1e-6)
-        np.testing.assert_allclose(told, losses.history["net_output"], rtol=1e-4)
+        np.testing.assert_allclose(told, _losses(losses), rtol=1e-4)
+
+
+def _losses(history: History) -> list[float]:
+    return [float(cast("float", each)) for each in history.history["net_output"]]
+
+
+def test_a_process_must_know_what_rows_look_like() -> None:
+    nothing = Take(Batch(NumpySlicesDataset([1.0])._node, 1), 0)
+    rows = Even(nothing, 1, nothing.blocks)
+    with pytest.raises(RuntimeError, match="nothing is left of its share of the data"):
+        next(rows.blocks(first_epoch(), 1))
 
 
 def _batches(data: Dataset) -> list[list[list[int]]]:
