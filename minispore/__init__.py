@@ -55,13 +55,22 @@ _HOMES = {
     ),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
+# MindSpore has these here, too; asked for them, `minispore.train` says what to use instead.
+_LEFT_OUT = {
+    "BleuScore", "ConvertModelUtils", "ConvertNetUtils", "DatasetHelper", "DynamicLossScaleManager",
+    "FixedLossScaleManager", "HausdorffDistance", "LossScaleManager", "MeanSurfaceDistance",
+    "OcclusionSensitivity", "RootMeanSquareDistance", "TrainFaultTolerance",
+    "build_searched_strategy", "build_train_network", "connect_network_with_dataset", "data_sink",
+    "export", "export_split_mindir", "get_ckpt_path_with_strategy", "load",
+    "load_distributed_checkpoint", "merge_sliced_parameter", "restore_group_info_list",
+}  # fmt: skip
 
 # Type checkers read `__init__.pyi` instead.
 __all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
+    home = "minispore.train" if name in _LEFT_OUT else _HOME.get(name)
     if home is None:
         # With these two, Python's traceback suggests the name that was meant.
         raise AttributeError(
