@@ -1,7 +1,7 @@
 """The tensor: an array with a data type, operators, and a place in the graph."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias, TypeGuard, cast
+from typing import Self, TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,10 @@ class Tensor(Methods):
             input_data = _initial(shape, dtype, init)
         self._data = from_values(input_data, dtype, "Tensor")
         self._node = None
+
+    def init_data(self) -> Self:
+        """The tensor itself: unlike MindSpore's, one with an initialiser has its values at once."""
+        return self
 
     @staticmethod
     def from_numpy(array: NDArray[np.generic]) -> "Tensor":
