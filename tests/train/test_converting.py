@@ -1,5 +1,6 @@
 """From one format to the other and back: every byte of content arrives, of every type."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from minispore import _dtype as dtypes
 from minispore.common import Parameter, Tensor
-from minispore.train import _checkpoint_file, _stored
+from minispore.train import _checkpoint_file, _converting, _saving, _stored
 from minispore.train.serialization import (
     ckpt_to_safetensors,
     load_checkpoint,
@@ -184,4 +185,21 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.ckpt").write_bytes(b"\x0a")
     with pytest.raises(ValueError, match=r"Failed to read the checkpoint file '.*x.ckpt'"):
         ckpt_to_safetensors(tmp_path / "x.ckpt")
+    assert tree(tmp_path) == {"x.ckpt"}
+
+
+def test_a_file_that_shrinks_while_it_is_converted_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint([Parameter(Tensor(np.ones(100_000)), name="x")], path)
+    write_file = _saving.write_file
+
+    def shrink_and_write(*given: object) -> None:
+        os.truncate(path, 1000)
+        write_file(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(_converting, "write_file", shrink_and_write)
+    with pytest.raises(ValueError, match=r"x.ckpt': the file became shorter while it was read"):
+        ckpt_to_safetensors(path)
     assert tree(tmp_path) == {"x.ckpt"}

@@ -106,3 +106,13 @@ def test_a_state_that_is_none_changes_nothing(key: str) -> None:
     with pytest.raises(ValueError, match=f"'EarlyStopping', the state holds no '{key}'"):
         stopping.load_state_dict({k: v for k, v in before.items() if k != key})
     assert stopping.state_dict() == before
+
+
+def test_what_has_no_best_weight_stays_as_it_is() -> None:
+    stopping, context = EarlyStopping("value", mode="min", restore_best_weights=True), run_context()
+    epoch(stopping, context, 1, 1.0)
+    state = stopping.state_dict()
+    stopping.load_state_dict(state | {"best_weights": {"another": Tensor([7.0])}})
+    weight_of(context).set_data(Tensor([9.0]))
+    stopping.on_train_end(context)
+    assert weight(context) == 9.0

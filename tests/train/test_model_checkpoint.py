@@ -313,6 +313,17 @@ def test_names_by_functions(tmp_path: Path) -> None:
     assert checkpoints(tmp_path / "of5") == ["epoch1", "epoch2"]
 
 
+def test_names_by_functions_go_on_after_a_resume(tmp_path: Path) -> None:
+    def saver() -> ModelCheckpoint:
+        return ModelCheckpoint(lambda params: f"e{params.cur_epoch_num}", str(tmp_path))
+
+    old, new = saver(), saver()
+    Run(tmp_path)(old, epochs=1)
+    assert old.state_dict()["files"]
+    new.load_state_dict(old.state_dict())
+    assert new.state_dict() == old.state_dict()
+
+
 def test_the_folder_is_made_at_once_and_does_not_move(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

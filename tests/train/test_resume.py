@@ -11,11 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from minispore import get_seed, nn
+from minispore import Tensor, get_seed, nn
 from minispore.common.seed import random_state, set_random_state
-from minispore.train import Callback, CheckpointConfig, ModelCheckpoint
+from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
 
 from .resuming import EVAL_EVENTS, OPTIMIZERS, PIPELINES, TRAIN_EVENTS, Training, Trouble, files_in
+from .standins import Batches
 
 trainings = st.builds(
     Training,
@@ -68,6 +69,7 @@ def newest(folder: Path) -> Path | None:
 @given(trainings, st.lists(troubles, min_size=1, max_size=2), policies)
 @example(Training("noise in a buffer", "adam"), [Trouble("on_train_step_end", 7, "kill")], [(2, 2)])
 @example(Training(epochs=2), [Trouble("on_eval_step_end", 2, "stop")], [(3, 1)])
+@example(Training("foreign", epochs=2), [Trouble("on_eval_step_end", 2, "stop")], [(3, 1)])
 @example(Training(epochs=1), [Trouble("on_train_end", 1, "kill")], [(5, 1)])
 @example(Training(epochs=2), 2 * [Trouble("on_train_step_end", 1, "stop")], [(3, 1)])
 def test_resumed_is_uninterrupted(
@@ -169,3 +171,34 @@ def test_a_training_state_is_that_of_what_is_trained() -> None:
     config = CheckpointConfig(append_info=["training_state"])
     assert (config.training_state, config.append_dict) == (True, None)
     assert not CheckpointConfig().training_state
+
+
+def test_an_output_that_no_file_can_hold_is_none_after_a_resume(tmp_path: Path) -> None:
+    class Opaque(nn.Cell):
+        def construct(self, *inputs: Tensor) -> object:
+            return {"a", "set"}
+
+    class Look(Callback):
+        def on_train_begin(self, run_context: RunContext) -> None:
+            self.epochs: list[int] = []
+
+        def on_train_epoch_begin(self, run_context: RunContext) -> None:
+            params = run_context.original_args()
+            self.epochs.append(params.cur_epoch_num)
+            assert params.get("net_outputs") in (None, {"a", "set"})
+
+    look = Look()
+    config = CheckpointConfig(3, append_info=["training_state"])
+    Model(Opaque()).train(1, Batches(3), [look, ModelCheckpoint("m", tmp_path, config)])
+    resumed = [look, ModelCheckpoint("m", tmp_path, config)]
+    Model(Opaque()).train(2, Batches(3), resumed, resume=tmp_path / "m-1_3.ckpt")
+    assert look.epochs[-1] == 2
+
+
+def test_who_asks_twice_to_save_is_asked_once() -> None:
+    context = RunContext({})
+    saver = ModelCheckpoint()
+    context.request_save(saver)
+    context.request_save(saver)
+    assert context.take_requests() == [saver]
+    assert context.take_requests() == []

@@ -1,12 +1,14 @@
 """A file that is not one of this training is refused with the reason, and nothing has changed."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
-from minispore import nn
+from minispore import Parameter, nn
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import (
     Callback,
@@ -19,6 +21,7 @@ from minispore.train import (
     save_checkpoint,
 )
 from minispore.train._dataset import DatasetLike
+from minispore.train._training_state import TrainingState, read_training_checkpoint
 
 from .standins import Rows
 
@@ -150,6 +153,58 @@ def test_files_that_hold_no_training(tmp_path: Path, checkpoint: Path) -> None:
     other.write_bytes(checkpoint.read_bytes()[:-9])
     with pytest.raises(ValueError, match="damaged.ckpt"):
         model().train(2, data(), same(tmp_path), resume=other)
+
+
+Values = dict[str, dict[str, object]]
+Change = Callable[[Values, dict[str, Parameter]], None]
+
+
+def without_weight(_: Values, parameters: dict[str, Parameter]) -> None:
+    del parameters["weight"]
+
+
+def with_state(name: str, state: object) -> Change:
+    def change(values: Values, _: dict[str, Parameter]) -> None:
+        values["states"][name] = state
+
+    return change
+
+
+def with_place(**entries: object) -> Change:
+    def change(values: Values, _: dict[str, Parameter]) -> None:
+        values["data"] |= entries
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("message", "change"),
+    [
+        ("these parameters differ:\n    weight: not in the file", without_weight),
+        ("is damaged: the state of '1 Counter' is none", with_state("1 Counter", [3])),
+        ("'1 Counter': of then and now, only one", with_state("1 Counter", None)),
+        ("does not fit: The dataset's 'taken' must be of type int: 'x'", with_place(taken="x")),
+        ("does not fit: The dataset's 'ended' must be of type bool: 1", with_place(ended=1)),
+        ("does not fit: The dataset's 'taken' must be of type int: True", with_place(taken=True)),
+        ("does not fit: There is no batch -1", with_place(taken=-1)),
+    ],
+)
+def test_a_file_that_says_something_else_of_the_training(
+    checkpoint: Path, tmp_path: Path, message: str, change: Change
+) -> None:
+    """As a program may write it that knows the format: its check sum is right."""
+    found = read_training_checkpoint(checkpoint)
+    values, parameters = copy.deepcopy(dict(found.values)), dict(found.parameters)
+    change(cast("Values", values), parameters)
+    path = tmp_path / "changed.ckpt"
+    listed = [{"name": name, "data": each} for name, each in parameters.items()]
+    save_checkpoint(listed, path, append_dict=TrainingState.of(values).entries())
+    given, there = model(), same(tmp_path / "other")
+    with pytest.raises(ValueError, match=message) as raised:
+        given.train(2, data(), there, resume=path)
+    assert str(path) in str(raised.value)
+    assert isinstance(there[1], Counter)
+    assert there[1].count == 0
 
 
 def test_a_state_that_no_file_can_hold_is_named(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
+from minispore.train import _stored
 from minispore.train.serialization import (
     load_checkpoint,
     load_checkpoint_async,
@@ -112,6 +113,22 @@ def test_all_forms_of_what_is_saved(tmp_path: Path) -> None:
         }
     save_checkpoint(load_checkpoint(path) | {"note": "text"}, path)
     assert numbers(load_checkpoint(path))["note"] == "text"
+
+
+@given(
+    st.sampled_from(["?", "i1", "u8", "f2", "f8", ">f4", ">i2"])
+    .map(np.dtype)
+    .flatmap(lambda dtype: hnp.arrays(dtype, hnp.array_shapes(max_dims=2, max_side=3)))
+)
+def test_arrays_of_numpys_are_values_too(
+    tmp_path_factory: pytest.TempPathFactory, array: np.ndarray
+) -> None:
+    path = tmp_path_factory.mktemp("arrays") / "x.ckpt"
+    save_checkpoint({"a": array}, path)
+    found = load_checkpoint(path)["a"]
+    assert isinstance(found, Parameter)
+    np.testing.assert_array_equal(found.asnumpy(), array)
+    assert found.asnumpy().dtype == array.dtype.newbyteorder("=")
 
 
 def test_an_appended_value_takes_a_parameters_place(tmp_path: Path) -> None:
@@ -291,6 +308,22 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"\x0a\x0d\x0a\x00\x12\x09\x12\x04Int8\x1a\x01\x00")
     with pytest.raises(ValueError, match=r"x.ckpt': it has a value without a name"):
         load_checkpoint(str(path))
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint([parameter(np.ones(100_000), "x")], path)
+    fill = _stored._fill
+
+    def shrink_and_fill(*given: object) -> None:
+        os.truncate(path, 1000)
+        fill(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(_stored, "_fill", shrink_and_fill)
+    with pytest.raises(ValueError, match=r"x.ckpt': the file became shorter while it was read"):
+        load_checkpoint(path)
 
 
 def test_a_check_sum_that_is_not_there(tmp_path: Path) -> None:

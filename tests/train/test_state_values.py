@@ -3,6 +3,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 from minispore import Tensor, nn
 from minispore.train import Callback, CheckpointConfig, ModelCheckpoint, RunContext, save_checkpoint
 from minispore.train._state_values import decode, encode
-from minispore.train._training_state import TrainingState, read_training_checkpoint
+from minispore.train._training_state import TrainingState, printable, read_training_checkpoint
 
 from .resuming import Training, Trouble, files_in
 from .test_resume import newest
@@ -69,6 +70,22 @@ def test_values_come_back_as_they_were(value: object) -> None:
 def test_other_values_are_refused_with_their_place(value: object, where: str) -> None:
     with pytest.raises(TypeError, match=where):
         encode(value, "state")
+
+
+@pytest.mark.parametrize("kind", ["$array", "$tensor", "$tuple", "$dict"])
+@pytest.mark.parametrize("content", ["3", "null", '"a"', "{}"])
+def test_what_stands_for_something_else_has_a_list(kind: str, content: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"{kind} without its list")):
+        decode(f'{{"a": [{{"{kind}": {content}}}]}}', "state", {})
+
+
+@given(st.text(st.characters()), st.integers(0, 3))
+def test_what_is_told_of_a_file_can_be_shown_whatever_is_in_it(part: str, count: int) -> None:
+    text = part + 3000 * count * "x"
+    shown = printable(text)
+    shown.encode("utf-8")
+    assert len(shown) < 6000
+    assert shown == text or len(text) > 5000 or not part.isascii()
 
 
 @given(st.data())

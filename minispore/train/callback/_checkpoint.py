@@ -237,7 +237,7 @@ class ModelCheckpoint(Callback):
         self._surplus.keep_newest(0)
         if self._config.keep_checkpoint_per_n_minutes:
             self._keep_by_time(60 * self._config.keep_checkpoint_per_n_minutes)
-        elif self._config.keep_checkpoint_max:
+        elif self._config.keep_checkpoint_max:  # pragma: no branch (one of the two is set)
             self._files.keep_newest(self._config.keep_checkpoint_max)
 
     def _keep_by_time(self, seconds: int) -> None:
