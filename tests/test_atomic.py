@@ -11,6 +11,7 @@ from typing import BinaryIO, NoReturn
 
 import pytest
 
+from minispore import _atomic
 from minispore._atomic import replacing
 
 OLD, NEW = b"old" * 1000, b"new" * 200_000
@@ -223,3 +224,35 @@ def test_many_processes_that_sweep_and_write_lose_nothing(tmp_path: Path) -> Non
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
         str(number): b"199" for number in range(4)
     }
+
+
+def test_two_writers_that_draw_the_same_name_have_a_file_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = iter([b"first.", b"first.", b"second"])
+    monkeypatch.setattr(os, "urandom", lambda _: next(drawn))
+    with replacing(tmp_path / "a") as one, replacing(tmp_path / "b") as other:
+        one.write(OLD)
+        other.write(NEW)
+    assert (tmp_path / "a").read_bytes() == OLD
+    assert (tmp_path / "b").read_bytes() == NEW
+
+
+def test_a_file_that_is_swept_away_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by another process, between the two lines that make it and lock it."""
+    lock, swept = _atomic._lock, list[str]()
+
+    def sweep_and_lock(file: BinaryIO, *, wait: bool) -> bool:
+        if not swept:
+            swept.append(file.name)
+            os.unlink(file.name)
+        return lock(file, wait=wait)
+
+    monkeypatch.setattr(_atomic, "_lock", sweep_and_lock)
+    with replacing(tmp_path / "file") as file:
+        file.write(NEW)
+    assert swept
+    assert names(tmp_path) == ["file"]
+    assert (tmp_path / "file").read_bytes() == NEW
