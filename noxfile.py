@@ -69,6 +69,20 @@ def nightly(session: nox.Session) -> None:
 
 
 @nox.session
+def coverage(session: nox.Session) -> None:
+    """Run the tests and count the lines and branches that they take: fewer than all is an error.
+
+    Always with the same inputs, so that the count is always the same.
+    """
+    session.install("-e", ".[test]")
+    session.run("coverage", "erase")
+    env = {"HYPOTHESIS_PROFILE": "ci"}
+    session.run("coverage", "run", "-m", "pytest", *session.posargs, env=env)
+    session.run("coverage", "combine", "--quiet")
+    session.run("coverage", "report")
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Break what was changed in the last day, one place at a time, and see that a test notices.
 
