@@ -162,10 +162,10 @@ def look_at(page: Page, path: str, findings: Findings) -> None:
     findings.anchors[path] = set(contents["anchors"])
     for picture in contents["mute"]:
         findings.tell(path, f"a picture without words: {picture}")
-    for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 900})
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
             for element in cast("list[str]", page.evaluate(OVERFLOW)):
                 findings.tell(path, f"wider than {width} pixels: {element}")
 
