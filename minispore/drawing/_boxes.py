@@ -3,6 +3,7 @@
 A box is an operation or one of its operands, or all that happens in one call of a cell.
 """
 
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -58,7 +59,7 @@ class Boxes:
         what: What was recorded.
         inputs: The tensors among the inputs, with their names.
         names: What else has a name.
-        calls: The calls that are one box each, of which none is within another.
+        calls: The calls that are one box each, one after the other.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Boxes:
         self._what = what
         self._names = names
         self._calls = {call.start: call for call in calls}
+        self._starts = list(self._calls)
         # Boxes are found by the numbers of their nodes, and by the identity of their arrays: a
         # value through which no gradient flows has no node.
         self._by_number: dict[int, int] = {}
@@ -90,17 +92,20 @@ class Boxes:
         groups = dict[int, list[Node]]()
         key_of = dict[int, int]()
         for node in self._what.operations:
-            call = next((s for s, c in self._calls.items() if s < node.number < c.stop), None)
             first = node.parents[0]
-            if call is not None:
-                key = call
-            elif is_joint(node) and first is not None and first.number in key_of:
+            if is_joint(node) and first is not None and first.number in key_of:
                 key = key_of[first.number]
             else:
-                key = node.number
+                key = self._call_around(node.number) or node.number
             key_of[node.number] = key
             groups.setdefault(key, []).append(node)
         return groups
+
+    def _call_around(self, number: int) -> int | None:
+        place = bisect(self._starts, number) - 1
+        if place < 0 or number > self._calls[self._starts[place]].stop:
+            return None
+        return self._starts[place]
 
     def _kept_inside(self) -> dict[int, int]:
         """The identities of arrays that only one cell's call uses, each with that call."""

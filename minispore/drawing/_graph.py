@@ -85,8 +85,7 @@ def _small_enough(
     level = 0
     while len(graph.boxes) > FEW:
         chosen = [call for call in calls if _height(call.cell) <= level]
-        outermost = [c for c in chosen if not any(d.start < c.start < d.stop for d in chosen)]
-        graph = Boxes(what, inputs, names, outermost)
+        graph = Boxes(what, inputs, names, _outermost(chosen))
         if len(chosen) == len(calls):
             break
         level += 1
@@ -97,6 +96,15 @@ def _small_enough(
             "of cells, or a part of it."
         )
     return graph
+
+
+def _outermost(calls: Sequence[Call]) -> list[Call]:
+    """Those that are within no other. A call comes after those within it."""
+    found = list[Call]()
+    for call in reversed(calls):
+        if not found or call.stop < found[-1].start:
+            found.append(call)
+    return found[::-1]
 
 
 def _height(cell: Cell) -> int:

@@ -130,6 +130,12 @@ def test_inputs_parameters_and_constants_have_the_functions_names() -> None:
     assert "more[1]: value 7" in boxes
 
 
+def test_where_the_way_back_ends_there_is_a_gradient() -> None:
+    boxes = read(draw_graph(lambda x: ops.sign(x) * 3.0, Tensor(2.0))).boxes
+    assert "x: value 2, grad 0" in boxes
+    assert "sign: value 1, grad 3" in boxes
+
+
 def test_an_input_that_nothing_depends_on_has_the_gradient_zero() -> None:
     boxes = read(draw_graph(lambda x, y: x * 2.0, Tensor(1.0), Tensor([4.0, 5.0]))).boxes
     assert "y: value [4, 5], grad [0, 0]" in boxes

@@ -25,10 +25,11 @@ class Rect(NamedTuple):
 def graphs(draw: st.DrawFn) -> Graph:
     """Boxes of any size, and edges from earlier to later ones, some of them twice."""
     sides = st.integers(10, 90).map(float)
-    sizes = draw(st.lists(st.tuples(sides, sides), min_size=1, max_size=12))
-    places = st.integers(0, len(sizes) - 1)
-    pairs = st.tuples(places, places).filter(lambda pair: pair[0] < pair[1])
-    edges = draw(st.lists(pairs, max_size=16)) if len(sizes) > 1 else []
+    sizes = draw(st.lists(st.tuples(sides, sides), min_size=1, max_size=10))
+    edges = list[tuple[int, int]]()
+    for end in range(1, len(sizes)):
+        starts = draw(st.lists(st.integers(0, end - 1), max_size=3))
+        edges += [(start, end) for start in starts]
     return sizes, edges
 
 
