@@ -47,9 +47,9 @@ class GeneratorDataset(MappableDataset):
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If there are no column names, or the source has no rows by number and is to be
-            sampled or shared in shards.
-        RuntimeError: If arguments contradict one another; on iteration, if the source fails or
-            gives something else than `column_names` and `column_types` say.
+            sampled or shared in shards; if arguments contradict one another.
+        RuntimeError: On iteration, if the source fails or gives something else than `column_names`
+            and `column_types` say.
 
     Examples:
         >>> def squares():

@@ -102,7 +102,9 @@ class MnistDataset(MappableDataset):
         check_workers(num_parallel_workers, owner)
         if cache is not None:
             raise TypeError(f"For '{owner}', the argument 'cache' must be None, but got {cache!r}.")
-        chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, owner)
+        chosen = choose_sampler(
+            sampler, shuffle, num_samples, num_shards, shard_id, owner, RuntimeError
+        )
         store = find_mnist(Path(dataset_dir), usage or "all")
         store.count()
         super().__init__(StoreNode(("image", "label"), store, chosen))
@@ -127,8 +129,7 @@ class NumpySlicesDataset(MappableDataset):
     Raises:
         TypeError: If an argument has the wrong type, or the data are no numbers.
         ValueError: If there are no data, columns differ in length, or there are not as many names
-            as columns.
-        RuntimeError: If arguments contradict one another.
+            as columns; if arguments contradict one another.
 
     Examples:
         >>> data = NumpySlicesDataset({"x": [1.5, 2.5], "y": [3, 4]}, shuffle=False)

@@ -280,13 +280,14 @@ def choose_sampler(
     num_shards: int | None,
     shard_id: int | None,
     owner: str,
+    contradicting: type[ValueError | RuntimeError] = ValueError,
 ) -> BuiltinSampler:
     """Return the sampler that a source's arguments ask for; shuffled unless they say otherwise.
 
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If a number is out of range.
-        RuntimeError: If arguments contradict one another.
+        Exception: Of the type `contradicting`, if arguments contradict one another.
     """
     check_type(shuffle, bool, "shuffle", owner, none=True)
     if num_samples is not None:
@@ -298,12 +299,12 @@ def choose_sampler(
             ("num_samples", num_samples),
         ):
             if value is not None:
-                raise RuntimeError(
+                raise contradicting(
                     f"For '{owner}', 'sampler' and '{name}' cannot be given at the same time."
                 )
         return _as_sampler(sampler, owner)
     if (num_shards is None) != (shard_id is None):
-        raise RuntimeError(f"For '{owner}', 'num_shards' and 'shard_id' must be given together.")
+        raise contradicting(f"For '{owner}', 'num_shards' and 'shard_id' must be given together.")
     if num_shards is not None and shard_id is not None:
         check_int(num_shards, "num_shards", owner, low=1)
         check_int(shard_id, "shard_id", owner, low=0, high=num_shards - 1)

@@ -1,6 +1,8 @@
 """Sources from arrays and Python objects, and samplers."""
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -237,3 +239,19 @@ def test_bad_samplers() -> None:
         ds.DistributedSampler(0, 0)
     with pytest.raises(TypeError, match="'sampler' must be a sampler"):
         sampled(3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ({"shuffle": False, "sampler": [1]}, "'sampler' and 'shuffle'"),
+        ({"num_samples": 2, "sampler": [1]}, "'sampler' and 'num_samples'"),
+        ({"num_shards": 2, "shard_id": 0, "sampler": [1]}, "'sampler' and 'num_shards'"),
+        ({"num_shards": 2}, "'num_shards' and 'shard_id'"),
+    ],
+)
+def test_arguments_that_contradict_one_another(arguments: dict[str, Any], names: str) -> None:
+    """With MindSpore's kinds of error: MnistDataset's is another."""
+    for make in (partial(ds.GeneratorDataset, [1, 2], ["x"]), partial(ds.NumpySlicesDataset, [1])):
+        with pytest.raises(ValueError, match=names):
+            make(**arguments)
