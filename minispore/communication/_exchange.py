@@ -3,7 +3,7 @@
 Every function here is a meeting: all processes must call it, in the same order.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, TypeVar, cast
@@ -49,7 +49,7 @@ def is_first() -> bool:
 
 
 @contextmanager
-def by_itself(who: str) -> Iterator[None]:
+def by_itself(who: str) -> Generator[None, None, None]:
     """While something is called that the others do not call: it is refused what all do together."""
     token = _lone.set(who)
     try:

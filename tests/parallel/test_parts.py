@@ -1,6 +1,7 @@
 """What several processes find of batches of which each has a part, or none."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from tests.metrics import cases
 from tests.metrics.test_laws import assert_same
 from tests.parallel.learning import Case, model, network
 from tests.parallel.threads import play
+
+Column = npt.NDArray[np.float32]
 
 
 class Outputs(nn.Cell):
@@ -89,7 +92,7 @@ def test_a_sum_of_gradients_is_of_all_rows_too() -> None:
         ms.set_auto_parallel_context(gradients_mean=False)
         net = nn.Dense(1, 1, "zeros", "zeros")
         step = nn.TrainOneStepCell(
-            nn.WithLossCell(net, lambda y, t: (y - t).sum()), nn.SGD(net.trainable_params(), 1.0)
+            nn.WithLossCell(net, _difference), nn.SGD(net.trainable_params(), 1.0)
         )
         own = ms.Tensor(rows[rank::4])
         loss = step(own, own)
@@ -97,6 +100,10 @@ def test_a_sum_of_gradients_is_of_all_rows_too() -> None:
 
     # The losses are -1, -2, -4 and, without a row, nothing.
     assert play(4, program) == [[-7.0, -3.0, pytest.approx(-7 / 3)]] * 4
+
+
+def _difference(outputs: ms.Tensor, labels: ms.Tensor) -> ms.Tensor:
+    return (outputs - labels).sum()
 
 
 def test_halves_are_averaged_without_an_overflow_in_between() -> None:
@@ -135,11 +142,15 @@ def test_shards_of_which_rows_are_left_out_end_together() -> None:
 
     def program(rank: int) -> int:
         shard = NumpySlicesDataset(columns, shuffle=False, num_shards=2, shard_id=rank)
-        kept = shard.filter(lambda x: x.item() % 2 == 0 or x.item() < 2).batch(1)
+        kept = shard.filter(_even_or_one).batch(1)
         evaluated = Model(Outputs(), eval_network=Outputs(), metrics={"m": Total()})
         return int(evaluated.eval(kept)["m"])
 
     assert play(2, program) == [0 + 1 + 2 + 4 + 6 + 8] * 2
+
+
+def _even_or_one(x: Column) -> bool:
+    return bool(x[0] % 2 == 0 or x[0] == 1)
 
 
 class Evaluates(Callback):

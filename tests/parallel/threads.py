@@ -1,6 +1,6 @@
 """Processes that train together, played by threads: as many as a test likes, and at once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from threading import Barrier, BrokenBarrierError, local
@@ -101,7 +101,7 @@ def play(size: int, program: Callable[[int], T]) -> list[T]:
 
 
 @contextmanager
-def _together(crowd: Crowd) -> Iterator[None]:
+def _together(crowd: Crowd) -> Generator[None, None, None]:
     _world._world.append(cast("_world.World", crowd))
     GlobalComm.INITED = True
     ms.set_auto_parallel_context(parallel_mode="data_parallel", gradients_mean=True)
