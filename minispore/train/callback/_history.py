@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import cast
 
-import numpy as np
-
 from minispore.train.callback._base import Callback
 from minispore.train.callback._monitored import as_array, first_output, shortest
 from minispore.train.callback._run_context import InternalCallbackParam, RunContext
@@ -90,8 +88,7 @@ class History(Callback):
         output = first_output(params.net_outputs)
         array = as_array(output)
         if array is not None and not isinstance(output, int | float):
-            dtype = array.dtype if array.dtype.kind == "f" else np.float64
-            output = shortest(array.mean(dtype=dtype))
+            output = shortest(array.mean())
         self.history.setdefault("net_output", []).append(output)
 
 

@@ -83,7 +83,7 @@ class Monitored:
         from difflib import get_close_matches  # only needed for the message
 
         known = list(dict.fromkeys(["loss", *names]))
-        nearest = get_close_matches(self.name, known, n=1)
+        nearest = get_close_matches(self.name, known)
         raise ValueError(
             f"For '{self.owner}', the argument 'monitor' must be one of what this run measures, "
             f"{', '.join(map(repr, known))}, but got {self.name!r}."
@@ -98,7 +98,7 @@ class Monitored:
                 f"For '{self.owner}', what 'monitor' names must be a single number, "
                 f"but {self.name!r} is {value!r}."
             )
-        return float(array.reshape(-1)[0])
+        return float(array.item())
 
 
 def first_output(net_outputs: object) -> object:

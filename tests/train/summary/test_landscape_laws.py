@@ -18,6 +18,8 @@ from minispore.train import (
     SummaryLandscape,
     save_checkpoint,
 )
+from minispore.train.callback._landscape_saver import LandscapeSaver
+from minispore.train.callback._summary_options import LandscapeOptions
 from minispore.train.summary import Landscape, read_events
 
 from .test_landscape import collected, data, parts
@@ -188,6 +190,15 @@ def test_without_intervals_all_of_the_run_is_one(tmp_path: Path, unit: str, firs
     steps = {"step": range(1, 5 * (3 - first) + 1), "epoch": range(first + 1, 4)}[unit]
     assert found["epoch_group"] == {"0": list(steps)}
     assert found["model_params_file_map"].keys() == {str(number) for number in steps}
+
+
+def test_a_loop_by_hand_need_not_say_with_which_epoch_it_begins(tmp_path: Path) -> None:
+    saver = LandscapeSaver(str(tmp_path), LandscapeOptions(unit="epoch"))
+    params = RunContext({"epoch_num": 2, "batch_num": 3}).original_args()
+    saver.begin(params)
+    saver.end(params)
+    found = json.loads((tmp_path / "ckpt_dir" / "train_metadata.json").read_text())
+    assert found["epoch_group"] == {"0": [1, 2]}
 
 
 def test_device_ids_are_a_list_of_int(tmp_path: Path) -> None:
