@@ -132,9 +132,9 @@ def _meeting(owner: str) -> World:
     who = _lone.get()
     if who is not None:
         raise RuntimeError(
-            f"{who} is called in one process only, since its 'chief_only' is True, but it does what "
-            "all processes must do together, as Model.train, fit and eval are. The others would "
-            "never come: set its 'chief_only' to False."
+            f"{who} is called in one process only, since its 'chief_only' is True, but it begins "
+            "what all processes do together, such as Model.eval. The others would never come: set "
+            "its 'chief_only' to False."
         )
     return the_world(owner)
 
