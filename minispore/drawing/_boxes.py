@@ -6,7 +6,7 @@ A box is an operation or one of its operands, or all that happens in one call of
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from minispore._array import Array
 from minispore._autograd import Node
@@ -36,20 +36,21 @@ class Box:
     value: Array
 
 
+Use: TypeAlias = tuple[int, int]
+
+
 class Edge(NamedTuple):
     """From which box to which later one a value goes.
 
     Attributes:
         start: The one's place in the list.
         end: The other's.
-        flows: Whether a gradient goes the other way.
-        use: The number of the node that uses the value, and as which of its operands.
+        uses: The numbers of the nodes that use the value, each with as which of its operands.
     """
 
     start: int
     end: int
-    flows: bool
-    use: tuple[int, int]
+    uses: tuple[Use, ...]
 
 
 class Boxes:
@@ -122,7 +123,7 @@ class Boxes:
     def _add_group(self, key: int, nodes: Sequence[Node]) -> None:
         own = {node.number for node in nodes}
         arrays = {id(self._what.values[number]) for number in own}
-        uses = list[tuple[int, bool, tuple[int, int]]]()
+        uses = list[tuple[int, Use]]()
         for node in nodes:
             for i, (parent, array) in enumerate(zip(node.parents, node.operands, strict=False)):
                 inside = parent.number in own if parent else id(array) in arrays
@@ -131,20 +132,22 @@ class Boxes:
                     continue
                 start = self._operand(key, parent, array)
                 if start is not None:
-                    uses.append((start, node.pullbacks[i] is not None, (node.number, i)))
-            for extra in node.args:
+                    uses.append((start, (node.number, i)))
+            for i, extra in enumerate(node.args, len(node.operands)):
                 if id(extra) in self._by_array:
-                    uses.append((self._by_array[id(extra)], False, (node.number, -1)))
+                    uses.append((self._by_array[id(extra)], (node.number, i)))
         end = self._add(self._box(key, nodes))
         for node in nodes:
             self._by_number[node.number] = end
             self._by_array.setdefault(id(self._what.values[node.number]), end)
-        seen = set[int]()
-        for start, flows, use in uses:
-            # What a cell does with a value is not to be seen, nor is how often.
-            if key not in self._calls or start not in seen:
-                self.edges.append(Edge(start, end, flows, use))
-            seen.add(start)
+        if key not in self._calls:
+            self.edges += [Edge(start, end, (use,)) for start, use in uses]
+            return
+        # What a cell does with a value is not to be seen, nor is how often.
+        together = dict[int, tuple[Use, ...]]()
+        for start, use in uses:
+            together[start] = (*together.get(start, ()), use)
+        self.edges += [Edge(start, end, all_of_it) for start, all_of_it in together.items()]
 
     def _box(self, key: int, nodes: Sequence[Node]) -> Box:
         number = nodes[-1].number

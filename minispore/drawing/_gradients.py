@@ -4,7 +4,8 @@ The walk back returns the gradients at which it ends. Those on its way are what 
 pullbacks, so these are listened to.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import reduce
 from operator import add
 
 from minispore._array import Array, namespace
@@ -18,16 +19,24 @@ class Gradients:
 
     Attributes:
         values: By the numbers of the nodes; where there is none, it is zero.
-        shares: What came to a gradient from one use: a node, and the place among its operands.
     """
 
     def __init__(self, what: Recorded) -> None:
         self.values: dict[int, Array] = {}
-        self.shares: dict[tuple[int, int], Array] = {}
+        self._shares: dict[tuple[int, int], Array] = {}
         ends = [(x._node, x._data) for x in tensors_in(what.output) if x._node is not None]
         seeds = [(node, namespace(a).ones_like(a)) for node, a in ends]
         on_the_way = {node.number for node in what.operations if any(node.pullbacks)}
         self.values |= walk(seeds, what.values.keys() - on_the_way, 0, self._noting, add)
+
+    def share(self, uses: Iterable[tuple[int, int]]) -> Array | None:
+        """What came to the gradient of a value from some of its uses; None if nothing did.
+
+        Args:
+            uses: Numbers of nodes, each with as which of its operands it used the value.
+        """
+        found = [self._shares[use] for use in uses if use in self._shares]
+        return reduce(add, found) if found else None
 
     def _noting(self, node: Node) -> list[Callable[[Array], Array] | None]:
         return [
@@ -41,7 +50,7 @@ class Gradients:
         def noted(gradient: Array) -> Array:
             self.values[number] = gradient
             share = pullback(gradient)
-            self.shares[number, place] = share
+            self._shares[number, place] = share
             return share
 
         return noted

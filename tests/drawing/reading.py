@@ -11,12 +11,14 @@ class Picture(NamedTuple):
 
     Attributes:
         name: The title of the whole.
+        words: What is read aloud after it.
         boxes: For each box what is read aloud.
         texts: For each box the texts in it.
         edges: For each edge between boxes what is read aloud.
     """
 
     name: str
+    words: str
     boxes: list[str]
     texts: list[list[str]]
     edges: list[str]
@@ -35,6 +37,7 @@ def read(text: str) -> Picture:
     edges = [group for group in groups if group.find(f"{_SVG}rect") is None]
     return Picture(
         root.findtext(f"{_SVG}title") or "",
+        root.findtext(f"{_SVG}desc") or "",
         [box.findtext(f"{_SVG}title") or "" for box in boxes],
         [[each.text or "" for each in box.iter(f"{_SVG}text")] for box in boxes],
         [edge.findtext(f"{_SVG}title") or "" for edge in edges],

@@ -79,7 +79,7 @@ def test_an_object_without_a_text_is_named_by_its_class() -> None:
 
 
 def test_cells_one_after_the_other_have_arrows_between_them() -> None:
-    cells = [nn.ReLU(), nn.Tanh(), nn.Sigmoid()]
+    cells: list[nn.Cell] = [nn.ReLU(), nn.Tanh(), nn.Sigmoid()]
     arrows = [
         draw_cell(kind(cells)).count("<path") // 2 for kind in (nn.SequentialCell, nn.CellList)
     ]
