@@ -2,7 +2,8 @@
 
 A fence `source` names a definition of minispore, and may say in which of its lines the part to be
 shown begins and ends; it is replaced by the code. A fence `python` is run, in the order of the
-page, and what it prints follows it; if that is a drawing, in SVG, the drawing is shown. Other pages
+page, and what it prints follows it; if that is a drawing, in SVG, or a page, in HTML, the drawing
+or the page is shown. Both are marked for the script that lets readers run them again. Other pages
 are run as well if they say so in their front matter: `run: true`.
 """
 
@@ -11,6 +12,7 @@ import os
 import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, redirect_stdout
+from html import escape
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Protocol
@@ -65,19 +67,23 @@ def filled(markdown: str, name: str) -> str:
         program = compile(match[2], f"<{name}, program {count}>", "exec")
         with redirect_stdout(io.StringIO()) as printed:
             exec(program, namespace)  # noqa: S102
-        return f"{match[0]}{shown(printed.getvalue())}"
+        return f"``` {{ .python .program }}\n{match[2]}```{shown(printed.getvalue())}"
 
     with empty_folder():
         return FENCE.sub(fill, markdown)
 
 
 def shown(printed: str) -> str:
-    """What follows a program on its page: the drawing, or the text, that it printed."""
+    """What follows a program on its page: the drawing, the page or the text that it printed."""
     if not printed.strip():
         return ""
     if printed.startswith("<svg"):
-        return f"\n\n<figure>\n{printed.rstrip()}\n</figure>"
-    return f"\n\n```text\n{printed.rstrip()}\n```"
+        return f'\n\n<figure class="printed">\n{printed.rstrip()}\n</figure>'
+    if printed.startswith("<!doctype html>"):
+        # On one line: what is an empty line for the page is one for Markdown as well.
+        page = escape(printed).replace("\n", "&#10;")
+        return f'\n\n<iframe class="printed" title="The printed page" srcdoc="{page}"></iframe>'
+    return f"\n\n``` {{ .text .printed }}\n{printed.rstrip()}\n```"
 
 
 def source(wanted: str) -> str:

@@ -62,16 +62,21 @@ def test_the_programs_of_a_page_run_and_its_code_is_there(page: Path) -> None:
 
 def test_what_a_program_prints_follows_it() -> None:
     filled = filling().filled("```python\nx = 2\nprint(x)\n```\n\n```python\nx += 1\n```\n", "a")
-    assert (
-        filled == "```python\nx = 2\nprint(x)\n```\n\n```text\n2\n```\n\n```python\nx += 1\n```\n"
+    assert filled == (
+        "``` { .python .program }\nx = 2\nprint(x)\n```\n\n``` { .text .printed }\n2\n```\n\n"
+        "``` { .python .program }\nx += 1\n```\n"
     )
 
 
-def test_a_drawing_is_shown_in_place_of_its_text() -> None:
-    fence = "```python\nprint('<svg/>')\n```"
-    assert filling().filled(f"{fence}\n", "a") == f"{fence}\n\n<figure>\n<svg/>\n</figure>\n"
-    fence = "```python\nprint('an <svg/>')\n```"
-    assert "<figure>" not in filling().filled(f"{fence}\n", "a")
+def test_a_drawing_or_a_page_is_shown_in_place_of_its_text() -> None:
+    filled = filling().filled("```python\nprint('<svg/>')\n```\n", "a")
+    assert filled.endswith('```\n\n<figure class="printed">\n<svg/>\n</figure>\n')
+    filled = filling().filled("```python\nprint('<!doctype html>\\n\\n<p id=\"x\">')\n```\n", "a")
+    assert filled.endswith(
+        'srcdoc="&lt;!doctype html&gt;&#10;&#10;&lt;p id=&quot;x&quot;&gt;&#10;"></iframe>\n'
+    )
+    filled = filling().filled("```python\nprint('an <svg/>')\n```\n", "a")
+    assert "<figure" not in filled
 
 
 @pytest.mark.parametrize(

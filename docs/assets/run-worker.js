@@ -1,0 +1,113 @@
+// The Python of a page, in a worker, so that the page can end it. It is told first where to find
+// what it needs, and then one program after the other.
+
+const MOST = 100_000; // characters that a program may print on the page
+const PAUSE = 100; // milliseconds between two sendings of what is printed
+
+const PACKAGES = "/packages";
+const RUNNER = `
+import linecache, os, sys, tempfile, traceback
+
+os.chdir(tempfile.mkdtemp())
+sys.path.append("${PACKAGES}")
+sys.stdout.reconfigure(line_buffering=True)
+namespace = {"__name__": "__main__"}
+
+def run(code, number):
+    """Run a program; return None, or the name of the module that it lacks, or ''."""
+    file = f"<program {number}>"
+    linecache.cache[file] = len(code), None, code.splitlines(keepends=True), file
+    try:
+        exec(compile(code, file, "exec"), namespace)
+    except BaseException as error:
+        error.__traceback__ = error.__traceback__.tb_next
+        traceback.print_exception(error, file=sys.stdout)
+        return getattr(error, "name", "") or ""
+    finally:
+        sys.stdout.flush()
+
+run
+`;
+
+const lacking = {}; // why a module could not be loaded, by its name
+let python; // the promise of a function that runs a program
+
+onmessage = async ({ data }) => {
+  if (data.base) {
+    python = load(data);
+    return;
+  }
+  try {
+    const run = await python;
+    begin();
+    const lack = run(data.code, data.number);
+    flush();
+    const note = lack === undefined ? "" : (lacking[lack] ?? "It ended with an error.");
+    postMessage({ ended: lack === undefined, note });
+  } catch (error) {
+    postMessage({ lost: error.message });
+  }
+};
+
+async function load({ base, minispore, hypothesis }) {
+  postMessage({ state: "Loading Python …" });
+  const pyodide = await pyodideFrom(base);
+  const quiet = { messageCallback() {}, errorCallback() {} };
+  postMessage({ state: "Loading numpy …" });
+  await pyodide.loadPackage("numpy", quiet).catch(() => {});
+  if (!pyodide.loadedPackages.numpy) {
+    lacking.numpy = `numpy could not be loaded from ${base}, where it belongs beside Pyodide.`;
+  }
+  const answer = await fetch(minispore).catch(() => ({ ok: false }));
+  if (!answer.ok) throw new Error(`minispore could not be loaded from ${minispore}.`);
+  pyodide.unpackArchive(await answer.arrayBuffer(), "zip", { extractDir: PACKAGES });
+  if (hypothesis) {
+    postMessage({ state: "Loading hypothesis …" });
+    try {
+      await pyodide.loadPackage("micropip", quiet);
+      const wheel = hypothesis.endsWith(".whl") ? new URL(hypothesis, base).href : hypothesis;
+      await pyodide.pyimport("micropip").install(wheel);
+    } catch {
+      lacking.hypothesis = "hypothesis could not be loaded; without a network it needs a wheel.";
+    }
+  }
+  postMessage({ state: "Running …" });
+  pyodide.setStdout({ write });
+  pyodide.setStderr({ write });
+  return pyodide.runPython(RUNNER);
+}
+
+async function pyodideFrom(base) {
+  try {
+    const { loadPyodide } = await import(`${base}pyodide.mjs`);
+    return await loadPyodide({ indexURL: base });
+  } catch (error) {
+    throw new Error(
+      `Python could not be loaded from ${base}: there is no network, or no Pyodide (${error.message}).`,
+    );
+  }
+}
+
+let decoder, printed, count, sent;
+
+function begin() {
+  decoder = new TextDecoder();
+  printed = "";
+  count = sent = 0;
+}
+
+// Take what Python prints, and send it on from time to time, so that a loop does not flood the page.
+function write(bytes) {
+  const text = decoder.decode(bytes, { stream: true });
+  if (count < MOST) printed += text.slice(0, MOST - count);
+  if (count < MOST && count + text.length >= MOST) printed += "\n… more is not shown here.";
+  count += text.length;
+  if (Date.now() - sent > PAUSE) flush();
+  return bytes.length;
+}
+
+function flush() {
+  if (printed) postMessage({ printed });
+  printed = "";
+  sent = Date.now();
+}

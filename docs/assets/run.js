@@ -1,0 +1,168 @@
+// The programs of a page, run in the reader's browser: each gets buttons, and below it what it
+// prints. They share one Python, which a worker loads with the first click, and run in the order of
+// the page. Without this script the page shows what was printed when it was built.
+
+const { base, hypothesis } = document.currentScript.dataset;
+const here = document.currentScript.src;
+const programs = [];
+let worker; // none before the first click, nor after an endless loop was stopped
+let running; // the program whose end is waited for, what it has printed, and whom to tell
+
+for (const [index, shown] of document.querySelectorAll(".program").entries()) {
+  programs.push(equipped(shown, index + 1));
+}
+
+function equipped(shown, number) {
+  const output = element("div", { className: "output" });
+  output.setAttribute("aria-live", "polite");
+  const built = shown.nextElementSibling?.matches(".printed") ? [shown.nextElementSibling] : [];
+  const code = shown.querySelector("code").textContent;
+  const text = element("textarea", { value: code, hidden: true, spellcheck: false, rows: 1 });
+  text.setAttribute("autocapitalize", "off");
+  text.setAttribute("aria-label", `Program ${number}`);
+  const state = element("span", { className: "state" });
+  state.setAttribute("role", "status");
+  // `ran` is the text that the present Python has run.
+  const program = { number, shown, text, output, built, code, state, ran: undefined };
+  program.run = button("Run", number, () => runUpTo(program));
+  program.stop = button("Stop", number, stop, true);
+  program.edit = button("Edit", number, () => edit(program));
+  program.reset = button("Reset", number, () => reset(program), true);
+  text.addEventListener("input", () => fit(text));
+  text.addEventListener("keydown", (event) => pressed(event, program));
+  const bar = element("div", { className: "run" });
+  bar.append(program.run, program.stop, program.edit, program.reset, state);
+  shown.after(text, bar, output);
+  output.append(...built);
+  return program;
+}
+
+function element(name, properties) {
+  return Object.assign(document.createElement(name), properties);
+}
+
+function button(label, number, onclick, hidden = false) {
+  const made = element("button", { type: "button", textContent: label, onclick, hidden });
+  made.setAttribute("aria-label", `${label} program ${number}`);
+  return made;
+}
+
+function edit(program) {
+  program.shown.hidden = program.edit.hidden = true;
+  program.text.hidden = program.reset.hidden = false;
+  program.state.textContent = "Tab indents, Escape leaves the text, Ctrl+Enter runs it.";
+  fit(program.text);
+  program.text.focus();
+}
+
+function reset(program) {
+  program.text.value = program.code;
+  program.shown.hidden = program.edit.hidden = false;
+  program.text.hidden = program.reset.hidden = true;
+  program.state.textContent = "";
+  program.output.replaceChildren(...program.built);
+  program.edit.focus();
+}
+
+function fit(text) {
+  text.rows = text.value.split("\n").length;
+}
+
+function pressed(event, program) {
+  const { text } = program;
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    runUpTo(program);
+  } else if (event.key === "Escape") {
+    program.run.focus();
+  } else if (event.key === "Tab" && !event.shiftKey) {
+    event.preventDefault();
+    insert(text, "    ");
+  } else if (event.key === "Enter") {
+    event.preventDefault();
+    const line = text.value.slice(0, text.selectionStart).split("\n").pop();
+    insert(text, `\n${line.match(/^ */)[0]}${line.trimEnd().endsWith(":") ? "    " : ""}`);
+  }
+}
+
+function insert(text, what) {
+  // The old command, unlike `setRangeText`, can be undone by the reader.
+  if (!document.execCommand("insertText", false, what)) {
+    text.setRangeText(what, text.selectionStart, text.selectionEnd, "end");
+    fit(text);
+  }
+}
+
+// Run a program, and first those above it that Python has not run as they are now.
+async function runUpTo(program) {
+  if (running) return;
+  for (const above of programs.slice(0, program.number - 1)) {
+    if (above.ran !== above.text.value && !(await run(above))) {
+      program.state.textContent = `Not run: program ${above.number} has not come to its end.`;
+      return;
+    }
+  }
+  await run(program);
+}
+
+// Run one program; whether it came to its end.
+async function run(program) {
+  const { text, state, stop } = program;
+  const code = text.value;
+  const { ended, note } = await new Promise((finish) => {
+    running = { program, finish, printed: "" };
+    stop.hidden = program.reset.hidden = false;
+    for (const each of programs) each.run.disabled = true;
+    state.textContent = "Running …";
+    program.output.replaceChildren();
+    try {
+      worker ??= opened();
+      worker.postMessage({ code, number: program.number });
+    } catch {
+      heard({ lost: "Programs run only on pages that come from a server, not from a file." });
+    }
+  });
+  running = undefined;
+  for (const each of programs) each.run.disabled = false;
+  stop.hidden = true;
+  state.textContent = note;
+  program.ran = ended ? code : undefined;
+  return ended;
+}
+
+function opened() {
+  const made = new Worker(new URL("run-worker.js", here), { type: "module" });
+  made.onmessage = ({ data }) => heard(data);
+  made.onerror = () => heard({ lost: "The browser could not start what runs programs." });
+  const all = programs.map((program) => program.code).join("\n");
+  made.postMessage({
+    base: new URL(base, new URL("..", here)).href,
+    minispore: new URL("minispore.zip", here).href,
+    hypothesis: /^(from|import) hypothesis/m.test(all) ? hypothesis : "",
+  });
+  return made;
+}
+
+// What the worker says: how far it is, what is printed, the end, or that it is of no more use.
+function heard({ state, printed, ended, note = "", lost }) {
+  if (state) running.program.state.textContent = state;
+  if (printed) show(running.program.output, (running.printed += printed));
+  if (ended !== undefined) running.finish({ ended, note });
+  if (lost) {
+    worker?.terminate();
+    worker = undefined;
+    for (const each of programs) each.ran = undefined;
+    running.finish({ ended: false, note: lost });
+  }
+}
+
+function stop() {
+  heard({ lost: "Stopped. Python begins anew with the next run." });
+}
+
+function show(output, printed) {
+  const shown = element(printed.startsWith("<svg") ? "figure" : "pre", { className: "printed" });
+  if (shown.tagName === "FIGURE") shown.innerHTML = printed;
+  else shown.append(element("code", { textContent: printed.trimEnd() }));
+  output.replaceChildren(shown);
+}

@@ -1,0 +1,57 @@
+"""Programs that readers run in their browser: the script of a page, and what it loads.
+
+Python for the browser, Pyodide, comes from the address `extra.pyodide.base` of mkdocs.yml, and the
+package itself from the site.
+"""
+
+import io
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from mkdocs.utils import get_relative_url
+
+SCRIPT = "assets/run.js"
+ARCHIVE = "assets/minispore.zip"
+# What does not come with every Pyodide, and is in Python only.
+PACKAGES = ("minispore", "tqdm")
+# As docs/lessons.py marks a program that has been run.
+PROGRAM = 'class="program '
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the archive."""
+    files.append(File.generated(config, ARCHIVE, content=archive(PACKAGES)))
+    return files
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, **_: object) -> str:
+    """Add the script to a page with programs."""
+    if PROGRAM not in html:
+        return html
+    source = get_relative_url(SCRIPT, page.url)
+    options: dict[str, str] = config.extra["pyodide"]
+    data = " ".join(f'data-{key}="{escape(value)}"' for key, value in options.items())
+    return f'{html}\n<script defer src="{source}" {data}></script>'
+
+
+def archive(packages: tuple[str, ...]) -> bytes:
+    """Packages as they are imported here, zipped, without what Python has put into them."""
+    content = io.BytesIO()
+    with ZipFile(content, "w", ZIP_DEFLATED) as zipped:
+        for package in packages:
+            spec = find_spec(package)
+            assert spec is not None
+            assert spec.origin is not None
+            folder = Path(spec.origin).parent
+            for path in sorted(folder.rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    # Without the time, so that the same packages make the same archive.
+                    entry = ZipInfo(path.relative_to(folder.parent).as_posix())
+                    entry.compress_type = ZIP_DEFLATED
+                    zipped.writestr(entry, path.read_bytes())
+    return content.getvalue()
