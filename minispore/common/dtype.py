@@ -1,4 +1,4 @@
-"""MindSpore's module of data types; they are defined in `minispore._dtype`, which needs nothing."""
+"""MindSpore's module of data types, defined in `minispore._dtype`, where lower floors find them."""
 
 from minispore._dtype import (
     DType,
