@@ -161,7 +161,15 @@ def _read_header(stream: io.BufferedIOBase, path: str | os.PathLike[str]) -> tup
 
 
 def _read_up_to(stream: io.BufferedIOBase, count: int) -> bytearray:
-    """Read so many bytes, or all up to the end; memory is taken as they come."""
+    """Read so many bytes, or all up to the end.
+
+    A plain file has them, and they go where they stay. Of a gzipped one only its header says so:
+    there memory is taken as the bytes come, and while it grows some are held twice.
+    """
+    if isinstance(stream, io.BufferedReader):
+        data = bytearray(count)
+        del data[stream.readinto(data) :]
+        return data
     data = bytearray()
     while len(data) < count and (piece := stream.read(min(_PIECE, count - len(data)))):
         data += piece

@@ -1,6 +1,7 @@
 """IDX files: what is written is read, and whatever else is in a file gives one clear error."""
 
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -83,3 +84,16 @@ def test_only_arrays_of_bytes_are_written(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="absent"):
         read_idx(tmp_path / "absent")
+
+
+def test_a_plain_file_is_held_once(tmp_path: Path) -> None:
+    """Twice the memory of a data set may be more than there is."""
+    path = tmp_path / "images"
+    write_idx(path, np.zeros((2**13, 32, 32), np.uint8))
+    tracemalloc.start()
+    try:
+        read = read_idx(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.1 * read.nbytes

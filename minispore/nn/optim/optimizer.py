@@ -177,13 +177,11 @@ class Optimizer(Cell):
         """Change parameter number `i`, whose array is `data`, in place."""
         raise NotImplementedError(f"For '{self.cls_name}', '_update' is not defined.")
 
-    def _state(self, prefix: str, value: float = 0.0) -> ParameterTuple:
-        """A parameter of the optimiser's own beside each of `parameters`, all elements `value`."""
-        made: list[Parameter] = []
-        for parameter in self.parameters:
-            filled = ops.full_like(parameter, value)
-            made.append(parameter_in(filled, f"{prefix}.{parameter.name}"))
-        return ParameterTuple(made)
+    def _state(self, prefix: str) -> ParameterTuple:
+        """A parameter of the optimiser's own beside each of `parameters`, all zeros."""
+        return ParameterTuple(
+            parameter_in(ops.zeros_like(each), f"{prefix}.{each.name}") for each in self.parameters
+        )
 
     def _parts(self, data: Array, gradient: Array, *state: Array) -> Iterator[tuple[Array, ...]]:
         """Block by block, two scratch arrays and what of each array belongs to them.

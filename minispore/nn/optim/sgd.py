@@ -71,7 +71,7 @@ class SGD(Optimizer):
         # 1 until the first step, then 0: whether `accum` is still to be filled. On the host, which
         # looks there at each step.
         self.stat: ParameterTuple = ParameterTuple(
-            for_host(np.ones(each.shape), each.dtype, f"stat.{each.name}")
+            for_host(np.broadcast_to(1.0, each.shape), each.dtype, f"stat.{each.name}")
             for each in self.parameters
         )
 
