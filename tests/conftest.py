@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,15 @@ def mnist_folder() -> Path | None:
     folder = Path(os.environ.get("MINISPORE_MNIST", ROOT.parent / "shared" / "mnist"))
     found = all((folder / f).is_file() or (folder / f"{f}.gz").is_file() for f in MNIST_FILES)
     return folder if found else None
+
+
+def pytest_sessionfinish() -> None:
+    """Write down what was measured: a worker that is slow to end is killed."""
+    if "coverage" in sys.modules:
+        from coverage import Coverage
+
+        if (measured := Coverage.current()) is not None:
+            measured.save()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
