@@ -17,6 +17,10 @@ let plot = 600; // the width beside it
 let hovered = null; // an item of a lane
 let drawing = false;
 
+// In a frame of another page, the wheel and a finger that goes up or down move that page.
+const framed = window.parent !== window;
+document.documentElement.classList.toggle("framed", framed);
+
 document.documentElement.style.setProperty("--lanes", `${AXIS + lanes.length * LANE + 8}px`);
 
 function xOf(time) {
@@ -292,6 +296,7 @@ canvas.addEventListener("dblclick", (event) => {
 });
 canvas.addEventListener("pointerleave", () => hover(null));
 canvas.addEventListener("wheel", (event) => {
+  if (framed && !event.ctrlKey) return;
   event.preventDefault();
   if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
     pan(event.deltaX || event.deltaY);
