@@ -63,25 +63,25 @@ def travels_as(kind: "np.dtype[np.generic]") -> "np.dtype[np.generic]":
     return _TRAVELS_AS.get(kind, kind)
 
 
-def sums(
-    arrays: Sequence[Array], weights: Sequence[float] | None = None, *, buffer: int = BUFFER
-) -> list[Array]:
+def sums(arrays: Sequence[Array], weight: float = 1.0, *, buffer: int = BUFFER) -> list[Array]:
     """The sum over the processes of each array, in new memory, of the type in which it travels.
 
     Args:
         arrays: In each process as many, of the same shapes and types.
-        weights: What this process's arrays are multiplied by; None for 1.
+        weight: What this process's arrays are multiplied by.
         buffer: How many bytes travel together; a larger array travels alone.
     """
     world = _meeting("sums")
     found: dict[int, Array] = {}
     for kind, places in _buffers(arrays, buffer):
         flat = np.empty(sum(arrays[i].size for i in places), kind)
-        ends = np.cumsum([arrays[i].size for i in places]).tolist()
-        for i, end in zip(places, ends, strict=True):
-            found[i] = flat[end - arrays[i].size : end].reshape(arrays[i].shape)
-            weight = 1 if weights is None else weights[i]
-            np.multiply(arrays[i], weight, out=found[i], dtype=kind, casting="same_kind")
+        end = 0
+        for i in places:
+            start, end = end, end + arrays[i].size
+            found[i] = flat[start:end].reshape(arrays[i].shape)
+            found[i][...] = arrays[i]
+        if weight != 1:
+            np.multiply(flat, weight, out=flat)
         with world.watch:
             world.everyone.Allreduce(world.mpi.IN_PLACE, flat, world.mpi.SUM)
     return [found[i] for i in range(len(arrays))]

@@ -8,7 +8,6 @@ import numpy as np
 from minispore._array import beside, to_host
 from minispore._checks import as_items, check_one_of, check_type, described
 from minispore._functional.variable import wrap
-from minispore.common.dtype import dtype_to_nptype
 from minispore.common.parallel import get_auto_parallel_context, is_chosen
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor, host_tensor
@@ -89,7 +88,7 @@ class DistributedGradReducer(Cell):
         arrays = self._arrays(grads)
         # Alone there is nothing to add, but what comes out is in new memory all the same.
         totals = sums(arrays) if GlobalComm.INITED else [array.copy() for array in arrays]
-        return self._reduced(totals, self.degree, grads)
+        return self._reduced(totals, self.degree, arrays, grads)
 
     def of_step(
         self, outputs: Tensor, grads: Sequence[Tensor], rows: int
@@ -111,12 +110,13 @@ class DistributedGradReducer(Cell):
         value = to_host(loss._data)
         # A process without rows cannot know of which type the loss is, but that of its parameters.
         kind = travels_as(arrays[0].dtype) if arrays else np.dtype(np.float32)
-        tally: Array = np.array([value.item() * rows, rows], kind)
-        weights = [1.0, *[float(rows) if self.mean else 1.0] * len(arrays)]
-        (total, counted), *totals = sums([tally, *arrays], weights)
-        everybodys = float(counted) or 1.0
-        mean = np.full(value.shape, total / everybodys, value.dtype)
-        reduced = self._reduced(totals, everybodys * self.degree / get_group_size(), grads)
+        weight, times = (rows, 1) if self.mean else (1, rows)
+        tally: Array = np.array([value.item() * times, times], kind)
+        (total, counted), *totals = sums([tally, *arrays], weight)
+        rows_of_all = float(counted) or 1.0
+        mean = np.full(value.shape, total / rows_of_all, value.dtype)
+        divisor = rows_of_all * self.degree / get_group_size()
+        reduced = self._reduced(totals, divisor, arrays, grads)
         told = wrap(beside(mean, loss._data), loss)
         return (cast("Tensor", (told, *several[1:])) if several else told), reduced
 
@@ -129,13 +129,17 @@ class DistributedGradReducer(Cell):
         return [to_host(gradient._data) for gradient in grads]
 
     def _reduced(
-        self, totals: Iterable[Array], divisor: float, grads: Sequence[Tensor]
+        self,
+        totals: Sequence[Array],
+        divisor: float,
+        arrays: Sequence[Array],
+        grads: Sequence[Tensor],
     ) -> tuple[Tensor, ...]:
         made: list[Tensor] = []
-        for total, gradient in zip(totals, grads, strict=True):
+        for total, array, gradient in zip(totals, arrays, grads, strict=True):
             if self.mean and divisor != 1:
                 np.divide(total, divisor, out=total, casting="unsafe")
-            values = total.astype(dtype_to_nptype(gradient.dtype), copy=False)
+            values = total.astype(array.dtype, copy=False)
             made.append(wrap(beside(values, gradient._data), gradient))
         return tuple(made)
 
