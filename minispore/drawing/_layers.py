@@ -5,6 +5,7 @@ layer are ordered so that few edges cross, and then moved towards what they are 
 the method of Sugiyama, Tagawa and Toda (1981), each step in its simplest form.
 """
 
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
@@ -68,13 +69,21 @@ def layout(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Layout:
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """The layer of each box: right below the lowest that leads to it, or above what it leads to."""
+    """The layer of each box: below the lowest that leads to it, and no further up than helps.
+
+    A box moves down to what it leads to if the edges that this makes longer are fewer than those
+    that it makes shorter. What leads to this box alone moves with it.
+    """
+    above = [{start for start, end in edges if end == i} for i in range(count)]
+    below = [{end for start, end in edges if start == i} for i in range(count)]
     layers = [0] * count
-    for start, end in sorted(edges):
-        layers[end] = max(layers[end], layers[start] + 1)
-    reached = {end for _, end in edges}
-    for i in set(range(count)) - reached:
-        layers[i] = min((layers[end] - 1 for start, end in edges if start == i), default=0)
+    alone = [False] * count
+    for i in range(count):
+        layers[i] = max((layers[j] + 1 for j in above[i]), default=0)
+        alone[i] = len(below[i]) == 1 and all(alone[j] for j in above[i])
+    for i in reversed(range(count)):
+        if below[i] and sum(not alone[j] for j in above[i]) < len(below[i]):
+            layers[i] = min(layers[j] for j in below[i]) - 1
     return layers
 
 
@@ -152,9 +161,9 @@ class _Grid:
             at = {i: place for place, i in enumerate(lower)}
             ends = list[int]()
             for i in upper:
-                mine = [at[j] for j in self._below[i]]
-                count += sum(end > place for place in mine for end in ends)
-                ends += mine
+                mine = sorted(at[j] for j in self._below[i])
+                count += sum(len(ends) - bisect(ends, place) for place in mine)
+                ends = sorted(ends + mine)
         return count
 
 

@@ -42,7 +42,7 @@ def width_of(text: str, size: float) -> float:
 def tag(name: str, *inside: str, **attributes: object) -> str:
     """An element; an underscore in an attribute's name stands for a hyphen."""
     listed = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{text_of(_number(value))}"'
+        f' {key.replace("_", "-")}="{text_of(_number(value))}"'
         for key, value in attributes.items()
         if value is not None
     )

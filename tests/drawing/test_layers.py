@@ -97,6 +97,13 @@ def test_operands_stand_in_their_order(first: int) -> None:
     assert found.edges[0][-1] < found.edges[1][-1]
 
 
+def test_what_is_computed_from_a_parameter_alone_stands_where_it_is_used() -> None:
+    # 0, 1, 2 and 3 are a chain, and so are 4, 5 and 6; 7 is computed from both.
+    found = layout([(40.0, 20.0)] * 8, [(0, 1), (1, 2), (2, 3), (4, 5), (5, 6), (3, 7), (6, 7)])
+    rows = [y for _, y in found.boxes]
+    assert rows[4:7] == rows[1:4]
+
+
 def test_a_chain_goes_straight_down_whatever_joins_it() -> None:
     sizes = [(40.0, 20.0)] * 7
     found = layout(sizes, [(0, 3), (3, 4), (1, 4), (4, 5), (2, 5), (5, 6)])
