@@ -203,6 +203,6 @@ def _written(line: _Line, left: float, right: float, y: float) -> Iterator[str]:
 
 
 def _arrow(x: float, top: float, bottom: float) -> str:
-    shaft = svg.tag("path", d=f"M{x:.1f} {top:.1f}V{bottom:.1f}", stroke=svg.PLAIN)
-    head = svg.tag("path", d=f"M{x:.1f} {bottom:.1f}l-3.5 -7h7z", fill=svg.PLAIN)
-    return svg.tag("g", shaft, head, opacity="0.7")
+    way = f"M{x:.1f} {top:.1f}V{bottom:.1f}"
+    shaft = svg.tag("path", d=way, stroke=svg.PLAIN, stroke_opacity="0.55")
+    return svg.tag("g", shaft, svg.arrow_head(x, bottom))

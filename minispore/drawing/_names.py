@@ -30,15 +30,15 @@ def names_in(fn: Callable[..., object]) -> Names:
     for name, value in _referred(fn).items():
         if isinstance(value, Cell):
             for path, cell in value.cells_and_names(name_prefix=name):
-                names.cells.setdefault(id(cell), (path, cell))
+                # The whole is not one of its parts.
+                if path:
+                    names.cells.setdefault(id(cell), (path, cell))
             for path, parameter in value.parameters_and_names(name_prefix=name):
                 _add(names, path, parameter)
         elif isinstance(value, Parameter):
             _add(names, name if value.has_default_name else value.name, value)
         elif isinstance(value, Tensor):
             _add(names, name, value)
-    # The whole is not one of its parts.
-    names.cells.pop(id(fn), None)
     return names
 
 
@@ -61,8 +61,9 @@ def _add(names: Names, name: str, tensor: Tensor) -> None:
 
 
 def _referred(fn: Callable[..., object]) -> dict[str, object]:
-    if isinstance(fn, Cell):
-        return {"": fn}
+    whole: object = getattr(fn, "__self__", fn)
+    if isinstance(whole, Cell):
+        return {"": whole}
     try:
         found = inspect.getclosurevars(fn)
     except (TypeError, ValueError):

@@ -104,7 +104,6 @@ class Picture:
 
     def _edge(self, edge: Edge, way: Sequence[Point]) -> str:
         share = self._gradients.share(edge.uses)
-        x, y = way[-1]
         path = [f"M{way[0][0]:.1f} {way[0][1]:.1f}"]
         for (left, top), (right, bottom) in zip(way[1::2], way[2::2], strict=True):
             middle = (top + bottom) / 2
@@ -118,11 +117,10 @@ class Picture:
             stroke_opacity="0.55",
             stroke_dasharray=None if share is not None else "4 3",
         )
-        head = svg.tag("path", d=f"M{x:.1f} {y:.1f}l-3.5 -7h7z", fill=svg.PLAIN, opacity="0.75")
         words = "no gradient comes back" if share is None else f"{gradient_of(share)} comes back"
         if self._boxes[edge.end].kind == "operation":
             words = f"operand {edge.uses[0][1] + 1}: {words}"
-        return svg.tag("g", svg.title(words), line, head)
+        return svg.tag("g", svg.title(words), line, svg.arrow_head(*way[-1]))
 
 
 def _size(lines: Sequence[tuple[str, float, str]]) -> Point:

@@ -69,6 +69,11 @@ def write(x: float, y: float, text: str, size: float, kind: str = "", **more: ob
     return tag("text", text_of(text), x=x, y=y, **attributes)
 
 
+def arrow_head(x: float, y: float) -> str:
+    """The end of an arrow that comes from above."""
+    return tag("path", d=f"M{x:.1f} {y:.1f}l-3.5 -7h7z", fill=PLAIN, opacity="0.75")
+
+
 def picture(width: float, height: float, name: str, words: str, parts: Iterable[str]) -> str:
     """The whole picture.
 

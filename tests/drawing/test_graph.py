@@ -255,6 +255,21 @@ def test_a_large_graph_is_drawn_by_cells() -> None:
         *(f"net.parts.{i}" for i in range(3)),
         "sum:",
     ]
+    assert read(draw_graph(net.construct, X)).boxes == picture.boxes
+
+
+class Residual(Part):
+    """What a part computes, and twice what it was given."""
+
+    def construct(self, x: Tensor) -> Tensor:
+        return super().construct(x) + x * 2.0
+
+
+def test_what_comes_back_from_a_cell_is_the_sum_of_what_its_uses_give() -> None:
+    part = Residual(40)
+    picture = read(draw_graph(lambda x: part(x), X))  # noqa: PLW0108
+    assert picture.boxes[0] == "x: value [1, -2], grad [3, 3]"
+    assert picture.edges == ["grad [3, 3] comes back"]
 
 
 def test_cells_of_cells_become_one_box_where_cells_are_too_many() -> None:
