@@ -234,8 +234,7 @@ def _frozen(state: object) -> object:
 
 def _rates(context: RunContext) -> list[float]:
     optimizer = context.original_args().optimizer
-    if optimizer is None:
-        return []
+    assert optimizer is not None, "it is the small model's run"
     rates = optimizer.get_lr()
     each = (rates,) if isinstance(rates, Tensor) else rates
     return [float(rate.asnumpy().reshape(-1)[0]) for rate in each]
