@@ -68,7 +68,9 @@ class Picture:
         """The words of a box, and what it is computed from."""
         operands = [self._called(edge.start) for edge in self._edges if edge.end == place]
         of = f", from {' and '.join(operands)}" if operands else ""
-        return f"{self._called(place)}, {self._words(self._boxes[place])}{of}"
+        box = self._boxes[place]
+        which = f"{self._called(place)}, " if box.number else ""
+        return f"{which}{self._words(box)}{of}"
 
     def _called(self, place: int) -> str:
         box = self._boxes[place]

@@ -161,7 +161,7 @@ def test_who_cannot_see_the_picture_is_told_what_is_on_it() -> None:
     assert picture.words == (
         "number 1, x: value 3, grad 6. "
         "number 2, multiply: value 9, grad 1, from number 1 and number 1. "
-        "1, constant: value 1. "
+        "constant: value 1. "
         "number 3, add: value 10, grad 1, from number 2 and 1."
     )
 
@@ -267,7 +267,7 @@ class Residual(Part):
 
 def test_what_comes_back_from_a_cell_is_the_sum_of_what_its_uses_give() -> None:
     part = Residual(40)
-    picture = read(draw_graph(lambda x: part(x), X))  # noqa: PLW0108
+    picture = read(draw_graph(lambda x: part(x), X))
     assert picture.boxes[0] == "x: value [1, -2], grad [3, 3]"
     assert picture.edges == ["grad [3, 3] comes back"]
 
