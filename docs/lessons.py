@@ -17,6 +17,8 @@ from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
+from hypothesis import settings
+
 from minispore._course.source import lines_of
 
 # What is said to the linter is not for the reader.
@@ -35,6 +37,11 @@ class Page(Protocol):
 
     file: File
     meta: Mapping[str, object]
+
+
+def on_config(_: object) -> None:
+    """Let hypothesis draw the same examples in each build, and not mind a machine that is busy."""
+    settings.load_profile("ci")
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
