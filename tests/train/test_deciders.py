@@ -100,9 +100,9 @@ def files_and_values(callback: BestCheckpoint, folder: str) -> object:
 
 
 @settings(max_examples=60)
-@given(values, modes, st.integers(1, 3))
-def test_best_checkpoint_is_a_sorted_list(
-    sequence: list[float | None], mode: str, top_k: int
+@given(values, modes, st.integers(1, 3), st.sets(st.integers(1, 12), max_size=3))
+def test_best_checkpoint_is_a_sorted_list_wherever_it_is_interrupted(
+    sequence: list[float | None], mode: str, top_k: int, cuts: set[int]
 ) -> None:
     ranked: list[tuple[float, int]] = []
     expected: list[object] = []
@@ -118,6 +118,7 @@ def test_best_checkpoint_is_a_sorted_list(
             lambda: BestCheckpoint("value", mode, top_k, directory=folder),
             sequence,
             lambda cb, _: files_and_values(cb, folder),
+            sorted(cuts),
         )
     assert found == expected
 

@@ -166,6 +166,27 @@ def test_the_file_to_go_on_from_has_a_check_sum_and_is_found_where_it_is_told(
     assert load_checkpoint(exit_.train_file, crc_check=True)
 
 
+def test_who_saves_nothing_removes_nothing(tmp_path: Path) -> None:
+    exit_ = OnRequestExit(save_ckpt=False, directory=tmp_path)
+    path = tmp_path / "rank_0" / "Net_train.ckpt"
+    path.parent.mkdir()
+    path.touch()
+    Model(ConstantLoss()).train(1, Batches(1), exit_)
+    assert path.exists()
+
+
+def test_for_a_handler_that_cannot_be_put_back_stands_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a handler that was not installed from Python, Python knows nothing."""
+    installed: list[object] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(signal, "signal", lambda number, handler: installed.append(handler))
+        with OnRequestExit(directory=tmp_path, sig=signal.SIGUSR1):
+            pass
+    assert installed[-1] == signal.SIG_DFL
+
+
 def test_signals_are_for_the_main_thread(tmp_path: Path) -> None:
     errors: list[BaseException] = []
 

@@ -117,11 +117,7 @@ class BestCheckpoint(Callback):
             return
         if len(self._values) < self._top_k or self._monitored.better(value, self._worst()):
             path = self._save(run_context)
-            ranked = sorted(
-                [(kept, old) for kept, old in self._values.items() if kept != path],
-                key=lambda item: item[1],
-                reverse=self._monitored.mode == "max",
-            )
+            ranked = [(kept, old) for kept, old in self._values.items() if kept != path]
             place = sum(not self._monitored.better(value, old) for _, old in ranked)
             ranked.insert(place, (path, value))
             self._values = dict(ranked[: self._top_k])

@@ -30,4 +30,4 @@ def learning_rate_of(run_context: RunContext, owner: str) -> Parameter:
 
 def as_float32(rate: Parameter) -> np.float32:
     """Return a learning rate as the number it is."""
-    return np.float32(rate.asnumpy().reshape(-1)[0])
+    return np.float32(rate.item())

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from typing import Final, Protocol, cast
 
 import numpy as np
@@ -215,7 +214,7 @@ class _First:
         batches: Iterable[Sequence[object]] = dataset.create_tuple_iterator(num_epochs=1)
         self._batches: list[Sequence[object]] = []
         seen = 0
-        for batch in islice(batches, samples):
+        for batch in batches:
             self._batches.append(batch)
             first = batch[0]
             seen += first.shape[0] if isinstance(first, Tensor) and first.ndim else 1

@@ -176,8 +176,13 @@ def test_what_is_refused(tmp_path: Path) -> None:
         make(parts, 3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="hold no 'Loss'"):
         make(lambda: (*parts()[:3], {}))
-    with pytest.raises(ValueError, match="as they were when the parameters were saved"):
-        make(parts, {"unit": "step"})
+    for fixed in ({"unit": "step"}, {"intervals": [[1, 2, 3]]}):
+        with pytest.raises(ValueError, match="as they were when the parameters were saved"):
+            make(parts, fixed)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match='^For "SummaryLandscape", the "landscape_size"'):
+        make(parts, {"landscape_size": 3})
+    with pytest.raises(ValueError, match='^For "SummaryLandscape", the keys'):
+        make(parts, {"size": 3})
     (tmp_path / "ckpt_dir" / "train_metadata.json").write_text("{")
     method = "'SummaryLandscape.gen_landscapes_with_multi_process'"
     with pytest.raises(ValueError, match=f"^For {method}, the file '.*' is not as it was written"):

@@ -7,6 +7,8 @@ from shutil import rmtree
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Tensor, nn
@@ -19,6 +21,7 @@ from minispore.train import (
     save_checkpoint,
 )
 from minispore.train.callback._landscape_saver import LandscapeSaver
+from minispore.train.callback._summary_landscape import _First
 from minispore.train.callback._summary_options import LandscapeOptions
 from minispore.train.summary import Landscape, read_events
 
@@ -101,7 +104,9 @@ def test_the_bounds_of_a_size(tmp_path: Path, size: int, fits: bool) -> None:
     if fits:
         SummaryCollector(str(tmp_path), collect_specified_data=specified)
     else:
-        assert f"less than 256 and more than 3, but got the: {size}" in refusal(tmp_path, specified)
+        said = refusal(tmp_path, specified)
+        assert said.startswith('For "SummaryCollector", ')
+        assert said.endswith(f"less than 256 and more than 3, but got the: {size}")
 
 
 def made(folder: Path, **landscape: object) -> list[tuple[int, str, Landscape]]:
@@ -199,6 +204,35 @@ def test_a_loop_by_hand_need_not_say_with_which_epoch_it_begins(tmp_path: Path) 
     saver.end(params)
     found = json.loads((tmp_path / "ckpt_dir" / "train_metadata.json").read_text())
     assert found["epoch_group"] == {"0": [1, 2]}
+
+
+@given(st.integers(0, 5), st.integers(1, 12), st.integers(1, 12))
+def test_the_first_samples_are_no_more_batches_than_it_takes(
+    size: int, batches: int, samples: int
+) -> None:
+    """Rows that are not batched, as by a size of 0, count one by one."""
+    rows = [(Tensor(np.zeros((size, 2) if size else (), np.float32)),) for _ in range(batches)]
+    asked: list[int] = []
+
+    class Rows:
+        def get_dataset_size(self) -> int:
+            return batches
+
+        def create_tuple_iterator(self, *, num_epochs: int) -> list[tuple[Tensor]]:
+            asked.append(num_epochs)
+            return rows
+
+    first = _First(Rows(), samples)
+    enough = min(batches, -(-samples // max(1, size)))
+    assert first.get_dataset_size() == enough
+    assert list(first.create_tuple_iterator(num_epochs=1)) == rows[:enough]
+    assert asked == [1]
+
+
+def test_before_a_run_no_checkpoint_is_remembered(tmp_path: Path) -> None:
+    specified: dict[str, object] = {"collect_landscape": {}}
+    collector = SummaryCollector(str(tmp_path), collect_specified_data=specified)
+    assert collector.state_dict() == {"landscape_files": {}}
 
 
 def test_device_ids_are_a_list_of_int(tmp_path: Path) -> None:

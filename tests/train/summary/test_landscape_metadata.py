@@ -79,6 +79,14 @@ def test_what_was_not_is_refused_by_its_place(
     assert why in str(it.value)
 
 
+def test_a_wrong_value_is_told_in_500_letters(tmp_path: Path) -> None:
+    path = put(tmp_path, {**WRITTEN, "step_per_epoch": "x" * 10_000})
+    with pytest.raises(ValueError, match="is not as it was written: 'xxx") as raised:
+        read_metadata(path, "")
+    why = str(raised.value).removeprefix(f", the file '{path}' is not as it was written: ")
+    assert why == f"'{'x' * 499}."
+
+
 def test_the_whole_is_an_object(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the whole is no object"):
         read_metadata(put(tmp_path, [WRITTEN]), "For me")

@@ -105,6 +105,57 @@ def test_only_numbers_are_losses(
     assert len(losses) == len(recorded)
 
 
+def test_without_a_number_the_loss_of_a_training_is_0(tmp_path: Path, told: Told) -> None:
+    collector = SummaryCollector(str(tmp_path), custom_lineage_data={"who": "me"})
+    Model(Pair()).train(1, data(2, 1), collector)
+    assert ("custom", {"who": "me"}) in told
+    [lineage] = [value for tag, value in told if tag == "train"]
+    assert isinstance(lineage, TrainLineage)
+    assert lineage.loss == 0.0
+
+
+@pytest.mark.parametrize(
+    ("shape", "pictured"),
+    [
+        ((2, 3, 4, 4), True),
+        ((20, 1, 4, 4), True),
+        ((2, 4, 4, 4), False),
+        ((2, 3), False),
+        ((2, 3, 4), False),
+        ((2, 3, 0, 4), False),
+        ((0, 3, 4, 4), False),
+    ],
+)
+def test_only_images_are_pictured(
+    tmp_path: Path, told: Told, shape: tuple[int, ...], pictured: bool
+) -> None:
+    collector = SummaryCollector(str(tmp_path))
+    network = nn.Dense(1, 1)
+    context = RunContext(
+        {
+            "cur_step_num": 1, "network": network, "train_network": network, "net_outputs": 0.5,
+            "train_dataset_element": (Tensor(np.ones(shape, np.float32)),),
+        }
+    )  # fmt: skip
+    collector.on_train_step_end(context)
+    collector.__exit__(None, None, None)
+    images = [value for tag, value in told if tag == "input_data/auto"]
+    assert [each.shape[0] for each in images if isinstance(each, Tensor)] == [
+        min(shape[0], 16)
+    ] * pictured
+
+
+def test_the_graph_has_the_network_and_its_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+    monkeypatch.setattr(SummaryRecord, "trace", lambda _, network, parts: seen.append([*parts]))
+    net = nn.Dense(4, 3)
+    model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.25))
+    model.train(2, data(2, 1), SummaryCollector(str(tmp_path)))
+    assert seen == [["Dense", "CrossEntropyLoss"]]
+
+
 def test_how_it_is_to_be_written_is_passed_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
