@@ -28,7 +28,8 @@ def draw_graph(fn: Callable[..., object], *inputs: object) -> str:
     Each operation is a box, with its value and below it the gradient: how fast the output changes
     with this value. If the output has several elements, or there are several outputs, that is their
     sum, as in `grad`. Numbers say in which order the values were made. An edge without a gradient
-    is dashed. Parameters and constants have the names that `fn` knows them by.
+    is dashed, an output has a thick frame, and an input on its own is used in no way that is
+    recorded. Parameters and constants have the names that `fn` knows them by.
 
     A graph of more than 40 boxes is drawn by cells: a call of a cell without cells of its own
     becomes one box; where that is not enough, one of a cell that has only such cells; and so on.
@@ -36,7 +37,7 @@ def draw_graph(fn: Callable[..., object], *inputs: object) -> str:
 
     Args:
         fn: A function of tensors, or a Cell. It is called once.
-        *inputs: What it is called with.
+        *inputs: What it is called with: tensors, and whatever else it takes.
 
     Returns:
         The picture, as the text of an SVG file.
