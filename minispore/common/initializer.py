@@ -154,7 +154,15 @@ class TruncatedNormal(Initializer):
         arr[...] = _truncated(arr.shape, self.sigma, self.mean, self.a, self.b)
 
 
-class XavierUniform(Initializer):
+class _Xavier(Initializer):
+    """What the two initialisers of Glorot and Bengio, 2010, share."""
+
+    def __init__(self, gain: float = 1) -> None:
+        super().__init__(gain=gain)
+        self.gain: float = _check_finite(gain, "gain", type(self).__name__)
+
+
+class XavierUniform(_Xavier):
     """Even within `gain` · √(6 / (fan_in + fan_out)): Glorot and Bengio, 2010.
 
     Args:
@@ -164,27 +172,12 @@ class XavierUniform(Initializer):
         TypeError: `gain` is no number.
     """
 
-    def __init__(self, gain: float = 1) -> None:
-        super().__init__(gain=gain)
-        self.gain: float = _check_finite(gain, "gain", "XavierUniform")
-
     def _initialize(self, arr: Values) -> None:
         _uniform(arr, abs(self.gain) * math.sqrt(6.0 / sum(_fans(arr.shape))))
 
 
-class XavierNormal(Initializer):
-    """Gaussian with deviation `gain` · √(2 / (fan_in + fan_out)): Glorot and Bengio, 2010.
-
-    Args:
-        gain: The factor.
-
-    Raises:
-        TypeError: `gain` is no number.
-    """
-
-    def __init__(self, gain: float = 1) -> None:
-        super().__init__(gain=gain)
-        self.gain: float = _check_finite(gain, "gain", "XavierNormal")
+class XavierNormal(_Xavier):
+    """Gaussian with deviation `gain` · √(2 / (fan_in + fan_out)); `gain` as for `XavierUniform`."""
 
     def _initialize(self, arr: Values) -> None:
         _normal(arr, abs(self.gain) * math.sqrt(2.0 / sum(_fans(arr.shape))))
