@@ -52,7 +52,7 @@ def mnist_folder() -> Path | None:
 
 def pytest_sessionfinish() -> None:
     """Write down what was measured: a worker that is slow to end is killed."""
-    if "coverage" in sys.modules:
+    if "PYTEST_XDIST_WORKER" in os.environ and "coverage" in sys.modules:
         from coverage import Coverage
 
         if (measured := Coverage.current()) is not None:
