@@ -1,12 +1,13 @@
 """Looking at what a callback can change in a run, so that before and after can be compared."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Parameter
+from minispore.nn import Cell
 from minispore.train.callback._run_context import RunContext
 
 
@@ -32,6 +33,7 @@ class Content(NamedTuple):
 
 
 Sight: TypeAlias = Mapping[Thing, tuple[object, ...]]
+NOTHING: Final[Sight] = {}
 
 
 class Eye:
@@ -78,10 +80,8 @@ def described(thing: Thing, before: Sight, after: Sight) -> str:
 
 def _parameters(context: RunContext) -> Sequence[Parameter]:
     params = context.original_args()
-    if "network" not in params:
-        return ()
-    root = params.train_network if "train_network" in params else params.network
-    return list(root.get_parameters())
+    root = params.get("train_network", params.get("network"))
+    return list(root.get_parameters()) if isinstance(root, Cell) else ()
 
 
 def _comparable(value: object) -> tuple[object, ...]:

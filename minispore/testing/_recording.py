@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from minispore.testing._event import Event
-from minispore.testing._looking import Eye, Sight, changed, described
+from minispore.testing._looking import NOTHING, Eye, Sight, changed, described
 from minispore.testing._trace import EventTrace
 from minispore.testing._watching import Moment, watching
 from minispore.train.callback._base import overrides
@@ -70,7 +70,7 @@ class _Recorder:
         depth, place = self._depth, len(self.trace)
         context = moment.context
         stopped = context.get_stop_requested()
-        before = {} if callback is None else self._look(context)
+        before = NOTHING if callback is None else self._look(context)
         start = self._now()
         events = self.trace._events
         event = Event(moment.name, moment.source, depth, start=start)
@@ -86,7 +86,7 @@ class _Recorder:
             raise
         finally:
             duration = self._now() - start
-            after = {} if callback is None else self._look(context)
+            after = NOTHING if callback is None else self._look(context)
             events[place] = replace(
                 event,
                 epoch=_number(context, "cur_epoch_num"),

@@ -117,7 +117,8 @@ def test_what_is_set_to_what_it_was_is_not_changed() -> None:
         def on_train_step_end(self, run_context: RunContext) -> None:
             params = run_context.original_args()
             params.rate, params.name = float("0.5"), str(0.25)
-            params.network.weight.set_data(params.network.weight.copy())
+            for parameter in params.network.get_parameters():
+                parameter.set_data(parameter.copy())
 
     with record_events() as trace:
         make().train(2, ROWS, Sets())
