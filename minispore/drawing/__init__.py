@@ -1,4 +1,4 @@
-"""Floor 7, beside training: drawings, as SVG made without any other program.
+"""Drawings of computations and of networks, as SVG made without any other program.
 
 `draw_graph` draws what a function computes, with each value and its gradient; `draw_cell` draws
 what a network consists of. Both return the text of a picture: write it to a file that ends in

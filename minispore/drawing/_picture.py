@@ -127,4 +127,4 @@ class Picture:
 
 def _size(lines: Sequence[tuple[str, float, str]]) -> Point:
     width = max(svg.width_of(text, letters) for text, letters, _ in lines)
-    return max(width + 28, 56.0), sum(letters * 1.4 for _, letters, _ in lines) + 8
+    return max(width + 36, 56.0), sum(letters * 1.4 for _, letters, _ in lines) + 8

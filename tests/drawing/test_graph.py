@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, grad, nn, ops, value_and_grad
-from minispore._array import to_host
+from minispore._array import Array, to_host
 from minispore._autograd import Node
 from minispore._functional.variable import Variable
 from minispore.drawing import draw_graph
@@ -142,9 +142,12 @@ def test_inputs_parameters_and_constants_have_the_functions_names() -> None:
 
 
 def test_where_the_way_back_ends_there_is_a_gradient() -> None:
-    boxes = read(draw_graph(lambda x: ops.sign(x) * 3.0, Tensor(2.0))).boxes
-    assert "x: value 2, grad 0" in boxes
-    assert "sign: value 1, grad 3" in boxes
+    def twice(x: Array) -> tuple[Array, tuple[None]]:
+        return x + x, (None,)
+
+    boxes = read(draw_graph(lambda x: ops.apply_rule(twice, x) * 3.0, Tensor(2.5))).boxes
+    assert "x: value 2.5, grad 0" in boxes
+    assert "twice: value 5, grad 3" in boxes
 
 
 def test_an_input_that_nothing_depends_on_has_the_gradient_zero() -> None:
@@ -273,11 +276,14 @@ def test_what_comes_back_from_a_cell_is_the_sum_of_what_its_uses_give() -> None:
 
 
 def test_cells_of_cells_become_one_box_where_cells_are_too_many() -> None:
-    net = nn.SequentialCell([Chain(12, 1) for _ in range(4)])
+    def sequence(length: int) -> nn.SequentialCell:
+        return nn.SequentialCell([Part(1) for _ in range(length)])
+
+    net = nn.SequentialCell(nn.SequentialCell([sequence(12) for _ in range(4)]))
     boxes = read(draw_graph(net, X)).boxes
     assert [box.partition(":")[0] for box in boxes] == [
         "input_data",
-        *(f"{i} Chain, 24 parameters" for i in range(4)),
+        *(f"0.{i} SequentialCell, 24 parameters" for i in range(4)),
     ]
 
 
