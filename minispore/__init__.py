@@ -15,8 +15,10 @@ __version__ = "0.1.0"
 
 # Where each name comes from.
 _HOMES = {
-    "minispore": ("common", "communication", "dataset", "nn", "ops", "tensorpack", "train"),
-    "minispore.common": ("context", "dtype"),
+    "minispore": (
+        "common", "communication", "context", "dataset", "nn", "ops", "tensorpack", "train",
+    ),
+    "minispore.common": ("dtype",),
     "minispore.common.context": (
         "GRAPH_MODE",
         "PYNATIVE_MODE",

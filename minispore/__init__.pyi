@@ -1,7 +1,7 @@
 # What type checkers see of `__init__.py`, where the same names are given when they are first used.
 
-from minispore import common, communication, dataset, nn, ops, tensorpack, train
-from minispore.common import context, dtype
+from minispore import common, communication, context, dataset, nn, ops, tensorpack, train
+from minispore.common import dtype
 from minispore.common.context import (
     GRAPH_MODE,
     PYNATIVE_MODE,

@@ -24,6 +24,7 @@ FLOORS = {
     "_functional": 3,
     "common": 4,
     "communication": 5,
+    "context": 5,
     "ops": 5,
     "_metrics": 5,
     "nn": 6,

@@ -1,6 +1,7 @@
 """Options: known ones are checked and remembered, others refused; none is set if one is wrong."""
 
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -78,3 +79,10 @@ def test_set_device() -> None:
     assert (get_context("device_target"), get_context("device_id")) == ("CPU", 0)
     with pytest.raises(ValueError, match="'TPU'"):
         ms.set_device("TPU")
+
+
+def test_scripts_find_it_where_mindspores_do() -> None:
+    module = import_module("minispore.context")
+    assert module is ms.context
+    assert set(module.__all__) == set(context.__all__)
+    assert all(getattr(module, name) is getattr(context, name) for name in context.__all__)
