@@ -25,11 +25,12 @@ TURNS = 60
 BATCH = 32
 KIB, MIB = 2**10, 2**20
 BUFFERS = (64 * KIB, 256 * KIB, MIB, 4 * MIB, 1024 * MIB)
-# Widths of dense layers: of LeNet's size, the tutorial's, and one of many small arrays.
+# Widths of dense layers: of LeNet's size, the tutorial's, many small arrays, and few large ones.
 NETWORKS = {
     "LeNet's size": (784, 78, 10),
     "the tutorial's": (784, 512, 512, 10),
     "100 layers of 64": (64,) * 101,
+    "4 layers of 1024": (1024,) * 5,
 }
 # A network between machines: seconds for a message, and for a byte. Assumed, not measured.
 ASSUMED = (10e-6, 8 / 25e9)

@@ -31,8 +31,7 @@ class Even(Operation):
 
     child: Node
     count: int
-    # What tells the shapes of rows if this process has none. No field of type Node, since it is no
-    # part of the pipeline.
+    # What gives a batch to tell the shapes of rows by. No Node, since it is no part of the pipeline.
     example: Callable[[Epoch, int], Iterator[Block]]
 
     def size(self) -> int:
@@ -42,21 +41,19 @@ class Even(Operation):
     def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
         """Yield one batch a block, in the order that the child has by itself."""
         left = max(0, self.count - start)
-        last: Block | None = None
         for block in islice(self.child.blocks(epoch, most, start), left):
-            last = block
             left -= 1
             yield block
         if not left:
             return
-        last = last or next(self.example(epoch, 1), None)
-        if last is None:
+        example = next(self.example(epoch, 1), None)
+        if example is None:
             raise RuntimeError(
                 "In data parallel training a process that has no rows in a step must know their "
                 "shapes all the same, but nothing is left of its share of the data."
             )
         for _ in range(left):
-            yield tuple([np.empty((1, 0, *each.shape[2:]), each.dtype) for each in last])
+            yield tuple([np.empty((1, 0, *each.shape[2:]), each.dtype) for each in example])
 
 
 def dealt(dataset: Dataset, agree: Agree) -> Dataset:

@@ -5,16 +5,12 @@ from itertools import zip_longest
 from typing import cast
 
 import numpy as np
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import minispore as ms
 from minispore.dataset import Dataset, NumpySlicesDataset
-from minispore.dataset._batch import Batch
-from minispore.dataset._dealt import Even, dealt
-from minispore.dataset._random import first_epoch
-from minispore.dataset._structure import Take
+from minispore.dataset._dealt import dealt
 from minispore.train import History
 from tests.parallel.learning import EPOCHS, Case, Weights, model, network, weights
 from tests.parallel.threads import play
@@ -27,10 +23,11 @@ CASES = st.builds(
 )
 
 
-@given(ROWS, COUNTS, st.integers(1, 4), st.booleans(), st.booleans())
+@given(ROWS, COUNTS, st.integers(1, 4), st.booleans(), st.booleans(), st.integers(0, 30))
 def test_the_parts_of_a_step_are_the_batch_of_one_process(
-    rows: int, count: int, each: int, shuffle: bool, drop: bool
+    rows: int, count: int, each: int, shuffle: bool, drop: bool, before: int
 ) -> None:
+    """Wherever one goes on."""
     ms.set_seed(3)
     numbers = np.arange(rows)
 
@@ -38,14 +35,19 @@ def test_the_parts_of_a_step_are_the_batch_of_one_process(
         return data.map(lambda x: -x).batch(size, drop)
 
     whole = prepared(NumpySlicesDataset(numbers, shuffle=shuffle), count * each)
-    shards = [
-        prepared(NumpySlicesDataset(numbers, shuffle=shuffle, num_shards=count, shard_id=i), each)
-        for i in range(count)
-    ]
-    parts = [_batches(shard) for shard in _dealt(shards)]
-    for epoch, expected in enumerate(_batches(whole)):
-        steps = zip(*(part[epoch] for part in parts), strict=True)
-        assert [_row_by_row(step) for step in steps] == expected
+    shards = _dealt(
+        [
+            prepared(
+                NumpySlicesDataset(numbers, shuffle=shuffle, num_shards=count, shard_id=i), each
+            )
+            for i in range(count)
+        ]
+    )
+    expected = _batches(whole)
+    steps = [_row_by_row(step) for step in zip(*map(_batches, shards), strict=True)]
+    assert steps == expected
+    rest = [_batches(shard, before) for shard in shards]
+    assert [_row_by_row(step) for step in zip(*rest, strict=True)] == expected[before:]
 
 
 @given(CASES, COUNTS.filter(lambda count: count != 3))
@@ -72,17 +74,12 @@ def _losses(history: History) -> list[float]:
     return [float(cast("float", each)) for each in history.history["net_output"]]
 
 
-def test_a_process_must_know_what_rows_look_like() -> None:
-    nothing = Take(Batch(NumpySlicesDataset([1.0])._node, 1), 0)
-    rows = Even(nothing, 1, nothing.blocks)
-    with pytest.raises(RuntimeError, match="nothing is left of its share of the data"):
-        next(rows.blocks(first_epoch(), 1))
-
-
-def _batches(data: Dataset) -> list[list[list[int]]]:
-    """Of two epochs."""
+def _batches(data: Dataset, start: int = 0) -> list[list[int]]:
+    """Of two epochs, but for the first so many."""
+    epoch, taken = divmod(start, max(1, len(data)))
     found = data.create_tuple_iterator(num_epochs=2, output_numpy=True)
-    return [[batch.tolist() for (batch,) in found] for _ in range(2)]
+    found.load_state_dict({**found.state_dict(), "epoch": min(epoch, 2), "taken": taken})
+    return [batch.tolist() for _ in range(epoch, 2) for (batch,) in found]
 
 
 def _dealt(shards: Sequence[Dataset]) -> list[Dataset]:

@@ -1,5 +1,8 @@
 """What several processes find of batches of which each has a part, or none."""
 
+from collections.abc import Iterator
+from typing import cast
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -63,6 +66,13 @@ class Sums(Outputs):
         return tuple(each.sum(axis=0) for each in inputs)
 
 
+class Arrays(Outputs):
+    """No tensors."""
+
+    def construct(self, *inputs: ms.Tensor) -> tuple[ms.Tensor, ...]:
+        return cast("tuple[ms.Tensor, ...]", tuple(each.asnumpy() for each in inputs))
+
+
 class Total(Metric):
     def clear(self) -> None:
         self._sum = 0.0
@@ -74,32 +84,47 @@ class Total(Metric):
         return self._sum
 
 
-def test_outputs_that_cannot_be_joined_are_taken_in_one_by_one() -> None:
+@pytest.mark.parametrize("kind", [Sums, Arrays])
+def test_outputs_that_cannot_be_joined_are_taken_in_one_by_one(kind: type[Outputs]) -> None:
     numbers = np.arange(14, dtype=np.float32).reshape(7, 2)
 
     def program(rank: int) -> float:
         shard = NumpySlicesDataset(numbers, num_shards=3, shard_id=rank).batch(3)
-        return Model(Sums(), eval_network=Sums(), metrics={"m": Total()}).eval(shard)["m"]
+        return Model(kind(), eval_network=kind(), metrics={"m": Total()}).eval(shard)["m"]
 
     assert play(3, program) == [numbers.sum()] * 3
 
 
-def test_a_sum_of_gradients_is_of_all_rows_too() -> None:
-    """Where the loss is a sum, and `gradients_mean` is False."""
-    rows = np.array([[1.0], [2.0], [4.0]], np.float32)
+@pytest.mark.parametrize(
+    ("mean", "degree", "weight", "bias"),
+    [
+        # The sum over the processes; the mean over the rows, as if there were one process or two.
+        (False, None, -(4 + 2 + 4), -(2 + 1 + 1)),
+        (True, None, -(2 * 4 + 2 + 4) / 4, -(2 * 2 + 1 + 1) / 4),
+        (True, 2, -(2 * 4 + 2 + 4) / 2, -(2 * 2 + 1 + 1) / 2),
+    ],
+)
+def test_a_step_of_processes_with_different_rows(
+    mean: bool, degree: int | None, weight: float, bias: float
+) -> None:
+    found = play(4, lambda rank: _step([[1, 3], [2], [4], []][rank], mean, degree))
+    assert found == [[weight, bias, -(2 * 4 + 2 + 4) / 4]] * 4
 
-    def program(rank: int) -> list[float]:
-        ms.set_auto_parallel_context(gradients_mean=False)
-        net = nn.Dense(1, 1, "zeros", "zeros")
-        step = nn.TrainOneStepCell(
-            nn.WithLossCell(net, _difference), nn.SGD(net.trainable_params(), 1.0)
-        )
-        own = ms.Tensor(rows[rank::4])
-        loss = step(own, own)
-        return [*(each.item() for each in net.trainable_params()), loss.item()]
 
-    # The losses are -1, -2, -4 and, without a row, nothing.
-    assert play(4, program) == [[-7.0, -3.0, pytest.approx(-7 / 3)]] * 4
+def test_a_step_without_any_row_changes_nothing() -> None:
+    assert play(2, lambda _: _step([], True, None)) == [[0, 0, 0]] * 2
+
+
+def _step(rows: list[int], mean: bool, degree: int | None) -> list[float]:
+    """Weight, bias and loss of a step in which the sum of y - x is made less, from y = 0."""
+    ms.set_auto_parallel_context(gradients_mean=mean)
+    net = nn.Dense(1, 1, "zeros", "zeros")
+    parameters = net.trainable_params()
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, _difference), nn.SGD(parameters, 1.0))
+    step.grad_reducer = nn.DistributedGradReducer(parameters, degree=degree)
+    own = ms.Tensor(np.array(rows, np.float32).reshape(-1, 1))
+    loss = step(own, own)
+    return [*(each.item() for each in parameters), loss.item()]
 
 
 def _difference(outputs: ms.Tensor, labels: ms.Tensor) -> ms.Tensor:
@@ -135,6 +160,28 @@ def test_a_network_with_a_step_of_its_own_has_equal_shards() -> None:
         return step.seen
 
     assert play(4, program) == [[1, 1]] * 4
+
+
+def test_data_of_your_own_are_left_as_they_are() -> None:
+    class Own:
+        def get_dataset_size(self) -> int:
+            return 1
+
+        def create_tuple_iterator(self, *, num_epochs: int) -> Iterator[list[Column]]:
+            assert num_epochs == 1
+            return iter([[np.ones((2, 1), np.float32)]])
+
+    def program(_: int) -> float:
+        return Model(Outputs(), eval_network=Outputs(), metrics={"m": Total()}).eval(Own())["m"]
+
+    assert play(2, program) == [4, 4]
+
+
+def test_data_that_do_not_fill_a_step_of_all_are_empty() -> None:
+    case = Case(7, 8, drop=True)
+    networks = [network() for _ in range(2)]
+    with pytest.raises(ValueError, match="'train_dataset' holds no batch"):
+        play(2, lambda rank: model(net=networks[rank]).train(1, case.shard(rank, 2)))
 
 
 def test_shards_of_which_rows_are_left_out_end_together() -> None:
