@@ -5,6 +5,7 @@ const MOST = 100_000; // characters that a program may print on the page
 const PAUSE = 100; // milliseconds between two sendings of what is printed
 
 const PACKAGES = "/packages";
+const QUIET = { messageCallback() {}, errorCallback() {} };
 const RUNNER = `
 import linecache, os, sys, tempfile, traceback
 
@@ -30,7 +31,7 @@ run
 `;
 
 const lacking = {}; // why a module could not be loaded, by its name
-let python; // the promise of a function that runs a program
+let python; // the promise of Pyodide, and of what runs a program there
 
 onmessage = async ({ data }) => {
   if (data.base) {
@@ -38,7 +39,8 @@ onmessage = async ({ data }) => {
     return;
   }
   try {
-    const run = await python;
+    const { pyodide, run } = await python;
+    await pyodide.loadPackagesFromImports(data.code, QUIET).catch(() => {});
     begin();
     const lack = run(data.code, data.number);
     flush();
@@ -52,9 +54,8 @@ onmessage = async ({ data }) => {
 async function load({ base, minispore, hypothesis }) {
   postMessage({ state: "Loading Python …" });
   const pyodide = await pyodideFrom(base);
-  const quiet = { messageCallback() {}, errorCallback() {} };
   postMessage({ state: "Loading numpy …" });
-  await pyodide.loadPackage("numpy", quiet).catch(() => {});
+  await pyodide.loadPackage("numpy", QUIET).catch(() => {});
   if (!pyodide.loadedPackages.numpy) {
     lacking.numpy = `numpy could not be loaded from ${base}, where it belongs beside Pyodide.`;
   }
@@ -64,7 +65,7 @@ async function load({ base, minispore, hypothesis }) {
   if (hypothesis) {
     postMessage({ state: "Loading hypothesis …" });
     try {
-      await pyodide.loadPackage("micropip", quiet);
+      await pyodide.loadPackage("micropip", QUIET);
       const wheel = hypothesis.endsWith(".whl") ? new URL(hypothesis, base).href : hypothesis;
       await pyodide.pyimport("micropip").install(wheel);
     } catch {
@@ -74,7 +75,7 @@ async function load({ base, minispore, hypothesis }) {
   postMessage({ state: "Running …" });
   pyodide.setStdout({ write });
   pyodide.setStderr({ write });
-  return pyodide.runPython(RUNNER);
+  return { pyodide, run: pyodide.runPython(RUNNER) };
 }
 
 async function pyodideFrom(base) {

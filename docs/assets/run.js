@@ -16,8 +16,9 @@ function equipped(shown, number) {
   const output = element("div", { className: "output" });
   output.setAttribute("aria-live", "polite");
   const built = shown.nextElementSibling?.matches(".printed") ? [shown.nextElementSibling] : [];
-  const code = shown.querySelector("code").textContent;
-  const text = element("textarea", { value: code, hidden: true, spellcheck: false, rows: 1 });
+  const code = shown.querySelector("code").textContent.trimEnd();
+  const text = element("textarea", { className: "editor", value: code, hidden: true });
+  text.spellcheck = false;
   text.setAttribute("autocapitalize", "off");
   text.setAttribute("aria-label", `Program ${number}`);
   const state = element("span", { className: "state" });
@@ -160,9 +161,13 @@ function stop() {
   heard({ lost: "Stopped. Python begins anew with the next run." });
 }
 
+// As docs/lessons.py shows it: a drawing, a page or text.
 function show(output, printed) {
-  const shown = element(printed.startsWith("<svg") ? "figure" : "pre", { className: "printed" });
-  if (shown.tagName === "FIGURE") shown.innerHTML = printed;
+  const picture = printed.startsWith("<svg");
+  const page = printed.startsWith("<!doctype html>");
+  const shown = element(picture ? "figure" : page ? "iframe" : "pre", { className: "printed" });
+  if (picture) shown.innerHTML = printed;
+  else if (page) Object.assign(shown, { title: "The printed page", srcdoc: printed });
   else shown.append(element("code", { textContent: printed.trimEnd() }));
   output.replaceChildren(shown);
 }
