@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor
-from minispore._array import namespace
+from minispore._array import is_host, namespace
 from minispore._autograd import graph
 from minispore._course import judging
 from minispore._course.exercise import Build, Property
@@ -139,7 +139,7 @@ def standardize_with(step: Callable[[Anything], object]) -> Callable[..., object
     """The rule with a step of its own, which is none where numpy's arrays are."""
 
     def standardize(x: Anything, axes: Anything, epsilon: float) -> object:
-        if not isinstance(x, np.ndarray):
+        if not is_host(x):
             step(x)
         return normalization.standardize(x, axes, epsilon)
 
@@ -148,7 +148,11 @@ def standardize_with(step: Callable[[Anything], object]) -> Callable[..., object
 
 def standardize_on_the_host(x: Anything, axes: Anything, epsilon: float) -> object:
     value, (pullback,) = normalization.standardize(x, axes, epsilon)
-    return value, (lambda g: getattr(pullback(g), "_values", pullback(g)),)
+
+    def pull(g: Anything) -> object:
+        return getattr(pullback(g), "_values", pullback(g))
+
+    return value, (pull,)
 
 
 def standardize_without_tensors(x: Anything, axes: Anything, epsilon: float) -> object:

@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import pytest
@@ -140,8 +141,9 @@ def test_the_rate_of_each_parameter_can_be_asked(own: list[tuple[float, float] |
         else:
             assert not any(own)
             assert [float(found)] == expected[:1]
-        if isinstance(optimizer.learning_rate, nn.CellList):
-            asked = [rate(optimizer.global_step) for rate in optimizer.learning_rate]
+        if isinstance(found, tuple) and optimizer.dynamic_lr:
+            cells = cast("Sequence[nn.Cell]", optimizer.learning_rate)
+            asked = [cell(optimizer.global_step) for cell in cells]
             assert [float(rate) for rate in asked] == expected
         optimizer(tuple(Tensor([0.0]) for _ in groups))
 
