@@ -19,11 +19,12 @@ import pytest
 from minispore.common import context, seed
 
 from .common.oracle import Entry, read
+from .signatures import oracle as signatures
 
 ROOT = Path(__file__).parents[1]
 # Each package's oracle, and how far numbers may be from MindSpore's: it has kernels of its own, in
 # float32, with approximations of tanh and log that leave five digits.
-WITHIN = {"common": 0.0, "metrics": 0.0, "nn": 2e-5, "ops": 1e-5}
+WITHIN = {"common": 0.0, "metrics": 0.0, "nn": 2e-5, "ops": 1e-5, "signatures": 0.0}
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*(?:e[-+]\d+)?|inf|nan)(?![\w.])")
 
 
@@ -105,6 +106,11 @@ def test_mindspore_gives_these_outcomes(name: str) -> None:
     )
     for now, kept in zip(run.stdout.splitlines(), lines(name), strict=True):
         assert alike(now, kept, WITHIN[name])
+
+
+def test_each_public_name_has_its_signature_written_down() -> None:
+    listed = [entry.expression for entry in ENTRIES["signatures"]]
+    assert listed == list(signatures.expressions())
 
 
 def test_numbers_are_alike_to_some_digits_and_all_else_in_each_letter() -> None:

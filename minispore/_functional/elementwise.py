@@ -4,7 +4,7 @@ from minispore import _dtype
 from minispore._array import device_namespace
 from minispore._checks import check_type
 from minispore._functional.apply import apply1, unfit
-from minispore._functional.arithmetic import where
+from minispore._functional.arithmetic import div, mul, where
 from minispore._functional.comparison import greater, less
 from minispore._functional.operands import Number, as_float, cast_to, check_numbers, dtype_of, pair
 from minispore._functional.variable import T, Variable, check_tensor, wrap
@@ -39,7 +39,7 @@ def log(input: T) -> T:
     return apply1(rules.log, as_float(input, "log"))
 
 
-def sqrt(input: T) -> T:
+def sqrt(x: T) -> T:
     """The square root.
 
     >>> from minispore import Tensor, ops
@@ -47,9 +47,9 @@ def sqrt(input: T) -> T:
     Tensor(shape=[2], dtype=Float32, value= [ 2.00000000e+00,  3.00000000e+00])
 
     Raises:
-        TypeError: `input` is no tensor.
+        TypeError: `x` is no tensor.
     """
-    return apply1(rules.sqrt, as_float(input, "sqrt"))
+    return apply1(rules.sqrt, as_float(x, "sqrt", "x"))
 
 
 def square(input: T) -> T:
@@ -121,17 +121,29 @@ def sigmoid(input: T) -> T:
     return apply1(rules.sigmoid, as_float(input, "sigmoid"))
 
 
-def softplus(input: T) -> T:
-    """log(1 + exp(input)), a smooth `relu`; its gradient is the sigmoid.
+def softplus(input: T, beta: Number = 1, threshold: Number = 20) -> T:
+    """log(1 + exp(beta * input)) / beta, a smooth `relu`.
 
     >>> from minispore import Tensor, ops
     >>> ops.softplus(Tensor([0.0, 1.0]))
     Tensor(shape=[2], dtype=Float32, value= [ 6.93147182e-01,  1.31326163e+00])
 
+    Args:
+        input: The tensor.
+        beta: The greater, the closer to `relu`; not 0.
+        threshold: Where `beta * input` is greater, `input` itself is taken.
+
     Raises:
-        TypeError: `input` is no tensor.
+        TypeError: `input` is no tensor, or another argument no number.
+        ValueError: `beta` is 0.
     """
-    return apply1(rules.softplus, as_float(input, "softplus"))
+    x = as_float(input, "softplus")
+    check_type(beta, (int, float), "beta", "softplus")
+    check_type(threshold, (int, float), "threshold", "softplus")
+    if beta == 0:
+        raise ValueError("For 'softplus', the argument 'beta' must not be 0.")
+    scaled = mul(x, beta)
+    return where(greater(scaled, threshold), x, div(apply1(rules.softplus, scaled), beta))
 
 
 def relu(input: T) -> T:

@@ -35,6 +35,27 @@ def matmul(input: T, other: T) -> T:
     return squeeze(product, -1 if y.ndim == 1 else -2) if x.ndim == 1 else product
 
 
+def bmm(input_x: T, mat2: T) -> T:
+    """The matrix products of two stacks, pair by pair; nothing broadcasts.
+
+    >>> from minispore import ops
+    >>> ops.bmm(ops.ones((5, 2, 3)), ops.ones((5, 3, 4))).shape
+    (5, 2, 4)
+
+    Raises:
+        TypeError: An operand is no tensor.
+        ValueError: They are no stacks of as many matrices, or the inner lengths differ.
+    """
+    check_tensor(input_x, "bmm", "input_x")
+    check_tensor(mat2, "bmm", "mat2")
+    if min(input_x.ndim, mat2.ndim) < 2 or input_x.shape[:-2] != mat2.shape[:-2]:
+        raise ValueError(
+            "For 'bmm', 'input_x' and 'mat2' must be stacks of as many matrices, "
+            f"but the shapes are {input_x.shape} and {mat2.shape}."
+        )
+    return matmul(input_x, mat2)
+
+
 def dense(input: T, weight: T, bias: T | None = None) -> T:
     """`input @ weight.T + bias`: the layer of fully connected neurons.
 

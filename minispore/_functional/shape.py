@@ -154,6 +154,22 @@ def expand_dims(input_x: T, axis: int) -> T:
     return apply1(rules.expand_dims, input_x, place)
 
 
+def unsqueeze(input: T, dim: int) -> T:
+    """`expand_dims`, as PyTorch calls it.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.unsqueeze(Tensor([1, 2]), dim=0).shape
+    (1, 2)
+
+    Raises:
+        TypeError: `input` is no tensor, or `dim` no int.
+        ValueError: `dim` is out of range.
+    """
+    check_tensor(input, "unsqueeze")
+    place = check_axis(dim, input.ndim + 1, "dim", "unsqueeze")
+    return apply1(rules.expand_dims, input, place)
+
+
 def squeeze(input: T, axis: int | tuple[int, ...] | None = None) -> T:
     """Without the axes of length 1 that `axis` names, or without any such axis.
 

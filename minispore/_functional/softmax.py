@@ -1,24 +1,27 @@
 """Softmax and its logarithm, and the loss between softmax and a distribution."""
 
+from minispore import _dtype
 from minispore._functional.apply import apply1, apply2
 from minispore._functional.axes import check_axis, check_elements
-from minispore._functional.operands import as_float, pair
+from minispore._functional.operands import as_float, cast_to, pair
 from minispore._functional.variable import T, Variable
 from minispore._rules import softmax as rules
 
 
-def softmax(input: T, axis: int = -1) -> T:
-    """exp(input) / Σ exp(input) along `axis`.
+def softmax(input: T, axis: int = -1, *, dtype: _dtype.DTypeLike | None = None) -> T:
+    """exp(input) / Σ exp(input) along `axis`, computed in the type `dtype` if there is one.
 
     >>> from minispore import Tensor, ops
     >>> ops.softmax(Tensor([0.0, 0.0]))
     Tensor(shape=[2], dtype=Float32, value= [ 5.00000000e-01,  5.00000000e-01])
 
     Raises:
-        TypeError: `input` is no tensor, or `axis` no int.
+        TypeError: `input` is no tensor, `axis` no int, or `dtype` no type of floats.
         ValueError: `axis` is out of range, or has no elements.
     """
     x = as_float(input, "softmax")
+    if dtype is not None:
+        x = cast_to(x, _float(dtype))
     return apply1(rules.softmax, x, _axis_with_elements(x, axis, "softmax"))
 
 
@@ -64,6 +67,15 @@ def softmax_cross_entropy(logits: T, targets: T) -> T:
         )
     check_elements(x.shape, -1, owner)
     return apply2(rules.softmax_cross_entropy, x, y)
+
+
+def _float(dtype: _dtype.DTypeLike) -> _dtype.DType:
+    wanted = _dtype.as_dtype(dtype, "softmax")
+    if wanted.category != _dtype.FLOAT:
+        raise TypeError(
+            f"For 'softmax', the argument 'dtype' must be a type of floats, but got {wanted!r}."
+        )
+    return wanted
 
 
 def _axis_with_elements(x: Variable, axis: int, owner: str) -> int:

@@ -126,16 +126,16 @@ class Metric(metaclass=ABCMeta):
 
 
 def rearrange_inputs(
-    update: Callable[Concatenate[M, ...], None],
+    func: Callable[Concatenate[M, ...], None],
 ) -> Callable[Concatenate[M, ...], None]:
-    """Give `update` only the inputs chosen by `set_indexes`, in that order.
+    """Give `func`, a metric's `update`, only the inputs chosen by `set_indexes`, in that order.
 
     Source: mindspore.train.rearrange_inputs.
     """
 
-    @wraps(update)
+    @wraps(func)
     def chosen(self: M, *inputs: object) -> None:
-        update(self, *(inputs if self.indexes is None else _chosen(inputs, self)))
+        func(self, *(inputs if self.indexes is None else _chosen(inputs, self)))
 
     return chosen
 

@@ -112,9 +112,9 @@ class Methods(Elementwise):
         """The index of the first smallest element along `axis`, or in the flattened tensor."""
         return reduction.argmin(self, axis, keepdims)
 
-    def softmax(self, axis: Int = -1) -> Self:
-        """exp(self) / Σ exp(self) along `axis`."""
-        return softmaxes.softmax(self, axis)
+    def softmax(self, axis: Int = -1, *, dtype: _dtype.DTypeLike | None = None) -> Self:
+        """exp(self) / Σ exp(self) along `axis`, computed in the type `dtype` if there is one."""
+        return softmaxes.softmax(self, axis, dtype=dtype)
 
     def log_softmax(self, axis: Int = -1) -> Self:
         """The logarithm of `softmax`, without its overflow."""

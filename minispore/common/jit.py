@@ -8,13 +8,13 @@ R = TypeVar("R")
 
 
 @overload
-def jit(fn: Callable[P, R], **options: object) -> Callable[P, R]: ...
+def jit(function: Callable[P, R], **options: object) -> Callable[P, R]: ...
 @overload
-def jit(fn: None = None, **options: object) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def jit(function: None = None, **options: object) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def jit(
-    fn: Callable[P, R] | None = None, **options: object
+    function: Callable[P, R] | None = None, **options: object
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return `fn` itself: there is no compiler, and the results are those of its statements.
+    """Return `function` itself: there is no compiler, and the results are those of its statements.
 
     >>> from minispore import Tensor, jit
     >>> @jit
@@ -24,9 +24,9 @@ def jit(
     Tensor(shape=[], dtype=Float32, value= 4)
 
     Args:
-        fn: The function; without it, a decorator is returned.
+        function: The function; without it, a decorator is returned.
         **options: What MindSpore's compiler is told (`mode`, `input_signature`, …); without effect.
     """
-    if fn is None:
-        return lambda function: function
-    return fn
+    if function is None:
+        return lambda given: given
+    return function

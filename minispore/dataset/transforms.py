@@ -20,7 +20,7 @@ class TypeCast(Transform):
     Source: https://www.mindspore.cn/docs/en/master/api_python/dataset_transforms/mindspore.dataset.transforms.TypeCast.html
 
     Args:
-        output_type: A type of minispore or of numpy.
+        data_type: A type of minispore or of numpy.
 
     Raises:
         TypeError: If it is neither.
@@ -31,10 +31,8 @@ class TypeCast(Transform):
         array([ 2, -1], dtype=int32)
     """
 
-    def __init__(self, output_type: object) -> None:
-        self.dtype: np.dtype[np.generic] = as_dtype(
-            output_type, "TypeCast", "output_type"
-        ).numpy_dtype
+    def __init__(self, data_type: object) -> None:
+        self.dtype: np.dtype[np.generic] = as_dtype(data_type, "TypeCast", "data_type").numpy_dtype
 
     def batched(self, block: Array) -> Array:
         """Convert all rows."""

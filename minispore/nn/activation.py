@@ -14,9 +14,9 @@ class ReLU(Cell):
     Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  2.00000000e+00])
     """
 
-    def construct(self, x: Tensor) -> Tensor:
+    def construct(self, input: Tensor) -> Tensor:
         """Apply the layer; shape and type stay the same."""
-        return ops.relu(x)
+        return ops.relu(input)
 
 
 class Sigmoid(Cell):
@@ -54,9 +54,9 @@ class Softmax(Cell):
         check_type(axis, int, "axis", "Softmax")
         self.axis = axis
 
-    def construct(self, x: Tensor) -> Tensor:
+    def construct(self, input: Tensor) -> Tensor:
         """Apply the layer; the shape stays the same."""
-        return ops.softmax(x, self.axis)
+        return ops.softmax(input, self.axis)
 
 
 class LogSoftmax(Cell):

@@ -146,9 +146,9 @@ class Identity(Cell):
         del args, kwargs
         super().__init__()
 
-    def construct(self, x: Tensor) -> Tensor:
-        """Return `x` itself."""
-        return x
+    def construct(self, input: Tensor) -> Tensor:
+        """Return `input` itself."""
+        return input
 
 
 class Dropout(Cell):

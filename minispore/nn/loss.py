@@ -336,20 +336,21 @@ class BCEWithLogitsLoss(LossBase):
         self.weight = weight
         self.pos_weight = pos_weight
 
-    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+    def construct(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss.
 
         Args:
-            logits: What the sigmoid is taken of.
-            labels: What that should be, in [0, 1], of the same shape.
+            input: What the sigmoid is taken of.
+            target: What that should be, in [0, 1], of the same shape.
 
         Raises:
             TypeError: An argument is no Tensor.
             ValueError: The shapes differ.
         """
-        self._check(logits, labels)
+        check_tensor(input, self.cls_name)
+        check_tensor(target, self.cls_name, "target")
         return ops.binary_cross_entropy_with_logits(
-            logits, labels, self.weight, self.pos_weight, self.reduction
+            input, target, self.weight, self.pos_weight, self.reduction
         )
 
 

@@ -212,21 +212,21 @@ class LayerNorm(Cell):
             beta_init, shape, dtype, "beta_init", owner, named="beta"
         )
 
-    def construct(self, x: Tensor) -> Tensor:
+    def construct(self, input_x: Tensor) -> Tensor:
         """Apply the layer; shape and type stay the same.
 
         Raises:
-            TypeError: `x` is no tensor.
-            ValueError: `x` lacks an axis, or its lengths from `begin_params_axis` are not those of
-                `gamma`.
+            TypeError: `input_x` is no tensor.
+            ValueError: `input_x` lacks an axis, or its lengths from `begin_params_axis` are not
+                those of `gamma`.
         """
-        values = as_float(x, "LayerNorm", "x")
-        first = check_axis(self.begin_norm_axis, x.ndim, "begin_norm_axis", "LayerNorm")
-        place = check_axis(self.begin_params_axis, x.ndim, "begin_params_axis", "LayerNorm")
-        if x.shape[place:] != self.gamma.shape:
+        values = as_float(input_x, "LayerNorm", "input_x")
+        first = check_axis(self.begin_norm_axis, input_x.ndim, "begin_norm_axis", "LayerNorm")
+        place = check_axis(self.begin_params_axis, input_x.ndim, "begin_params_axis", "LayerNorm")
+        if input_x.shape[place:] != self.gamma.shape:
             raise ValueError(
-                f"For 'LayerNorm', the lengths of 'x' from axis {place} must be "
-                f"{self.gamma.shape}, but its shape is {x.shape}."
+                f"For 'LayerNorm', the lengths of 'input_x' from axis {place} must be "
+                f"{self.gamma.shape}, but its shape is {input_x.shape}."
             )
         y = standardize(values, first, self.epsilon)
         return ops.cast(y * self.gamma + self.beta, values.dtype)

@@ -55,7 +55,7 @@ from minispore._functional.elementwise import (
     tanh,
 )
 from minispore._functional.indexing import gather, gather_elements, one_hot
-from minispore._functional.linalg import dense, matmul
+from minispore._functional.linalg import bmm, dense, matmul
 from minispore._functional.normalization import batch_norm, layer_norm
 from minispore._functional.padding import pad
 from minispore._functional.pooling import avg_pool2d, max_pool2d
@@ -81,6 +81,7 @@ from minispore._functional.shape import (
     squeeze,
     stack,
     swapaxes,
+    unsqueeze,
 )
 from minispore._functional.softmax import log_softmax, softmax, softmax_cross_entropy
 from minispore.ops._creation import (
@@ -99,7 +100,6 @@ from minispore.ops._summary import HistogramSummary, ImageSummary, ScalarSummary
 
 # The same operations under MindSpore's other names for them.
 absolute = abs
-bmm = matmul
 cat = concat
 clamp = clip
 divide = div
@@ -113,7 +113,6 @@ ne = not_equal
 negative = neg
 subtract = sub
 transpose = permute
-unsqueeze = expand_dims
 
 __all__ = [
     "GradOperation",

@@ -41,6 +41,24 @@ def in_sequence(weights: object, owner: str) -> Weights:
     return cast("Weights", items)
 
 
+def start_of(
+    args: tuple[object, ...], kwargs: dict[str, object], owner: str
+) -> tuple[tuple[object, ...], object]:
+    """The arguments without the gradient to start from, and that: `sens`, or else the last.
+
+    Raises:
+        TypeError: There is none.
+    """
+    if "sens" in kwargs:
+        return args, kwargs.pop("sens")
+    if not args:
+        raise TypeError(
+            f"For '{owner}' with sens_param=True, the gradient of the output to start from must "
+            "be given, as the last argument or as 'sens'."
+        )
+    return args[:-1], args[-1]
+
+
 def derivative_of(
     fn: Callable[..., object],
     args: Sequence[object],

@@ -6,7 +6,13 @@ from typing import ParamSpec, TypeAlias, TypeVar, cast, overload
 from minispore._checks import as_items, check_bool, described
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
-from minispore.ops._derivative import Weights, check_callable, derivative_of, in_sequence
+from minispore.ops._derivative import (
+    Weights,
+    check_callable,
+    derivative_of,
+    in_sequence,
+    start_of,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,12 +39,34 @@ def value_and_grad(
 def value_and_grad(
     fn: Callable[P, R], grad_position: int | Positions, weights: Weights, has_aux: bool = False
 ) -> Callable[P, tuple[R, tuple[object, tuple[Tensor, ...]]]]: ...
+@overload
 def value_and_grad(
-    fn: Callable[P, object],
+    fn: Callable[..., object],
     grad_position: int | Positions | None = 0,
     weights: Parameter | Weights | None = None,
     has_aux: bool = False,
-) -> Callable[P, tuple[object, object]]:
+    *,
+    return_ids: bool,
+    sens_param: bool = False,
+) -> Callable[..., tuple[object, object]]: ...
+@overload
+def value_and_grad(
+    fn: Callable[..., object],
+    grad_position: int | Positions | None = 0,
+    weights: Parameter | Weights | None = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    *,
+    sens_param: bool,
+) -> Callable[..., tuple[object, object]]: ...
+def value_and_grad(
+    fn: Callable[..., object],
+    grad_position: int | Positions | None = 0,
+    weights: Parameter | Weights | None = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+) -> Callable[..., tuple[object, object]]:
     """A function that gives what `fn` gives, and its gradients.
 
     >>> from minispore import Tensor, value_and_grad
@@ -56,6 +84,9 @@ Tensor(shape=[], dtype=Float32, value= 3)))
         grad_position: By which arguments to differentiate: an index, several, or None.
         weights: By which parameters to differentiate.
         has_aux: Whether only the first output is differentiated and the others are passed on.
+        return_ids: Whether each gradient comes as a pair with its position or parameter's name.
+        sens_param: Whether the gradient of the output to start from is given with the arguments:
+            after them, or as `sens`.
 
     Returns:
         A function of `fn`'s arguments. Its gradients are one tensor for one position, a tuple for
@@ -68,18 +99,9 @@ Tensor(shape=[], dtype=Float32, value= 3)))
         ValueError: Nothing is named to differentiate by, or a position is negative.
         RuntimeError: When called: there is no such argument, or it is no tensor.
     """
-    owner = "value_and_grad"
-    positions = _positions(grad_position, weights, owner)
-    check_callable(fn, owner)
-    check_bool(has_aux, "has_aux", owner)
-    chosen = in_sequence(weights, owner)
-
-    def with_gradients(*args: P.args, **kwargs: P.kwargs) -> tuple[object, object]:
-        derivative = derivative_of(fn, args, kwargs, positions, chosen, owner, has_aux=has_aux)
-        arranged = _arranged(derivative.inputs, derivative.weights, grad_position, weights)
-        return derivative.outputs, arranged
-
-    return with_gradients
+    return _differentiated(
+        "value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param
+    )
 
 
 @overload
@@ -106,13 +128,24 @@ def grad(
     has_aux: bool = False,
     return_ids: bool = False,
 ) -> Callable[P, object]: ...
+@overload
 def grad(
-    fn: Callable[P, object],
+    fn: Callable[..., object],
     grad_position: int | Positions | None = 0,
     weights: Parameter | Weights | None = None,
     has_aux: bool = False,
     return_ids: bool = False,
-) -> Callable[P, object]:
+    *,
+    sens_param: bool,
+) -> Callable[..., object]: ...
+def grad(
+    fn: Callable[..., object],
+    grad_position: int | Positions | None = 0,
+    weights: Parameter | Weights | None = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+) -> Callable[..., object]:
     """A function that gives the gradients of `fn`.
 
     >>> from minispore import Tensor, grad
@@ -129,6 +162,8 @@ def grad(
         has_aux: Whether only the first output is differentiated; the others are then given after
             the gradients.
         return_ids: Whether each gradient comes as a pair with its position or parameter's name.
+        sens_param: Whether the gradient of the output to start from is given with the arguments:
+            after them, or as `sens`.
 
     Returns:
         A function of `fn`'s arguments: the gradients as in `value_and_grad`.
@@ -139,24 +174,11 @@ def grad(
         ValueError: Nothing is named to differentiate by, or a position is negative.
         RuntimeError: When called: there is no such argument, or it is no tensor.
     """
-    positions = _positions(grad_position, weights, "grad")
-    check_callable(fn, "grad")
-    check_bool(has_aux, "has_aux", "grad")
-    check_bool(return_ids, "return_ids", "grad")
-    chosen = in_sequence(weights, "grad")
+    both = _differentiated("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
 
-    def gradients(*args: P.args, **kwargs: P.kwargs) -> object:
-        derivative = derivative_of(fn, args, kwargs, positions, chosen, "grad", has_aux=has_aux)
-        by_position: Sequence[object] = derivative.inputs
-        by_weight: Sequence[object] = derivative.weights
-        if return_ids:
-            names = [getattr(weight, "name", None) for weight in chosen]
-            by_position = tuple(zip(positions, by_position, strict=True))
-            by_weight = tuple(zip(names, by_weight, strict=True))
-        arranged = _arranged(by_position, by_weight, grad_position, weights)
-        if has_aux:
-            return arranged, cast("tuple[object, ...]", derivative.outputs)[1:]
-        return arranged
+    def gradients(*args: object, **kwargs: object) -> object:
+        outputs, found = both(*args, **kwargs)
+        return (found, cast("tuple[object, ...]", outputs)[1:]) if has_aux else found
 
     return gradients
 
@@ -185,6 +207,41 @@ def get_grad(gradients: object, identifier: int | Tensor) -> Tensor:
             return cast("Tensor", items[1])
         pending.extend(items)
     raise RuntimeError(f"For 'get_grad', there is no gradient for {wanted!r}.")
+
+
+def _differentiated(
+    owner: str,
+    fn: Callable[..., object],
+    grad_position: int | Positions | None,
+    weights: Parameter | Weights | None,
+    has_aux: bool,
+    return_ids: bool,
+    sens_param: bool,
+) -> Callable[..., tuple[object, object]]:
+    """What gives the outputs of `fn` and the gradients as they are wanted."""
+    positions = _positions(grad_position, weights, owner)
+    check_callable(fn, owner)
+    check_bool(has_aux, "has_aux", owner)
+    check_bool(return_ids, "return_ids", owner)
+    check_bool(sens_param, "sens_param", owner)
+    chosen = in_sequence(weights, owner)
+
+    def both(*args: object, **kwargs: object) -> tuple[object, object]:
+        sens = None
+        if sens_param:
+            args, sens = start_of(args, kwargs, owner)
+        derivative = derivative_of(
+            fn, args, kwargs, positions, chosen, owner, has_aux=has_aux, sens=sens
+        )
+        by_position: Sequence[object] = derivative.inputs
+        by_weight: Sequence[object] = derivative.weights
+        if return_ids:
+            names = [getattr(weight, "name", None) for weight in chosen]
+            by_position = tuple(zip(positions, by_position, strict=True))
+            by_weight = tuple(zip(names, by_weight, strict=True))
+        return derivative.outputs, _arranged(by_position, by_weight, grad_position, weights)
+
+    return both
 
 
 def _positions(grad_position: object, weights: object, owner: str) -> tuple[int, ...]:

@@ -5,7 +5,13 @@ from typing import cast
 
 from minispore._checks import check_type
 from minispore.common.tensor import Tensor
-from minispore.ops._derivative import Weights, check_callable, derivative_of, in_sequence
+from minispore.ops._derivative import (
+    Weights,
+    check_callable,
+    derivative_of,
+    in_sequence,
+    start_of,
+)
 
 
 class GradOperation:
@@ -20,7 +26,8 @@ class GradOperation:
     Args:
         get_all: Whether to differentiate by all arguments, not only the first.
         get_by_list: Whether to differentiate by weights.
-        sens_param: Whether the last argument is the gradient of the output to start from.
+        sens_param: Whether the gradient of the output to start from is given with the arguments:
+            after them, or as `sens`.
 
     Raises:
         TypeError: An argument is no bool.
@@ -47,15 +54,17 @@ class GradOperation:
         """
         check_callable(fn, "GradOperation")
 
-        def gradients(*args: object) -> object:
+        def gradients(*args: object, **kwargs: object) -> object:
+            owner = "GradOperation"
             chosen = self._weights(fn, weights)
-            given, sens = (args[:-1], args[-1]) if self.sens_param else (args, None)
+            sens = None
+            if self.sens_param:
+                args, sens = start_of(args, kwargs, owner)
             if self.get_all:
-                positions = tuple(i for i, x in enumerate(given) if isinstance(x, Tensor))
+                positions = tuple(i for i, x in enumerate(args) if isinstance(x, Tensor))
             else:
                 positions = () if self.get_by_list else (0,)
-            owner = "GradOperation"
-            derivative = derivative_of(fn, given, {}, positions, chosen, owner, sens=sens)
+            derivative = derivative_of(fn, args, kwargs, positions, chosen, owner, sens=sens)
             inputs = derivative.inputs if self.get_all else derivative.inputs[:1]
             if not self.get_by_list:
                 return inputs if self.get_all else inputs[0]

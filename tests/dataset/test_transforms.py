@@ -88,7 +88,7 @@ def test_type_cast_converts_as_mindspore_does() -> None:
     assert transforms.TypeCast(np.bool_)(np.array([0, 0.5, 2])).tolist() == [False, True, True]
     assert transforms.TypeCast("float16")(np.array([1e9])).tolist() == [np.inf]
     assert transforms.TypeCast(minispore.int32)(np.uint32(7)).dtype == np.int32
-    with pytest.raises(TypeError, match="'output_type'"):
+    with pytest.raises(TypeError, match="'data_type'"):
         transforms.TypeCast("no type")
 
 

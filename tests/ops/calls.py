@@ -176,6 +176,13 @@ def products(draw: st.DrawFn) -> Call:
 
 
 @st.composite
+def stacks_of_matrices(draw: st.DrawFn) -> Call:
+    count, m, k, n = draw(st.tuples(*[st.integers(1, 3)] * 4))
+    rng = draw(generators)
+    return Call((numbers(rng, (count, m, k)), numbers(rng, (count, k, n))))
+
+
+@st.composite
 def neurons(draw: st.DrawFn) -> Call:
     rng, first = draw(generators), draw(mst.shapes(0, 2, 1))
     inputs, outputs = draw(st.tuples(*[st.integers(1, 3)] * 2))

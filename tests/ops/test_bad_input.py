@@ -38,7 +38,7 @@ def total(values: Tensor) -> Tensor:
 
 OF_ONE = [
     "abs", "exp", "floor", "isfinite", "isinf", "isnan", "log", "logical_not", "neg", "relu",
-    "round", "sigmoid", "sign", "softplus", "sqrt", "square", "tanh",
+    "round", "sigmoid", "sign", "square", "tanh",
 ]  # fmt: skip
 OF_TWO = [
     "add", "sub", "mul", "floor_divide", "remainder", "maximum", "minimum", "equal", "greater",
@@ -75,6 +75,7 @@ GOOD: dict[str, dict[str, object]] = {
         "input": x(), "target": x(), "weight": x(), "pos_weight": x(), "reduction": "sum",
     },
     "bitwise_not": {"input": Tensor([6, 7])},
+    "bmm": {"input_x": ops.ones((2, 2, 3)), "mat2": ops.ones((2, 3, 2))},
     "broadcast_to": {"input": x(), "shape": (4, 2, 3)},
     "cast": {"input": x(), "dtype": ms.int32},
     "clip": {"input": x(), "min": 1, "max": x()},
@@ -93,7 +94,8 @@ GOOD: dict[str, dict[str, object]] = {
     "gather": {"input_params": x(), "input_indices": Tensor([1]), "axis": 1, "batch_dims": 0},
     "gather_elements": {"input": x(), "dim": 1, "index": Tensor([[0], [1]])},
     "grad": {
-        "fn": total, "grad_position": 0, "weights": None, "has_aux": False, "return_ids": False
+        "fn": total, "grad_position": 0, "weights": None, "has_aux": False, "return_ids": False,
+        "sens_param": False,
     },
     "layer_norm": {
         "input": x(), "normalized_shape": (3,), "weight": ops.ones(3), "bias": ops.ones(3),
@@ -118,7 +120,10 @@ GOOD: dict[str, dict[str, object]] = {
     "permute": {"input": x(), "axis": (1, 0)},
     "pow": {"input": x(), "exponent": x()},
     "reshape": {"input": x(), "shape": (3, -1)},
-    "softmax": {"input": x(), "axis": 1},
+    "softmax": {"input": x(), "axis": 1, "dtype": ms.float16},
+    "softplus": {"input": x(), "beta": 2, "threshold": 5},
+    "sqrt": {"x": x()},
+    "unsqueeze": {"input": x(), "dim": 0},
     "softmax_cross_entropy": {"logits": x(), "targets": x()},
     "split": {"tensor": x(), "split_size_or_sections": [1, 2], "axis": 1},
     "squeeze": {"input": Tensor(np.ones((1, 3))), "axis": 0},
@@ -126,7 +131,10 @@ GOOD: dict[str, dict[str, object]] = {
     "stop_gradient": {"value": x()},
     "sum": {"input": x(), "dim": (0, 1), "keepdim": True, "dtype": ms.float32},
     "swapaxes": {"input": x(), "axis0": 0, "axis1": 1},
-    "value_and_grad": {"fn": total, "grad_position": 0, "weights": None, "has_aux": False},
+    "value_and_grad": {
+        "fn": total, "grad_position": 0, "weights": None, "has_aux": False, "return_ids": False,
+        "sens_param": False,
+    },
     "where": {"condition": Tensor([True, False, True]), "input": x(), "other": 0.0},
     "zeros": {"size": (2, 3), "dtype": ms.int32},
     "zeros_like": {"input": x(), "dtype": ms.int32},
