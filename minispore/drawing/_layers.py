@@ -20,6 +20,7 @@ _SWEEPS = 12
 # How much it matters where an operand is that is computed from nothing, beside what is computed:
 # so little that a chain of operations goes straight down, whatever joins it from the sides.
 _ASIDE = 0.02
+# How far an operand belongs to the right of the one before, in places of a layer.
 _NEXT = 0.001
 
 
