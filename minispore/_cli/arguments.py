@@ -132,8 +132,9 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
 
 def _add_trace(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Make an interactive page of a trace: who was called when, for how long, where a stop was "
-        "requested, what was raised. minispore.testing.record_events records a trace."
+        "Make an interactive page of a trace: who was called when, for how long, what it changed, "
+        "where a stop was requested, what was raised. minispore.testing.record_events records a "
+        "trace."
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="the trace, .jsonl or .json")
     parser.add_argument(

@@ -84,8 +84,9 @@ class EventTrace(Sequence[Event]):
         """Write the events into a file.
 
         Args:
-            path: With the ending ".jsonl" for JSON lines, one event in each; with ".json" for
-                the format that chrome://tracing and ui.perfetto.dev show on a time line.
+            path: With the ending ".jsonl" for JSON lines, one event in each; with ".html" for a
+                page on which the events are shown on a time line, which needs no network; with
+                ".json" for the format that chrome://tracing and ui.perfetto.dev show.
 
         Raises:
             ValueError: `path` has another ending.
@@ -95,7 +96,7 @@ class EventTrace(Sequence[Event]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "EventTrace":
-        """Read a file that `save` has written, of either kind.
+        """Read a file that `save` has written, unless it is a page.
 
         Raises:
             ValueError: `path` has another ending, or the file is none of this kind.

@@ -1,4 +1,4 @@
-"""The files of traces: JSON lines, and the trace-event format that browsers show on a time line."""
+"""The files of traces: JSON lines, the trace-event format of browsers, and a page to look at."""
 
 import json
 import math
@@ -10,8 +10,10 @@ from typing import cast
 from minispore._atomic import replacing
 from minispore._checks import check_one_of
 from minispore.testing._event import Event
+from minispore.testing._page import page
 
-_ENDINGS = (".jsonl", ".json")
+_READ = (".jsonl", ".json")
+_WRITTEN = (*_READ, ".html")
 # What a field may hold; bool is no int here.
 _KINDS: dict[str, tuple[type, ...]] = {
     "name": (str,),
@@ -43,11 +45,14 @@ def write_trace(path: str | os.PathLike[str], events: Sequence[Event]) -> None:
     """Write the events, in the format that the file's ending asks for.
 
     Raises:
-        ValueError: The ending is neither ".jsonl" nor ".json".
+        ValueError: The ending is none of ".jsonl", ".json" and ".html".
         OSError: The file cannot be written.
     """
-    if _ending(path, "save") == ".jsonl":
+    ending = _ending(path, _WRITTEN, "save")
+    if ending == ".jsonl":
         text = "".join(json.dumps(asdict(event)) + "\n" for event in events)
+    elif ending == ".html":
+        text = page(events)
     else:
         items = [_shown(event) for event in events]
         items += [
@@ -60,13 +65,13 @@ def write_trace(path: str | os.PathLike[str], events: Sequence[Event]) -> None:
 
 
 def read_trace(path: str | os.PathLike[str]) -> list[Event]:
-    """Read what `write_trace` has written.
+    """Read what `write_trace` has written, unless it is a page.
 
     Raises:
         ValueError: The ending is another, or the file's content.
         OSError: The file cannot be read.
     """
-    ending = _ending(path, "load")
+    ending = _ending(path, _READ, "load")
     with open(path, "rb") as file:
         content = file.read()
     try:
@@ -83,9 +88,9 @@ def read_trace(path: str | os.PathLike[str]) -> list[Event]:
         raise ValueError(f"The file '{os.fspath(path)}' holds no trace: {why}.") from error
 
 
-def _ending(path: str | os.PathLike[str], method: str) -> str:
+def _ending(path: str | os.PathLike[str], endings: tuple[str, ...], method: str) -> str:
     ending = os.path.splitext(path)[1]
-    check_one_of(ending, _ENDINGS, "ending of 'path'", f"EventTrace.{method}")
+    check_one_of(ending, endings, "ending of 'path'", f"EventTrace.{method}")
     return ending
 
 

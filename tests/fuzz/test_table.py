@@ -32,6 +32,7 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
     "_course/checking.py": "reads what its own child process has just written",
     "_course/child.py": "reads the kernel's /proc/self/statm",
     "_course/folder.py": "a record of ten lines, of which its own tests have the damage",
+    "testing/_page.py": "reads its own parts, which come with the package",
     "train/summary/_files.py": "writes",
     "tensorpack/trackers.py": "reads /proc/meminfo, the kernel's",
 }

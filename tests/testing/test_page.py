@@ -1,4 +1,4 @@
-"""`minispore trace`: its page has every event, and nothing runs there but its own script."""
+"""The page of a trace: it has every event, and nothing runs there but its own script."""
 
 import base64
 import hashlib
@@ -15,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore._cli import main
-from minispore._cli.tracing import page
 from minispore.testing import Event, EventTrace
+from minispore.testing._page import page
 
 CHROMIUM = shutil.which("chromium")
 EVIL = "</script><script>document.title='gone'</script><!--<script>{{script}}&lt;\u2028\ud800"
@@ -112,8 +112,11 @@ def test_the_command_writes_the_page_of_a_file(
     beside = tmp_path / "first.html"
     assert capsys.readouterr().out == f"{beside}: 2 events\n"
     assert beside.read_text("utf-8") == page(trace)
+    saved = tmp_path / "saved.html"
+    trace.save(saved)
+    assert saved.read_bytes() == beside.read_bytes()
     for option in ("-o", "--out"):
-        other = tmp_path / f"other{option}.html"
+        other = tmp_path / f"other{option}.htm"
         assert main(["trace", str(path), option, str(other)]) == 0
         assert other.read_bytes() == beside.read_bytes()
 
