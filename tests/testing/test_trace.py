@@ -1,6 +1,7 @@
 """Traces: what is recorded is what happened, and the files give back what was saved."""
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Self
@@ -109,9 +110,16 @@ def test_a_time_line_has_what_lies_between_the_events(tmp_path: Path) -> None:
     assert "LossMonitor.on_train_step_end" in spans
 
 
-def test_the_file_ends_in_one_of_two_ways(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"'EventTrace.save'.* must be .*'\.jsonl'.*, got|but got"):
-        EventTrace().save(tmp_path / "trace.txt")
+def test_the_ending_says_how_a_file_is_written_and_read(tmp_path: Path) -> None:
+    page = tmp_path / "trace.html"
+    EventTrace().save(page)
+    for method, path, endings in (
+        (EventTrace().save, tmp_path / "trace.txt", "'.jsonl', '.json', '.html'"),
+        (EventTrace.load, page, "'.jsonl', '.json'"),
+    ):
+        said = f"must be one of {endings}, but got '{path.suffix}'"
+        with pytest.raises(ValueError, match=re.escape(said)):
+            method(path)
 
 
 def test_a_stop_in_a_tree() -> None:
