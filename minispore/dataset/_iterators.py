@@ -85,7 +85,7 @@ class DatasetIterator(Generic[T]):
             "seeded": self._first.seeded,
             "epoch": self._number,
             "taken": self._taken,
-            "begin": self._begin if self._taken else {},
+            "begin": self._begin if self._taken else self._before_epoch(),
             "mapped": [watch.before for watch in self._watches],
             "pipeline": described(self._node),
         }
@@ -117,13 +117,14 @@ class DatasetIterator(Generic[T]):
         for watch, rows in before:
             watch.before = rows
         self._rows = None
+        if begin:
+            self._return_to(begin)
         if not taken:
             return
         self._begin = begin
         if not begin:
             self._rows = self._epoch(taken)
             return
-        self._return_to(begin)
         self._rows = self._epoch(0)
         for _ in range(taken):
             if next(self._rows, None) is None:

@@ -69,6 +69,7 @@ def rows_from(iterator: DatasetIterator[list[Array]], epochs: int) -> Rows:
     steps=st.lists(st.sampled_from(list(STEPS)), max_size=4),
     taken=st.integers(0, 60),
 )
+@example(["counted", "filter"], 0)
 @example(["noise", "shuffle", "batch"], 3)
 @example(["noise", "batch", "filter"], 6)
 def test_another_iterator_goes_on(steps: list[str], taken: int) -> None:
@@ -103,6 +104,15 @@ def test_another_iterator_goes_on(steps: list[str], taken: int) -> None:
     random.setstate(before[0])
     np.random.set_state(before[1])  # noqa: NPY002
     assert rows_from(other, left) == expected
+
+
+def test_between_two_epochs_too_objects_go_on_from_what_they_remember() -> None:
+    iterator = pipeline(["counted"]).create_tuple_iterator(output_numpy=True)
+    rows_from(iterator, 1)
+    state = iterator.state_dict()
+    other = pipeline(["counted"]).create_tuple_iterator(output_numpy=True)
+    other.load_state_dict(state)
+    assert rows_from(other, 1) == rows_from(iterator, 1)
 
 
 def test_rows_before_are_not_read_where_all_code_is_ours() -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from minispore import nn
@@ -18,13 +18,14 @@ from .standins import Batches, ConstantLoss
 
 @settings(max_examples=20)
 @given(
-    st.sampled_from(["shuffled", "noise in a buffer"]),
+    st.sampled_from(["shuffled", "noise in a buffer", "own generator"]),
     st.integers(1, 3),
     st.sampled_from(TRAIN_EVENTS),
     st.integers(1, 14),
     st.sampled_from(["kill", "stop"]),
     st.booleans(),
 )
+@example("own generator", 1, "on_train_epoch_end", 1, "stop", False)
 def test_started_again_it_goes_on(
     tmp_path_factory: pytest.TempPathFactory,
     pipeline: str,
