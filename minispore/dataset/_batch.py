@@ -86,8 +86,8 @@ class Batch(Operation):
 
     @property
     def batch_size(self) -> int:
-        """The number of rows; where a function decides, of the first batch."""
-        return self.rows if isinstance(self.rows, int) else self._wanted(BatchInfo(0, 0))
+        """The number of rows; -1 where a function decides, as MindSpore."""
+        return self.rows if isinstance(self.rows, int) else -1
 
     @property
     def user_code(self) -> tuple[object, ...]:

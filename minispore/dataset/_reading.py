@@ -35,7 +35,7 @@ class Readable:
         return self._known_size
 
     def get_batch_size(self) -> int:
-        """Return the number of samples in a row; 1 without `batch`."""
+        """Return the number of samples in a row; 1 without `batch`, -1 if a function decides."""
         return self._node.batch_size
 
     def get_repeat_count(self) -> int:

@@ -259,21 +259,26 @@ class Concat(Node):
 
     def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
         """Yield the rows of the first child, then of the next."""
-        types: list[np.dtype[np.generic]] | None = None
+        kinds: list[tuple[np.dtype[np.generic], int]] | None = None
         for i, child in enumerate(self.children):
             if start and not child.endless and start >= (size := child.size()):
                 start -= size
                 continue
             for block in child.blocks(epoch.below(i), most, start):
-                found = [column.dtype for column in block]
-                if types is not None and found != types:
+                found = [(column.dtype, column.ndim) for column in block]
+                if kinds is not None and found != kinds:
                     raise RuntimeError(
-                        "For 'concat', the columns of the datasets must have the same types, but "
-                        f"got {types} and {found}."
+                        "For 'concat', the columns of the datasets must have the same types and "
+                        f"as many axes, but got {_told(kinds)} and {_told(found)}."
                     )
-                types = found
+                kinds = found
                 yield block
             start = 0
+
+
+def _told(kinds: list[tuple[np.dtype[np.generic], int]]) -> str:
+    # The rows of a block lie along an axis of their own.
+    return ", ".join([f"{dtype} of {ndim - 1} axes" for dtype, ndim in kinds])
 
 
 def renamed(child: Node, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Rename:

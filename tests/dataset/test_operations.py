@@ -111,7 +111,7 @@ def test_batch_sizes_and_remainders() -> None:
     assert numbers(5).batch(9, True).get_dataset_size() == 0
     growing = numbers(5).batch(lambda info: info.get_batch_num() + 1)
     assert rows(growing) == [[[0]], [[1, 2]], [[3, 4]]]
-    assert growing.get_dataset_size() == 3
+    assert (growing.get_dataset_size(), growing.get_batch_size()) == (3, -1)
 
 
 def test_per_batch_map_gets_lists_and_the_number_of_the_batch() -> None:
@@ -245,6 +245,8 @@ def test_zip_and_concat() -> None:
         _ = numbers() + 3  # type: ignore[operator]  # pyright: ignore[reportOperatorIssue]
     with pytest.raises(RuntimeError, match="must have the same types"):
         rows(numbers(2) + ds.NumpySlicesDataset([1.0], "a"))
+    with pytest.raises(RuntimeError, match="got int64 of 0 axes and int64 of 1 axes"):
+        rows(numbers(2) + numbers(2).batch(2))
 
 
 def test_rename_and_project() -> None:
