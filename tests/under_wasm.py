@@ -1,0 +1,68 @@
+"""Run the examples and the lessons' programs: `python tests/under_wasm.py REPOSITORY`.
+
+For a Python under WebAssembly, which has neither threads nor processes nor locks of files.
+"""
+
+import os
+import re
+import runpy
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
+from pathlib import Path
+
+PROGRAM = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+# What cannot be run there: other processes, and hypothesis.
+PROCESSES = {"data_parallel.py", "resume.py"}
+HYPOTHESIS = re.compile(r"^(from|import) hypothesis", flags=re.MULTILINE)
+
+
+def run_example(file: Path) -> None:
+    """Run an example as one does at the command line."""
+    sys.argv = [file.name]
+    runpy.run_path(str(file), run_name="__main__")
+
+
+def run_programs(file: Path) -> None:
+    """Run the programs of a page, in their order."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for number, program in enumerate(PROGRAM.findall(file.read_text("utf-8")), 1):
+        exec(compile(program, f"<{file.name}, program {number}>", "exec"), namespace)
+
+
+def comes_to_its_end(name: str, run: Callable[[], None]) -> bool:
+    """Whether something does, in an empty folder; if not, the error is printed."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            with redirect_stdout(StringIO()):
+                run()
+        except BaseException:
+            traceback.print_exc(limit=-3, file=sys.stdout)
+            return False
+        finally:
+            os.chdir("/")
+    print(f"{name} runs")
+    return True
+
+
+def main(repository: Path) -> int:
+    """Run all; return how many did not come to their ends."""
+    sys.path.insert(0, str(repository))
+    runs: dict[str, Callable[[], None]] = {
+        file.name: partial(run_example, file)
+        for file in sorted(repository.glob("examples/*.py"))
+        if file.name not in PROCESSES
+    }
+    for file in sorted(repository.glob("docs/learn/[0-9]*.md")):
+        if not HYPOTHESIS.search(file.read_text("utf-8")):
+            runs[file.name] = partial(run_programs, file)
+    return sum(not comes_to_its_end(name, run) for name, run in runs.items())
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
