@@ -47,7 +47,8 @@ def docs(session: nox.Session) -> None:
 def site(session: nox.Session) -> None:
     """Build the pages, and look at each of them in Chromium, where there is one."""
     session.install("-e", ".[docs]", "mypy>=2.1,<3", "playwright>=1.55")
-    session.run("mypy", *(str(file) for file in sorted(Path("docs").glob("*.py"))))
+    programs = (str(file) for file in sorted(Path("docs").glob("*.py")))
+    session.run("mypy", *programs, env={"MYPYPATH": "docs"})
     folder = Path(session.create_tmp()).resolve() / "site"
     quiet = {"NO_MKDOCS_2_WARNING": "1"}
     session.run("mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder), env=quiet)
