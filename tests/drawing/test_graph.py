@@ -308,6 +308,9 @@ def test_too_large_a_graph_is_refused() -> None:
 
     with pytest.raises(ValueError, match="can have 200 boxes, but this one has 201"):
         draw_graph(long, Tensor(1.0))
+    # The whole cannot become one box.
+    with pytest.raises(ValueError, match="can have 200 boxes"):
+        draw_graph(Part(250), X)
 
 
 def test_numbers_say_in_which_order_values_were_made() -> None:
