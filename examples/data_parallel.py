@@ -16,7 +16,8 @@ from minispore import communication, nn
 from minispore.dataset import Dataset, NumpySlicesDataset, digits
 from minispore.train import CheckpointConfig, LossMonitor, Model, ModelCheckpoint
 
-# What all processes together take in a step: the training is the same, however many they are.
+# What all processes take together in a step. The training is the same for all numbers of them that
+# divide it.
 BATCH = 64
 
 
