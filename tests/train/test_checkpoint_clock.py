@@ -44,6 +44,9 @@ def test_what_a_state_says_of_time_is_what_was_loaded(
         other.load_state_dict(states[-1])
         states.append(other.state_dict())
     assert isinstance(states[0]["since_kept"], float)
+    for bad in ("a", True, [1.0]):
+        with pytest.raises(ValueError, match="^For 'ModelCheckpoint', .*'since_kept'"):
+            make().load_state_dict({**states[0], "since_kept": bad})
     # What it calls its newest files is there.
     for name in ("latest", "newest_only"):
         assert states[0][name] == "" or (tmp_path / str(states[0][name])).is_file()

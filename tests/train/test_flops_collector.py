@@ -107,6 +107,23 @@ def test_the_lines_of_a_training(capsys: pytest.CaptureFixture[str]) -> None:
         assert abs(float(match[2]) - share) < 0.05 * share + 0.01
 
 
+def test_the_time_of_a_step_is_the_mean_since_the_last_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [0.0]
+
+    class Slow(Callback):
+        def on_train_step_begin(self, run_context: RunContext) -> None:
+            now[0] += run_context.original_args().cur_step_num
+
+    monkeypatch.setattr(_flops_collector, "perf_counter", lambda: now[0])
+    make().train(2, Rows(8), [Slow(), FlopsUtilizationCollector(2, 1e5)])
+    assert [line.split(" ms ")[0] for line in capsys.readouterr().out.splitlines()[1:]] == [
+        "Train per step time: 1500.000",
+        "Train per step time: 3500.000",
+    ]
+
+
 def test_only_a_shard(capsys: pytest.CaptureFixture[str]) -> None:
     make().train(1, Rows(4), FlopsUtilizationCollector(9, 1e9, full_flops=False))
     assert capsys.readouterr().out == "Shard model flops is 192.0, Shard hardware flops is 192.0.\n"

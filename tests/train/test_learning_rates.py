@@ -5,7 +5,13 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from minispore import Tensor, nn
-from minispore.train import Callback, LearningRateScheduler, Model, ReduceLROnPlateau
+from minispore.train import (
+    Callback,
+    EarlyStopping,
+    LearningRateScheduler,
+    Model,
+    ReduceLROnPlateau,
+)
 
 from .deciding import epoch, learning_rate, run_context
 from .standins import Batches, ConstantLoss, Rows, make
@@ -40,6 +46,27 @@ def test_plateaus_in_a_training(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed == [
         f"{line} {rate}." for line, rate in zip(lines, ("1e-31", "1e-32"), strict=True)
     ]
+
+
+def test_no_more_is_said_than_happens_and_nothing_to_whom_did_not_ask(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def run(callback: ReduceLROnPlateau | EarlyStopping) -> str:
+        net = nn.Dense(4, 3)
+        model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 2e-30))
+        model.train(9, Rows(), callback)
+        return capsys.readouterr().out
+
+    plateau = ReduceLROnPlateau("loss", 0.5, 1, True, min_lr=1e-30)
+    assert run(plateau) == "Epoch 00002: ReduceLROnPlateau reducing learning rate to 1e-30.\n"
+    assert run(ReduceLROnPlateau("loss", 0.5, 1)) == ""
+    assert run(EarlyStopping("loss", restore_best_weights=True)) == ""
+
+
+@pytest.mark.parametrize("factor", [0.0, 1.0, 1.5, -0.5])
+def test_a_factor_reduces_and_leaves_something(factor: float) -> None:
+    with pytest.raises(ValueError, match=f"^For 'ReduceLROnPlateau', .*'factor' .* got {factor}"):
+        ReduceLROnPlateau(factor=factor)
 
 
 def test_a_schedule_in_a_training() -> None:

@@ -253,6 +253,7 @@ def test_an_on_exception_that_fails_hides_nothing() -> None:
 
     class Told(Callback):
         def on_exception(self, run_context: RunContext, error: BaseException) -> None:
+            assert run_context is CONTEXT
             told.append(error)
 
     error = KeyError("first")

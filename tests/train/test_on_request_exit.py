@@ -159,11 +159,29 @@ def test_the_file_to_go_on_from_has_a_check_sum_and_is_found_where_it_is_told(
         "./rank_0/Net_train.ckpt",
         "./rank_0/Net_eval.ckpt",
     )
-    (tmp_path / "rank_0").mkdir()
-    (tmp_path / "rank_0" / ".minispore-killed.tmp").touch()
     Model(ConstantLoss()).train(1, Batches(4), [Send(signal.SIGTERM, 2), exit_])
     assert [path.name for path in (tmp_path / "rank_0").iterdir()] == ["Net_train.ckpt"]
     assert load_checkpoint(exit_.train_file, crc_check=True)
+
+
+def test_what_is_gone_already_need_not_be_removed(tmp_path: Path) -> None:
+    class Removing(Send):
+        def on_train_end(self, run_context: RunContext) -> None:
+            if not run_context.get_stop_requested():
+                (tmp_path / "rank_0" / "Net_train.ckpt").unlink()
+
+    for step in (2, 99):  # the second run goes on from the file of the first
+        callbacks = [Removing(signal.SIGTERM, step), OnRequestExit(directory=tmp_path)]
+        Model(ConstantLoss()).train(1, Batches(4), callbacks)
+    assert list((tmp_path / "rank_0").iterdir()) == []
+
+
+def test_what_a_kill_has_left_goes_before_anything_is_written(tmp_path: Path) -> None:
+    exit_ = OnRequestExit(directory=tmp_path)
+    (tmp_path / "rank_0").mkdir()
+    (tmp_path / "rank_0" / ".minispore-killed.tmp").touch()
+    Model(ConstantLoss()).train(1, Batches(1), exit_)
+    assert list((tmp_path / "rank_0").iterdir()) == []
 
 
 def test_who_saves_nothing_removes_nothing(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_rows_that_make_no_step() -> None:
 
 def test_a_step_of_another_size_is_told_at_once() -> None:
     waited = Waited(1, [])
-    with pytest.raises(RuntimeError, match="another step before the training has done .*step_size"):
+    with pytest.raises(RuntimeError, match="For 'Waited', .* another step before .*step_size"):
         Model(Net()).train(1, mapped(waited).batch(2), waited)
 
 
@@ -107,12 +107,21 @@ def test_what_reads_ahead_is_told_at_once() -> None:
 
 def test_without_a_training_nobody_can_wait() -> None:
     waited = Waited(1, [])
-    with pytest.raises(RuntimeError, match="give the callback to 'Model.train' too"):
+    with pytest.raises(
+        RuntimeError, match="For 'Waited', .* give the callback to 'Model.train' too"
+    ):
         Model(Net()).train(1, mapped(waited), Steps([]))
     Model(Net()).train(1, mapped(waited), waited)
     waited.log.clear()
     assert len(list(mapped(waited).create_tuple_iterator(num_epochs=1))) == 4  # it is over
     assert waited.log == []
+
+
+def test_a_function_on_the_object_is_waited_for() -> None:
+    waited, log = WaitedDSCallback(2), []
+    waited.sync_step_begin = lambda *contexts: log.append(contexts)  # type: ignore[method-assign]
+    Model(Net()).train(1, mapped(waited).batch(2), waited)  # type: ignore[arg-type]
+    assert len(log) == 1
 
 
 def test_only_what_is_overridden_is_waited_for() -> None:

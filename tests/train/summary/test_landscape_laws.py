@@ -79,8 +79,9 @@ def test_what_is_no_option_of_a_landscape_is_refused_by_its_key(tmp_path: Path, 
         elif key == "intervals" and isinstance(bad, list):
             named = "each interval in intervals" if bad == [3] else "each value in intervals"
         if bad == [[1, 2]] and key == "intervals":
-            assert said.endswith(
-                'in "intervals" should not be less than three, but got the: [1, 2]'
+            assert said == (
+                'For "SummaryCollector", the length of each list in "intervals" should not be less '
+                "than three, but got the: [1, 2]"
             )
         else:
             assert said.startswith(f"For `{named}` the type should be a valid type of ['")
