@@ -42,3 +42,20 @@ def read(text: str) -> Picture:
         [[each.text or "" for each in box.iter(f"{_SVG}text")] for box in boxes],
         [edge.findtext(f"{_SVG}title") or "" for edge in edges],
     )
+
+
+def sticking_out(text: str) -> list[str]:
+    """The texts of a picture that leave their boxes, if a letter is 0.6 of its height wide."""
+    found = list[str]()
+    for group in ET.fromstring(text).iter(f"{_SVG}g"):
+        rect = group.find(f"{_SVG}rect")
+        if rect is not None:
+            left = float(rect.attrib["x"])
+            right = left + float(rect.attrib["width"])
+            for each in group.iter(f"{_SVG}text"):
+                wide = 0.6 * float(each.attrib["font-size"]) * len(each.text or "")
+                part = {"start": 0.0, "middle": 0.5, "end": 1.0}[each.attrib["text-anchor"]]
+                start = float(each.attrib["x"]) - part * wide
+                if start < left + 4 or start + wide > right - 4:
+                    found.append(each.text or "")
+    return found

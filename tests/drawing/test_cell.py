@@ -10,7 +10,7 @@ from minispore import Parameter, Tensor, nn
 from minispore.drawing import draw_cell
 from minispore.testing import strategies as mst
 
-from .reading import read
+from .reading import read, sticking_out
 
 
 @given(mst.cells(dropout=True))
@@ -98,6 +98,12 @@ def test_boxes_lie_within_one_another_or_apart() -> None:
         for left, top, wide, high in rects[i + 1 :]:
             within = x < left and y < top and left + wide < x + width and top + high < y + height
             assert within or y + height < top
+
+
+def test_every_text_lies_within_its_box() -> None:
+    net = nn.SequentialCell(nn.Conv2d(1, 2, 3), nn.CellList([nn.Dense(200, 300)]))
+    net.a_name_that_is_rather_long_for_a_cell_of_a_network = nn.ReLU()
+    assert not sticking_out(draw_cell(net))
 
 
 def test_too_many_cells_are_refused() -> None:

@@ -19,7 +19,7 @@ from minispore.drawing._words import gradient_of, value_of
 from minispore.nn._recorded import operation, recorded
 
 from ..autograd.programs import Program, programs
-from .reading import read
+from .reading import read, sticking_out
 
 X = Tensor([1.0, -2.0])
 
@@ -167,6 +167,13 @@ def test_who_cannot_see_the_picture_is_told_what_is_on_it() -> None:
         "constant: value 1. "
         "number 3, add: value 10, grad 1, from number 2 and 1."
     )
+
+
+def test_every_text_lies_within_its_box() -> None:
+    def fn(an_input_with_a_name_that_is_rather_long: Tensor, y: Tensor) -> Tensor:
+        return ops.exp(an_input_with_a_name_that_is_rather_long) * y / 3.0
+
+    assert not sticking_out(draw_graph(fn, X, Tensor([[0.12345], [678.9]])))
 
 
 def test_several_outputs_are_summed() -> None:
