@@ -170,6 +170,13 @@ def with_state(name: str, state: object) -> Change:
     return change
 
 
+def with_entries(**entries: object) -> Change:
+    def change(values: Values, _: dict[str, Parameter]) -> None:
+        values |= cast("Values", entries)
+
+    return change
+
+
 def with_place(**entries: object) -> Change:
     def change(values: Values, _: dict[str, Parameter]) -> None:
         values["data"] |= entries
@@ -181,6 +188,12 @@ def with_place(**entries: object) -> Change:
     ("message", "change"),
     [
         ("these parameters differ:\n    weight: not in the file", without_weight),
+        ("is damaged: it is of version 99", with_entries(version=99)),
+        ("is damaged: its 'epoch' is -1", with_entries(epoch=-1)),
+        ("is damaged: it does not hold one state for each", with_entries(states={})),
+        ("is damaged: the dataset's epoch is not the training's", with_place(number=0)),
+        ("is damaged: there is no callback number 3", with_entries(savers=[3])),
+        ("is damaged: the callback number 1 saves nothing", with_entries(savers=[1])),
         ("is damaged: the state of '1 Counter' is none", with_state("1 Counter", [3])),
         ("'1 Counter': of then and now, only one", with_state("1 Counter", None)),
         ("does not fit: The dataset's 'taken' must be of type int: 'x'", with_place(taken="x")),

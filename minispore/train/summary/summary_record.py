@@ -372,9 +372,8 @@ class SummaryRecord:
         return []
 
     def _do(self, task: Callable[[], list[str]]) -> None:
-        behind = self._behind
-        if behind is not None:
-            self._tell(partial(behind.do, task))
+        assert self._behind is not None, "it is not closed"
+        self._tell(partial(self._behind.do, task))
 
     def _tell(self, collect: Callable[[], list[str]]) -> None:
         """Warn of what the thread has to say, and raise or warn of its errors."""

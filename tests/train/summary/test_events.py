@@ -1,5 +1,6 @@
 """Event files: what is written is read, by us, by TensorBoard, and as MindSpore wrote it."""
 
+import math
 from io import BytesIO
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -230,9 +231,31 @@ def borders(*numbers: float, counts: bytes) -> bytes:
     return wire.bytes_field(5, limits + counts)
 
 
+def points(*shapes: tuple[int, ...]) -> bytes:
+    """The x, y and z of a landscape, in these shapes."""
+    parts: list[bytes] = []
+    for number, shape in enumerate(shapes, start=1):
+        dims = b"".join(wire.bytes_field(2, wire.varint_field(1, length)) for length in shape)
+        elements = wire.bytes_field(4, bytes(4 * math.prod(shape)))
+        kind = wire.varint_field(1, TENSORFLOW["float32"])
+        parts.append(wire.bytes_field(number, kind + wire.bytes_field(2, dims) + elements))
+    return b"".join(parts)
+
+
+def landscape(surface: bytes, way: bytes = b"") -> bytes:
+    path = wire.bytes_field(2, wire.bytes_field(2, way)) if way else b""
+    return in_a_value(wire.bytes_field(10, wire.bytes_field(1, surface) + path))
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [
+        (landscape(points((2,), (3,), (6,))), r"a landscape of .* has \(6,\) heights"),
+        (
+            landscape(points((1,), (1,), (1, 1)), points((1,), (1,), (2,))),
+            "as many points as interv",
+        ),
+        (in_a_value(wire.bytes_field(9, wire.varint_field(2, 2**64 - 1))), "counts -1"),
         (in_a_value(borders(1.0, 2.0, counts=wire.double_field(7, 1.0))), "2 borders and 1 bucket"),
         (in_a_value(borders(1.0, counts=wire.double_field(7, -1.0))), "counts that are none"),
         (in_a_value(borders(1.0, counts=wire.bytes_field(7, b"odd"))), "float64 has 3 bytes"),

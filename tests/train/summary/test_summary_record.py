@@ -325,6 +325,9 @@ def test_a_graph_is_written_once_its_network_was_called(tmp_path: Path, how: str
         network(ops.ones((1, 2)))
         record.record(3)
         record.record(4)
-    (graph,) = graphs(record)
+        record.add_value("graph", "g", b"another program's")
+        record.record(5)
+    graph, others = graphs(record)
+    assert others == b"another program's"
     assert b"Dense/dense" in graph
     assert b"ReLU" not in graph
