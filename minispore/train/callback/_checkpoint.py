@@ -73,6 +73,7 @@ class ModelCheckpoint(Callback):
     """
 
     chief_only = True
+    _kept_time: float | None
 
     def __init__(
         self,
@@ -202,7 +203,7 @@ class ModelCheckpoint(Callback):
         self._described = False
         self._saved_step = 0
         self._saved_time = time.monotonic()
-        self._kept_time: float | None = None
+        self._kept_time = None
         self._newest_only = ""  # the file that the next one replaces, where minutes count
         self._in_passing = ""  # the file that was only saved because the run was left there,
         self._surplus = KeptFiles()  # until the run, having been resumed, has saved its next
