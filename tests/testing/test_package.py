@@ -1,11 +1,8 @@
 """The package of testing tools: who does not use it does not pay for it."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 import minispore.testing
 
@@ -27,17 +24,3 @@ def test_every_public_name_says_what_it_is() -> None:
 def test_the_page_has_every_law() -> None:
     listed = [line.split("`")[1] for line in PAGE.read_text("utf-8").splitlines() if "| `" in line]
     assert listed == list(minispore.testing.LAWS)
-
-
-def test_the_tree_on_the_page_is_the_one_that_its_program_prints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = PAGE.read_text("utf-8")
-    program = re.search(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    tree = re.search(r"^```text\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert program
-    assert tree
-    exec(program[1], {"__name__": "__main__"})
-    time = re.compile(r" +\d+\.\d{3} ms$", re.MULTILINE)
-    assert time.sub("", capsys.readouterr().out) == time.sub("", tree[1])
