@@ -30,6 +30,7 @@ def traces_are_data() -> None:
     assert_type(trace[:2], EventTrace)
     assert_type(trace.tree(durations=False), str)
     assert_type(trace[0].epoch, int | None)
+    assert_type(trace[0].changed, tuple[str, ...])
     trace[0].name = "run"  # type: ignore[misc]
     trace[0].duraton  # type: ignore[attr-defined]  # noqa: B018
     trace.tree(False)  # type: ignore[call-arg]
