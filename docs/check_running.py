@@ -51,7 +51,8 @@ class Program:
 
     def wait(self) -> None:
         """Wait until it has ended."""
-        expect(self._bar.get_by_text("Run", exact=True)).to_be_enabled(timeout=PATIENCE)
+        run = self._bar.get_by_text("Run", exact=True)
+        expect(run).to_have_attribute("aria-disabled", "false", timeout=PATIENCE)
 
 
 def what_is_above_runs_first(page: Page) -> None:
@@ -86,7 +87,7 @@ def an_error_is_shown_and_ends_the_run(page: Page) -> None:
     expect(one.output).to_contain_text("before")
     expect(one.output).to_contain_text('File "<program 1>", line 2')
     expect(one.output).to_contain_text("ZeroDivisionError: division by zero")
-    expect(two.state).to_have_text("Not run: program 1 has not come to its end.")
+    expect(two.state).to_have_text("Not run. Program 1: It ended with an error.")
     assert two.output.inner_text() == built
     one.click("Reset")
     expect(one.output).not_to_contain_text("before")
@@ -99,6 +100,7 @@ def an_endless_loop_can_be_stopped(page: Page) -> None:
     one.click("Run")
     expect(one.output).to_contain_text("more is not shown", timeout=PATIENCE)
     one.click("Stop")
+    one.wait()
     expect(one.state).to_contain_text("Stopped.")
     one.write("print('new')")
     one.run()

@@ -26,7 +26,7 @@ function equipped(shown, number) {
   // `ran` is the text that the present Python has run.
   const program = { number, shown, text, output, built, code, state, ran: undefined };
   program.run = button("Run", number, () => runUpTo(program));
-  program.stop = button("Stop", number, stop, true);
+  program.stop = button("Stop", number, halt, true);
   program.edit = button("Edit", number, () => edit(program));
   program.reset = button("Reset", number, () => reset(program), true);
   text.addEventListener("input", () => fit(text));
@@ -95,26 +95,35 @@ function insert(text, what) {
 }
 
 // Run a program, and first those above it that Python has not run as they are now.
-async function runUpTo(program) {
+async function runUpTo(asked) {
   if (running) return;
-  for (const above of programs.slice(0, program.number - 1)) {
-    if (above.ran !== above.text.value && !(await run(above))) {
-      program.state.textContent = `Not run: program ${above.number} has not come to its end.`;
-      return;
+  able(false);
+  asked.stop.hidden = false;
+  for (const program of programs.slice(0, asked.number)) {
+    if (program !== asked && program.ran === program.text.value) continue;
+    if (await run(program, asked)) continue;
+    if (program !== asked) {
+      asked.state.textContent = `Not run. Program ${program.number}: ${program.state.textContent}`;
     }
+    break;
   }
-  await run(program);
+  able(true);
+  if (document.activeElement === asked.stop) asked.run.focus();
+  asked.stop.hidden = true;
 }
 
-// Run one program; whether it came to its end.
-async function run(program) {
-  const { text, state, stop } = program;
-  const code = text.value;
+// Whether programs can be run now; the buttons keep the keyboard's focus meanwhile.
+function able(yes) {
+  for (const program of programs) program.run.setAttribute("aria-disabled", !yes);
+}
+
+// Run one program, for the one that was asked for; whether it came to its end.
+async function run(program, asked) {
+  const code = program.text.value;
   const { ended, note } = await new Promise((finish) => {
-    running = { program, finish, printed: "" };
-    stop.hidden = program.reset.hidden = false;
-    for (const each of programs) each.run.disabled = true;
-    state.textContent = "Running …";
+    running = { program, asked, finish, printed: "" };
+    asked.state.textContent = `Running program ${program.number} …`;
+    program.reset.hidden = false;
     program.output.replaceChildren();
     try {
       worker ??= opened();
@@ -124,9 +133,7 @@ async function run(program) {
     }
   });
   running = undefined;
-  for (const each of programs) each.run.disabled = false;
-  stop.hidden = true;
-  state.textContent = note;
+  program.state.textContent = note;
   program.ran = ended ? code : undefined;
   return ended;
 }
@@ -146,18 +153,18 @@ function opened() {
 
 // What the worker says: how far it is, what is printed, the end, or that it is of no more use.
 function heard({ state, printed, ended, note = "", lost }) {
-  if (state) running.program.state.textContent = state;
+  if (state) running.asked.state.textContent = state;
   if (printed) show(running.program.output, (running.printed += printed));
   if (ended !== undefined) running.finish({ ended, note });
   if (lost) {
     worker?.terminate();
     worker = undefined;
     for (const each of programs) each.ran = undefined;
-    running.finish({ ended: false, note: lost });
+    running?.finish({ ended: false, note: lost });
   }
 }
 
-function stop() {
+function halt() {
   heard({ lost: "Stopped. Python begins anew with the next run." });
 }
 
