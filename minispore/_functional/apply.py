@@ -92,6 +92,8 @@ def apply_n(
     def one_by_one(*arrays: Array) -> tuple[Array, Sequence[Pull]]:
         return rule(arrays, *args)
 
+    # What draws graphs calls an operation by the name of its rule.
+    one_by_one.__name__ = rule.__name__
     return _apply(one_by_one, operands)
 
 
