@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from minispore.train import BestCheckpoint, CheckpointConfig, ModelCheckpoint, load_checkpoint
+from minispore.train.callback import _best_checkpoint
 
 from .deciding import epoch, run_context
 from .standins import Rows, make
@@ -30,6 +31,19 @@ def test_the_files_of_a_training_can_be_loaded(tmp_path: Path) -> None:
             loaded[parameter.name].asnumpy().reshape(parameter.shape),  # type: ignore[union-attr]
             parameter.asnumpy(),
         )
+
+
+def test_what_is_not_among_the_best_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(
+        _best_checkpoint, "save_checkpoint", lambda _, path, **__: written.append(path)
+    )
+    best, context = BestCheckpoint("value", "max", top_k=2, directory=tmp_path), run_context()
+    for number, value in enumerate([1.0, 2.0, 0.5, 1.0, 3.0, 2.0], start=1):
+        epoch(best, context, number, value)
+    assert [Path(path).name for path in written] == [f"best-{i}_1.ckpt" for i in (1, 2, 5)]
 
 
 def test_an_older_runs_files_stay(tmp_path: Path) -> None:

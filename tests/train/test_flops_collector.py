@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from minispore import Tensor, grad, nn, ops
 from minispore._rules import linalg
@@ -105,6 +106,19 @@ def test_the_lines_of_a_training(capsys: pytest.CaptureFixture[str]) -> None:
         assert match[2] == match[3]
         share = 100 * 48 * rows / seconds / 1e5
         assert abs(float(match[2]) - share) < 0.05 * share + 0.01
+
+
+@given(hnp.mutually_broadcastable_shapes(signature="(m,k),(k,n)->(m,n)", max_dims=3, max_side=4))
+def test_a_product_is_two_operations_for_each_element_and_each_it_is_summed_over(
+    shapes: hnp.BroadcastableShapes,
+) -> None:
+    x, y = shapes.input_shapes
+    product = np.matmul(np.ones(x), np.ones(y))
+    assert flops_of_product(x, y) == 2 * product.size * x[-1] == 2 * product.sum()
+
+
+def test_before_a_training_there_are_none() -> None:
+    assert FlopsUtilizationCollector(1).flops == 0
 
 
 def test_the_time_of_a_step_is_the_mean_since_the_last_line(

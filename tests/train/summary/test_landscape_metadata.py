@@ -12,7 +12,7 @@ from minispore.train.callback._landscape_metadata import read_metadata
 from minispore.train.callback._summary_options import LandscapeOptions
 
 WRITTEN: dict[str, object] = {
-    "epoch_group": {"0": [0, 1, 2], "1": [3, 4, 2**31 - 1]},
+    "epoch_group": {"0": [0, 1, 2], "1": [3, 4, 2**63 - 1]},
     "model_params_file_map": {"0": "a.ckpt", "4": "b.ckpt"},
     "step_per_epoch": 0,
     "landscape_size": 5,
@@ -55,7 +55,7 @@ def put(folder: Path, content: object) -> str:
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     found = read_metadata(put(tmp_path, WRITTEN), "For me")
-    assert found.intervals == [[0, 1, 2], [3, 4, 2**31 - 1]]
+    assert found.intervals == [[0, 1, 2], [3, 4, 2**63 - 1]]
     assert found.files == {0: "a.ckpt", 4: "b.ckpt"}
     assert found.step_per_epoch == 0
     assert found.options == LandscapeOptions(5, "epoch", 16, False, True)

@@ -126,6 +126,14 @@ def test_tensors_have_a_frequency_of_their_own(
     assert steps(tmp_path, "logits") == tensors
 
 
+def test_as_many_tensors_are_written_as_are_asked_for(tmp_path: Path) -> None:
+    callback = collector(tmp_path, collect_tensor_freq=2)
+    callback.on_train_begin(RunContext({"epoch_num": 1, "batch_num": 100}))
+    found = [step for step in range(1, 101) if "tensor" in callback._kinds(step)]
+    callback.__exit__(None, None, None)
+    assert found == [1, *range(2, 101, 2)]
+
+
 # The steps in which MindSpore 2.10 wrote tensors.
 @pytest.mark.parametrize(
     ("total", "freq", "wanted"),
