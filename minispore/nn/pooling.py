@@ -76,10 +76,10 @@ class _Pool2d(Cell, Generic[R]):
         images = x if x.ndim == 4 else ops.expand_dims(x, 0)
         pooled = self._pooled(images, *self._sliding(images))
         if x.ndim == 3:
-            pooled = tuple([y[0] for y in pooled])
-        return cast("R", pooled if len(pooled) > 1 else pooled[0])
+            pooled = [y[0] for y in pooled]
+        return cast("R", tuple(pooled) if len(pooled) > 1 else pooled[0])
 
-    def _pooled(self, images: Tensor, rows: Sliding, columns: Sliding) -> tuple[Tensor, ...]:
+    def _pooled(self, images: Tensor, rows: Sliding, columns: Sliding) -> list[Tensor]:
         """What the layer gives, one or several."""
         raise NotImplementedError
 
@@ -173,10 +173,10 @@ class MaxPool2d(_Pool2d[R]):
             )
         check_half(self.padding, self._size, "MaxPool2d")
 
-    def _pooled(self, images: Tensor, rows: Sliding, columns: Sliding) -> tuple[Tensor, ...]:
+    def _pooled(self, images: Tensor, rows: Sliding, columns: Sliding) -> list[Tensor]:
         rows, columns = fitted(images, rows, columns, self.ceil_mode, "MaxPool2d")
         y = largest(images, rows, columns)
-        return (y, places_of_largest(images, rows, columns)) if self.return_indices else (y,)
+        return [y, places_of_largest(images, rows, columns)] if self.return_indices else [y]
 
 
 class AvgPool2d(_Pool2d[Tensor]):
@@ -226,11 +226,11 @@ class AvgPool2d(_Pool2d[Tensor]):
         self.divisor_override = divisor_override
         check_half(self.padding, self._size, "AvgPool2d")
 
-    def _pooled(self, images: Tensor, rows: Sliding, columns: Sliding) -> tuple[Tensor, ...]:
+    def _pooled(self, images: Tensor, rows: Sliding, columns: Sliding) -> list[Tensor]:
         images = as_float(images, "AvgPool2d", "x")
         counted = self.count_include_pad and self.pad_mode == "PAD"
         divisor = self.divisor_override or 0
-        return (average(images, rows, columns, self.ceil_mode, counted, divisor, "AvgPool2d"),)
+        return [average(images, rows, columns, self.ceil_mode, counted, divisor, "AvgPool2d")]
 
 
 def _pair(value: object, name: str, owner: str, low: int = 1) -> tuple[int, int]:
