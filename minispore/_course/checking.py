@@ -119,10 +119,13 @@ def _stack(answer: Path) -> str:
 
 
 def _late(stack: str, work: Path, seconds: float) -> Verdict:
+    late = f"It was still running after {seconds:g} seconds"
     place = re.search(rf'{re.escape(work.name)}", line (\d+) in (\S+)', stack)
+    if stack and not place:
+        busy = f"{late}, and not in {work.name} just then: is this computer busy? Check again."
+        return Verdict(False, (busy,))
     where = f" It was in line {place[1]}, in {place[2]}." if place else ""
-    text = f"It was still running after {seconds:g} seconds: is there a loop that never ends?"
-    return Verdict(False, (f"{text}{where}",))
+    return Verdict(False, (f"{late}: is there a loop that never ends?{where}",))
 
 
 def _broken_off(status: int) -> Verdict:

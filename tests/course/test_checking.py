@@ -175,6 +175,15 @@ Thread 0x00007f (most recent call first):
     )
 
 
+def test_a_check_that_is_late_elsewhere_is_not_the_learners_fault() -> None:
+    stack = 'Timeout (0:00:28)!\n  File "/usr/lib/python3.11/heapq.py", line 3 in heappush\n'
+    text = told(_late(stack, Path("lesson_01_graph.py"), 28.0))
+    assert text == (
+        "It was still running after 28 seconds, and not in lesson_01_graph.py just then: "
+        "is this computer busy? Check again."
+    )
+
+
 def test_a_process_that_cannot_be_told_to_end_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
