@@ -31,7 +31,7 @@ class Even(Operation):
 
     child: Node
     count: int
-    # What gives a batch to tell the shapes of rows by. No Node, since it is no part of the pipeline.
+    # What gives a batch to tell shapes by. No Node, since it is no part of the pipeline.
     example: Callable[[Epoch, int], Iterator[Block]]
 
     def size(self) -> int:
