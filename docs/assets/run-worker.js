@@ -2,7 +2,8 @@
 // what it needs, and then one program after the other.
 
 const MOST = 100_000; // characters that a program may print on the page
-const PAUSE = 100; // milliseconds between two sendings of what is printed
+const AT_ONCE = 100; // so often what is printed is sent at once,
+const PAUSE = 100; // and then after so many milliseconds, lest a loop floods the page
 
 const PACKAGES = "/packages";
 const QUIET = { messageCallback() {}, errorCallback() {} };
@@ -89,26 +90,27 @@ async function pyodideFrom(base) {
   }
 }
 
-let decoder, printed, count, sent;
+let decoder, printed, count, sendings, sent;
 
 function begin() {
   decoder = new TextDecoder();
   printed = "";
-  count = sent = 0;
+  count = sendings = sent = 0;
 }
 
-// Take what Python prints, and send it on from time to time, so that a loop does not flood the page.
+// Take what Python prints.
 function write(bytes) {
   const text = decoder.decode(bytes, { stream: true });
   if (count < MOST) printed += text.slice(0, MOST - count);
   if (count < MOST && count + text.length >= MOST) printed += "\n… more is not shown here.";
   count += text.length;
-  if (Date.now() - sent > PAUSE) flush();
+  if (sendings < AT_ONCE || Date.now() - sent > PAUSE) flush();
   return bytes.length;
 }
 
 function flush() {
   if (printed) postMessage({ printed });
   printed = "";
+  sendings += 1;
   sent = Date.now();
 }

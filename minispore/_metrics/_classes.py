@@ -55,10 +55,10 @@ def labels_for(predicted: Array, label: Array, owner: str, *, column: bool = Fal
     return label
 
 
-def class_numbers(label: Array, classes: int, owner: str) -> npt.NDArray[np.int64]:
-    """Return `label` as int64; ValueError if something in it is no class number."""
+def class_numbers(label: Array, classes: int, owner: str) -> npt.NDArray[np.intp]:
+    """Return `label` as indexes; ValueError if something in it is no class number."""
     with np.errstate(invalid="ignore"):  # a NaN is found below
-        numbers = label.astype(np.int64)
+        numbers = label.astype(np.intp)
     wrong = (numbers != label) | (numbers < 0) | (numbers >= classes)
     if wrong.any():
         raise ValueError(

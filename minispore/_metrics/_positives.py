@@ -105,7 +105,7 @@ def share(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> Ratios:
     return result
 
 
-def _by_class(predicted: npt.NDArray[Any], actual: Counts, classes: int) -> Counts:
+def _by_class(predicted: npt.NDArray[Any], actual: npt.NDArray[np.intp], classes: int) -> Counts:
     hits = actual[predicted == actual]
     return np.stack(
         [np.bincount(a.ravel(), minlength=classes) for a in (hits, predicted, actual)],
