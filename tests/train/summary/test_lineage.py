@@ -189,13 +189,12 @@ def test_a_network_that_does_its_own_steps_has_its_own_optimiser(
     assert (lineage.optimizer, lineage.learning_rate) == ("SGD", 0.5)
 
 
-@pytest.mark.parametrize("size", [None, "4", "no method"])
+@pytest.mark.parametrize("said", [{}, {"get_batch_size": 4}, {"get_batch_size": lambda: None}])
 def test_of_a_dataset_that_does_not_say_each_batch_counts_as_a_sample(
-    tmp_path: Path, told: Told, size: object
+    tmp_path: Path, told: Told, said: dict[str, object]
 ) -> None:
     batches = Batches(3)
-    said = size if size == "no method" else lambda: size
-    batches.get_batch_size = said  # type: ignore[attr-defined]
+    vars(batches).update(said)
     Model(Pair(0.5)).train(1, batches, SummaryCollector(str(tmp_path)))
     [lineage] = [value for tag, value in told if tag == "train"]
     assert isinstance(lineage, TrainLineage)
