@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from minispore import Tensor, set_context
-from minispore.tensorpack import DEFAULT_CALLBACKS
+from minispore._array import DeviceTarget
+from minispore.tensorpack import DEFAULT_CALLBACKS, MovingAverageSummary, ScalarHistory
 from minispore.train import (
     BackupAndRestore,
     BestCheckpoint,
@@ -27,6 +28,7 @@ from minispore.train import (
     SummaryCollector,
     TimeMonitor,
 )
+from minispore.train.callback import _deferred
 
 from .library import Traffic
 from .runs import BATCHES, run
@@ -174,3 +176,18 @@ def test_tensorpacks_callbacks(
     assert there == here
     # The average of the loss is needed at the end of an epoch.
     assert there.steps == 2 * [*[(0, 0)] * (BATCHES - 1), (0, 1)]
+
+
+def test_means_of_more_steps_than_are_kept_on_the_device_are_the_hosts(
+    gpu: Traffic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_deferred, "_MOST", 3)
+    targets: tuple[DeviceTarget, ...] = ("CPU", "GPU")
+    found: list[list[tuple[int, float]]] = []
+    for target in targets:
+        history = ScalarHistory()
+        callbacks = [MovingAverageSummary(), history]
+        run(target, tmp_path / target, lambda made=callbacks: made, str, validate=False)  # type: ignore[misc]
+        found.append(history.get_history("loss/EMA"))
+    assert found[0] == found[1]
+    assert len(found[0]) == 2
