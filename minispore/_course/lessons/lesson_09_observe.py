@@ -252,7 +252,7 @@ LESSON = Lesson(
             Bug(
                 "the tensor itself is kept, not the number in it",
                 "History._record",
-                "output = shortest(array.mean(dtype=dtype))", "pass",
+                "output = shortest(array.mean())", "pass",
             ),
             Bug(
                 "the epochs are counted, not asked for",
@@ -266,7 +266,7 @@ LESSON = Lesson(
             ),
             Bug(
                 "of several numbers the first is recorded",
-                "History._record", "array.mean(dtype=dtype)", "array.reshape(-1)[0]",
+                "History._record", "array.mean()", "array.reshape(-1)[0]",
             ),
             Bug(
                 "the output is taken out of the run",
