@@ -393,3 +393,19 @@ def test_what_is_only_saved_because_a_run_is_left_goes_with_the_next(
     saver.save_training_state(context, TrainingState.of({}), "asked")
     assert " ".join(checkpoints(tmp_path)) == later
     assert saver.latest_ckpt_file_name == str(tmp_path / "m-1_4.ckpt")
+
+
+@pytest.mark.parametrize("occasion", ["asked", "stopped", "ended"])
+def test_what_is_saved_again_where_a_run_was_resumed_stays(
+    tmp_path: Path, occasion: Occasion
+) -> None:
+    config = CheckpointConfig(2, append_info=["training_state"])
+    names = {"batch_num": 5, "train_network": Net(), "cur_epoch_num": 1, "cur_step_num": 3}
+    context, saver = RunContext({**names}), ModelCheckpoint("m", tmp_path, config)
+    saver.on_train_begin(context)
+    (tmp_path / "m-1_3.ckpt").touch()
+    saver.load_state_dict({**saver.state_dict(), "prefix": "m"})
+    saver.save_training_state(context, TrainingState.of({}), "resumed")
+    saver.save_training_state(context, TrainingState.of({}), occasion)
+    saver.on_train_end(context)
+    assert checkpoints(tmp_path) == ["1_3"]
