@@ -1,14 +1,24 @@
-"""What stands in a drawing is called by the name that a reader knows it by."""
+"""What is written in a drawing is what a reader knows it by."""
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from minispore import Tensor, ops
 from minispore.drawing import draw_graph
+
+from .reading import read
 
 
 @pytest.mark.parametrize("join", [ops.concat, ops.stack])
 def test_an_operation_on_a_list_has_its_own_name(join: Callable[[list[Tensor]], Tensor]) -> None:
     picture = draw_graph(lambda x: join([x, x]), Tensor([1.0, 2.0]))
     assert f"{join.__name__}: value" in picture
+
+
+@pytest.mark.parametrize("x", [np.nan, np.inf, -np.inf, -0.0, 1e-30, 123456.0])
+def test_any_number_can_be_drawn(x: float) -> None:
+    box = read(draw_graph(lambda x: x + 1.0, Tensor(x))).boxes[0]
+    shown = float(box.partition("value ")[2].partition(",")[0])
+    assert np.isclose(shown, x, rtol=1e-3, atol=0.0, equal_nan=True)

@@ -349,29 +349,6 @@ def test_a_file_for_each_epoch(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 1), (2, 3, 3), (4, 2, 3, 3)])
-def test_images(shape: tuple[int, ...]) -> None:
-    class Shapes(MonitorBase):
-        seen: tuple[int, ...] = ()
-
-        def process_image(
-            self, name: str, val: np.ndarray[tuple[int, ...], np.dtype[np.generic]]
-        ) -> None:
-            self.seen = val.shape
-
-    shapes = Shapes()
-    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_image("x", np.zeros(shape)))
-    run([put, shapes], 1)
-    assert len(shapes.seen) == 4
-
-
-@pytest.mark.parametrize("shape", [(2,), (2, 3, 2), (0, 3), (1, 1, 1, 1, 1)])
-def test_what_are_no_images(shape: tuple[int, ...]) -> None:
-    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_image("x", np.zeros(shape)))
-    with pytest.raises(ValueError, match="put_image"):
-        run([put], 1)
-
-
 @pytest.mark.parametrize(
     ("printer", "lines"),
     [
