@@ -1,8 +1,10 @@
 """Run the examples and the lessons' programs: `python tests/under_wasm.py REPOSITORY`.
 
-For a Python under WebAssembly, which has neither threads nor processes nor locks of files.
+For a Python under WebAssembly, which has neither threads nor processes nor locks of files, and
+whose addresses, and numpy's indexes with them, have 32 bits.
 """
 
+import doctest
 import os
 import re
 import runpy
@@ -12,6 +14,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import partial
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 
@@ -19,6 +22,8 @@ PROGRAM = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 # What cannot be run there: other processes, and hypothesis.
 PROCESSES = {"data_parallel.py", "resume.py"}
 HYPOTHESIS = re.compile(r"^(from|import) hypothesis", flags=re.MULTILINE)
+# Whose docstrings show the types of indexes, or count by them.
+INDEXES = ("minispore._functional.reduction", "minispore._metrics._confusion_matrix")
 
 
 def run_example(file: Path) -> None:
@@ -32,6 +37,11 @@ def run_programs(file: Path) -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
     for number, program in enumerate(PROGRAM.findall(file.read_text("utf-8")), 1):
         exec(compile(program, f"<{file.name}, program {number}>", "exec"), namespace)
+
+
+def run_docstrings(module: str) -> None:
+    """Run the examples in the docstrings of a module."""
+    doctest.testmod(import_module(module), raise_on_error=True)
 
 
 def comes_to_its_end(name: str, run: Callable[[], None]) -> bool:
@@ -58,6 +68,7 @@ def main(repository: Path) -> int:
         for file in sorted(repository.glob("examples/*.py"))
         if file.name not in PROCESSES
     }
+    runs |= {module: partial(run_docstrings, module) for module in INDEXES}
     for file in sorted(repository.glob("docs/learn/[0-9]*.md")):
         if not HYPOTHESIS.search(file.read_text("utf-8")):
             runs[file.name] = partial(run_programs, file)

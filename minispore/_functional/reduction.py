@@ -161,7 +161,7 @@ def argmax(input: T, dim: int | None = None, keepdim: bool = False) -> T:
     check_bool(keepdim, "keepdim", "argmax")
     place = _axis_with_elements(input, dim, "argmax", "dim")
     found = device_namespace(input._data).argmax(input._data, axis=place, keepdims=keepdim)
-    return wrap(found, input)
+    return cast_to(wrap(found, input), _dtype.int64)  # it is int32 where addresses have 32 bits
 
 
 def argmin(input: T, axis: int | None = None, keepdims: bool = False) -> T:
@@ -179,7 +179,7 @@ def argmin(input: T, axis: int | None = None, keepdims: bool = False) -> T:
     check_bool(keepdims, "keepdims", "argmin")
     place = _axis_with_elements(input, axis, "argmin")
     found = device_namespace(input._data).argmin(input._data, axis=place, keepdims=keepdims)
-    return wrap(found, input)
+    return cast_to(wrap(found, input), _dtype.int64)  # it is int32 where addresses have 32 bits
 
 
 def _at(x: T, indices: T, axis: int, keepdims: bool) -> tuple[T, T]:
