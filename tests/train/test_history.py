@@ -39,6 +39,10 @@ def test_eval_records_its_last_output() -> None:
     assert history.history == {"net_output": [0.25]}
 
 
+def test_before_the_first_run_there_is_nothing_to_save() -> None:
+    assert History().state_dict() == {"epoch": [], "history": {}}
+
+
 def test_a_run_that_has_come_to_nothing_has_an_empty_list_of_epochs() -> None:
     for begin in (History.on_train_begin, History.on_eval_begin):
         history = History()

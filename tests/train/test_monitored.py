@@ -15,6 +15,7 @@ from minispore.train import (
     ReduceLROnPlateau,
     RunContext,
 )
+from minispore.train.callback._monitored import Monitored
 
 from .deciding import epoch, run_context
 from .standins import Batches, ConstantLoss, Rows, make
@@ -117,3 +118,13 @@ def test_the_training_loss_is_the_networks_first_output(outputs: object, loss: f
 def test_what_auto_makes_of_a_name(name: str, small: bool) -> None:
     worst = float("inf") if small else -float("inf")
     assert EarlyStopping(name).best == ReduceLROnPlateau(name).best == worst
+
+
+def test_who_evaluates_is_told_to_whom_does_not() -> None:
+    hint = "Only 'Model.fit' with a 'valid_dataset' evaluates."
+    cases: list[tuple[list[str], bool]] = [([], True), (["eval_loss"], False)]
+    for names, wanted in cases:
+        context = RunContext({"metric_names": names})
+        with pytest.raises(ValueError, match="'monitor' must be one of") as raised:
+            Monitored("Me", "nonsense", "min").require(context)
+        assert (hint in str(raised.value)) == wanted

@@ -243,6 +243,11 @@ def test_device_ids_are_a_list_of_int(tmp_path: Path) -> None:
             make(parts, device_ids=bad)  # type: ignore[arg-type]
 
 
+def test_a_graph_of_the_dataset_is_refused_by_name(tmp_path: Path) -> None:
+    said = refusal(tmp_path, {"collect_dataset_graph": True})
+    assert said.startswith("For 'SummaryCollector', 'collect_dataset_graph' is not covered: ")
+
+
 def test_what_is_no_pattern_is_refused(tmp_path: Path) -> None:
     said = refusal(tmp_path, {"histogram_regular": "("})
     start = "For `collect_specified_data`, the value of `histogram_regular` is not a valid regular "
@@ -262,11 +267,9 @@ def test_what_is_collected_is_for_nobody_elses_eyes(tmp_path: Path) -> None:
 
     class Removed(Callback):
         def on_train_epoch_begin(self, run_context: RunContext) -> None:
-            rmtree(tmp_path / "run" / "ckpt_dir")
-
-        def on_train_epoch_end(self, run_context: RunContext) -> None:
             folders = [tmp_path / "run", tmp_path / "run" / "ckpt_dir"]
             assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o700, 0o700]
+            rmtree(folders[1])
 
     net = nn.Dense(4, 1)
     model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
