@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import minispore as ms
@@ -270,6 +270,17 @@ def test_a_method_works_or_says_what_is_wrong(name: str) -> None:
                 with sentences("For '", "Only a tensor of one") as said:
                     method(values, *arguments)
                 assert not said or str(values) == before
+
+
+@given(st.lists(shapes, min_size=1, max_size=3))
+@example([(2,), (3,)])
+def test_tensors_are_stacked_if_they_are_of_one_shape(several: list[tuple[int, ...]]) -> None:
+    tensors = [ops.zeros(shape) for shape in several]
+    if len(set(several)) == 1:
+        assert ops.stack(tensors).shape == (len(several), *several[0])
+    else:
+        with pytest.raises(ValueError, match="For 'stack', the tensors must be of one shape"):
+            ops.stack(tensors)
 
 
 @given(number=st.integers(-(2**70), 2**70), wide=st.booleans())
