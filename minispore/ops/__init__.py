@@ -84,6 +84,7 @@ from minispore._functional.shape import (
     unsqueeze,
 )
 from minispore._functional.softmax import log_softmax, softmax, softmax_cross_entropy
+from minispore._left_out import refusing
 from minispore.ops._creation import (
     arange,
     eye,
@@ -228,3 +229,11 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+# In a dictionary, since a definition would tell type checkers that there is every attribute.
+globals()["__getattr__"] = refusing(
+    __name__,
+    {},
+    "there are those of MindSpore's operations that the tutorials' networks need; "
+    "'ops.apply_rule' makes one of your own",
+)
