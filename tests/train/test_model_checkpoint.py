@@ -1,5 +1,6 @@
 """ModelCheckpoint: which files are there after which step, as observed with MindSpore 2.10."""
 
+import errno
 import os
 import re
 from collections.abc import Sequence
@@ -409,3 +410,9 @@ def test_what_is_saved_again_where_a_run_was_resumed_stays(
     saver.save_training_state(context, TrainingState.of({}), occasion)
     saver.on_train_end(context)
     assert checkpoints(tmp_path) == ["1_3"]
+
+
+def test_a_file_for_a_folder_is_told_as_the_system_does() -> None:
+    with pytest.raises(NotADirectoryError, match="For 'ModelCheckpoint', 'directory'") as raised:
+        ModelCheckpoint(directory=__file__)
+    assert (raised.value.errno, raised.value.filename) == (errno.ENOTDIR, __file__)
