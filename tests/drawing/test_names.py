@@ -1,5 +1,6 @@
 """What is written in a drawing is what a reader knows it by."""
 
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -22,3 +23,31 @@ def test_any_number_can_be_drawn(x: float) -> None:
     box = read(draw_graph(lambda x: x + 1.0, Tensor(x))).boxes[0]
     shown = float(box.partition("value ")[2].partition(",")[0])
     assert np.isclose(shown, x, rtol=1e-3, atol=0.0, equal_nan=True)
+
+
+def several(*xs: Tensor, scale: float = 1.0) -> Tensor:
+    return xs[0] * xs[1] * scale
+
+
+class Unsigned:
+    """What can be called, but does not say with what."""
+
+    __signature__ = "none"
+
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
+        return x * y
+
+
+@pytest.mark.parametrize(
+    ("fn", "names"),
+    [
+        (several, ["xs[0]", "xs[1]"]),
+        (operator.mul, ["a", "b"]),
+        (Unsigned(), ["input_0", "input_1"]),
+    ],
+)
+def test_inputs_have_the_names_that_the_function_has_for_them(
+    fn: Callable[..., Tensor], names: list[str]
+) -> None:
+    boxes = read(draw_graph(fn, Tensor(3.0), Tensor(2.0))).boxes
+    assert [box.partition(":")[0] for box in boxes[:2]] == names
