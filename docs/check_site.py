@@ -35,6 +35,8 @@ FLAGS = (
     "--disable-sync",
 )
 WIDTHS = (1280, 390)
+# Milliseconds for a page to load, on a machine that has much else to do.
+PATIENCE = 120_000
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 # Each page reads all words of the site for its search, which takes longer than all the rest.
 NO_WORDS = (
@@ -95,7 +97,9 @@ class Findings:
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """A server of files that keeps no log."""
+    """A server of files that keeps its connections, and no log."""
+
+    protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
@@ -162,7 +166,7 @@ def listen(page: Page, findings: Findings) -> None:
 
 def look_at(page: Page, path: str, findings: Findings) -> None:
     """Open one page, and show it in each way."""
-    page.goto(findings.origin + path)
+    page.goto(findings.origin + path, timeout=PATIENCE)
     contents = cast("Contents", page.evaluate(CONTENTS))
     findings.links[path] = {link for link in contents["links"] if link.startswith(findings.origin)}
     findings.anchors[path] = set(contents["anchors"])
