@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
-from minispore.train._training_state import TrainingState
 from minispore.train.callback._base import Callback
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._checkpoint_config import CheckpointConfig
 from minispore.train.callback._manager import CallbackManager
-from minispore.train.callback._run_context import InternalCallbackParam, Occasion, RunContext
+from minispore.train.callback._run_context import InternalCallbackParam, RunContext
 from minispore.train.serialization import load_checkpoint
 
 
@@ -360,56 +359,6 @@ def test_wrong_arguments(error: type[Exception], argument: str, changes: dict[st
 def test_checkpoints_are_not_to_be_written(tmp_path: Path) -> None:
     Run(tmp_path)(ModelCheckpoint("m", str(tmp_path), CheckpointConfig(5)))
     assert (tmp_path / "m-2_5.ckpt").stat().st_mode & 0o777 == 0o400
-
-
-@pytest.mark.parametrize(
-    ("before", "occasion", "files", "later"),
-    [
-        ([], "asked", "1_3", "1_3 1_4"),
-        ([], "ended", "1_3", "1_3 1_4"),
-        ([], "stopped", "1_3", "1_4"),
-        ([], "resumed", "", "1_4"),
-        (["there"], "resumed", "1_3", "1_4"),
-        (["asked"], "stopped", "1_3", "1_3 1_4"),
-        (["asked"], "ended", "1_3", "1_3 1_4"),
-        (["asked"], "resumed", "1_3", "1_3 1_4"),
-    ],
-)
-def test_what_is_only_saved_because_a_run_is_left_goes_with_the_next(
-    tmp_path: Path, before: list[str], occasion: Occasion, files: str, later: str
-) -> None:
-    config = CheckpointConfig(2, append_info=["training_state"])
-    names = {"batch_num": 5, "train_network": Net(), "cur_epoch_num": 1, "cur_step_num": 3}
-    context = RunContext({**names, "where": str(tmp_path)})
-    saver = ModelCheckpoint("m", lambda params: str(params.where), config)
-    saver.on_train_begin(context)
-    if before == ["there"]:
-        (tmp_path / "m-1_3.ckpt").touch()
-    elif before:
-        saver.save_training_state(context, TrainingState.of({}), "asked")
-    saver.save_training_state(context, TrainingState.of({}), occasion)
-    assert " ".join(checkpoints(tmp_path)) == files
-    assert saver.latest_ckpt_file_name == (str(tmp_path / "m-1_3.ckpt") if files else "")
-    context.original_args().cur_step_num = 4
-    saver.save_training_state(context, TrainingState.of({}), "asked")
-    assert " ".join(checkpoints(tmp_path)) == later
-    assert saver.latest_ckpt_file_name == str(tmp_path / "m-1_4.ckpt")
-
-
-@pytest.mark.parametrize("occasion", ["asked", "stopped", "ended"])
-def test_what_is_saved_again_where_a_run_was_resumed_stays(
-    tmp_path: Path, occasion: Occasion
-) -> None:
-    config = CheckpointConfig(2, append_info=["training_state"])
-    names = {"batch_num": 5, "train_network": Net(), "cur_epoch_num": 1, "cur_step_num": 3}
-    context, saver = RunContext({**names}), ModelCheckpoint("m", tmp_path, config)
-    saver.on_train_begin(context)
-    (tmp_path / "m-1_3.ckpt").touch()
-    saver.load_state_dict({**saver.state_dict(), "prefix": "m"})
-    saver.save_training_state(context, TrainingState.of({}), "resumed")
-    saver.save_training_state(context, TrainingState.of({}), occasion)
-    saver.on_train_end(context)
-    assert checkpoints(tmp_path) == ["1_3"]
 
 
 def test_a_file_for_a_folder_is_told_as_the_system_does() -> None:
