@@ -153,7 +153,7 @@ def _step_end(kind: Kind) -> str:
 
 
 def _reuse_difference(first: Observed, second: Observed, *, exact: bool) -> str | None:
-    """In what the second run went otherwise; what is remembered may be of all runs, as History's."""
+    """In what the second run went otherwise; what is kept may be of all runs, as History's."""
     if second.error is not None:
         return f"It raised {described(second.error)}"
     if not second.observer.resumes:
