@@ -31,7 +31,7 @@ def without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading.Thread, "start", no_thread)
 
 
-def trained(folder: Path) -> dict[str, list[float]]:
+def trained(folder: Path) -> tuple[dict[str, list[object]], list[object]]:
     """Train with whatever is done beside the program, and return the losses and weights."""
     ms.set_seed(1)
     x = np.random.default_rng(0).normal(size=(32, 4)).astype(np.float32)
@@ -51,7 +51,7 @@ def trained(folder: Path) -> dict[str, list[float]]:
     )
     ms.save_checkpoint(net, str(folder / "last.ckpt"), async_save=True)
     ms.load_checkpoint_async(str(folder / "last.ckpt"), net).result()
-    return history.history | {p.name: p.asnumpy().ravel().tolist() for p in net.get_parameters()}
+    return history.history, [each.asnumpy().tolist() for each in net.get_parameters()]
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from minispore import nn
 from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
 from minispore.train.callback import _checkpoint
+from minispore.train.callback._run_context import InternalCallbackParam
 
 from .deciding import saved
 from .standins import Batches, ConstantLoss
@@ -113,7 +114,11 @@ def test_interrupted_anywhere_the_files_are_those_of_ten_lines(
     by_function: bool,
 ) -> None:
     folder, clock = tmp_path_factory.mktemp("clock"), Hand()
-    directory = (lambda params: str(folder / params.where)) if by_function else folder / "here"
+
+    def named(params: InternalCallbackParam) -> str:
+        return str(folder / str(params.get("where")))
+
+    directory = named if by_function else folder / "here"
     network = nn.Dense(1, 1)
     context = RunContext({"train_network": network, "batch_num": 100, "where": "here"})
     params = context.original_args()

@@ -53,10 +53,15 @@ def test_losses_that_are_looked_at_late_are_told_as_those_that_are_seen_at_once(
     """The same lines, and an error that names the same step."""
 
     def told(far: bool) -> tuple[list[str], str]:
-        monitor, lines = LossMonitor(every), []
+        monitor = LossMonitor(every)
+        lines: list[str] = []
+
+        def note(line: str, **_: object) -> None:
+            lines.append(line)
+
         context = RunContext({"batch_num": batches})
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("builtins.print", lambda line, **_: lines.append(line))
+            patch.setattr("builtins.print", note)
             patch.setattr(_loss_monitor, "is_far", lambda value: far and isinstance(value, Tensor))
             patch.setattr(_deferred, "_MOST", full)
             try:
