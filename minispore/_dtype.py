@@ -112,6 +112,13 @@ def as_dtype(value: DTypeLike, owner: str, name: str = "dtype") -> DType:
     )
 
 
+def check_float(dtype: DType, owner: str) -> DType:
+    """Return `dtype`; TypeError unless it is a float type."""
+    if dtype.category != FLOAT:
+        raise TypeError(f"For '{owner}', 'dtype' must be a float type, but got {dtype!r}.")
+    return dtype
+
+
 def is_name(name: str) -> bool:
     """Whether a data type has that name."""
     return name in _BY_NAME

@@ -21,7 +21,7 @@ def softmax(input: T, axis: int = -1, *, dtype: _dtype.DTypeLike | None = None) 
     """
     x = as_float(input, "softmax")
     if dtype is not None:
-        x = cast_to(x, _float(dtype))
+        x = cast_to(x, _dtype.check_float(_dtype.as_dtype(dtype, "softmax"), "softmax"))
     return apply1(rules.softmax, x, _axis_with_elements(x, axis, "softmax"))
 
 
@@ -67,15 +67,6 @@ def softmax_cross_entropy(logits: T, targets: T) -> T:
         )
     check_elements(x.shape, -1, owner)
     return apply2(rules.softmax_cross_entropy, x, y)
-
-
-def _float(dtype: _dtype.DTypeLike) -> _dtype.DType:
-    wanted = _dtype.as_dtype(dtype, "softmax")
-    if wanted.category != _dtype.FLOAT:
-        raise TypeError(
-            f"For 'softmax', the argument 'dtype' must be a type of floats, but got {wanted!r}."
-        )
-    return wanted
 
 
 def _axis_with_elements(x: Variable, axis: int, owner: str) -> int:

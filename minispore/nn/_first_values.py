@@ -1,7 +1,7 @@
 """The parameters of layers, from what a user says of their first values."""
 
 from minispore._checks import check_type
-from minispore._dtype import FLOAT
+from minispore._dtype import check_float
 from minispore.common.dtype import DType
 from minispore.common.initializer import Initializer, initializer
 from minispore.common.parameter import Parameter
@@ -44,5 +44,4 @@ def check_float_type(dtype: object, owner: str) -> None:
     """Raise TypeError unless `dtype` is a float type."""
     check_type(dtype, DType, "dtype", owner)
     assert isinstance(dtype, DType)
-    if dtype.category != FLOAT:
-        raise TypeError(f"For '{owner}', 'dtype' must be a float type, but got {dtype!r}.")
+    check_float(dtype, owner)

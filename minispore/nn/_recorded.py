@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 from minispore._array import Array
 from minispore._autograd import Node, record
+from minispore._dtype import FLOAT
 from minispore._functional.variable import wrap
-from minispore.common.dtype import float16, float32, float64
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.ops._derivative import tensors_in
 
 _CONSTRUCT = "construct"
-_FLOATS = (float16, float32, float64)
 
 
 class Call(NamedTuple):
@@ -110,7 +109,7 @@ def operation(node: Node) -> str:
 
 def _as_input(x: object) -> object:
     """A float tensor as an input of the graph, unless it is in one; everything else as it is."""
-    if isinstance(x, Tensor) and x._node is None and x.dtype in _FLOATS:
+    if isinstance(x, Tensor) and x._node is None and x.dtype.category == FLOAT:
         return wrap(x._data, x, Node())
     return x
 

@@ -140,8 +140,9 @@ class TrainOneStepCell(Cell):
         Raises:
             ValueError: The loss is not a single number.
         """
-        rows = rows_of(inputs)
-        if self.grad_reducer is not None and not rows:
+        reducer = self.grad_reducer
+        rows = 1 if reducer is None else rows_of(inputs)
+        if not rows:
             # The others do this step; a mean over nothing would be NaN.
             gradients = tuple(ops.zeros_like(weight) for weight in self.weights)
             loss = Tensor(0.0)
@@ -154,8 +155,8 @@ class TrainOneStepCell(Cell):
             )
         if not isinstance(self.sens, float | int) or self.sens != 1:
             gradients = tuple(gradient * self.sens for gradient in gradients)
-        if self.grad_reducer is not None:
-            loss, gradients = self.grad_reducer.of_step(loss, gradients, rows)
+        if reducer is not None:
+            loss, gradients = reducer.of_step(loss, gradients, rows)
         self.optimizer(gradients if self.return_grad else Spare(gradients))
         if self.return_grad:
             names = [parameter.name for parameter in self.weights]
