@@ -8,8 +8,8 @@ from typing import TypeAlias
 from minispore import nn
 from minispore.common import Tensor
 from minispore.train import Callback, RunContext
-from minispore.train.callback._manager import CallbackManager
-from minispore.train.callback._run_context import InternalCallbackParam
+from minispore.train._protocol.manager import CallbackManager
+from minispore.train._protocol.run_context import InternalCallbackParam
 
 # What is written down of an event, from its name and the run's parameters.
 Tell: TypeAlias = Callable[[str, InternalCallbackParam], str]

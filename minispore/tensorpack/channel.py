@@ -9,8 +9,8 @@ import numpy.typing as npt
 from minispore._checks import check_type, described
 from minispore.common import Tensor
 from minispore.tensorpack.states import Kept, Remembering
+from minispore.train._protocol.run_context import InternalCallbackParam
 from minispore.train.callback._monitored import as_array, shortest
-from minispore.train.callback._run_context import InternalCallbackParam
 from minispore.train.summary import Event
 
 Array: TypeAlias = npt.NDArray[np.generic]

@@ -25,9 +25,9 @@ from minispore.common import Tensor
 from minispore.nn import Optimizer
 from minispore.tensorpack.channel import Array, Listener, Monitors, as_float, suggest
 from minispore.tensorpack.states import Remembering
+from minispore.train._protocol.run_context import InternalCallbackParam
 from minispore.train.callback import RunContext
 from minispore.train.callback._monitored import as_array, first_output
-from minispore.train.callback._run_context import InternalCallbackParam
 
 
 class StopTraining(Exception):  # noqa: N818 (tensorpack's name)

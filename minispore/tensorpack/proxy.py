@@ -10,10 +10,10 @@ from minispore.tensorpack.protocol import RunValues
 from minispore.tensorpack.states import Remembering
 from minispore.train import callback as train
 from minispore.train._dataset import SupportsState
+from minispore.train._protocol.manager import CallbackManager
+from minispore.train._protocol.run_context import Occasion, StateSaver
 from minispore.train._training_state import TrainingState
 from minispore.train.callback import RunContext
-from minispore.train.callback._manager import CallbackManager
-from minispore.train.callback._run_context import Occasion, StateSaver
 
 # The hooks that are MindSpore's events by another name.
 _EVENTS: Final = {

@@ -11,7 +11,7 @@ from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.hyper_params import GraphVarParam, HyperFile, HyperParam
 from minispore.tensorpack.states import Kept, Remembering
-from minispore.train.callback._states import entry
+from minispore.train._protocol.states import entry
 
 
 class HyperParamSetter(Remembering, Callback):

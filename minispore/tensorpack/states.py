@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Generic, TypeVar, cast, get_args, get_origin
 
-from minispore.train.callback._states import entry
+from minispore.train._protocol.states import entry
 
 T = TypeVar("T")
 

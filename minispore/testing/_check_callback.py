@@ -11,7 +11,7 @@ from minispore.testing._laws import LAWS, BrokenLaw, CallbackError
 from minispore.testing._resuming import resume_faults
 from minispore.testing._runs import Factory, Observed, Place, differing
 from minispore.testing._schedule import Kind, Schedule, Trouble
-from minispore.train.callback._base import EVENTS, Callback
+from minispore.train._protocol.callback import EVENTS, Callback
 
 _KINDS: tuple[Kind, ...] = ("train", "fit", "eval")
 

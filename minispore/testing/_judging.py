@@ -11,7 +11,7 @@ from minispore.testing._observing import Observer
 from minispore.testing._runs import Observed
 from minispore.testing._schedule import Schedule, repeatable, small_model
 from minispore.testing._watching import watching
-from minispore.train.callback._base import Callback
+from minispore.train._protocol.callback import Callback
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from minispore.common import Parameter
 from minispore.nn import Cell
-from minispore.train.callback._run_context import RunContext
+from minispore.train._protocol.run_context import RunContext
 
 
 class Thing(NamedTuple):

@@ -16,8 +16,8 @@ from minispore.common.seed import random_state
 from minispore.testing._looking import Eye, Thing, changed
 from minispore.testing._watching import Moment
 from minispore.train._dataset import SupportsState
-from minispore.train.callback._base import Callback
-from minispore.train.callback._run_context import RunContext
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import RunContext
 
 # The run's parameters that say where the run is and what is trained; they are the loop's own.
 _BOOKKEEPING = (

@@ -9,8 +9,8 @@ from minispore.testing._event import Event
 from minispore.testing._looking import NOTHING, Eye, Sight, changed, described
 from minispore.testing._trace import EventTrace
 from minispore.testing._watching import Moment, watching
-from minispore.train.callback._base import overrides
-from minispore.train.callback._run_context import RunContext
+from minispore.train._protocol.callback import overrides
+from minispore.train._protocol.run_context import RunContext
 
 
 @contextmanager

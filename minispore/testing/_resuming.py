@@ -11,9 +11,9 @@ from minispore.testing._observing import Observer
 from minispore.testing._runs import Factory, Observed, Place, differing
 from minispore.testing._schedule import Schedule
 from minispore.train._dataset import SupportsState
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import Occasion, RunContext
 from minispore.train._training_state import TrainingState
-from minispore.train.callback._base import Callback
-from minispore.train.callback._run_context import Occasion, RunContext
 from minispore.train.serialization import save_checkpoint
 
 _MISSING = "missing"

@@ -14,7 +14,7 @@ from minispore.testing._leaks import Surroundings
 from minispore.testing._observing import Observer, memory
 from minispore.testing._schedule import Schedule, repeatable, small_model
 from minispore.testing._watching import watching
-from minispore.train.callback._base import Callback
+from minispore.train._protocol.callback import Callback
 
 Factory = Callable[[], Callback]
 

@@ -15,8 +15,8 @@ from minispore.common.seed import random_state, set_random_state
 from minispore.dataset import Dataset, NumpySlicesDataset
 from minispore.testing._recording import record_events
 from minispore.testing._trace import EventTrace
-from minispore.train.callback._base import EVENTS, Callback
-from minispore.train.callback._run_context import RunContext
+from minispore.train._protocol.callback import EVENTS, Callback
+from minispore.train._protocol.run_context import RunContext
 from minispore.train.model import Model
 
 Kind = Literal["train", "fit", "eval"]

@@ -8,9 +8,9 @@ from functools import partial
 from types import TracebackType
 from typing import Literal, Protocol, Self, TypeVar
 
-from minispore.train.callback._base import EVENTS, Callback, hook_for
-from minispore.train.callback._manager import CallbackManager, Event, manager_class
-from minispore.train.callback._run_context import RunContext
+from minispore.train._protocol.callback import EVENTS, Callback, hook_for
+from minispore.train._protocol.manager import CallbackManager, Event, manager_class
+from minispore.train._protocol.run_context import RunContext
 
 R = TypeVar("R")
 

@@ -35,7 +35,7 @@ from minispore.train import (
     ReduceLROnPlateau,
     TimeMonitor,
 )
-from minispore.train.callback._base import EVENTS
+from minispore.train._protocol.callback import EVENTS
 
 __all__ = [
     "broadcastable_tensors",

@@ -12,6 +12,8 @@ from typing import cast
 from minispore.common.seed import random_state, set_random_state
 from minispore.common.tensor import host_tensor
 from minispore.train._dataset import Epochs, SupportsState
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import Occasion, RunContext, StateSaver
 from minispore.train._resume import check_fits, restore_callbacks
 from minispore.train._state_values import encode
 from minispore.train._training_state import (
@@ -20,8 +22,6 @@ from minispore.train._training_state import (
     printable,
     read_training_checkpoint,
 )
-from minispore.train.callback._base import Callback
-from minispore.train.callback._run_context import Occasion, RunContext, StateSaver
 
 
 class Boundary:

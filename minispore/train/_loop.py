@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 from minispore.common import Tensor
 from minispore.train._boundary import Boundary
 from minispore.train._dataset import Epochs
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.manager import CallbackManager
+from minispore.train._protocol.run_context import RunContext
 from minispore.train._scores import Scores
-from minispore.train.callback._base import Callback
-from minispore.train.callback._manager import CallbackManager
-from minispore.train.callback._run_context import RunContext
 
 
 def train(

@@ -13,8 +13,8 @@ from minispore.dataset._dealt import dealt
 from minispore.nn import Cell
 from minispore.nn.wrap import rows_of
 from minispore.train._dataset import DatasetLike, check_dataset
+from minispore.train._protocol.run_context import InternalCallbackParam
 from minispore.train._scores import Scores
-from minispore.train.callback._run_context import InternalCallbackParam
 from minispore.train.metrics import Metric
 
 

@@ -20,11 +20,11 @@ from minispore.communication._exchange import (
 )
 from minispore.nn._grad_reducer import begin_alike
 from minispore.train._dataset import SupportsState
+from minispore.train._protocol import manager
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.manager import CallbackManager, Event, as_list
+from minispore.train._protocol.run_context import Occasion, RunContext
 from minispore.train._training_state import TrainingState
-from minispore.train.callback import _manager
-from minispore.train.callback._base import Callback
-from minispore.train.callback._manager import CallbackManager, Event, as_list
-from minispore.train.callback._run_context import Occasion, RunContext
 
 R = TypeVar("R")
 _Hook = Callable[[RunContext], None]
@@ -43,7 +43,7 @@ def manager_of(callbacks: Callback | Iterable[Callback] | None) -> CallbackManag
     """Return the manager for a run with these callbacks, alone or with other processes."""
     if is_data_parallel("Model"):
         return _ManagerOfRanks(callbacks)
-    return _manager.manager_of(callbacks)
+    return manager.manager_of(callbacks)
 
 
 class _ManagerOfRanks(CallbackManager):

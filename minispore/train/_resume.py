@@ -5,10 +5,10 @@ from itertools import zip_longest
 from typing import Final, cast
 
 from minispore.train._dataset import SupportsState
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import InternalCallbackParam
+from minispore.train._protocol.states import entry, numbers
 from minispore.train._training_state import TrainingCheckpoint, printable
-from minispore.train.callback._base import Callback
-from minispore.train.callback._run_context import InternalCallbackParam
-from minispore.train.callback._states import entry, numbers
 
 _OWNER: Final = "resume"
 _COUNTS: Final = ("initial_epoch", "batch_num", "epoch", "step")

@@ -22,11 +22,11 @@ from minispore.train._arguments import (
 )
 from minispore.train._dataset import DatasetLike, check_dataset
 from minispore.train._parts import data_of, evaluator_of, scores_of
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.manager import CallbackManager, refuse_older_names
+from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train._ranks import manager_of
 from minispore.train._scores import get_metrics
-from minispore.train.callback._base import Callback
-from minispore.train.callback._manager import CallbackManager, refuse_older_names
-from minispore.train.callback._run_context import InternalCallbackParam, RunContext
 from minispore.train.metrics import Metric
 
 Callbacks = Callback | Iterable[Callback]

@@ -21,7 +21,7 @@ from minispore._course.lessons import lesson
 from minispore._course.playing import Run, _Batches
 from minispore._rules import broadcasting, elementwise, normalization, softmax
 from minispore.nn import cell
-from minispore.train._protobuf import WireError
+from minispore.train._files.protobuf import WireError
 from minispore.train.callback import _early_stopping, _history
 from minispore.train.summary import _records
 

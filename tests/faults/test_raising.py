@@ -41,7 +41,7 @@ from minispore.train import (
     SummaryCollector,
     TimeMonitor,
 )
-from minispore.train.callback._base import EVENTS
+from minispore.train._protocol.callback import EVENTS
 
 from .killing import look_at
 

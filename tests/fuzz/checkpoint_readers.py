@@ -9,14 +9,14 @@ import numpy as np
 
 from minispore import nn
 from minispore.common import Parameter
-from minispore.train import _checkpoint_file, _safetensors_file
-from minispore.train._protobuf import (
+from minispore.train._files import checkpoint_file, safetensors_file
+from minispore.train._files.protobuf import (
     bytes_field,
     length_header,
     text_field,
     varint_field,
 )
-from minispore.train._stored import Value
+from minispore.train._files.stored import Value
 from minispore.train.serialization import (
     ckpt_to_safetensors,
     load_checkpoint,
@@ -40,7 +40,7 @@ def sliced(*, crc: bool) -> bytes:
     array = np.arange(20, dtype=np.int16).reshape(4, 5)
     values: list[tuple[str, Value]] = [("weight", array), ("note", "text")]
     values += [("flags", array > 9), ("empty", array[:0])]
-    _checkpoint_file.write(file, values, crc_check=crc, slice_bytes=7)
+    checkpoint_file.write(file, values, crc_check=crc, slice_bytes=7)
     return file.getvalue()
 
 
@@ -52,7 +52,7 @@ def of_net(*, crc: bool = False, **appended: object) -> bytes:
         ("bias", np.ones(2, np.float64)),
     ]
     values += [(name, np.array(value)) for name, value in appended.items()]
-    _checkpoint_file.write(file, values, crc_check=crc)
+    checkpoint_file.write(file, values, crc_check=crc)
     return file.getvalue()
 
 
@@ -228,7 +228,7 @@ def convert(path: Path) -> None:
     except Exception:
         assert made.read_bytes() == b"before"
         raise
-    ours, theirs = _checkpoint_file.scan, _safetensors_file.scan
+    ours, theirs = checkpoint_file.scan, safetensors_file.scan
     with path.open("rb") as source, made.open("rb") as target:
         old, crc = (ours if to_safetensors else theirs)(source)
         new, same_crc = (theirs if to_safetensors else ours)(target)

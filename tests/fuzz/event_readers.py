@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minispore.train._protobuf import bytes_field, double_field, varint, varint_field
+from minispore.train._files.protobuf import bytes_field, double_field, varint, varint_field
 from minispore.train.summary import Event, Histogram, Image, Landscape, Value, read_events
 from minispore.train.summary._encode import for_mindspore, for_tensorboard
 from minispore.train.summary._event import Content

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from minispore.train._protobuf import varint
+from minispore.train._files.protobuf import varint
 
 # Numbers where lengths, dims, offsets and counts break.
 EDGES = (

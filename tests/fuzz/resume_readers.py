@@ -24,12 +24,11 @@ from minispore.train import (
     ModelCheckpoint,
     ReduceLROnPlateau,
     TimeMonitor,
-    _checkpoint_file,
-    _safetensors_file,
 )
 from minispore.train._dataset import SupportsState
+from minispore.train._files import checkpoint_file, safetensors_file
+from minispore.train._files.stored import Value
 from minispore.train._state_values import encode
-from minispore.train._stored import Value
 from minispore.train._training_state import ENTRY, _check_sum
 from minispore.train.serialization import load_checkpoint
 
@@ -102,7 +101,7 @@ def signed(text: bytes, *, safetensors: bool = False, backup: bool = False) -> b
     whole = f"{_check_sum(state, arrays):08x} {state}"
     entry: Value = np.frombuffer(whole.encode(), np.uint8) if safetensors else whole
     file = BytesIO()
-    write = _safetensors_file.write if safetensors else _checkpoint_file.write
+    write = safetensors_file.write if safetensors else checkpoint_file.write
     values = [(name, v) for name, v in others.items() if not (safetensors and isinstance(v, str))]
     write(file, [*values, (ENTRY, entry)])
     return file.getvalue()

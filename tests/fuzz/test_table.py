@@ -19,9 +19,14 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
     "tensorpack/hyper_params.py": ("hyper-parameters",),
     "tensorpack/json_writers.py": ("rows", "rows to go on with", "lines to go on with"),
     "testing/_trace_files.py": ("trace", "trace for browsers"),
-    "train/_converting.py": ("ckpt to safetensors", "safetensors to ckpt"),
-    "train/_loading.py": ("ckpt", "ckpt, in the background", "ckpt into a network", "safetensors"),
-    "train/_safetensors_file.py": ("safetensors header",),
+    "train/_files/converting.py": ("ckpt to safetensors", "safetensors to ckpt"),
+    "train/_files/loading.py": (
+        "ckpt",
+        "ckpt, in the background",
+        "ckpt into a network",
+        "safetensors",
+    ),
+    "train/_files/safetensors_file.py": ("safetensors header",),
     "train/_state_values.py": ("training state", "training state in safetensors", "backup"),
     "train/callback/_landscape_metadata.py": ("landscape's metadata",),
     "train/callback/_on_request_exit.py": ("request to end",),
@@ -43,7 +48,7 @@ def reads(module: Path) -> bool:
         if isinstance(node, ast.Call):
             called = node.func
             name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-            # `_stored.load` and the like are functions of the package.
+            # `stored.load` and the like are functions of the package.
             if name in CALLS and not (name == "load" and isinstance(called, ast.Name)):
                 return True
     return False

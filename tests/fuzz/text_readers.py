@@ -9,8 +9,8 @@ from minispore.tensorpack import JSONLWriter, JSONWriter
 from minispore.tensorpack.hyper_params import HyperFile
 from minispore.testing import Event, EventTrace
 from minispore.train import Model, OnRequestExit, RunContext
+from minispore.train._protocol.run_context import InternalCallbackParam
 from minispore.train.callback._landscape_metadata import read_metadata
-from minispore.train.callback._run_context import InternalCallbackParam
 
 from ..train.standins import Batches, ConstantLoss
 from .law import Reader

@@ -20,7 +20,7 @@ from minispore.train import (
     RunContext,
     TimeMonitor,
 )
-from minispore.train.callback._base import EVENTS
+from minispore.train._protocol.callback import EVENTS
 
 from .runs import ROWS
 

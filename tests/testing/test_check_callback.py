@@ -34,7 +34,7 @@ from minispore.train import (
     RunContext,
 )
 from minispore.train import callback as cb
-from minispore.train.callback._base import EVENTS
+from minispore.train._protocol.callback import EVENTS
 
 from .bad_callbacks import BAD, OPENED
 from .runs import ROWS

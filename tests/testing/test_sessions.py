@@ -14,7 +14,7 @@ from minispore import Tensor
 from minispore.testing import Event, EventTrace, Schedule, Trouble
 from minispore.testing import strategies as mst
 from minispore.train import Callback, CheckpointConfig, ModelCheckpoint, load_checkpoint
-from minispore.train.callback._base import EVENTS
+from minispore.train._protocol.callback import EVENTS
 
 # One letter an event, of the training B e s t f E, of an evaluation V x y z w W.
 LETTERS = dict(zip(EVENTS, "BestfEVxyzwW", strict=True))

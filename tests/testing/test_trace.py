@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from minispore.testing import Event, EventTrace, record_events
 from minispore.train import Callback, LossMonitor, Model, RunContext
-from minispore.train.callback._base import EVENTS
+from minispore.train._protocol.callback import EVENTS
 
 from .runs import ROWS, make
 
@@ -236,7 +236,7 @@ def test_exceptions_are_what_they_are_without_a_recording() -> None:
 
 
 def test_a_model_without_a_recording_is_not_slowed_down() -> None:
-    from minispore.train.callback._manager import CallbackManager, manager_of
+    from minispore.train._protocol.manager import CallbackManager, manager_of
 
     assert type(manager_of(None)) is CallbackManager
     with record_events():

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 )
 
 from minispore.common import Parameter, Tensor
-from minispore.train import _background, _saving
+from minispore.train._files import background, saving
 from minispore.train.serialization import (
     async_ckpt_thread_status,
     load_checkpoint,
@@ -53,13 +53,13 @@ def nothing_in_waiting() -> Iterator[None]:
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """An event without which no file is written."""
     opened = threading.Event()
-    write = _saving.write_file
+    write = saving.write_file
 
     def late(*arguments: object) -> None:
         assert opened.wait(60)
         write(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(_saving, "write_file", late)
+    monkeypatch.setattr(saving, "write_file", late)
     yield opened
     opened.set()
     wait_for_saves()
@@ -173,16 +173,16 @@ def test_the_copies_are_let_go_of_when_they_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies: list[weakref.ref[np.ndarray[tuple[int, ...], np.dtype[np.float32]]]] = []
-    write = _saving.write_file
+    write = saving.write_file
 
     def remember(path: str, values: Iterator[tuple[str, object]], *rest: object) -> None:
         pairs = list(values)
         copies.extend(weakref.ref(array) for _, array in pairs)  # type: ignore[arg-type]
         write(path, pairs, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(_saving, "write_file", remember)
+    monkeypatch.setattr(saving, "write_file", remember)
     save_checkpoint([parameter(1.0)], tmp_path / "x", async_save=True)
-    _background.background.settle(str(tmp_path / "x.ckpt"))
+    background.background.settle(str(tmp_path / "x.ckpt"))
     assert [copy() for copy in copies] == [None]
 
 

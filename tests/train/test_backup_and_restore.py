@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from minispore import nn
 from minispore.train import BackupAndRestore, Model, load_checkpoint
+from minispore.train._protocol.run_context import Occasion
 from minispore.train._training_state import TrainingState
-from minispore.train.callback._run_context import Occasion
 
 from .deciding import run_context
 from .resuming import TRAIN_EVENTS, Training, Trouble

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore.train import Callback, RunContext
+from minispore.train._protocol.callback import EVENTS
+from minispore.train._protocol.manager import CallbackManager
 from minispore.train.callback import _InternalCallbackParam
-from minispore.train.callback._base import EVENTS
 from minispore.train.callback._callback import InternalCallbackParam
-from minispore.train.callback._manager import CallbackManager
 
 
 def define(name: str, value: object) -> type:

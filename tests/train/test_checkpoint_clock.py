@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from minispore import nn
 from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
+from minispore.train._protocol.run_context import InternalCallbackParam
 from minispore.train.callback import _checkpoint
-from minispore.train.callback._run_context import InternalCallbackParam
 
 from .deciding import saved
 from .standins import Batches, ConstantLoss

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from minispore import _dtype as dtypes
-from minispore.train import _checkpoint_file as ckpt
-from minispore.train._protobuf import WireError, bytes_field, text_field, varint_field
-from minispore.train._stored import Value, load
+from minispore.train._files import checkpoint_file as ckpt
+from minispore.train._files.protobuf import WireError, bytes_field, text_field, varint_field
+from minispore.train._files.stored import Value, load
 
 FIXTURES = Path(__file__).parent / "fixtures"
 READABLE = ["dtypes", "shapes", "appended", "crc"]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from minispore.train import CheckpointConfig, ModelCheckpoint, RunContext
+from minispore.train._protocol.run_context import Occasion
 from minispore.train._training_state import TrainingState
-from minispore.train.callback._run_context import Occasion
 
 from .standins import ConstantLoss
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from minispore import _dtype as dtypes
 from minispore.common import Parameter, Tensor
-from minispore.train import _checkpoint_file, _converting, _saving, _stored
+from minispore.train._files import checkpoint_file, converting, saving, stored
 from minispore.train.serialization import (
     ckpt_to_safetensors,
     load_checkpoint,
@@ -50,12 +50,12 @@ def test_there_and_back(
     folder = tmp_path_factory.mktemp("there")
     first = folder / "x.ckpt"
     with first.open("wb") as file:
-        _checkpoint_file.write(file, values.items(), crc_check=crc, slice_bytes=slice_bytes)
+        checkpoint_file.write(file, values.items(), crc_check=crc, slice_bytes=slice_bytes)
     ckpt_to_safetensors(first)
     safetensors_to_ckpt(folder / "x.safetensors", folder / "back")
     with (folder / "back" / "x.ckpt").open("rb") as file:
-        entries, has_crc = _checkpoint_file.scan(file)
-        found = {name: _stored.load(file, name, entry) for name, entry in entries.items()}
+        entries, has_crc = checkpoint_file.scan(file)
+        found = {name: stored.load(file, name, entry) for name, entry in entries.items()}
     assert has_crc == crc
     assert found.keys() == values.keys()
     for name, array in found.items():
@@ -69,7 +69,7 @@ def test_types_that_cannot_be_loaded_can_be_converted(tmp_path: Path) -> None:
     path.write_bytes((FIXTURES / "others.safetensors").read_bytes())
     safetensors_to_ckpt(path)
     with (tmp_path / "others.ckpt").open("rb") as file:
-        found = {n: (e.kind, e.dims) for n, e in _checkpoint_file.scan(file)[0].items()}
+        found = {n: (e.kind, e.dims) for n, e in checkpoint_file.scan(file)[0].items()}
     assert found == {
         "bfloat16": ("BFloat16", (2,)),
         "qint4x2": ("Int4", (2,)),
@@ -193,13 +193,13 @@ def test_a_file_that_shrinks_while_it_is_converted_is_named(
 ) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint([Parameter(Tensor(np.ones(100_000)), name="x")], path)
-    write_file = _saving.write_file
+    write_file = saving.write_file
 
     def shrink_and_write(*given: object) -> None:
         os.truncate(path, 1000)
         write_file(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(_converting, "write_file", shrink_and_write)
+    monkeypatch.setattr(converting, "write_file", shrink_and_write)
     with pytest.raises(ValueError, match=r"x.ckpt': the file became shorter while it was read"):
         ckpt_to_safetensors(path)
     assert tree(tmp_path) == {"x.ckpt"}

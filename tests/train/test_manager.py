@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore.train import Callback, RunContext
+from minispore.train._protocol.callback import EVENTS
+from minispore.train._protocol.manager import CallbackManager, Event, refuse_older_names
 from minispore.train.callback import LossMonitor, _CallbackManager, _InternalCallbackParam
-from minispore.train.callback._base import EVENTS
-from minispore.train.callback._manager import CallbackManager, Event, refuse_older_names
 
 CONTEXT = RunContext({})
 

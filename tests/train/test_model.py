@@ -8,7 +8,7 @@ import pytest
 
 from minispore import Tensor, nn
 from minispore.train import Accuracy, Callback, Loss, LossMonitor, Metric, Model, RunContext
-from minispore.train.callback._base import EVENTS
+from minispore.train._protocol.callback import EVENTS
 
 from .standins import Batches, ConstantLoss, Outputs, Rows, X, Y, make
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
-from minispore.train.callback._base import Callback
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.manager import CallbackManager
+from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._checkpoint_config import CheckpointConfig
-from minispore.train.callback._manager import CallbackManager
-from minispore.train.callback._run_context import InternalCallbackParam, RunContext
 from minispore.train.serialization import load_checkpoint
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from minispore.train import Callback, RunContext
 from minispore.train import callback as cb
-from minispore.train.callback._base import EVENTS
+from minispore.train._protocol.callback import EVENTS
 
 from .standins import Rows, make
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore.train import _protobuf as wire
+from minispore.train._files import protobuf as wire
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.integers(1, 2**29 - 1)

@@ -15,9 +15,9 @@ from hypothesis.extra import numpy as hnp
 
 from minispore import _dtype as dtypes
 from minispore.common import Parameter, Tensor
-from minispore.train import _safetensors_file as st_file
-from minispore.train._protobuf import WireError
-from minispore.train._stored import Value, load
+from minispore.train._files import safetensors_file as st_file
+from minispore.train._files.protobuf import WireError
+from minispore.train._files.stored import Value, load
 from minispore.train.serialization import load_checkpoint, save_checkpoint
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
-from minispore.train import _stored
+from minispore.train._files import stored
 from minispore.train.serialization import (
     load_checkpoint,
     load_checkpoint_async,
@@ -315,13 +315,13 @@ def test_a_file_that_shrinks_while_it_is_read_is_named(
 ) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint([parameter(np.ones(100_000), "x")], path)
-    fill = _stored._fill
+    fill = stored._fill
 
     def shrink_and_fill(*given: object) -> None:
         os.truncate(path, 1000)
         fill(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(_stored, "_fill", shrink_and_fill)
+    monkeypatch.setattr(stored, "_fill", shrink_and_fill)
     with pytest.raises(ValueError, match=r"x.ckpt': the file became shorter while it was read"):
         load_checkpoint(path)
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore.train import LossMonitor, RunContext, TimeMonitor
+from minispore.train._protocol.states import entry
 from minispore.train.callback import _time_monitor
-from minispore.train.callback._states import entry
 
 from .deciding import saved
 

@@ -3,7 +3,7 @@
 import pytest
 
 from minispore.train import Callback, RunContext
-from minispore.train.callback._base import _WORDS_ELSEWHERE, EVENTS
+from minispore.train._protocol.callback import _WORDS_ELSEWHERE, EVENTS
 
 
 def with_hook(name: str, told: list[RunContext]) -> Callback:

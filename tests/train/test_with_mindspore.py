@@ -15,7 +15,7 @@ import pytest
 
 from minispore import _dtype as dtypes
 from minispore.common import Parameter, Tensor
-from minispore.train import _checkpoint_file
+from minispore.train._files import checkpoint_file
 from minispore.train.serialization import (
     ckpt_to_safetensors,
     load_checkpoint,
@@ -66,7 +66,7 @@ def test_mindspore_joins_our_slices(tmp_path: Path) -> None:
     path = tmp_path / "x.ckpt"
     array = np.arange(1000, dtype=np.float32).reshape(10, 100)
     with path.open("wb") as file:
-        _checkpoint_file.write(file, [("w", array), ("v", array[0])], slice_bytes=512)
+        checkpoint_file.write(file, [("w", array), ("v", array[0])], slice_bytes=512)
     loaded = load_checkpoint(resaved(path))
     for name, expected in (("w", array), ("v", array[0])):
         found = loaded[name]
@@ -101,7 +101,7 @@ def test_mindspore_reads_our_empty_arrays(tmp_path: Path) -> None:
     save_checkpoint(items, path)
     assert list(load_checkpoint(resaved(path))) == [str(item["name"]) for item in items[1:]]
     with path.open("rb") as file:
-        entries, _ = _checkpoint_file.scan(file)
+        entries, _ = checkpoint_file.scan(file)
     assert entries["e"].dims == (2, 0)
 
 

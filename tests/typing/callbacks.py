@@ -26,8 +26,8 @@ from minispore.train import (
     Model,
     RunContext,
 )
+from minispore.train._protocol.manager import CallbackManager
 from minispore.train.callback import _CallbackManager, _InternalCallbackParam
-from minispore.train.callback._manager import CallbackManager
 
 
 class StopAfter(Callback):

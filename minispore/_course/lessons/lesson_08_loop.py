@@ -10,7 +10,7 @@ from minispore._course.playing import NETWORK, VALIDATION, Run
 from minispore._course.source import Bug
 from minispore._course.words import Wrong, shown
 from minispore.common import Tensor
-from minispore.train.callback._run_context import InternalCallbackParam
+from minispore.train._protocol.run_context import InternalCallbackParam
 
 
 def _same(found: list[str], wanted: list[str]) -> None:
@@ -137,7 +137,7 @@ LESSON = Lesson(
         "minispore.train.RunContext",
         "minispore.train._boundary.Boundary",
         "minispore.train._dataset.Epochs",
-        "minispore.train.callback._manager.CallbackManager",
+        "minispore.train._protocol.manager.CallbackManager",
     ),
     exercise=Build(
         module="minispore.train._loop",

@@ -195,7 +195,7 @@ LESSON = Lesson(
         "minispore.train.callback._monitored.as_array",
         "minispore.train.callback._monitored.first_output",
         "minispore.train.callback._monitored.shortest",
-        "minispore.train.callback._run_context.InternalCallbackParam",
+        "minispore.train._protocol.run_context.InternalCallbackParam",
     ),
     exercise=Build(
         module="minispore.train.callback._history",

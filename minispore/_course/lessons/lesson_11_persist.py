@@ -238,8 +238,8 @@ LESSON = Lesson(
         "minispore.train.CheckpointConfig",
         "minispore.train.ModelCheckpoint",
         "minispore.load_checkpoint",
-        "minispore.train.callback._states.entries",
-        "minispore.train.callback._states.entry",
+        "minispore.train._protocol.states.entries",
+        "minispore.train._protocol.states.entry",
     ),
     exercise=Build(
         module="minispore.train.callback._early_stopping",

@@ -11,7 +11,7 @@ from minispore._course.exercise import Build, Lesson, law, paragraphs
 from minispore._course.source import Bug
 from minispore._course.words import Wrong
 from minispore.train import RunContext
-from minispore.train.callback._manager import CallbackManager
+from minispore.train._protocol.manager import CallbackManager
 
 
 @dataclass(frozen=True)

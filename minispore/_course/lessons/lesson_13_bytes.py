@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from minispore._course.exercise import Build, Lesson, law, paragraphs
 from minispore._course.source import Bug
 from minispore._course.words import Wrong, expect, shown
-from minispore.train._protobuf import WireError
+from minispore.train._files.protobuf import WireError
 
 _MOST = 2**20
 _PARTS = ("length", "check sum of the length", "data", "check sum of the data")
@@ -199,7 +199,7 @@ LESSON = Lesson(
     explains=(
         "minispore.save_checkpoint",
         "minispore.train.SummaryRecord",
-        "minispore.train._protobuf.WireError",
+        "minispore.train._files.protobuf.WireError",
         "minispore.train.summary._crc32c.crc32c",
         "minispore.train.summary._crc32c.masked",
         "minispore.train.summary._records.framed",

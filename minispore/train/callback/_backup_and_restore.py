@@ -6,9 +6,9 @@ from typing import Literal, cast
 
 from minispore._atomic import sweep
 from minispore._checks import check_int, check_type
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import Occasion, RunContext
 from minispore.train._training_state import TrainingState
-from minispore.train.callback._base import Callback
-from minispore.train.callback._run_context import Occasion, RunContext
 from minispore.train.serialization import save_checkpoint
 
 _OWNER = "BackupAndRestore"

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from types import TracebackType
 
 from minispore._checks import check_int, check_one_of
-from minispore.train.callback._base import Callback
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import RunContext
+from minispore.train._protocol.states import entries
 from minispore.train.callback._file_names import (
     file_prefix,
     folder,
@@ -14,8 +16,6 @@ from minispore.train.callback._file_names import (
 )
 from minispore.train.callback._kept_files import KeptFiles
 from minispore.train.callback._monitored import Monitored
-from minispore.train.callback._run_context import RunContext
-from minispore.train.callback._states import entries
 from minispore.train.serialization import save_checkpoint
 
 _OWNER = "BestCheckpoint"

@@ -1,8 +1,8 @@
 """Where MindSpore keeps the protocol: what scripts import from there, under its names."""
 
-from minispore.train.callback._base import Callback
-from minispore.train.callback._manager import CallbackManager
-from minispore.train.callback._run_context import InternalCallbackParam, RunContext
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.manager import CallbackManager
+from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
 
 # MindSpore 1.x spelt these two with an underscore.
 _CallbackManager = CallbackManager

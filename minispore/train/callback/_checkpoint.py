@@ -7,13 +7,13 @@ from types import TracebackType
 
 from minispore._atomic import replacing
 from minispore._checks import check_type
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import InternalCallbackParam, Occasion, RunContext
+from minispore.train._protocol.states import entry, numbers
 from minispore.train._training_state import TrainingState
-from minispore.train.callback._base import Callback
 from minispore.train.callback._checkpoint_config import CheckpointConfig
 from minispore.train.callback._file_names import file_prefix, folder, next_ending, prefix_of_run
 from minispore.train.callback._kept_files import KeptFiles
-from minispore.train.callback._run_context import InternalCallbackParam, Occasion, RunContext
-from minispore.train.callback._states import entry, numbers
 from minispore.train.serialization import save_checkpoint, wait_for_saves
 
 _OWNER = "ModelCheckpoint"

@@ -5,7 +5,7 @@ from typing import cast
 
 from minispore._checks import check_int, check_type
 from minispore.nn.cell import Cell
-from minispore.train._named_values import appended, check_storage
+from minispore.train._files.named_values import appended, check_storage
 
 _OWNER = "CheckpointConfig"
 _INFO = ("epoch_num", "step_num")

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from minispore._checks import check_int, check_number, check_type
 from minispore.common import Parameter, Tensor
 from minispore.communication._exchange import is_first
-from minispore.train.callback._base import Callback
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import RunContext
+from minispore.train._protocol.states import entries, entry
 from minispore.train.callback._monitored import Monitored
-from minispore.train.callback._run_context import RunContext
-from minispore.train.callback._states import entries, entry
 
 _OWNER = "EarlyStopping"
 

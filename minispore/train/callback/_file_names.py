@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from minispore._checks import check_type
-from minispore.train.callback._states import entry
+from minispore.train._protocol.states import entry
 
 
 def file_prefix(prefix: object, owner: str) -> str:

@@ -14,9 +14,9 @@ from minispore._array import Array, device_target
 from minispore._checks import check_int, check_number, check_type
 from minispore._functional.variable import Variable
 from minispore._rules import linalg
-from minispore.train.callback._base import Callback
-from minispore.train.callback._run_context import RunContext
-from minispore.train.callback._states import entry
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import RunContext
+from minispore.train._protocol.states import entry
 
 _OWNER = "FlopsUtilizationCollector"
 

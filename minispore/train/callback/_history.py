@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import cast
 
-from minispore.train.callback._base import Callback
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train._protocol.states import entries, numbers
 from minispore.train.callback._monitored import as_array, first_output, shortest
-from minispore.train.callback._run_context import InternalCallbackParam, RunContext
-from minispore.train.callback._states import entries, numbers
 
 _OWNER = "History"
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from minispore.train.callback._base import Callback
-from minispore.train.callback._run_context import RunContext
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import RunContext
 
 _Hook = Callable[[RunContext], object] | None
 

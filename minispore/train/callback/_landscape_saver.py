@@ -3,7 +3,7 @@
 import os
 from typing import Final
 
-from minispore.train.callback._run_context import InternalCallbackParam
+from minispore.train._protocol.run_context import InternalCallbackParam
 from minispore.train.callback._summary_options import LandscapeOptions
 from minispore.train.serialization import save_checkpoint
 

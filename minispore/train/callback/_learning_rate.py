@@ -4,7 +4,7 @@ import numpy as np
 
 from minispore.common import Parameter
 from minispore.nn import Optimizer
-from minispore.train.callback._run_context import RunContext
+from minispore.train._protocol.run_context import RunContext
 
 
 def learning_rate_of(run_context: RunContext, owner: str) -> Parameter:

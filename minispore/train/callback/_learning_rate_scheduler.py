@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import cast
 
-from minispore.train.callback._base import Callback
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import RunContext
 from minispore.train.callback._learning_rate import as_float32, learning_rate_of
 from minispore.train.callback._monitored import as_array, shortest
-from minispore.train.callback._run_context import RunContext
 
 _OWNER = "LearningRateScheduler"
 

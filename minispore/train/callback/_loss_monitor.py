@@ -10,11 +10,11 @@ import numpy.typing as npt
 
 from minispore._checks import check_int
 from minispore.common import Tensor
-from minispore.train.callback._base import Callback
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train._protocol.states import entry
 from minispore.train.callback._deferred import Deferred, is_far
 from minispore.train.callback._monitored import first_output
-from minispore.train.callback._run_context import InternalCallbackParam, RunContext
-from minispore.train.callback._states import entry
 
 
 class LossMonitor(Callback):

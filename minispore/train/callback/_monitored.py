@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from minispore._checks import as_items, check_number, check_one_of, check_type
 from minispore.common import Tensor
-from minispore.train.callback._run_context import InternalCallbackParam, RunContext
+from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
 
 # What is better small, by any word of its name; everything else counts as better large.
 _SMALL = {"distance", "err", "error", "loss", "mae", "mse", "perplexity", "rmse"}

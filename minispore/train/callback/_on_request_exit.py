@@ -10,9 +10,9 @@ from typing import Self, cast
 from minispore._atomic import sweep
 from minispore._checks import check_type
 from minispore.communication._exchange import highest, is_data_parallel, is_first
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import Occasion, RunContext
 from minispore.train._training_state import TrainingState
-from minispore.train.callback._base import Callback
-from minispore.train.callback._run_context import Occasion, RunContext
 from minispore.train.serialization import save_checkpoint
 
 _OWNER = "OnRequestExit"

@@ -6,11 +6,11 @@ import numpy as np
 
 from minispore._checks import check_int, check_number, check_type
 from minispore.communication._exchange import is_first
-from minispore.train.callback._base import Callback
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import RunContext
+from minispore.train._protocol.states import entry
 from minispore.train.callback._learning_rate import as_float32, learning_rate_of
 from minispore.train.callback._monitored import Monitored
-from minispore.train.callback._run_context import RunContext
-from minispore.train.callback._states import entry
 
 _OWNER = "ReduceLROnPlateau"
 

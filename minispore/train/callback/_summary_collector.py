@@ -12,10 +12,10 @@ import numpy as np
 from minispore.common import Parameter, Tensor
 from minispore.common.tensor import host_tensor
 from minispore.nn import Cell, Optimizer
-from minispore.train.callback._base import Callback
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.callback._checkpoint import ModelCheckpoint
 from minispore.train.callback._landscape_saver import LandscapeSaver
-from minispore.train.callback._run_context import InternalCallbackParam, RunContext
 from minispore.train.callback._summary_options import check_kind, check_positive, read_options
 from minispore.train.summary._arguments import check_folder
 from minispore.train.summary._export import check_options

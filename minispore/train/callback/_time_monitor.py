@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from time import perf_counter
 
 from minispore._checks import check_int, check_type
-from minispore.train.callback._base import Callback
-from minispore.train.callback._run_context import InternalCallbackParam, RunContext
-from minispore.train.callback._states import entry
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train._protocol.states import entry
 
 
 class _Stopwatch:

@@ -3,8 +3,8 @@
 from types import TracebackType
 
 from minispore.dataset._ds_callback import DSCallback, DSRunContext
-from minispore.train.callback._base import Callback
-from minispore.train.callback._run_context import RunContext
+from minispore.train._protocol.callback import Callback
+from minispore.train._protocol.run_context import RunContext
 
 
 class WaitedDSCallback(Callback, DSCallback):

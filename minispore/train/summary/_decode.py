@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore.train import _protobuf as wire
+from minispore.train._files import protobuf as wire
 from minispore.train.summary._encode import MINDSPORE, TENSORFLOW
 from minispore.train.summary._event import Content, Event, Histogram, Image, Landscape, Value
 from minispore.train.summary._records import records

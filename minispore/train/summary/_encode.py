@@ -26,7 +26,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore.train import _protobuf as wire
+from minispore.train._files import protobuf as wire
 from minispore.train.summary._event import Event, Histogram, Image, Landscape, Value
 
 # The codes of dtypes: TensorFlow's DataType, and MindSpore's.

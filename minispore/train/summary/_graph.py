@@ -17,7 +17,7 @@ from minispore._functional.differentiate import detached
 from minispore.common import Parameter, Tensor
 from minispore.nn import Cell
 from minispore.nn._recorded import Call, Recorded, Watch, operation, recorded
-from minispore.train import _protobuf as wire
+from minispore.train._files import protobuf as wire
 
 _PRODUCER = 22
 

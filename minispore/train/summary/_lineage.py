@@ -14,7 +14,7 @@ TensorBoard knows nothing of it.
 from collections.abc import Mapping
 from typing import Final, NamedTuple, cast
 
-from minispore.train import _protobuf as wire
+from minispore.train._files import protobuf as wire
 
 _INT32: Final = 2**31
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from io import BufferedIOBase
 from typing import Final
 
-from minispore.train._protobuf import WireError
+from minispore.train._files.protobuf import WireError
 from minispore.train.summary._crc32c import masked
 
 _HEADER: Final = 12

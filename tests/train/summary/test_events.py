@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from minispore.train import _protobuf as wire
+from minispore.train._files import protobuf as wire
 from minispore.train.summary import Event, Histogram, Image, Landscape, Value, read_events
 from minispore.train.summary._decode import decode
 from minispore.train.summary._encode import MINDSPORE, TENSORFLOW, for_mindspore, for_tensorboard

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minispore import Parameter, Tensor, nn, value_and_grad
-from minispore.train import _protobuf as wire
+from minispore.train._files import protobuf as wire
 from minispore.train.summary._graph import Tracer
 
 X = Tensor(np.arange(6, dtype=np.float32).reshape(2, 3))

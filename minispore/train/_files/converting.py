@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from minispore._checks import check_int, check_type
-from minispore.train import _checkpoint_file, _safetensors_file
-from minispore.train._background import background
-from minispore.train._loading import damage_named
-from minispore.train._protobuf import WireError
-from minispore.train._saving import write_file
-from minispore.train._stored import Content, stored_content
+from minispore.train._files import checkpoint_file, safetensors_file
+from minispore.train._files.background import background
+from minispore.train._files.loading import damage_named
+from minispore.train._files.protobuf import WireError
+from minispore.train._files.saving import write_file
+from minispore.train._files.stored import Content, stored_content
 
 _Format = Literal["ckpt", "safetensors"]
 
@@ -161,7 +161,7 @@ def _files(path: str, source: str, owner: str) -> Iterator[str]:
 def _convert_file(
     path: str, made: str, target: _Format, name_map: Mapping[str, str], owner: str
 ) -> None:
-    scan = _checkpoint_file.scan if target == "safetensors" else _safetensors_file.scan
+    scan = checkpoint_file.scan if target == "safetensors" else safetensors_file.scan
     with damage_named(path), open(path, "rb") as file:
         entries, has_crc = scan(file)
         unused = name_map.keys() - entries.keys()

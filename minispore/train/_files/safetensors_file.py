@@ -22,9 +22,9 @@ from io import BufferedIOBase
 from itertools import pairwise
 from typing import BinaryIO, Final, cast
 
-from minispore.train import _stored as stored
-from minispore.train._protobuf import WireError, read_exactly, size_of
-from minispore.train._stored import Chunk, Content, Entry, Value
+from minispore.train._files import stored
+from minispore.train._files.protobuf import WireError, read_exactly, size_of
+from minispore.train._files.stored import Chunk, Content, Entry, Value
 
 _METADATA: Final = "__metadata__"
 _CRC: Final = "crc_num"

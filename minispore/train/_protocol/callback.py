@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self
 
 from minispore._checks import described
-from minispore.train.callback._run_context import RunContext
+from minispore.train._protocol.run_context import RunContext
 
 # The events, each with the name it had in MindSpore 1.x, which served training and evaluation.
 EVENTS = {

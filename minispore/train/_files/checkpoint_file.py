@@ -19,9 +19,9 @@ from collections.abc import Iterable, Iterator
 from io import BufferedIOBase
 from typing import BinaryIO, Final
 
-from minispore.train import _protobuf as wire
-from minispore.train import _stored as stored
-from minispore.train._stored import Chunk, Content, Entry, Value
+from minispore.train._files import protobuf as wire
+from minispore.train._files import stored
+from minispore.train._files.stored import Chunk, Content, Entry, Value
 
 SLICE_BYTES: Final = 512 * 2**20
 _CRC_MARK: Final = b"crc_num"

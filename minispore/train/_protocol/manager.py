@@ -6,8 +6,8 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Self, TypeVar
 
-from minispore.train.callback._base import EVENTS, Callback, hook_for, overrides
-from minispore.train.callback._run_context import RunContext
+from minispore.train._protocol.callback import EVENTS, Callback, hook_for, overrides
+from minispore.train._protocol.run_context import RunContext
 
 Event = Callable[[Callback, RunContext], None]
 _Hook = Callable[[RunContext], None]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore import _dtype as dtypes
-from minispore.train._protobuf import WireError
+from minispore.train._files.protobuf import WireError
 
 Value = npt.NDArray[np.generic] | str
 Chunk = bytes | memoryview

@@ -14,12 +14,12 @@ from minispore.common import Parameter
 from minispore.common.parameter import parameter_in
 from minispore.common.tensor import host_tensor
 from minispore.nn.cell import Cell
-from minispore.train import _checkpoint_file, _safetensors_file
-from minispore.train._background import background
-from minispore.train._load_into_net import load_param_into_net
-from minispore.train._named_values import check_storage
-from minispore.train._protobuf import WireError, shortened
-from minispore.train._stored import Entry, load
+from minispore.train._files import checkpoint_file, safetensors_file
+from minispore.train._files.background import background
+from minispore.train._files.load_into_net import load_param_into_net
+from minispore.train._files.named_values import check_storage
+from minispore.train._files.protobuf import WireError, shortened
+from minispore.train._files.stored import Entry, load
 
 Choice = Callable[[str], bool]
 Loaded = dict[str, Parameter | str]
@@ -135,7 +135,7 @@ def _read(path: str, choose: Choice, crc_check: bool, format_: str) -> Loaded:
     if not os.path.isfile(path):
         what = "is a folder" if os.path.isdir(path) else "does not exist"
         raise ValueError(f"For '{_OWNER}', the checkpoint file '{path}' {what}.")
-    scan = _safetensors_file.scan if format_ == "safetensors" else _checkpoint_file.scan
+    scan = safetensors_file.scan if format_ == "safetensors" else checkpoint_file.scan
     with damage_named(path), open(path, "rb") as file:
         entries, has_crc = scan(file)
         if "" in entries:

@@ -8,10 +8,16 @@ from minispore._atomic import replacing
 from minispore._checks import check_type
 from minispore.common import Parameter
 from minispore.nn.cell import Cell
-from minispore.train import _checkpoint_file, _safetensors_file
-from minispore.train._background import background
-from minispore.train._named_values import appended, check_storage, on_host, snapshot, values_of
-from minispore.train._stored import Content, Value
+from minispore.train._files import checkpoint_file, safetensors_file
+from minispore.train._files.background import background
+from minispore.train._files.named_values import (
+    appended,
+    check_storage,
+    on_host,
+    snapshot,
+    values_of,
+)
+from minispore.train._files.stored import Content, Value
 
 # What MindSpore gives its checkpoints: to be read by their owner, and not to be written.
 PERMISSIONS = 0o400
@@ -112,9 +118,9 @@ def write_file(
     """Write named values to a file of one of the formats."""
     with replacing(path, PERMISSIONS) as file:
         if format_ == "safetensors":
-            _safetensors_file.write(file, values, crc_check=crc_check)
+            safetensors_file.write(file, values, crc_check=crc_check)
         else:
-            _checkpoint_file.write(file, values, crc_check=crc_check)
+            checkpoint_file.write(file, values, crc_check=crc_check)
 
 
 def wait_for_saves() -> None:

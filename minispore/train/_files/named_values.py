@@ -10,7 +10,7 @@ from minispore import _dtype as dtypes
 from minispore._checks import check_one_of, check_type
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
-from minispore.train._stored import Value
+from minispore.train._files.stored import Value
 
 FORMATS = ("ckpt", "safetensors")
 Values = dict[str, Tensor | Value]
