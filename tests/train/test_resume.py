@@ -71,6 +71,16 @@ def newest(folder: Path) -> Path | None:
 @example(Training(epochs=2), [Trouble("on_eval_step_end", 2, "stop")], [(3, 1)])
 @example(Training("foreign", epochs=2), [Trouble("on_eval_step_end", 2, "stop")], [(3, 1)])
 @example(Training(epochs=1), [Trouble("on_train_end", 1, "kill")], [(5, 1)])
+@example(
+    Training(epochs=2),
+    [Trouble("on_train_step_begin", 4, "stop"), Trouble("on_train_epoch_end", 1, "kill")],
+    [(1, 1), (6, 1)],
+)
+@example(
+    Training(epochs=2),
+    [Trouble("on_train_step_begin", 9, "stop"), Trouble("on_train_epoch_end", 1, "kill")],
+    [(1, 1), (4, 1)],
+)
 @example(Training(epochs=2), 2 * [Trouble("on_train_step_end", 1, "stop")], [(3, 1)])
 def test_resumed_is_uninterrupted(
     training: Training, troubles: list[Trouble], policies: list[tuple[int, int]]

@@ -141,9 +141,7 @@ class ModelCheckpoint(Callback):
             self._supersede(path)
             self._in_passing = path
         elif occasion == "resumed":
-            path = self._path(params, f"{self._name(params)}.{self._config.format}")
-            if path not in self._files and os.path.exists(path):
-                self._in_passing = path
+            self._adopt(params)
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Save the last step, unless that has been done or nothing is to be saved."""
@@ -228,6 +226,17 @@ class ModelCheckpoint(Callback):
         if not self._config.async_save:
             self._remove_old()
 
+    def _adopt(self, params: InternalCallbackParam) -> None:
+        """Find what earlier stops have left since the last saving: the state tells nothing of it."""
+        last = params.cur_step_num
+        # Of names that a function makes, only the present one is known.
+        first = self._saved_step + 1 if isinstance(self._prefix, str) else last
+        for step in range(first, last + 1):
+            path = self._path(params, f"{self._name(params, last - step)}.{self._config.format}")
+            if path not in self._files and os.path.exists(path):
+                self._supersede(path)
+                self._in_passing = path
+
     def _supersede(self, path: str) -> None:
         """Let `path` take the place of a file that was only saved because the run was left."""
         if self._in_passing not in {"", path}:
@@ -252,11 +261,14 @@ class ModelCheckpoint(Callback):
         else:
             self._newest_only = path
 
-    def _name(self, params: InternalCallbackParam) -> str:
+    def _name(self, params: InternalCallbackParam, ago: int = 0) -> str:
+        """The name of the present step's file, or of that of some steps ago."""
         if not isinstance(self._prefix, str):
             return self._prefix(params)
-        step = (params.cur_step_num - 1) % params.batch_num + 1
-        return f"{self._prefix}-{params.cur_epoch_num}_{step}"
+        step = params.cur_step_num - 1
+        epochs_ago = step // params.batch_num - (step - ago) // params.batch_num
+        epoch = params.cur_epoch_num - epochs_ago
+        return f"{self._prefix}-{epoch}_{(step - ago) % params.batch_num + 1}"
 
     def _path(self, params: InternalCallbackParam, name: str) -> str:
         directory = self._directory
