@@ -227,7 +227,7 @@ class ModelCheckpoint(Callback):
             self._remove_old()
 
     def _adopt(self, params: InternalCallbackParam) -> None:
-        """Find what earlier stops have left since the last saving: the state tells nothing of it."""
+        """Find what stops have left since the last saving: the state tells nothing of it."""
         last = params.cur_step_num
         # Of names that a function makes, only the present one is known.
         first = self._saved_step + 1 if isinstance(self._prefix, str) else last
