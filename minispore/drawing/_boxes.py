@@ -4,9 +4,9 @@ A box is an operation or one of its operands, or all that happens in one call of
 """
 
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 from minispore._array import Array
 from minispore._autograd import Node
@@ -133,9 +133,9 @@ class Boxes:
                 start = self._operand(key, parent, array)
                 if start is not None:
                     uses.append((start, (node.number, i)))
-            for i, extra in enumerate(node.args, len(node.operands)):
-                if id(extra) in self._by_array:
-                    uses.append((self._by_array[id(extra)], (node.number, i)))
+            extras = [self._by_array.get(id(part)) for part in _parts(node.args)]
+            drawn = [start for start in extras if start is not None]
+            uses += [(start, (node.number, i)) for i, start in enumerate(drawn, len(node.operands))]
         end = self._add(self._box(key, nodes))
         for node in nodes:
             self._by_number[node.number] = end
@@ -178,3 +178,9 @@ class Boxes:
             self._by_number[box.number] = place
         self._by_array.setdefault(id(box.value), place)
         return place
+
+
+def _parts(args: Sequence[object]) -> Iterator[object]:
+    """What an operation was given beside its operands, of an index each part."""
+    for arg in args:
+        yield from cast("tuple[object, ...]", arg) if isinstance(arg, tuple) else (arg,)

@@ -141,6 +141,12 @@ def test_inputs_parameters_and_constants_have_the_functions_names() -> None:
     assert "more[1]: value 7" in boxes
 
 
+def test_an_index_leads_to_what_is_taken_by_it() -> None:
+    picture = read(draw_graph(lambda x, i: ops.gather(x, i, 0), X, Tensor([1, 1])))
+    assert picture.words.endswith("from number 1 and i.")
+    assert picture.edges[1] == "operand 2: no gradient comes back"
+
+
 def test_where_the_way_back_ends_there_is_a_gradient() -> None:
     def twice(x: Array) -> tuple[Array, tuple[None]]:
         return x + x, (None,)

@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable
+from functools import wraps
 
 import numpy as np
 import pytest
@@ -38,12 +39,23 @@ class Unsigned:
         return x * y
 
 
+def one(x: Tensor, *, scale: float = 1.0) -> Tensor:
+    return x * scale
+
+
+@wraps(one)
+def two(x: Tensor, y: Tensor) -> Tensor:
+    """As decorators do, say that it is called like another."""
+    return one(x) * y
+
+
 @pytest.mark.parametrize(
     ("fn", "names"),
     [
         (several, ["xs[0]", "xs[1]"]),
         (operator.mul, ["a", "b"]),
         (Unsigned(), ["input_0", "input_1"]),
+        (two, ["x", "input_1"]),
     ],
 )
 def test_inputs_have_the_names_that_the_function_has_for_them(
