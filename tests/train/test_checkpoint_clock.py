@@ -4,7 +4,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from minispore import nn
@@ -97,21 +97,25 @@ def ten_lines(times: list[int], steps: int, seconds: int, most: int, minutes: in
     return {*kept, saved[-1]}
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     gaps=st.lists(
-        st.tuples(st.sampled_from([1, 29, 30, 31, 60]), st.booleans()), min_size=1, max_size=12
+        st.tuples(st.sampled_from([0, 1, 29, 30, 31, 60]), st.booleans()), min_size=1, max_size=12
     ),
     when=st.sampled_from([(1, 0), (3, 0), (0, 30), (0, 60)]),
     keep=st.sampled_from([(1, 0), (3, 0), (0, 1), (0, 2)]),
     by_function=st.booleans(),
+    in_background=st.sampled_from([False, False, False, True]),
 )
+@example([(1, False), (0, False), (0, True), (1, False)], (1, 0), (0, 1), False, False)
+@example([(1, False), (0, True), (1, False)], (1, 0), (0, 1), True, True)
 def test_interrupted_anywhere_the_files_are_those_of_ten_lines(
     tmp_path_factory: pytest.TempPathFactory,
     gaps: list[tuple[int, bool]],
     when: tuple[int, int],
     keep: tuple[int, int],
     by_function: bool,
+    in_background: bool,
 ) -> None:
     folder, clock = tmp_path_factory.mktemp("clock"), Hand()
 
@@ -124,7 +128,8 @@ def test_interrupted_anywhere_the_files_are_those_of_ten_lines(
     params = context.original_args()
 
     def make() -> ModelCheckpoint:
-        made = ModelCheckpoint("net", directory, CheckpointConfig(*when, *keep))
+        config = CheckpointConfig(*when, *keep, async_save=in_background)
+        made = ModelCheckpoint("net", directory, config)
         made.on_train_begin(context)
         return made
 

@@ -168,6 +168,7 @@ class ModelCheckpoint(Callback):
             "files": [self._told(path) for path in self._files],
             "latest": self._told(self._latest),
             "newest_only": self._told(self._newest_only),
+            "kept": self._told(self._kept),
             "saved_step": self._saved_step,
             # Nothing about time where only steps count: the files are then always the same.
             "since_saved": now - saved if self._counts_time() else 0.0,
@@ -183,6 +184,7 @@ class ModelCheckpoint(Callback):
         files = numbers(state, "files", str, _OWNER)
         latest = entry(state, "latest", str, _OWNER)
         newest_only = entry(state, "newest_only", str, _OWNER)
+        last_kept = entry(state, "kept", str, _OWNER)
         saved_step = entry(state, "saved_step", int, _OWNER)
         since_saved = entry(state, "since_saved", float, _OWNER)
         kept = state.get("since_kept") is not None
@@ -193,6 +195,7 @@ class ModelCheckpoint(Callback):
         self._saved_step, self._saved_time = saved_step, now - since_saved
         self._kept_time = None if since_kept is None else now - since_kept
         self._latest, self._newest_only = self._full(latest), self._full(newest_only)
+        self._kept = self._full(last_kept)
         self._files.end_run()
         self._files = KeptFiles(map(self._full, files))
 
@@ -201,7 +204,7 @@ class ModelCheckpoint(Callback):
         self._described = False
         self._saved_step = 0
         self._saved_time = time.monotonic()
-        self._kept_time = None
+        self._kept, self._kept_time = "", None
         self._newest_only = ""  # the file that the next one replaces, where minutes count
         self._in_passing = ""  # the file that was only saved because the run was left there,
         self._surplus = KeptFiles()  # until the run, having been resumed, has saved its next
@@ -252,12 +255,14 @@ class ModelCheckpoint(Callback):
 
     def _keep_by_time(self, seconds: int) -> None:
         path = self._latest
-        if path == self._newest_only or self._kept_time == self._saved_time:
+        # Where the clock is coarse, two files may have been saved at the same time.
+        kept = path == self._kept and self._kept_time == self._saved_time
+        if kept or path == self._newest_only:
             return
         if self._newest_only in self._files:
             self._files.remove(self._newest_only)
         if self._kept_time is None or self._saved_time - self._kept_time >= seconds:
-            self._kept_time, self._newest_only = self._saved_time, ""
+            self._kept, self._kept_time, self._newest_only = path, self._saved_time, ""
         else:
             self._newest_only = path
 
