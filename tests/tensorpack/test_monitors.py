@@ -38,11 +38,6 @@ from minispore.train.summary import Event, Value, read_events
 from ..train.standins import Batches, ConstantLoss, Rows, make
 
 
-@pytest.fixture(autouse=True)
-def no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logger, "_folder", {})
-
-
 class Puts(Callback):
     """Put numbers in, after some steps and after each epoch."""
 
