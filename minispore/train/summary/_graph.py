@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from minispore._autograd import Node, recording
 from minispore._functional.differentiate import detached
 from minispore.common import Parameter, Tensor
-from minispore.nn import Cell
+from minispore.nn import Cell, TrainOneStepCell
 from minispore.nn._recorded import Call, Recorded, Watch, operation, recorded
 from minispore.train._files import protobuf as wire
 
@@ -36,7 +36,8 @@ class Tracer:
         self._scopes = _scopes(network, names)
         self._graph: bytes | None = None
         self._watch = Watch(cell for _, cell in self._scopes.values())
-        self._watch.replace(network, self._drawing(network.construct))
+        drawn = _forward(network)
+        self._watch.replace(drawn, self._drawing(drawn.construct))
 
     def graph(self) -> bytes | None:
         """The graph as the bytes of a GraphDef, or None if the network has not been called."""
@@ -132,6 +133,14 @@ class _Drawing:
             free = f"{name}_{n}"
         self._taken.add(free)
         return free
+
+
+def _forward(network: Cell) -> Cell:
+    """What is drawn of a network: of a training step, its loss.
+
+    Its gradients would be recorded, too, if it were watched as a whole: twice the time of a step.
+    """
+    return network.network if type(network) is TrainOneStepCell else network
 
 
 def _scopes(network: Cell, names: Mapping[str, Cell]) -> dict[int, tuple[str, Cell]]:
