@@ -33,11 +33,11 @@ def check_options(amp_level: object, boost_level: object, others: Mapping[str, o
         _check_harmless(name, value)
 
 
-def check_sink(dataset_sink_mode: object, sink_size: object, owner: str) -> None:
+def check_sink(owner: str, sink_size: object = -1, **modes: object) -> None:
     """Check the arguments about sinking data to a device; they have no effect on a CPU."""
-    check_type(dataset_sink_mode, bool, "dataset_sink_mode", owner)
-    check_type(sink_size, int, "sink_size", owner)
-    if sink_size != -1 and isinstance(sink_size, int) and sink_size <= 0:
+    for name, mode in modes.items():
+        check_type(mode, bool, name, owner)
+    if check_int(sink_size, "sink_size", owner) < 1 and sink_size != -1:
         raise ValueError(
             f"For '{owner}', the argument 'sink_size' must be -1 or positive, but got {sink_size}."
         )

@@ -140,7 +140,7 @@ class Model:
                 function but no optimizer; if `resume` is no checkpoint of this training.
         """
         owner = "Model.train"
-        check_sink(dataset_sink_mode, sink_size, owner)
+        check_sink(owner, sink_size, dataset_sink_mode=dataset_sink_mode)
         manager = manager_of(callbacks)
         context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
         manager.run(context, lambda: _loop.train(context, manager))
@@ -183,8 +183,12 @@ class Model:
                 `valid_frequency` is not positive, or if a callback has hooks under older names.
         """
         owner = "Model.fit"
-        check_sink(dataset_sink_mode, sink_size, owner)
-        check_sink(valid_dataset_sink_mode, sink_size, owner)
+        check_sink(
+            owner,
+            sink_size,
+            dataset_sink_mode=dataset_sink_mode,
+            valid_dataset_sink_mode=valid_dataset_sink_mode,
+        )
         check_frequency(valid_frequency)
         manager = manager_of(callbacks)
         refuse_older_names(manager.callbacks)
@@ -227,7 +231,7 @@ class Model:
             ValueError: if the model has no metric, or the dataset is empty.
         """
         owner = "Model.eval"
-        check_sink(dataset_sink_mode, -1, owner)
+        check_sink(owner, dataset_sink_mode=dataset_sink_mode)
         self._check_metrics(owner)
         valid_dataset = data_of(valid_dataset, "valid_dataset", owner)
         manager = manager_of(callbacks)
@@ -280,7 +284,7 @@ class Model:
             ValueError: for an argument out of range, or an empty dataset.
         """
         owner = "Model.build"
-        check_sink(sink_mode, sink_size, owner)
+        check_sink(owner, sink_size, sink_mode=sink_mode)
         check_epochs(epoch, 0, owner)
         for name, dataset in (("train_dataset", train_dataset), ("valid_dataset", valid_dataset)):
             if dataset is not None:

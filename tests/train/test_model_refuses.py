@@ -9,7 +9,7 @@ import pytest
 from minispore import Tensor, nn
 from minispore.train import Callback, Model, RunContext
 
-from .standins import Batches, Rows, X, Y, make
+from .standins import Batches, ConstantLoss, Rows, X, Y, make
 
 
 class Once:
@@ -23,14 +23,12 @@ class Once:
 
 
 def test_an_epoch_without_data_is_an_error() -> None:
-    with pytest.raises(ValueError, match="gone through 'num_epochs' times"):
+    with pytest.raises(ValueError, match="^There is") as raised:
         make().train(2, Once())
-    with pytest.raises(ValueError, match="'train_dataset' holds no batch"):
-        make().train(1, Batches(0))
-    with pytest.raises(ValueError, match="'valid_dataset' holds no batch"):
-        make({"acc"}).eval(Batches(0))
-    with pytest.raises(ValueError, match="'valid_dataset' holds no batch"):
-        make({"acc"}).fit(1, Rows(), Batches(0))
+    assert str(raised.value) == (
+        "There is no data left in the dataset for another epoch: its 'create_tuple_iterator' "
+        "must return an iterable that can be gone through 'num_epochs' times."
+    )
 
 
 def test_a_dataset_is_asked_for_all_epochs_at_once() -> None:
@@ -53,8 +51,13 @@ def test_what_is_no_dataset_is_refused(wrong: Batches) -> None:
 
 @pytest.mark.parametrize("columns", [1, 3])
 def test_with_a_loss_a_batch_is_input_and_label(columns: int) -> None:
-    with pytest.raises(ValueError, match=f"return 2 elements.* but got {columns}"):
+    with pytest.raises(ValueError, match="^When") as raised:
         make().train(1, Batches(1, columns))
+    assert str(raised.value) == (
+        "When 'loss_fn' is not None, 'train_dataset' should return 2 elements, the input and "
+        f"the label, but got {columns}."
+    )
+    Model(ConstantLoss()).train(1, Batches(1, columns))
 
 
 def assert_refused(
@@ -102,10 +105,7 @@ def test_other_arguments_of_train_fit_and_eval() -> None:
     model.train(1, data, [], dataset_sink_mode=True, sink_size=1)
 
 
-def test_without_metrics_nothing_is_evaluated() -> None:
-    for call in (lambda: make().eval(Rows()), lambda: make().fit(1, Rows(), Rows())):
-        with pytest.raises(ValueError, match="'metrics' can not be None or empty"):
-            call()
+def test_without_data_to_evaluate_no_metrics_are_needed() -> None:
     make().fit(1, Rows())
 
 
@@ -133,27 +133,11 @@ def test_arguments_of_model() -> None:
         (name,) = kwargs
         return lambda value: Model(net, loss, optimizer, **{name: value})  # type: ignore[arg-type]
 
-    wrong = ("a", len, 5)
-    assert_refused(TypeError, "'network'", (*wrong, None), Model)
-    assert_refused(TypeError, "'loss_fn'", wrong, lambda v: Model(net, v, optimizer))
-    assert_refused(TypeError, "'optimizer'", wrong, lambda v: Model(net, loss, v))
-    assert_refused(TypeError, "'eval_network'", wrong, options(eval_network=0))
+    assert_refused(TypeError, "'network'", ("a", len, None), Model)
     assert_refused(ValueError, "not covered", ("O1", "O2", "O3", "auto"), options(amp_level=0))
-    assert_refused(ValueError, "'amp_level' must be one of", ("x",), options(amp_level=0))
-    assert_refused(TypeError, "'amp_level'", (None, 1), options(amp_level=0))
     assert_refused(ValueError, "not covered", ("O1", "O2"), options(boost_level=0))
-    assert_refused(ValueError, "not covered", (object(),), options(loss_scale_manager=0))
-    assert_refused(ValueError, "'foo'", (1,), options(foo=0))
     not_three = ([1, 2], (0, 1, 2), "abc", [0.0, 1, 2], {0: 1})
     assert_refused(ValueError, "'eval_indexes'", not_three, options(eval_indexes=0))
-    with pytest.raises(ValueError, match="set 'loss_fn' or 'eval_network'"):
-        Model(net, metrics={"accuracy"})
-    Model(net, loss, optimizer, loss_scale_manager=None, keep_batchnorm_fp32=False)
-
-
-def test_a_loss_without_an_optimizer_trains_nothing() -> None:
-    with pytest.raises(ValueError, match="no 'optimizer'"):
-        Model(nn.Dense(4, 3), nn.CrossEntropyLoss()).train(1, Rows())
 
 
 def test_a_loss_that_is_no_scalar_changes_nothing() -> None:
@@ -181,16 +165,9 @@ def test_predict() -> None:
     model = Model(net)
     np.testing.assert_array_equal(model.predict(Tensor(X)).asnumpy(), net(Tensor(X)).asnumpy())
     assert_refused(TypeError, "predict_data", (X, object()), model.predict)
-    with pytest.raises(ValueError, match="MindSpore Lite"):
-        model.predict(Tensor(X), backend="lite")
-    with pytest.raises(ValueError, match="MindSpore Lite"):
-        model.predict(Tensor(X), config={})
 
 
 def test_build_only_checks() -> None:
     model = make()
     model.build()
     model.build(Rows(), Rows(), epoch=2)
-    assert_refused(TypeError, "'train_dataset'", (5,), model.build)
-    with pytest.raises(ValueError, match="'epoch'"):
-        model.build(epoch=0)
