@@ -69,7 +69,7 @@ def _of_numbers(host: NDArray[np.generic], values: object, owner: str) -> NDArra
     """`host`, made of `values`; TypeError unless its elements are numbers."""
     if host.dtype.kind not in "biuf":
         raise TypeError(
-            f"For '{owner}', the elements of 'input_data' must be numbers, "
+            f"For '{owner}', the elements must be real numbers of at most 64 bits, "
             f"but got {described(values)}."
         )
     return host

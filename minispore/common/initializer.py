@@ -282,15 +282,7 @@ def initializer(
                 f"but it is of shape {init.shape}."
             )
         return Tensor(init, dtype)
-    lengths = _checked_shape(shape)
-    try:
-        values = np.empty(lengths, dtype.numpy_dtype)
-    except ValueError as error:
-        raise ValueError(
-            f"For 'initializer', there is no tensor of shape {lengths}: {error}."
-        ) from None
-    _by_object(init)(values)
-    return Tensor(values)
+    return Tensor(shape=_checked_shape(shape), dtype=dtype, init=_by_object(init))
 
 
 def _by_object(init: object) -> Initializer:

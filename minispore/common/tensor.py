@@ -366,7 +366,10 @@ def _initial(shape_: Sequence[int] | int, dtype: DType, init: object) -> NDArray
     try:
         values = np.zeros(lengths, dtype.numpy_dtype)
     except ValueError as error:
-        raise ValueError(f"For 'Tensor', there is no tensor of shape {lengths}: {error}.") from None
+        reason = str(error).rstrip(".")
+        raise ValueError(
+            f"For 'Tensor', there is no tensor of shape {lengths}: {reason}."
+        ) from None
     if callable(init):
         init(values)
     elif init is not None:
