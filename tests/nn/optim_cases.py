@@ -1,5 +1,7 @@
 """Parameters and gradients for the tests of optimisers."""
 
+import pytest
+
 from minispore import Parameter, Tensor, nn
 
 Parameters = list[Parameter]
@@ -22,9 +24,13 @@ def gradients(i: int) -> tuple[Tensor, Tensor]:
 def optimizers(params: Parameters) -> list[nn.Optimizer]:
     return [
         nn.SGD(params, 0.1),
+        nn.SGD(params, 0.1, weight_decay=0.1, loss_scale=2.0),
         nn.SGD(params, 0.1, 0.9, 0.5, 0.1, loss_scale=2.0),
         nn.SGD(params, 0.1, 0.9, nesterov=True),
         nn.Momentum(params, 0.1, 0.9, 0.1, use_nesterov=True),
         nn.Adam(params, 0.1, use_nesterov=True, weight_decay=0.1),
         nn.Adam(params, 0.1, use_amsgrad=True),
     ]
+
+
+each_optimizer = pytest.mark.parametrize("which", range(len(optimizers(two()))))

@@ -1,7 +1,7 @@
 """Optimisers: updates in place, names and state, learning rates that change."""
 
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from minispore import Parameter, Tensor, float16, float64, nn, ops
+from minispore import Parameter, Tensor, float16, float32, float64, nn, ops
 from minispore.nn.optim import _blocks
 
-from .optim_cases import gradients, optimizers, two
+from .optim_cases import each_optimizer, gradients, optimizers, two
 
 
-@pytest.mark.parametrize("which", range(6))
+@each_optimizer
 def test_updates_are_in_place_and_allocate_nothing_large(which: int) -> None:
     w = Parameter(ops.ones((1000, 1000)), name="w")
     optimizer = optimizers([w])[which]
@@ -32,7 +32,7 @@ def test_updates_are_in_place_and_allocate_nothing_large(which: int) -> None:
     assert (gradient == 1).all()
 
 
-@pytest.mark.parametrize("which", range(6))
+@each_optimizer
 def test_blocks_do_not_change_a_bit(which: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     first = rng.standard_normal((50, 30)).astype(np.float32)
@@ -138,9 +138,11 @@ def test_the_rate_of_each_parameter_can_be_asked(own: list[tuple[float, float] |
         found = optimizer.get_lr()
         if isinstance(found, tuple):
             assert [float(rate) for rate in found] == expected
+            assert all(rate.dtype is float32 for rate in found)
         else:
             assert not any(own)
             assert [float(found)] == expected[:1]
+            assert found.dtype is float32
         if isinstance(found, tuple) and optimizer.dynamic_lr:
             cells = cast("Sequence[nn.Cell]", optimizer.learning_rate)
             asked = [cell(optimizer.global_step) for cell in cells]
@@ -156,6 +158,8 @@ def test_what_can_be_asked() -> None:
     assert plain.get_lr_parameter(params[0]) is plain.learning_rate
     assert plain.decay_flags == (True, False)
     assert (plain.is_group, plain.is_group_lr, plain.dynamic_lr) == (False, False, False)
+    assert (plain.weight_decay, plain.loss_scale) == (0.25, 1.0)
+    assert plain.is_group_params_ordered is False
     groups = nn.SGD(
         [{"params": params[1:], "lr": [0.5, 0.25]}, {"params": params[:1], "weight_decay": 0.5}],
         [0.125, 1.0],
@@ -166,11 +170,58 @@ def test_what_can_be_asked() -> None:
     assert [float(rate) for rate in rates] == [0.5, 0.125]
     assert groups.get_weight_decay() == (0.0, 0.5)
     assert (groups.is_group, groups.is_group_lr, groups.dynamic_lr) == (True, True, True)
+    assert groups.is_group_params_ordered is False
     found = groups.get_lr_parameter(params)
     assert isinstance(found, list)
     assert len(found) == 2
-    with pytest.raises(ValueError, match="other"):
+    with pytest.raises(ValueError, match="^For 'get_lr_parameter', 'other' is not updated by this"):
         plain.get_lr_parameter(Parameter(Tensor(1.0), name="other"))
+
+
+@given(st.permutations(range(3)), st.integers(0, 2))
+def test_a_group_can_say_the_order_of_the_gradients(order: list[int], where: int) -> None:
+    params = [Parameter(Tensor([0.0]), name=f"w{i}") for i in range(3)]
+    groups: list[dict[str, object]] = [
+        {"params": params[:1], "lr": 0.5},
+        {"params": params[1:], "weight_decay": 0.25},
+    ]
+    groups.insert(where, {"order_params": [params[i] for i in order]})
+    optimizer = nn.SGD(groups, 0.125)
+    assert optimizer.parameters == tuple(params[i] for i in order)
+    assert (optimizer.is_group, optimizer.is_group_params_ordered) == (True, True)
+    optimizer(tuple(Tensor([float(i)]) for i in order))
+    assert [p.item() for p in params] == [0.0, -0.125, -0.25]
+    assert optimizer.get_weight_decay() == tuple([0.0, 0.25, 0.25][i] for i in order)
+
+
+class Halved(nn.LearningRateSchedule):
+    """1/2, 1/4, 1/8 and so on."""
+
+    def construct(self, global_step: Tensor) -> Tensor:
+        return 0.5 ** (global_step + 1.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda params, decay: nn.Momentum(params, 0.5, 0.5, weight_decay=decay),
+        lambda params, decay: nn.Adam(params, weight_decay=decay),
+    ],
+)
+def test_a_cell_can_say_how_weights_decay(
+    make: Callable[[list[Parameter], float | nn.Cell], nn.Optimizer],
+) -> None:
+    ours, theirs = two(), two()
+    optimizer = make(ours, Halved())
+    fixed = make(theirs, 0.5)
+    assert optimizer.decay_flags == (True, False)
+    for step in range(3):
+        assert optimizer.get_weight_decay() == 0.5 ** (step + 1)
+        fixed._decays = [0.5 ** (step + 1), 0.0]
+        optimizer(gradients(step))
+        fixed(gradients(step))
+        for one, other in zip(ours, theirs, strict=True):
+            assert one.tolist() == other.tolist()
 
 
 def test_fixed_and_changing_rates_side_by_side() -> None:
@@ -187,17 +238,14 @@ def test_a_list_of_rates_ends() -> None:
     optimizer = nn.SGD(params, [0.1])
     optimizer(gradients(0))
     before = [p.tolist() for p in params]
-    with pytest.raises(RuntimeError, match="no learning rate for step 1"):
+    with pytest.raises(RuntimeError) as raised:
         optimizer(gradients(1))
+    assert raised.value.args == ("There is no learning rate for step 1: 'learning_rate' lists 1.",)
     assert [p.tolist() for p in params] == before
     assert optimizer.global_step.tolist() == [1]
 
 
 def test_a_schedule_of_ones_own() -> None:
-    class Halved(nn.LearningRateSchedule):
-        def construct(self, global_step: Tensor) -> Tensor:
-            return 0.5 ** (global_step + 1.0)
-
     w = Parameter(Tensor([0.0]), name="w")
     optimizer = nn.SGD([w], Halved())
     for _ in range(3):

@@ -9,9 +9,7 @@ from minispore import Parameter, Tensor, nn, ops
 from minispore._array import Array, namespace
 from minispore.ops import value_and_grad
 
-from .optim_cases import gradients, optimizers, two
-
-each_optimizer = pytest.mark.parametrize("which", range(len(optimizers(two()))))
+from .optim_cases import each_optimizer, gradients, optimizers, two
 
 
 class Products(nn.Cell):

@@ -28,7 +28,7 @@ class Blocks:
 
     def __init__(self) -> None:
         self._plans: dict[tuple[Shape, object], list[Block]] = {}
-        self._scratch: dict[object, tuple[Array, Array]] = {}
+        self._scratch: dict[object, Array] = {}
 
     def __reduce__(self) -> tuple[type["Blocks"], tuple[()]]:
         # A copy, or what is unpickled, makes its own scratch.
@@ -48,20 +48,19 @@ class Blocks:
         # A device's caches are not near enough for blocks to gain, and each would be launched anew.
         block = BLOCK if is_host(x) else prod(x.shape)
         count = max(1, block // max(1, row))
-        first, second = self._scratch_of(xp, x, max(block, row))
+        scratch = self._scratch_of(xp, x, max(block, row))
         for start in range(0, x.shape[0], count):
             stop = min(start + count, x.shape[0])
             shape = (stop - start, *x.shape[1:])
             size = prod(shape)
             yield Block(
                 None if shape == x.shape else slice(start, stop),
-                xp.reshape(first[:size], shape),
-                xp.reshape(second[:size], shape),
+                xp.reshape(scratch[0, :size], shape),
+                xp.reshape(scratch[1, :size], shape),
             )
 
-    def _scratch_of(self, xp: DeviceNamespace[Array], x: Array, size: int) -> tuple[Array, Array]:
-        pair = self._scratch.get(x.dtype)
-        if pair is None or pair[0].shape[0] < size:
-            pair = xp.empty((size,), x.dtype), xp.empty((size,), x.dtype)
-            self._scratch[x.dtype] = pair
-        return pair
+    def _scratch_of(self, xp: DeviceNamespace[Array], x: Array, size: int) -> Array:
+        scratch = self._scratch.get(x.dtype)
+        if scratch is None or scratch.shape[1] < size:
+            scratch = self._scratch[x.dtype] = xp.empty((2, size), x.dtype)
+        return scratch

@@ -49,7 +49,7 @@ def read(parameters: object, weight_decay: object, owner: str) -> Settings:
         KeyError: A group lacks "params" or has an unknown key.
     """
     default = check_decay(weight_decay, "weight_decay", owner)
-    items = _as_list(parameters, owner)
+    items = _as_list(parameters, "params", owner)
     if all(isinstance(item, Parameter) for item in items):
         plain = cast("list[Parameter]", items)
         # MindSpore's rule of thumb: scales and shifts of normalisation layers do not decay.
@@ -87,8 +87,9 @@ def _read_groups(groups: list[Mapping[str, object]], default: float | Cell, owne
             continue
         if "params" not in group:
             raise KeyError(f"For '{owner}', a group must have the key 'params', but got {group!r}.")
-        check_type(group.get("grad_centralization", False), bool, "grad_centralization", owner)
-        if group.get("grad_centralization"):
+        centralized = group.get("grad_centralization", False)
+        check_type(centralized, bool, "grad_centralization", owner)
+        if centralized:
             raise ValueError(f"For '{owner}', 'grad_centralization' is not supported.")
         decay = check_decay(group.get("weight_decay", default), "weight_decay", owner)
         own = "lr" in group
@@ -113,20 +114,20 @@ def _ordered(each: list[Setting], order: list[Parameter], owner: str) -> list[Se
     return [by_name[name] for name in names]
 
 
-def _as_list(values: object, owner: str) -> list[object]:
+def _as_list(values: object, name: str, owner: str) -> list[object]:
     if values is None or isinstance(values, str | Tensor) or not isinstance(values, Iterable):
         raise TypeError(
-            f"For '{owner}', the argument 'params' must be a list of Parameters or of dicts, such "
-            f"as network.trainable_params() gives, but got {described(values)}."
+            f"For '{owner}', the argument '{name}' must be a list of Parameters, such as "
+            f"network.trainable_params() gives, or of dicts, but got {described(values)}."
         )
     items = list(cast("Iterable[object]", values))
     if not items:
-        raise ValueError(f"For '{owner}', the argument 'params' must not be empty.")
+        raise ValueError(f"For '{owner}', the argument '{name}' must not be empty.")
     return items
 
 
 def _as_parameters(values: object, key: str, owner: str) -> list[Parameter]:
-    items = _as_list(values, owner)
+    items = _as_list(values, key, owner)
     for item in items:
         check_type(item, Parameter, key, owner)
     return cast("list[Parameter]", items)

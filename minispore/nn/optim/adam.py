@@ -1,11 +1,11 @@
 """The Adam optimiser."""
 
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
 from minispore._array import Array, DeviceNamespace, device_namespace
-from minispore._checks import check_number, check_type
+from minispore._checks import check_type
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.nn.cell import Cell
@@ -58,11 +58,13 @@ class Adam(Optimizer):
         use_offload: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        for name, value in (("beta1", beta1), ("beta2", beta2), ("eps", eps)):
+        for name, value, high, span in (
+            ("beta1", beta1, 1, "in (0, 1)"),
+            ("beta2", beta2, 1, "in (0, 1)"),
+            ("eps", eps, inf, "finite and above 0"),
+        ):
             check_type(value, float, name, "Adam")
-            check_number(value, name, "Adam")
-            if not 0 < value < (float("inf") if name == "eps" else 1):
-                span = "above 0" if name == "eps" else "in (0, 1)"
+            if not 0 < value < high:
                 raise ValueError(f"For 'Adam', the argument '{name}' must be {span}, got {value}.")
         for name, flag in (
             ("use_locking", use_locking),

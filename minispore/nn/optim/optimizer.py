@@ -100,7 +100,6 @@ class Optimizer(Cell):
         self._rates: list[Source] = list(rates)
         self._decays: list[Source] = [setting.decay for setting in settings.each]
         self._blocks = Blocks()
-        self._spare = False
         self._done = (True,) * len(settings.each)
 
     def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
@@ -159,6 +158,9 @@ class Optimizer(Cell):
         raise ValueError(
             f"For 'get_lr_parameter', '{param.name}' is not updated by this {self.cls_name}."
         )
+
+    # Of the step that is being done: whether its gradients are scratch.
+    _spare: bool = False
 
     # For subclasses.
 

@@ -96,7 +96,8 @@ class SGD(Optimizer):
                 xp.subtract(w, xp.multiply(step, rate, out=first), out=w)
             return
         stat = self.stat[i]._data
-        fresh = bool(to_host(stat).flat[:1].any())
+        seen = to_host(stat)
+        fresh = bool(seen.size and seen.flat[0])
         if fresh:
             device_namespace(stat).copyto(stat, 0.0)
         for first, second, w, g, v in self._parts(data, gradient, self.accum[i]._data):
