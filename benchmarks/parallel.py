@@ -10,13 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from math import log2
+from math import log2, prod
 from pathlib import Path
 from time import perf_counter
+from typing import cast
 
 import numpy as np
 
 from minispore import ParallelMode, Tensor, communication, nn, set_auto_parallel_context
+from minispore._array import Array
 from minispore.communication import _exchange
 from minispore.communication._world import the_world
 
@@ -83,8 +85,8 @@ def _measure(name: str, widths: Sequence[int]) -> Figures:
     together = _step(widths)
     set_auto_parallel_context(parallel_mode=ParallelMode.STAND_ALONE)
     shapes = [shape for m, n in pairwise(widths) for shape in ((n, m), (n,))]
-    gradients: list[_exchange.Array] = [np.ones(shape, np.float32) for shape in shapes]
-    flat = np.ones(sum(array.size for array in gradients), np.float32)
+    gradients = [cast("Array", np.ones(shape, np.float32)) for shape in shapes]
+    flat = np.ones(sum(prod(shape) for shape in shapes), np.float32)
 
     def way(buffer: int) -> Callable[[], object]:
         return lambda: _exchange.sums(gradients, buffer=buffer)

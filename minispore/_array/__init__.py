@@ -2,6 +2,7 @@
 
 from minispore._array.device import (
     DeviceTarget,
+    as_buffer,
     beside,
     current,
     device_target,
@@ -26,6 +27,7 @@ __all__ = [
     "Library",
     "Namespace",
     "Shape",
+    "as_buffer",
     "beside",
     "current",
     "device_namespace",

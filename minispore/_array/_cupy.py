@@ -36,6 +36,11 @@ def to_host(x: object) -> NDArray[np.generic]:
     return values
 
 
+def synchronize() -> None:
+    """Wait for the current stream, in which all functions here compute."""
+    _cupy.cuda.get_current_stream().synchronize()
+
+
 def asarray(value: object, /, dtype: object = None) -> object:
     """As cupy.asarray, but a number is an argument of a kernel, not a copy from the host."""
     if isinstance(value, bool | int | float):

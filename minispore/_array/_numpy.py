@@ -48,7 +48,6 @@ from numpy import (
     ones_like,
     permute_dims,
     remainder,
-    reshape,
     round,
     sign,
     sqrt,
@@ -142,8 +141,9 @@ empty((1 << 25) - (1 << 16), np.uint8)
 Floats = NDArray[np.generic]
 Axis = int | tuple[int, ...] | None
 
-# numpy's own functions of the names below look first for other libraries' arrays and for lists,
-# which for small arrays takes longer than the work. Its stubs want `keepdims` as a literal.
+# numpy's own functions of the names below, and `reshape`, look first for other libraries' arrays
+# and for lists, which for small arrays takes longer than the work. Its stubs want `keepdims` as a
+# literal.
 _sum = cast("Callable[..., Floats]", add.reduce)
 _divide = cast("Callable[..., Floats]", divide)
 _max = cast("Callable[..., Floats]", maximum.reduce)
@@ -172,6 +172,11 @@ def mean(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
     total = _sum(x, axis=axis, keepdims=keepdims, dtype=wide)
     value = _divide(total, x.size // total.size) if total.size else total
     return value.astype(x.dtype) if wide else value
+
+
+def reshape(x: Floats, shape: tuple[int, ...], /) -> Floats:
+    """As numpy.reshape."""
+    return x.reshape(shape)
 
 
 def expand_dims(x: Floats, /, *, axis: int) -> Floats:

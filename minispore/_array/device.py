@@ -54,6 +54,13 @@ def to_host(x: Array) -> NDArray[np.generic]:
     return cast("Library[Array]", device_namespace(x)).to_host(x)
 
 
+def as_buffer(x: Array) -> object:
+    """`x` for a library that reads or writes its memory by itself: what is in it is computed."""
+    if not is_host(x):
+        cast("Library[Array]", device_namespace(x)).synchronize()
+    return x
+
+
 def is_host(x: Array) -> bool:
     """Whether `x` lies in the host's memory, where looking at its elements costs nothing."""
     return isinstance(x, np.ndarray | np.generic)

@@ -154,5 +154,9 @@ class Library(DeviceNamespace[A], Protocol[A]):
         ...
 
     def to_host(self, x: A, /) -> NDArray[np.generic]:
-        """A numpy copy of a device array. This alone waits for the device."""
+        """A numpy copy of a device array, for which the host waits."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until everything is computed that was asked for."""
         ...

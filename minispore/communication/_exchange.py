@@ -6,16 +6,16 @@ Every function here is a meeting: all processes must call it, in the same order.
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import prod
 from typing import Final, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from minispore._array import Array, as_buffer, device_namespace, is_host, to_host
 from minispore.common.parallel import ParallelMode, get_auto_parallel_context
 from minispore.communication._watch import end_unless_all_fail
-from minispore.communication._world import World, get_rank, the_world
+from minispore.communication._world import GlobalComm, World, get_rank, the_world
 
-Array = npt.NDArray[np.generic]
 T = TypeVar("T")
 
 # Arrays travel together in buffers of about so many bytes. Each message is a wait for the slowest
@@ -58,45 +58,59 @@ def by_itself(who: str) -> Generator[None, None, None]:
         _lone.reset(token)
 
 
-def travels_as(kind: "np.dtype[np.generic]") -> "np.dtype[np.generic]":
-    """The type in which arrays of this one are summed."""
+def travels_as(array: Array) -> "np.dtype[np.generic]":
+    """The type in which arrays of this one's are summed."""
+    kind = cast("np.dtype[np.generic]", array.dtype)
     return _TRAVELS_AS.get(kind, kind)
+
+
+def at_hand(arrays: Sequence[Array]) -> list[Array]:
+    """The arrays where they can be summed and spread: as they are, or all of them on the host."""
+    if not GlobalComm.INITED or (GlobalComm.CUDA_AWARE and not any(map(is_host, arrays))):
+        return list(arrays)
+    return [cast("Array", to_host(array)) for array in arrays]
 
 
 def sums(arrays: Sequence[Array], weight: float = 1.0, *, buffer: int = BUFFER) -> list[Array]:
     """The sum over the processes of each array, in new memory, of the type in which it travels.
 
     Args:
-        arrays: In each process as many, of the same shapes and types.
+        arrays: In each process as many, of the same shapes and types; `at_hand`.
         weight: What this process's arrays are multiplied by.
         buffer: How many bytes travel together; a larger array travels alone.
     """
     world = _meeting("sums")
     found: dict[int, Array] = {}
-    for kind, places in _buffers(arrays, buffer):
-        flat = np.empty(sum(arrays[i].size for i in places), kind)
+    sizes = [prod(array.shape) for array in arrays]
+    for kind, places in _buffers([travels_as(array) for array in arrays], sizes, buffer):
+        library = device_namespace(arrays[places[0]])
+        flat = library.empty((sum(sizes[i] for i in places),), kind)
         end = 0
         for i in places:
-            start, end = end, end + arrays[i].size
-            found[i] = flat[start:end].reshape(arrays[i].shape)
-            found[i][...] = arrays[i]
+            start, end = end, end + sizes[i]
+            found[i] = library.reshape(flat[start:end], arrays[i].shape)
+            library.assign(found[i], (...,), arrays[i])
         if weight != 1:
-            np.multiply(flat, weight, out=flat)
+            library.multiply(flat, weight, out=flat)
+        message = as_buffer(flat)
         with world.watch:
-            world.everyone.Allreduce(world.mpi.IN_PLACE, flat, world.mpi.SUM)
+            world.everyone.Allreduce(world.mpi.IN_PLACE, message, world.mpi.SUM)
     return [found[i] for i in range(len(arrays))]
 
 
 def spread(arrays: Sequence[Array]) -> list[Array]:
-    """The first process's values of each array, in new memory."""
+    """The first process's values of each array, in new memory; the arrays are `at_hand`."""
     world = _meeting("spread")
-    values: list[Array] = []
+    found: list[Array] = []
     for array in arrays:
-        flat = np.frombuffer(bytearray(np.ascontiguousarray(array).tobytes()), np.uint8)
+        library = device_namespace(array)
+        values = library.empty(array.shape, array.dtype)
+        library.copyto(values, array)
+        message = [as_buffer(values), world.mpi.BYTE]
         with world.watch:
-            world.everyone.Bcast(flat, root=0)
-        values.append(flat.view(array.dtype).reshape(array.shape))
-    return values
+            world.everyone.Bcast(message, root=0)
+        found.append(values)
+    return found
 
 
 def gathered(value: T) -> list[T]:
@@ -140,17 +154,16 @@ def _meeting(owner: str) -> World:
 
 
 def _buffers(
-    arrays: Sequence[Array], most: int
+    kinds: "Sequence[np.dtype[np.generic]]", sizes: Sequence[int], most: int
 ) -> Iterator[tuple["np.dtype[np.generic]", list[int]]]:
     """Which arrays travel together: as one type, and neighbours among these."""
-    kinds = [travels_as(array.dtype) for array in arrays]
     for kind in dict.fromkeys(kinds):
         places: list[int] = []
         size = 0
-        for i, array in enumerate(arrays):
+        for i, length in enumerate(sizes):
             if kinds[i] != kind:
                 continue
-            added = array.size * kind.itemsize
+            added = length * kind.itemsize
             if places and size + added > most:
                 yield kind, places
                 places, size = [], 0

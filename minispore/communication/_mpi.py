@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from ctypes import byref, c_int
 from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
@@ -11,6 +12,8 @@ _LAUNCHERS: Final = (
     ("PMIX_RANK", "OMPI_COMM_WORLD_SIZE"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
 )
+# MPICH's number for CUDA among the kinds of GPU.
+_CUDA: Final = 0
 _HOW: Final = "mpiexec -n 2 python train.py"
 
 
@@ -83,6 +86,9 @@ class Mpi(Protocol):
     IN_PLACE: object
     SUM: object
     MAX: object
+    BYTE: object
+    # Where the module's binary lies, which is linked with MPI.
+    __file__: str
 
 
 def load(owner: str, environment: Mapping[str, str] = os.environ) -> Mpi:
@@ -113,3 +119,30 @@ def load(owner: str, environment: Mapping[str, str] = os.environ) -> Mpi:
             "the extra 'mpi' installs both."
         )
     return mpi
+
+
+def takes_cuda(symbols: object, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether MPI reads and writes a card's memory: as MINISPORE_MPI_CUDA says, or as MPI does.
+
+    Args:
+        symbols: The functions of the MPI library. One that does not say that it can, cannot.
+        environment: The program's.
+
+    Raises:
+        ValueError: MINISPORE_MPI_CUDA is neither 0 nor 1.
+    """
+    told = environment.get("MINISPORE_MPI_CUDA")
+    if told is not None:
+        if told not in {"0", "1"}:
+            raise ValueError(
+                "For 'init', the environment variable MINISPORE_MPI_CUDA must be 0 or 1, but got "
+                f"{told!r}."
+            )
+        return told == "1"
+    # MPICH has both functions, but before MPICH 4 its second one ends the program if it cannot.
+    mpich = getattr(symbols, "MPIX_GPU_query_support", None)
+    if mpich is not None:
+        answer = c_int(0)
+        return mpich(_CUDA, byref(answer)) == 0 and answer.value == 1
+    open_mpi = getattr(symbols, "MPIX_Query_cuda_support", None)
+    return open_mpi is not None and open_mpi() == 1

@@ -2,12 +2,13 @@
 
 import os
 import sys
+from ctypes import CDLL
 from dataclasses import dataclass
 from typing import Final
 
 from minispore._checks import described
 from minispore.common.parallel import know_world
-from minispore.communication._mpi import Communicator, Mpi, load
+from minispore.communication._mpi import Communicator, Mpi, load, takes_cuda
 from minispore.communication._watch import Watch, end_all_on_uncaught
 
 # MindSpore's names of the libraries that carry messages; here MPI carries them all.
@@ -25,11 +26,14 @@ class GlobalComm:
         BACKEND: What carries the messages.
         WORLD_COMM_GROUP: The name of the group of all processes.
         INITED: Whether `init` was called.
+        CUDA_AWARE: Whether MPI is given a GPU's arrays as they lie there; it is not MindSpore's.
+            Otherwise they go by way of the host's memory.
     """
 
     BACKEND: str = "mpi"
     WORLD_COMM_GROUP: str = "mccl_world_group"
     INITED: bool = False
+    CUDA_AWARE: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def init(backend_name: str | None = None) -> None:
         RuntimeError: There is no such backend; the program was not started by `mpiexec`; mpi4py or
             an MPI is missing.
         ValueError: `set_auto_parallel_context` was told another number of processes, or
-            MINISPORE_MPI_TIMEOUT is no number above 0.
+            MINISPORE_MPI_TIMEOUT is no number above 0, or MINISPORE_MPI_CUDA neither 0 nor 1.
     """
     if backend_name is not None and not isinstance(backend_name, str):
         raise TypeError(
@@ -87,12 +91,13 @@ def init(backend_name: str | None = None) -> None:
         return
     limit = _limit()
     mpi = load("init")
+    cuda_aware = takes_cuda(CDLL(mpi.__file__))
     rank, size = mpi.COMM_WORLD.Get_rank(), mpi.COMM_WORLD.Get_size()
     know_world(rank, size)
     everyone, failing = mpi.COMM_WORLD.Dup(), mpi.COMM_WORLD.Dup()
     _world.append(World(mpi, everyone, failing, rank, size, Watch(rank, limit)))
     end_all_on_uncaught(failing, rank, size)
-    GlobalComm.INITED = True
+    GlobalComm.INITED, GlobalComm.CUDA_AWARE = True, cuda_aware
 
 
 def release() -> None:
@@ -108,7 +113,7 @@ def release() -> None:
     sys.excepthook = sys.__excepthook__
     know_world(None, None)
     _world.clear()
-    GlobalComm.INITED = False
+    GlobalComm.INITED = GlobalComm.CUDA_AWARE = False
 
 
 def get_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:

@@ -5,15 +5,15 @@ from typing import cast
 
 import numpy as np
 
-from minispore._array import beside, to_host
+from minispore._array import Array, device_namespace, is_host, own, place, target_of
 from minispore._checks import as_items, check_one_of, check_type, described
 from minispore._functional.variable import wrap
 from minispore.common.parallel import get_auto_parallel_context, is_chosen
 from minispore.common.parameter import Parameter
-from minispore.common.tensor import Tensor, host_tensor
+from minispore.common.tensor import Tensor
 from minispore.communication import GlobalComm, get_group_size
 from minispore.communication._exchange import (
-    Array,
+    at_hand,
     is_data_parallel,
     spread,
     sums,
@@ -87,8 +87,8 @@ class DistributedGradReducer(Cell):
         """
         arrays = self._arrays(grads)
         # Alone there is nothing to add, but what comes out is in new memory all the same.
-        totals = sums(arrays) if GlobalComm.INITED else [array.copy() for array in arrays]
-        return self._reduced(totals, self.degree, arrays, grads)
+        totals = sums(arrays) if GlobalComm.INITED else [own(x, copy=True) for x in arrays]
+        return self._reduced(totals, self.degree, grads)
 
     def of_step(
         self, outputs: Tensor, grads: Sequence[Tensor], rows: int
@@ -107,17 +107,19 @@ class DistributedGradReducer(Cell):
         several = as_items(outputs)
         first: object = several[0] if several else outputs
         loss = first if isinstance(first, Tensor) else Tensor(cast("float", first))
-        value = to_host(loss._data)
+        value = _beside(loss._data, arrays[0]) if arrays else at_hand([loss._data])[0]
+        library = device_namespace(value)
         # A process without rows cannot know of which type the loss is, but that of its parameters.
-        kind = travels_as(arrays[0].dtype) if arrays else np.dtype(np.float32)
+        kind = travels_as(arrays[0]) if arrays else np.dtype(np.float32)
         weight, times = (rows, 1) if self.mean else (1, rows)
-        tally: Array = np.array([value.item() * times, times], kind)
-        (total, counted), *totals = sums([tally, *arrays], weight)
-        rows_of_all = float(counted) or 1.0
-        mean = np.full(value.shape, total / rows_of_all, value.dtype)
-        divisor = rows_of_all * self.degree / get_group_size()
-        reduced = self._reduced(totals, divisor, arrays, grads)
-        told = wrap(beside(mean, loss._data), loss)
+        lost = library.astype(library.reshape(value, (1,)), kind) * times
+        counted = library.full((1,), times, dtype=kind)
+        lost, counted, *totals = sums([lost, counted, *arrays], weight)
+        counted = library.maximum(counted, 1.0)
+        mean = library.reshape(library.astype(lost / counted, value.dtype), value.shape)
+        divisor = library.reshape(counted * (self.degree / get_group_size()), ())
+        reduced = self._reduced(totals, divisor, grads)
+        told = wrap(_beside(mean, loss._data), loss)
         return (cast("Tensor", (told, *several[1:])) if several else told), reduced
 
     def _arrays(self, grads: Sequence[Tensor]) -> list[Array]:
@@ -126,22 +128,31 @@ class DistributedGradReducer(Cell):
                 f"For '{self.cls_name}', there must be a gradient for each of the {self._count} "
                 f"parameters, but got {len(grads)}."
             )
-        return [to_host(gradient._data) for gradient in grads]
+        return at_hand([gradient._data for gradient in grads])
 
     def _reduced(
         self,
         totals: Sequence[Array],
-        divisor: float,
-        arrays: Sequence[Array],
+        divisor: Array | float,
         grads: Sequence[Tensor],
     ) -> tuple[Tensor, ...]:
         made: list[Tensor] = []
-        for total, array, gradient in zip(totals, arrays, grads, strict=True):
-            if self.mean and divisor != 1:
-                np.divide(total, divisor, out=total, casting="unsafe")
-            values = total.astype(array.dtype, copy=False)
-            made.append(wrap(beside(values, gradient._data), gradient))
+        for total, gradient in zip(totals, grads, strict=True):
+            library, kind = device_namespace(total), gradient._data.dtype
+            values = total
+            if self.mean:
+                is_float = cast("np.dtype[np.generic]", total.dtype).kind == "f"
+                values = library.divide(total, divisor, out=total if is_float else None)
+            if values.dtype != kind:
+                values = library.astype(values, kind)
+            made.append(wrap(_beside(values, gradient._data), gradient))
         return tuple(made)
+
+
+def _beside(x: Array, like: Array) -> Array:
+    if is_host(x) == is_host(like):
+        return x
+    return place(x, target_of(like), "DistributedGradReducer")
 
 
 def reducer_of(parameters: Sequence[Parameter]) -> DistributedGradReducer | None:
@@ -156,7 +167,6 @@ def begin_alike(parameters: Iterable[Parameter]) -> None:
     if is_chosen("parameter_broadcast") and not get_auto_parallel_context("parameter_broadcast"):
         return
     listed = list(parameters)
-    for parameter, values in zip(
-        listed, spread([to_host(each._data) for each in listed]), strict=True
-    ):
-        parameter.set_data(host_tensor(values))
+    arrays = at_hand([each._data for each in listed])
+    for parameter, values in zip(listed, spread(arrays), strict=True):
+        parameter.set_data(wrap(values, parameter))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minispore as ms
-from minispore import communication, nn
+from minispore import _array, communication, nn
 from minispore.communication import _exchange, _mpi, _world
 from minispore.communication._mpi import Communicator, Mpi
 from minispore.dataset import Dataset, NumpySlicesDataset
@@ -39,8 +39,8 @@ class Echo:
         if op == "sum":
             np.multiply(recvbuf, self.size, out=recvbuf, casting="unsafe")
 
-    def Bcast(self, buf: Array, root: int) -> None:
-        assert root == 0
+    def Bcast(self, buf: "list[object]", root: int) -> None:
+        assert (buf[1], root) == ("byte", 0)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def world_of(echo: Echo) -> _world.World:
         def __enter__(self) -> None: ...
         def __exit__(self, *_: object) -> None: ...
 
-    mpi = cast("Mpi", SimpleNamespace(IN_PLACE="in place", SUM="sum", MAX="max"))
+    mpi = cast("Mpi", SimpleNamespace(IN_PLACE="in place", SUM="sum", MAX="max", BYTE="byte"))
     everyone = cast("Communicator", echo)
     return _world.World(mpi, everyone, everyone, 0, echo.size, Still())  # type: ignore[arg-type]
 
@@ -203,8 +203,13 @@ def test_arrays_travel_together_and_come_back_as_themselves(
     _world._world.append(world_of(echo))
     try:
         given_ = [array.copy() for array in arrays]
-        found = _exchange.sums(arrays, buffer=buffer)
-        spread = _exchange.spread(arrays)
+        found, spread = (
+            cast("list[Array]", each)
+            for each in (
+                _exchange.sums(cast("list[_array.Array]", arrays), buffer=buffer),
+                _exchange.spread(cast("list[_array.Array]", arrays)),
+            )
+        )
     finally:
         _world._world.clear()
     for array, before, total, same in zip(arrays, given_, found, spread, strict=True):

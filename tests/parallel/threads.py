@@ -21,7 +21,7 @@ LIMIT = 5
 class Crowd:
     """The communicator of as many threads, and the world that they are told."""
 
-    mpi = SimpleNamespace(IN_PLACE=None, SUM=np.add, MAX=np.maximum)
+    mpi = SimpleNamespace(IN_PLACE=None, SUM=np.add, MAX=np.maximum, BYTE=None)
     watch: "nullcontext[None]" = nullcontext()
 
     def __init__(self, size: int) -> None:
@@ -58,7 +58,8 @@ class Crowd:
     def bcast(self, value: object, root: int) -> object:
         return self.allgather(value)[root]
 
-    def Bcast(self, values: "npt.NDArray[np.generic]", root: int) -> None:
+    def Bcast(self, buffer: "tuple[npt.NDArray[np.generic], None]", root: int) -> None:
+        values, _ = buffer
         values[...] = self.allgather(values.copy())[root]
 
     def Allreduce(self, _: None, values: "npt.NDArray[np.generic]", op: np.ufunc) -> None:
