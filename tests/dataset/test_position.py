@@ -51,6 +51,7 @@ STEPS: Mapping[str, Step] = {
     "filter": lambda data: data.filter(lambda x: int(np.asarray(x).reshape(-1)[0]) % 3 != 0),
     "split": lambda data: data.split([0.5, 0.5])[0],
     "concat": lambda data: data + data,
+    "batches of 1, 2, …": lambda data: data.batch(lambda info: info.get_batch_num() + 1),
 }
 
 
@@ -72,6 +73,7 @@ def rows_from(iterator: DatasetIterator[list[Array]], epochs: int) -> Rows:
 @example(["counted", "filter"], 0)
 @example(["noise", "shuffle", "batch"], 3)
 @example(["noise", "batch", "filter"], 6)
+@example(["shuffle", "batches of 1, 2, …"], 7)
 def test_another_iterator_goes_on(steps: list[str], taken: int) -> None:
     set_seed(4)
     random.seed(4)
@@ -161,6 +163,18 @@ def test_the_state_of_another_pipeline() -> None:
     next(one)
     with pytest.raises(ValueError, match=r"had StoreNode\(.*\) where this one has Batch\(rows=2"):
         other.load_state_dict(one.state_dict())
+
+
+def test_data_that_have_become_fewer() -> None:
+    def some(rows: int) -> DatasetIterator[list[Array]]:
+        kept = ds.NumpySlicesDataset([1, 2, 3, 4], "x").map(noise).filter(lambda x: x < rows + 2)
+        return kept.create_tuple_iterator(output_numpy=True)
+
+    iterator = some(3)
+    for _ in range(3):
+        next(iterator)
+    with pytest.raises(ValueError, match=r"The dataset has come to its end before row 3\.$"):
+        some(1).load_state_dict(iterator.state_dict())
 
 
 def test_data_joined_to_itself_again_and_again_is_described_in_short() -> None:

@@ -70,6 +70,14 @@ def test_floats_are_pytorchs_and_bytes_the_same_rounded(
     assert np.abs(np.asarray(resized, np.float64) - expected).max() < 1.01
 
 
+@given(own=sizes, shorter=sides)
+def test_of_one_length_it_is_the_shorter_sides(own: tuple[int, int], shorter: int) -> None:
+    image = np.arange(own[0] * own[1], dtype=np.uint8).reshape(own)
+    resize = Resize(shorter, Inter.NEAREST)
+    assert min(resize(image).shape) == shorter
+    np.testing.assert_array_equal(resize(image.T), resize(image).T)
+
+
 @pytest.mark.parametrize("interpolation", Inter)
 @given(seed=seeds, own=sizes, size=sizes, dtype=st.sampled_from(["u1", "f4", "f8"]))
 def test_what_holds_for_every_image(
