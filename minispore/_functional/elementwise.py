@@ -108,6 +108,32 @@ def tanh(input: T) -> T:
     return apply1(rules.tanh, as_float(input, "tanh"))
 
 
+def sin(input: T) -> T:
+    """The sine of radians.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.sin(Tensor([0.0, 1.0]))
+    Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  8.41470957e-01])
+
+    Raises:
+        TypeError: `input` is no tensor.
+    """
+    return apply1(rules.sin, as_float(input, "sin"))
+
+
+def cos(input: T) -> T:
+    """The cosine of radians.
+
+    >>> from minispore import Tensor, ops
+    >>> ops.cos(Tensor([0.0, 1.0]))
+    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  5.40302277e-01])
+
+    Raises:
+        TypeError: `input` is no tensor.
+    """
+    return apply1(rules.cos, as_float(input, "cos"))
+
+
 def sigmoid(input: T) -> T:
     """1 / (1 + exp(-input)).
 

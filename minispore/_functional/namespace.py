@@ -12,6 +12,7 @@ from minispore._functional.apply import apply1
 from minispore._functional.operands import cast_to
 from minispore._functional.variable import T, wrap
 from minispore._rules import indexing as rules
+from minispore._rules import reduction as reduction_rules
 from minispore._rules import windows as window_rules
 
 abs = elementwise.abs
@@ -20,6 +21,8 @@ log = elementwise.log
 sqrt = elementwise.sqrt
 sign = elementwise.sign
 tanh = elementwise.tanh
+sin = elementwise.sin
+cos = elementwise.cos
 maximum = arithmetic.maximum
 minimum = arithmetic.minimum
 where = arithmetic.where
@@ -40,6 +43,11 @@ def sum(x: T, /, *, axis: Axis = None, keepdims: bool = False) -> T:
 def mean(x: T, /, *, axis: Axis = None, keepdims: bool = False) -> T:
     """The mean over `axis`."""
     return reduction.mean(x, axis, keepdims)
+
+
+def cumulative_sum(x: T, /, *, axis: int) -> T:
+    """The sums up to each element along `axis`."""
+    return apply1(reduction_rules.cumsum, x, axis)
 
 
 def max(x: T, /, *, axis: Axis = None, keepdims: bool = False) -> T:

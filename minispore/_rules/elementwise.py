@@ -44,6 +44,18 @@ def tanh(x: A) -> Unary[A]:
     return value, (lambda g: g * (1.0 - value * value),)
 
 
+def sin(x: A) -> Unary[A]:
+    """The sine of radians."""
+    xp = namespace(x)
+    return xp.sin(x), (lambda g: g * xp.cos(x),)
+
+
+def cos(x: A) -> Unary[A]:
+    """The cosine of radians."""
+    xp = namespace(x)
+    return xp.cos(x), (lambda g: g * -xp.sin(x),)
+
+
 def sigmoid(x: A) -> Unary[A]:
     """1 / (1 + e⁻ˣ), written with tanh because that overflows nowhere."""
     value = 0.5 * namespace(x).tanh(0.5 * x) + 0.5

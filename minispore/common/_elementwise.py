@@ -105,6 +105,14 @@ class Elementwise(Host):
         """The hyperbolic tangent."""
         return elementwise.tanh(self)
 
+    def sin(self) -> Self:
+        """The sine of radians."""
+        return elementwise.sin(self)
+
+    def cos(self) -> Self:
+        """The cosine of radians."""
+        return elementwise.cos(self)
+
     def sigmoid(self) -> Self:
         """1 / (1 + exp(-self))."""
         return elementwise.sigmoid(self)

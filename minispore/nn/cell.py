@@ -98,6 +98,7 @@ class Cell(Movable, Watchable):
         if flags:
             raise ValueError(f"For '{self.cls_name}', 'flags' are not supported, but got {flags}.")
         self.training = False
+        self.phase = "train"  # MindSpore's word for it, and its default
         self.requires_grad = False
         self._auto_prefix = auto_prefix
         self._param_prefix = ""
@@ -339,6 +340,7 @@ class Cell(Movable, Watchable):
         check_type(mode, bool, "mode", "set_train")
         for _, cell in self.cells_and_names():
             cell.training = mode
+            cell.phase = "train" if mode else "predict"
         return self
 
     def set_grad(self, requires_grad: bool = True) -> Self:

@@ -38,6 +38,7 @@ from minispore._functional.elementwise import (
     abs,
     cast,
     clip,
+    cos,
     exp,
     floor,
     isfinite,
@@ -48,6 +49,7 @@ from minispore._functional.elementwise import (
     round,
     sigmoid,
     sign,
+    sin,
     softplus,
     sqrt,
     square,
@@ -85,6 +87,8 @@ from minispore._functional.shape import (
 )
 from minispore._functional.softmax import log_softmax, softmax, softmax_cross_entropy
 from minispore._left_out import refusing
+from minispore.ops._assign import assign
+from minispore.ops._clip_by import clip_by_global_norm, clip_by_value
 from minispore.ops._creation import (
     arange,
     eye,
@@ -112,6 +116,7 @@ lt = less
 multiply = mul
 ne = not_equal
 negative = neg
+select = where
 subtract = sub
 transpose = permute
 
@@ -132,6 +137,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "assign",
     "avg_pool2d",
     "batch_norm",
     "binary_cross_entropy_with_logits",
@@ -145,8 +151,11 @@ __all__ = [
     "cat",
     "clamp",
     "clip",
+    "clip_by_global_norm",
+    "clip_by_value",
     "concat",
     "conv2d",
+    "cos",
     "dense",
     "div",
     "divide",
@@ -206,8 +215,10 @@ __all__ = [
     "remainder",
     "reshape",
     "round",
+    "select",
     "sigmoid",
     "sign",
+    "sin",
     "softmax",
     "softmax_cross_entropy",
     "softplus",

@@ -90,6 +90,8 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "square": (torch.square, of_one() | of_one(whole)),
     "stop_gradient": (torch.detach, of_one()),
     "tanh": (torch.tanh, of_one()),
+    "sin": (torch.sin, of_one()),
+    "cos": (torch.cos, of_one()),
     "bitwise_not": (torch.bitwise_not, of_one(whole) | of_one(truths)),
     "cast": (of_type, of_one(numbers, st.sampled_from(list(TYPES)))),
     "clip": (torch.clip, of_one(numbers, st.just(-0.513), st.sampled_from([None, 0.713]))),

@@ -38,7 +38,7 @@ def total(values: Tensor) -> Tensor:
 
 OF_ONE = [
     "abs", "exp", "floor", "isfinite", "isinf", "isnan", "log", "logical_not", "neg", "relu",
-    "round", "sigmoid", "sign", "square", "tanh",
+    "round", "sigmoid", "sign", "square", "tanh", "sin", "cos",
 ]  # fmt: skip
 OF_TWO = [
     "add", "sub", "mul", "floor_divide", "remainder", "maximum", "minimum", "equal", "greater",

@@ -331,6 +331,8 @@ CASES: dict[str, Case] = {
     "elementwise.absolute": Case(elementwise.absolute),
     "elementwise.sign": Case(elementwise.sign),
     "elementwise.tanh": Case(elementwise.tanh),
+    "elementwise.sin": Case(elementwise.sin),
+    "elementwise.cos": Case(elementwise.cos),
     "elementwise.sigmoid": Case(elementwise.sigmoid),
     "elementwise.softplus": Case(elementwise.softplus),
     "elementwise.relu": Case(elementwise.relu),

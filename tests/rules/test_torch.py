@@ -98,6 +98,8 @@ THEIRS: dict[str, Function] = {
     "elementwise.absolute": torch.abs,
     "elementwise.sign": torch.sign,
     "elementwise.tanh": torch.tanh,
+    "elementwise.sin": torch.sin,
+    "elementwise.cos": torch.cos,
     "elementwise.sigmoid": torch.sigmoid,
     "elementwise.softplus": functional.softplus,
     "elementwise.relu": torch.relu,

@@ -1,0 +1,62 @@
+"""`ops.assign`, as optimisers of one's own use it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose as close
+
+from minispore import Parameter, Tensor, grad, nn, ops
+
+
+class OwnMomentum(nn.Optimizer):
+    """As MindSpore's tutorial on optimisers builds one: out of operations."""
+
+    def __init__(self, params: list[Parameter], learning_rate: float) -> None:
+        super().__init__(learning_rate, params)
+        self.moments = self.parameters.clone(prefix="moments", init="zeros")
+
+    def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
+        rate = self.get_lr()
+        assert isinstance(rate, Tensor)
+        for weight, moment, gradient in zip(self.parameters, self.moments, gradients, strict=True):
+            ops.assign(moment, moment * 0.9 + gradient)
+            ops.assign(weight, weight - moment * rate)
+        return (True,) * len(self.parameters)
+
+
+def test_an_optimiser_of_operations_is_the_one_of_the_package() -> None:
+    nets = [nn.Dense(3, 2, weight_init="ones", bias_init="zeros") for _ in range(2)]
+    ours = nn.Momentum(nets[0].trainable_params(), 0.1, 0.9)
+    own = OwnMomentum(nets[1].trainable_params(), 0.1)
+    for step in range(3):
+        x = Tensor(np.full((4, 3), 0.1 * step + 1, np.float32))
+        for net, optimizer in zip(nets, (ours, own), strict=True):
+            forward = nn.WithLossCell(net, nn.MSELoss())
+            gradient_of = grad(forward, None, optimizer.parameters)
+            optimizer(gradient_of(x, ops.zeros((4, 2))))
+    for one, other in zip(nets[0].trainable_params(), nets[1].trainable_params(), strict=True):
+        close(one.asnumpy().astype(np.float64), other.asnumpy().astype(np.float64), rtol=1e-6)
+
+
+def test_the_value_is_taken_in_the_variables_type_and_place() -> None:
+    weight = Parameter(Tensor([1.0, 2.0]), name="w")
+    memory = weight.asnumpy()
+    assert ops.assign(weight, Tensor([3, 4])) is weight
+    assert memory.tolist() == [3.0, 4.0]
+    assert weight.dtype == Tensor([1.0]).dtype
+    scalar = Tensor(1.0)
+    assert ops.assign(scalar, 2).item() == 2.0
+
+
+def test_errors() -> None:
+    weight = Parameter(Tensor([1.0, 2.0]), name="w")
+    with pytest.raises(ValueError, match=r"the shape \(2,\) of the variable, but got \(1,\)"):
+        ops.assign(weight, Tensor([1.0]))
+    with pytest.raises(ValueError, match=r"the shape \(2,\) of the variable, but got \(\)"):
+        ops.assign(weight, 1.0)
+    with pytest.raises(TypeError, match="For 'assign', the type of 'variable' must be"):
+        ops.assign([1.0], 1.0)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="For 'assign', the type of 'value' must be"):
+        ops.assign(weight, "1")  # type: ignore[arg-type]
+    assert weight.tolist() == [1.0, 2.0]
