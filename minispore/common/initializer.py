@@ -350,18 +350,20 @@ def _truncated(
 ) -> NDArray[np.float64]:
     nearest = min(max(mean, low), high)
     values = np.full(shape, nearest)
-    if sigma == 0:
+    variance = sigma**2
+    if variance == 0:
         return values
-    # Rejection from an even distribution never takes long, wherever the interval lies. Beyond 8
-    # deviations from its most likely value nothing would ever be drawn.
-    low, high = max(low, nearest - 8 * sigma), min(high, nearest + 8 * sigma)
+    # Rejection from an even distribution: up to where the density has fallen to exp(-32) of its
+    # greatest. Beyond that nothing would ever be drawn.
+    off = abs(nearest - mean)
+    reach = math.hypot(off, 8 * sigma) - off
+    low, high = max(low, nearest - reach), min(high, nearest + reach)
     draw = generator("init")
-    open_ = np.ones(shape, np.bool_)
-    while left := int(np.count_nonzero(open_)):
-        drawn = draw.uniform(low, high, left)
-        log_density = ((nearest - mean) ** 2 - (drawn - mean) ** 2) / (2 * sigma**2)
-        kept = np.log1p(-draw.random(left)) < log_density
-        places = np.flatnonzero(open_)[kept]
-        values.flat[places] = drawn[kept]
-        open_.flat[places] = False
+    left = np.arange(values.size)
+    while left.size:
+        drawn = draw.uniform(low, high, left.size)
+        log_density = (nearest - drawn) * (nearest / 2 + drawn / 2 - mean) / variance
+        kept = np.log1p(-draw.random(left.size)) < log_density
+        values.flat[left[kept]] = drawn[kept]
+        left = left[~kept]
     return values
