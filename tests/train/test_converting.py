@@ -146,41 +146,6 @@ def test_new_names(tmp_path: Path) -> None:
         ckpt_to_safetensors(tmp_path / "x.ckpt", name_map={"zz": "c"})
 
 
-@pytest.mark.parametrize(
-    ("error", "argument", "changes"),
-    [
-        (TypeError, "file_path", {"file_path": 3}),
-        (ValueError, "no file or folder 'nothere'", {"file_path": "nothere"}),
-        (ValueError, "must end with '.ckpt'", {"file_path": "y.txt"}),
-        (ValueError, r"a '\.ckpt' file in 'file_path'", {"file_path": "empty"}),
-        (ValueError, "'file_name_regex' fits, but got 'x.ckpt' and 'z'", {"file_name_regex": "z"}),
-        (TypeError, "file_name_regex", {"file_name_regex": 3}),
-        (ValueError, "'file_name_regex' is wrong: missing", {"file_name_regex": "("}),
-        (TypeError, "save_path", {"save_path": 3}),
-        (ValueError, "'save_path' must be a folder", {"save_path": "y.txt"}),
-        (TypeError, "name_map", {"name_map": 3}),
-        (TypeError, "name_map", {"name_map": {"a": 3}}),
-        (TypeError, "processes_num", {"processes_num": "a"}),
-        (ValueError, "processes_num", {"processes_num": 0}),
-    ],
-)
-def test_wrong_arguments(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    error: type[Exception],
-    argument: str,
-    changes: dict[str, object],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    save(Path("x.ckpt"), "a")
-    Path("y.txt").touch()
-    Path("empty").mkdir()
-    before = tree(tmp_path)
-    with pytest.raises(error, match=argument):
-        ckpt_to_safetensors(**({"file_path": "x.ckpt"} | changes))  # type: ignore[arg-type]
-    assert tree(tmp_path) == before
-
-
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.ckpt").write_bytes(b"\x0a")
     with pytest.raises(ValueError, match=r"Failed to read the checkpoint file '.*x.ckpt'"):

@@ -178,21 +178,3 @@ def test_strict_loading_knows_no_prefix() -> None:
     net = Net(w=[0.0])
     assert load_param_into_net(net, row(["a.w"]), strict_load=True) == (["w"], ["a.w"])
     assert net.values() == {"w": [0.0]}
-
-
-@pytest.mark.parametrize(
-    ("argument", "changes"),
-    [
-        ("net", {"net": 3}),
-        ("parameter_dict", {"parameter_dict": [1]}),
-        ("parameter_dict", {"parameter_dict": None}),
-        ("'a': Tensor", {"parameter_dict": {"a": Tensor(1)}}),
-        ("3: Parameter", {"parameter_dict": {3: Parameter(Tensor(1), name="a")}}),
-        ("strict_load", {"strict_load": 3}),
-        ("remove_redundancy", {"remove_redundancy": 3}),
-    ],
-)
-def test_wrong_arguments(argument: str, changes: dict[str, object]) -> None:
-    arguments = {"net": Net(a=1.0), "parameter_dict": named(a=1.0)} | changes
-    with pytest.raises(TypeError, match=argument):
-        load_param_into_net(**arguments)  # type: ignore[arg-type]

@@ -1,6 +1,8 @@
 """The wire format: what is written is read, what is broken is refused, what protoc says is so."""
 
 import struct
+from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 
 import pytest
@@ -11,6 +13,13 @@ from minispore.train._files import protobuf as wire
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.integers(1, 2**29 - 1)
+
+
+SIGNED = [0, 1, -1, 0x7F, 0x80, 2**63 - 1, -(2**63)]
+
+
+def integer(value: int) -> bytes:
+    return wire.varint_field(1, value)
 
 
 def parse(data: bytes) -> list[wire.Field]:
@@ -43,7 +52,8 @@ def test_floats_come_back(double: float, single: float) -> None:
 
 
 def test_a_float_beyond_float32_is_infinite() -> None:
-    assert wire.float32(parse(wire.float_field(1, -1e300))[0]) == float("-inf")
+    for value in (1e300, -1e300):
+        assert wire.float32(parse(wire.float_field(1, value))[0]) == value * float("inf")
 
 
 @given(st.lists(st.floats(allow_nan=False)))
@@ -90,41 +100,91 @@ def test_the_documented_example() -> None:
     assert wire.varint_field(1, 150) + wire.text_field(2, "testing") == data
 
 
+def test_more_than_the_message_is_not_read() -> None:
+    """A message may lie between others, and a content may be as long as all that is left."""
+    around = b"\x96"
+    data = around + wire.varint_field(1, 300) + wire.bytes_field(2, b"hi") + around
+    found = list(wire.fields(BytesIO(data), 1, len(data) - 1))
+    assert found == [
+        wire.Field(1, wire.VARINT, 300, 2, 4),
+        wire.Field(2, wire.LENGTH, 2, 6, 8),
+    ]
+    assert list(wire.varints(BytesIO(data), 2, 6)) == [300, 18, 2]
+
+
+def test_the_fixed_numbers_have_the_documented_bytes() -> None:
+    data = bytes.fromhex("09000000000000f0bf15000080bf1a080000000000000040")
+    fields = (wire.double_field(1, -1.0), wire.float_field(2, -1.0))
+    assert b"".join(fields) + wire.packed_doubles_field(3, [2.0]) == data
+    double, single, packed = parse(data)
+    assert double == (1, wire.FIXED64, 0xBFF0000000000000, 1, 9)
+    assert single == (2, wire.FIXED32, 0xBF800000, 10, 14)
+    assert packed == (3, wire.LENGTH, 8, 16, 24)
+    assert wire.size_of(BytesIO(data)) == 24
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        ("00", "field number 0"),
-        ("0b", "wire type 3"),
-        ("0e", "wire type 6"),
-        ("08" + "ff" * 9 + "02", "does not fit in 64 bits"),
-        ("08" + "80" * 10, "no end"),
-        ("0a05", "5 bytes beyond the end"),
-        ("0901", "7 bytes beyond the end"),
-        ("0dffff", "2 bytes beyond the end"),
+        ("00", "field number 0 at byte 0"),
+        ("08018080808010", f"field number {2**29} at byte 2"),
+        ("0b", "wire type 3 at byte 1"),
+        ("0e", "wire type 6 at byte 1"),
+        ("08" + "ff" * 9 + "02", "the number at byte 1 does not fit in 64 bits"),
+        ("08" + "80" * 10, "no end of the number at byte 1"),
+        ("08" + "80" * 10 + "00", "no end of the number at byte 1"),
+        ("080180", "no end of the number at byte 2"),
+        ("0a05", "field 1 at byte 2 goes 5 bytes beyond the end"),
+        ("0a0500", "field 1 at byte 2 goes 4 bytes beyond the end"),
+        ("0901", "field 1 at byte 1 goes 7 bytes beyond the end"),
+        ("0dffff", "field 1 at byte 1 goes 2 bytes beyond the end"),
     ],
 )
 def test_what_is_wrong_is_said(data: str, reason: str) -> None:
-    with pytest.raises(wire.WireError, match=reason):
+    with pytest.raises(wire.WireError) as caught:
         parse(bytes.fromhex(data))
+    assert str(caught.value) == reason
+
+
+def test_the_largest_numbers_are_read() -> None:
+    (field,) = parse(bytes.fromhex("f8ffffff0f" + "ff" * 9 + "01"))
+    assert field == (2**29 - 1, wire.VARINT, 2**64 - 1, 5, 15)
+    assert [wire.signed(f) for f in parse(b"".join(map(integer, SIGNED)))] == SIGNED
 
 
 def test_a_value_of_another_kind_is_refused() -> None:
-    (number,) = parse(wire.varint_field(1, 5))
-    (words,) = parse(b"\x0a\x01\xff")
-    stream = BytesIO(b"\x0a\x01\xff")
-    for read in (wire.float64, wire.float32):
-        with pytest.raises(wire.WireError):
-            read(number)
-    with pytest.raises(wire.WireError):
-        wire.signed(words)
-    with pytest.raises(wire.WireError, match="holds a number"):
-        wire.content(stream, number)
-    with pytest.raises(wire.WireError, match="not UTF-8"):
-        wire.text(stream, words)
+    data = wire.varint_field(1, 5) + wire.bytes_field(2, b"\xff") + wire.double_field(3, 0.0)
+    stream = BytesIO(data)
+    number, words, double = parse(data)
+    readers: list[tuple[Callable[[wire.Field], object], wire.Field, str]] = [
+        (wire.float64, number, "field 1 at byte 1 is no float64"),
+        (wire.float32, double, "field 3 at byte 6 is no float32"),
+        (wire.signed, words, "field 2 at byte 4 is no integer"),
+        (partial(wire.content, stream), number, "field 1 at byte 1 holds a number, not bytes"),
+        (partial(wire.text, stream), words, "the text at byte 4 is not UTF-8"),
+    ]
+    for read, field, reason in readers:
+        with pytest.raises(wire.WireError) as caught:
+            read(field)
+        assert str(caught.value) == reason
+    with pytest.raises(wire.WireError, match=r"^the file ends at byte 14, inside a field$"):
+        wire.read_exactly(stream, 9, 6)
 
 
-def test_what_cannot_be_written_is_refused() -> None:
-    with pytest.raises(wire.WireError, match="64 bits"):
-        wire.varint(2**64)
-    with pytest.raises(wire.WireError, match="Unicode"):
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1])
+def test_a_number_of_more_than_64_bits_is_refused(value: int) -> None:
+    with pytest.raises(wire.WireError, match=f"^{value} does not fit in 64 bits$"):
+        wire.varint(value)
+
+
+def test_a_text_that_is_no_unicode_is_refused() -> None:
+    reason = r"^the text '\\ud800' is no valid Unicode: surrogates not allowed$"
+    with pytest.raises(wire.WireError, match=reason):
         wire.text_field(1, "\ud800")
+
+
+@given(st.integers(0, 3000))
+def test_a_long_text_is_shown_by_its_ends(length: int) -> None:
+    text = "".join(chr(0x4E00 + n) for n in range(length))
+    shown = text if length <= 1000 else text[:500] + " … " + text[-500:]
+    assert wire.shortened(text) == shown

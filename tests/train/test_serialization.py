@@ -17,6 +17,7 @@ from minispore.train.serialization import (
     load_checkpoint,
     load_checkpoint_async,
     save_checkpoint,
+    wait_for_saves,
 )
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -183,51 +184,29 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "argument", "changes"),
+    ("error", "reason", "changes"),
     [
-        (TypeError, "save_obj", {"save_obj": None}),
-        (TypeError, "save_obj", {"save_obj": Tensor(1)}),
-        (TypeError, "save_obj", {"save_obj": [1]}),
-        (TypeError, "save_obj", {"save_obj": [Tensor(1)]}),
-        (TypeError, "save_obj", {"save_obj": [{"data": Tensor(1)}]}),
-        (TypeError, "name must be a str", {"save_obj": [{"name": 3, "data": Tensor(1)}]}),
-        (TypeError, "save_obj", {"save_obj": [{"name": "x", "data": 3}]}),
-        (TypeError, "'x'.*save_obj", {"save_obj": {"x": 3}}),
-        (TypeError, "complex128", {"save_obj": {"x": np.zeros(2, complex)}, "async_save": True}),
-        (ValueError, "two parameters.*'p'", {"save_obj": [parameter(1), parameter(2)]}),
-        (TypeError, "ckpt_file_name", {"ckpt_file_name": 5}),
-        (IsADirectoryError, "folder", {"ckpt_file_name": ""}),
-        (IsADirectoryError, "folder", {"ckpt_file_name": "."}),
-        (FileNotFoundError, "nowhere", {"ckpt_file_name": "nowhere/x.ckpt"}),
-        (TypeError, "integrated_save", {"integrated_save": 3}),
-        (TypeError, "async_save", {"async_save": 3}),
-        (ValueError, "async_save", {"async_save": "later"}),
-        (TypeError, "append_dict", {"append_dict": [1]}),
-        (TypeError, "'k'.*append_dict", {"append_dict": {"k": None}}),
-        (TypeError, "'k'.*append_dict", {"append_dict": {"k": np.float32(1)}}),
-        (TypeError, "name must be a str", {"append_dict": {3: 3}}),
-        (ValueError, "int64", {"append_dict": {"k": 2**63}}),
-        (ValueError, "not be empty", {"append_dict": {"": 1}}),
-        (TypeError, "enc_key", {"enc_key": "key"}),
-        (NotImplementedError, "enc_key", {"enc_key": b"0123456789abcdef"}),
-        (TypeError, "enc_mode", {"enc_mode": 3}),
-        (TypeError, "callable", {"choice_func": 3}),
-        (TypeError, "crc_check", {"crc_check": 3}),
-        (ValueError, "'ckpt', 'safetensors'", {"format": "pt"}),
-        (TypeError, "'step_num'", {"step_num": 3, "global_step_num": 3}),
+        (TypeError, "^For 'Tensor'.* complex128", {"save_obj": {"x": np.zeros(2, complex)}}),
+        (IsADirectoryError, "that of a folder: '.'", {"ckpt_file_name": ""}),
+        (IsADirectoryError, "that of a folder: '.'", {"ckpt_file_name": "."}),
+        (FileNotFoundError, "No such file or directory: '.*no/x.ckpt'", {"ckpt_file_name": "no/x"}),
+        (TypeError, "'int' object is not callable", {"choice_func": 3}),
     ],
 )
-def test_wrong_arguments_of_saving(
+@pytest.mark.parametrize("background", [False, True])
+def test_what_cannot_be_saved(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     error: type[Exception],
-    argument: str,
+    reason: str,
     changes: dict[str, object],
+    background: bool,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = {"save_obj": Net(), "ckpt_file_name": "x"} | changes
-    with pytest.raises(error, match=argument):
-        save_checkpoint(**arguments)  # type: ignore[arg-type]
+    given = {"save_obj": Net(), "ckpt_file_name": "x", "async_save": background} | changes
+    with pytest.raises(error, match=reason):
+        save_checkpoint(**given)  # type: ignore[arg-type]
+        wait_for_saves()
     assert names(tmp_path) == set()
 
 
@@ -253,46 +232,6 @@ def test_only_what_is_chosen_is_loaded(
     path = str(tmp_path / "x.ckpt")
     save_checkpoint(Net(), path, append_dict={"epoch": 3, "note": "text"})
     assert list(load_checkpoint(path, **choose)) == loaded  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("error", "argument", "changes"),
-    [
-        (TypeError, "ckpt_file_name", {"ckpt_file_name": 5}),
-        (ValueError, "nothere.*does not exist", {"ckpt_file_name": "nothere.ckpt"}),
-        (ValueError, "must end with", {"ckpt_file_name": "x"}),
-        (ValueError, "must end with", {"format": "safetensors"}),
-        (ValueError, "d.ckpt.*is a folder", {"ckpt_file_name": "d.ckpt"}),
-        (ValueError, "empty.ckpt", {"ckpt_file_name": "empty.ckpt"}),
-        (TypeError, "net", {"net": 3}),
-        (TypeError, "strict_load", {"net": Net(), "strict_load": 3}),
-        (TypeError, "filter_prefix", {"filter_prefix": 3}),
-        (TypeError, "specify_prefix", {"specify_prefix": [3]}),
-        (ValueError, "specify_prefix", {"specify_prefix": ""}),
-        (ValueError, "filter_prefix", {"filter_prefix": []}),
-        (ValueError, "no value", {"specify_prefix": "zzz"}),
-        (ValueError, "no value", {"choice_func": str.isupper}),
-        (TypeError, "dec_key", {"dec_key": "key"}),
-        (NotImplementedError, "dec_key", {"dec_key": b"0123456789abcdef"}),
-        (TypeError, "dec_mode", {"dec_mode": 3}),
-        (TypeError, "crc_check", {"crc_check": 3}),
-        (TypeError, "remove_redundancy", {"remove_redundancy": 3}),
-        (ValueError, "'ckpt', 'safetensors'", {"format": "pt"}),
-    ],
-)
-def test_wrong_arguments_of_loading(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    error: type[Exception],
-    argument: str,
-    changes: dict[str, object],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    save_checkpoint(Net(), "x.ckpt")
-    (tmp_path / "d.ckpt").mkdir()
-    (tmp_path / "empty.ckpt").touch()
-    with pytest.raises(error, match=argument):
-        load_checkpoint(**({"ckpt_file_name": "x.ckpt"} | changes))  # type: ignore[arg-type]
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:

@@ -43,9 +43,9 @@ def varint(value: int) -> bytes:
     """
     if 0 <= value <= 0x7F:
         return _ONE_BYTE[value]
-    rest = value & _UINT64
-    if value != rest and value != rest - 2**64:
+    if not -(2**63) <= value <= _UINT64:
         raise WireError(f"{value} does not fit in 64 bits")
+    rest = value & _UINT64
     out = bytearray()
     while rest > 0x7F:
         out.append(rest & 0x7F | 0x80)

@@ -1,0 +1,210 @@
+"""What saving, loading and converting refuse, and every word of what they say to it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minispore.common import Parameter, Tensor
+from minispore.nn.cell import Cell
+from minispore.train.serialization import (
+    ckpt_to_safetensors,
+    load_checkpoint,
+    load_param_into_net,
+    save_checkpoint,
+)
+
+Row = tuple[dict[str, object], type[Exception], str]
+
+
+class Net(Cell):
+    """A network of one parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.p = parameter(1.0)
+
+
+def parameter(value: object, name: str = "p") -> Parameter:
+    return Parameter(Tensor(value), name=name)
+
+
+def types(name: str, wanted: str, found: str) -> str:
+    return f"the type of '{name}' must be one of {wanted}, but got {found}."
+
+
+def ending(form: str, name: str) -> str:
+    return f"the name of a file of the format '{form}' must end with '.{form}', but got '{name}'."
+
+
+def nothing(name: str) -> str:
+    return (
+        f"no value is loaded from the checkpoint file '{name}': it has none, or 'specify_prefix', "
+        "'filter_prefix' or 'choice_func' choose none."
+    )
+
+
+def prefixes(name: str, found: str) -> str:
+    return f"the argument '{name}' must be a str, or a list or tuple of str, but got {found}."
+
+
+ONE = Tensor(1)
+OBJECT = "the argument 'save_obj' must be a Cell, list, tuple or dict, but got "
+IN_DICT = "the value of 'x' in the dict 'save_obj' must be a Parameter, a Tensor or a str, but got "
+ELEMENT = (
+    "an element of the list 'save_obj' must be a Parameter or "
+    "{'name': str, 'data': Parameter or Tensor}, but got "
+)
+APPENDED = (
+    "the value of 'k' in 'append_dict' must be an int, float, bool, str, Parameter or Tensor, "
+    "but got "
+)
+WAYS = "the argument 'async_save' must be one of True, False, 'thread', 'process', but got "
+FORMATS = "the argument 'format' must be one of 'ckpt', 'safetensors', but got 'pt'."
+SAVING: list[Row] = [
+    ({"save_obj": None}, TypeError, f"{OBJECT}NoneType."),
+    ({"save_obj": ONE}, TypeError, f"{OBJECT}Tensor."),
+    ({"save_obj": [1]}, TypeError, f"{ELEMENT}1."),
+    ({"save_obj": [ONE]}, TypeError, f"{ELEMENT}{ONE!r}."),
+    ({"save_obj": [{"data": ONE}]}, TypeError, f"{ELEMENT}{{'data': {ONE!r}}}."),
+    ({"save_obj": [{"name": "x", "data": 3}]}, TypeError, f"{ELEMENT}{{'name': 'x', 'data': 3}}."),
+    ({"save_obj": [{"name": 3, "data": ONE}]}, TypeError, "a name must be a str, but got 3."),
+    ({"save_obj": [{"name": "", "data": ONE}]}, ValueError, "a name must not be empty."),
+    ({"save_obj": {3: ONE}}, TypeError, "a name must be a str, but got 3."),
+    ({"save_obj": {"": ONE}}, ValueError, "a name must not be empty."),
+    ({"save_obj": {"x": 3}}, TypeError, f"{IN_DICT}int."),
+    ({"save_obj": [parameter(1), parameter(2)]}, ValueError, "two parameters have the name 'p'."),
+    ({"ckpt_file_name": 5}, TypeError, types("ckpt_file_name", "str, PathLike", "5 of type int")),
+    ({"integrated_save": 3}, TypeError, types("integrated_save", "bool", "3 of type int")),
+    ({"async_save": 3}, TypeError, types("async_save", "bool, str", "3 of type int")),
+    ({"async_save": "later"}, ValueError, f"{WAYS}'later'."),
+    ({"append_dict": [1]}, TypeError, types("append_dict", "Mapping, None", "[1] of type list")),
+    ({"append_dict": {"k": None}}, TypeError, f"{APPENDED}NoneType."),
+    ({"append_dict": {"k": np.float32(1)}}, TypeError, f"{APPENDED}float32."),
+    ({"append_dict": {3: 3}}, TypeError, "a name must be a str, but got 3."),
+    ({"append_dict": {"": 1}}, ValueError, "a name must not be empty."),
+    ({"append_dict": {"k": 2**63}}, ValueError, f"'k' must fit in int64, but got {2**63}."),
+    (
+        {"append_dict": {"k": -(2**63) - 1}},
+        ValueError,
+        f"'k' must fit in int64, but got {-(2**63) - 1}.",
+    ),
+    ({"enc_key": "key"}, TypeError, types("enc_key", "bytes, None", "'key' of type str")),
+    (
+        {"enc_key": b"16"},
+        NotImplementedError,
+        "'enc_key' must be None: minispore has no encryption.",
+    ),
+    ({"enc_mode": 3}, TypeError, types("enc_mode", "str", "3 of type int")),
+    ({"crc_check": 3}, TypeError, types("crc_check", "bool", "3 of type int")),
+    ({"format": "pt"}, ValueError, FORMATS),
+    ({"z": 3, "a": 3, "global_step_num": 3}, TypeError, "there is no argument 'a', 'z'."),
+]
+LOADING: list[Row] = [
+    ({"ckpt_file_name": 5}, TypeError, types("ckpt_file_name", "str, PathLike", "5 of type int")),
+    ({"ckpt_file_name": "no.ckpt"}, ValueError, "the checkpoint file 'no.ckpt' does not exist."),
+    ({"ckpt_file_name": "d.ckpt"}, ValueError, "the checkpoint file 'd.ckpt' is a folder."),
+    ({"ckpt_file_name": "x"}, ValueError, ending("ckpt", "x")),
+    ({"format": "safetensors"}, ValueError, ending("safetensors", "x.ckpt")),
+    ({"ckpt_file_name": "empty.ckpt"}, ValueError, nothing("empty.ckpt")),
+    ({"specify_prefix": "zzz"}, ValueError, nothing("x.ckpt")),
+    ({"choice_func": str.isupper}, ValueError, nothing("x.ckpt")),
+    ({"net": 3}, TypeError, types("net", "Cell, None", "3 of type int")),
+    ({"filter_prefix": 3}, TypeError, prefixes("filter_prefix", "3")),
+    ({"specify_prefix": ["a", 3]}, TypeError, prefixes("specify_prefix", "['a', 3]")),
+    ({"specify_prefix": ""}, ValueError, "the argument 'specify_prefix' must not be empty."),
+    ({"specify_prefix": ("a", "")}, ValueError, "the argument 'specify_prefix' must not be empty."),
+    ({"filter_prefix": []}, ValueError, "the argument 'filter_prefix' must not be empty."),
+    ({"dec_key": "key"}, TypeError, types("dec_key", "bytes, None", "'key' of type str")),
+    (
+        {"dec_key": b"16"},
+        NotImplementedError,
+        "'dec_key' must be None: minispore has no encryption.",
+    ),
+    ({"dec_mode": 3}, TypeError, types("dec_mode", "str", "3 of type int")),
+    ({"crc_check": 3}, TypeError, types("crc_check", "bool", "3 of type int")),
+    ({"remove_redundancy": 3}, TypeError, types("remove_redundancy", "bool", "3 of type int")),
+    ({"format": "pt"}, ValueError, FORMATS),
+]
+BY_NAME = "the argument 'parameter_dict' must hold Parameters by name, but got "
+INTO_NET: list[Row] = [
+    ({"net": 3}, TypeError, types("net", "Cell", "3 of type int")),
+    (
+        {"parameter_dict": [1]},
+        TypeError,
+        "the argument 'parameter_dict' must be a dict, but got list.",
+    ),
+    ({"parameter_dict": {"a": ONE}}, TypeError, f"{BY_NAME}'a': Tensor."),
+    ({"parameter_dict": {3: parameter(1)}}, TypeError, f"{BY_NAME}3: Parameter."),
+    ({"strict_load": 3}, TypeError, types("strict_load", "bool", "3 of type int")),
+    ({"remove_redundancy": 3}, TypeError, types("remove_redundancy", "bool", "3 of type int")),
+]
+FITTING = "there must be a '.ckpt' file in 'file_path' that 'file_name_regex' fits, but got "
+REGEX = "the argument 'file_name_regex' is wrong: "
+CONVERTING: list[Row] = [
+    ({"file_path": 3}, TypeError, types("file_path", "str, PathLike", "3 of type int")),
+    ({"file_path": "no"}, ValueError, "there is no file or folder 'no'."),
+    ({"file_path": "y.txt"}, ValueError, "the file 'y.txt' must end with '.ckpt'."),
+    ({"file_path": "empty"}, ValueError, f"{FITTING}'empty' and None."),
+    ({"file_name_regex": "z"}, ValueError, f"{FITTING}'x.ckpt' and 'z'."),
+    ({"file_name_regex": 3}, TypeError, types("file_name_regex", "str, None", "3 of type int")),
+    (
+        {"file_name_regex": "("},
+        ValueError,
+        f"{REGEX}missing ), unterminated subpattern at position 0.",
+    ),
+    ({"save_path": 3}, TypeError, types("save_path", "str, PathLike, None", "3 of type int")),
+    ({"save_path": "y.txt"}, ValueError, "the argument 'save_path' must be a folder, not 'y.txt'."),
+    ({"name_map": 3}, TypeError, types("name_map", "Mapping, None", "3 of type int")),
+    ({"name_map": {"a": 3}}, TypeError, types("a name in name_map", "str", "3 of type int")),
+    ({"name_map": {3: "a"}}, TypeError, types("a name in name_map", "str", "3 of type int")),
+    ({"name_map": {"p": "q"}}, ValueError, "'name_map' gives two values of 'x.ckpt' the name 'q'."),
+    ({"processes_num": "a"}, TypeError, types("processes_num", "int", "'a' of type str")),
+    (
+        {"processes_num": 0},
+        ValueError,
+        "the argument 'processes_num' must be at least 1, but got 0.",
+    ),
+]
+
+
+def given(call: Callable[..., object]) -> dict[str, object]:
+    """What the function takes."""
+    if call is save_checkpoint:
+        return {"save_obj": Net(), "ckpt_file_name": "new"}
+    if call is load_param_into_net:
+        return {"net": Net(), "parameter_dict": {}}
+    return {"ckpt_file_name" if call is load_checkpoint else "file_path": "x.ckpt"}
+
+
+def rows() -> list[tuple[Callable[..., object], dict[str, object], type[Exception], str]]:
+    tables = {
+        save_checkpoint: SAVING,
+        load_checkpoint: LOADING,
+        load_param_into_net: INTO_NET,
+        ckpt_to_safetensors: CONVERTING,
+    }
+    return [(call, *row) for call, table in tables.items() for row in table]
+
+
+@pytest.mark.parametrize(("call", "changes", "error", "message"), rows())
+def test_what_is_refused_is_said(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    call: Callable[..., object],
+    changes: dict[str, object],
+    error: type[Exception],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save_checkpoint([parameter(1.0), parameter(2.0, "q")], "x.ckpt")
+    Path("y.txt").touch()
+    Path("empty.ckpt").touch()
+    Path("empty").mkdir()
+    Path("d.ckpt").mkdir()
+    before = set(tmp_path.iterdir())
+    with pytest.raises(error) as caught:
+        call(**(given(call) | changes))
+    assert str(caught.value) == f"For '{call.__name__}', {message}"
+    assert set(tmp_path.iterdir()) == before
