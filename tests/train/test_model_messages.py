@@ -26,8 +26,8 @@ class Thing:
 
 def model(**options: object) -> Model:
     """A model that is given also what is of wrong types."""
-    arguments: dict[str, Any] = {"network": NET, "loss_fn": LOSS, "optimizer": OPTIMIZER}
-    return Model(**arguments | options)
+    arguments: dict[str, Any] = {"network": NET, "loss_fn": LOSS, "optimizer": OPTIMIZER, **options}
+    return Model(**arguments)
 
 
 MADE: Any = model(metrics={"accuracy"})

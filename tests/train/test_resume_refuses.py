@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from minispore import Parameter, nn
+from minispore.common.seed import random_state
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import (
     Callback,
@@ -29,10 +30,19 @@ X = np.linspace(-1, 1, 40, dtype=np.float32).reshape(10, 4)
 Y = (np.arange(10) % 3).astype(np.int32)
 
 
+def chance() -> str:
+    """The random state, as a text."""
+    return TrainingState.of(random_state()).text
+
+
 class Counter(Callback):
     def __init__(self, refuse: bool = False) -> None:
         self.count = 0
         self.refuse = refuse
+        self.chance = ""
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        self.chance = chance()
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         self.count += 1
@@ -77,39 +87,54 @@ def same(path: Path) -> list[Callback]:
     return [LossMonitor(0), Counter(), savers(path)]
 
 
+NOT_THIS = "is not one of this training:"
+WIDER = f"""{NOT_THIS} these parameters differ:
+    weight: the network's is Float32 (5, 4), the file's Float32 (3, 4)
+    bias: the network's is Float32 (5,), the file's Float32 (3,)
+    accum.weight: the network's is Float32 (5, 4), the file's Float32 (3, 4)
+    accum.bias: the network's is Float32 (5,), the file's Float32 (3,)
+    stat.weight: the network's is Float32 (5, 4), the file's Float32 (3, 4)
+    stat.bias: the network's is Float32 (5,), the file's Float32 (3,)."""
+RENAMED = f"""{NOT_THIS} these parameters differ:
+    weight: not in the network
+    accum.weight: not in the network
+    stat.weight: not in the network
+    wight: not in the file
+    accum.wight: not in the file
+    stat.wight: not in the file."""
+ANOTHER = "does not fit: The state is that of another dataset, which had"
+BATCH, SHUFFLE = "Batch(rows=4, drop_remainder=False)", "Shuffle(buffer_size=2)"
+SPLIT = "(Where a 'split' is not the same, a seed set before makes it so.)"
+PREFIX = "For 'ModelCheckpoint', the state's 'prefix' 'm' is not 'k'."
+
+
+def store(rows: int) -> str:
+    sampler = "RandomSampler(replacement=False)"
+    return f"StoreNode(names=('x', 'y'), store={rows} rows, sampler={sampler})"
+
+
 @pytest.mark.parametrize(
     ("message", "net", "dataset", "callbacks", "epochs"),
     [
-        (
-            r"weight: the network's is Float32 \(5, 4\), the file's Float32 \(3, 4\)\n    bias: ",
-            lambda: model(5),
-            data,
-            same,
-            (2, 0),
-        ),
-        (
-            "weight: not in the network\n.*\n    wight: not in the file",
-            lambda: model(name="wight"),
-            data,
-            same,
-            (2, 0),
-        ),
-        ("its epochs had 3 steps, and now have 5", model, lambda: data(batch=2), same, (2, 0)),
-        ("callback number 2 was ModelCheckpoint, and is now none", model, data,
+        (WIDER, lambda: model(5), data, same, (2, 0)),
+        (RENAMED, lambda: model(name="wight"), data, same, (2, 0)),
+        (f"{NOT_THIS} its epochs had 3 steps, and now have 5.", model, lambda: data(batch=2),
+         same, (2, 0)),
+        (f"{NOT_THIS} its callback number 2 was ModelCheckpoint, and is now none.", model, data,
          lambda _: [LossMonitor(0), Counter()], (2, 0)),
-        ("callback number 0 was LossMonitor, and is now TimeMonitor", model, data,
+        (f"{NOT_THIS} its callback number 0 was LossMonitor, and is now TimeMonitor.", model, data,
          lambda path: [TimeMonitor(), Counter(), savers(path)], (2, 0)),
-        ("callback number 3 was none, and is now LossMonitor", model, data,
+        (f"{NOT_THIS} its callback number 3 was none, and is now LossMonitor.", model, data,
          lambda path: [*same(path), LossMonitor(0)], (2, 0)),
-        ("its 'initial_epoch' was 0, and is now 1", model, data, same, (2, 1)),
-        ("it was saved in epoch 2, and 'epoch' is now 1", model, data, same, (1, 0)),
-        (r"had StoreNode\(.*10 rows.* where this one has StoreNode\(.*9 rows",
+        (f"{NOT_THIS} its 'initial_epoch' was 0, and is now 1.", model, data, same, (2, 1)),
+        (f"{NOT_THIS} it was saved in epoch 2, and 'epoch' is now 1.", model, data, same, (1, 0)),
+        (f"{ANOTHER} {store(10)} where this one has {store(9)}. {SPLIT}",
          model, lambda: data(9), same, (2, 0)),
-        (r"had Batch\(rows=4, drop_remainder=False\) where this one has Shuffle\(buffer_size=2\)",
+        (f"{ANOTHER} {BATCH} where this one has {SHUFFLE}. {SPLIT}",
          model, lambda: NumpySlicesDataset({"x": X, "y": Y}).batch(4).shuffle(2), same, (2, 0)),
         ("does not fit the callback '1 Counter': no 'count' today", model, data,
          lambda path: [LossMonitor(0), Counter(refuse=True), savers(path)], (2, 0)),
-        (r"does not fit the callback '2 ModelCheckpoint': .*'m'", model, data,
+        (f"does not fit the callback '2 ModelCheckpoint': {PREFIX}", model, data,
          lambda path: [LossMonitor(0), Counter(), ModelCheckpoint("k", path)], (2, 0)),
     ],
 )  # fmt: skip
@@ -126,9 +151,10 @@ def test_another_training(
     given, there = net(), callbacks(tmp_path / "other")
     before = [each.asnumpy().copy() for each in given.train_network.get_parameters()]
     last, first = epochs
-    with pytest.raises(ValueError, match=message) as raised:
+    with pytest.raises(ValueError, match="^The training state") as raised:
         given.train(last, dataset(), list(there), initial_epoch=first, resume=checkpoint)
-    assert str(checkpoint) in str(raised.value)
+    assert str(raised.value) == f"The training state in '{checkpoint}' {message}"
+    assert all(each.chance in ("", chance()) for each in there if isinstance(each, Counter))
     for each, value in zip(given.train_network.get_parameters(), before, strict=True):
         assert np.array_equal(each.asnumpy(), value)
     assert all(each.count == 0 for each in there if isinstance(each, Counter))
@@ -138,18 +164,24 @@ def test_another_training(
 def test_files_that_hold_no_training(tmp_path: Path, checkpoint: Path) -> None:
     plain = tmp_path / "plain.ckpt"
     save_checkpoint(nn.Dense(4, 3), plain)
-    with pytest.raises(ValueError, match=r"plain.ckpt' holds no training state to resume from"):
+    with pytest.raises(ValueError, match="^The checkpoint file") as raised:
         model().train(2, data(), same(tmp_path), resume=plain)
+    assert str(raised.value) == (
+        f"The checkpoint file '{plain}' holds no training state to resume from. Files that do are "
+        "saved by ModelCheckpoint with CheckpointConfig(append_info=['training_state']), by "
+        "BackupAndRestore and by OnRequestExit."
+    )
     with pytest.raises(ValueError, match="'nowhere.ckpt' does not exist"):
         model().train(2, data(), same(tmp_path), resume="nowhere.ckpt")
-    with pytest.raises(TypeError, match="'resume'"):
-        model().train(2, data(), same(tmp_path), resume=3)  # type: ignore[arg-type]
     other = tmp_path / "damaged.ckpt"
     # Texts are stored as MindSpore stores them: four bytes a character.
     old, new = (f'"epoch": {i}'.encode("utf-32-le") for i in (2, 1))
     other.write_bytes(checkpoint.read_bytes().replace(old, new))
-    with pytest.raises(ValueError, match=r"damaged.ckpt' is damaged: its check sum"):
+    with pytest.raises(ValueError, match="^The training state") as raised:
         model().train(2, data(), same(tmp_path), resume=other)
+    assert str(raised.value) == (
+        f"The training state in '{other}' is damaged: its check sum is not that of its content."
+    )
     other.write_bytes(checkpoint.read_bytes()[:-9])
     with pytest.raises(ValueError, match="damaged.ckpt"):
         model().train(2, data(), same(tmp_path), resume=other)
@@ -184,40 +216,95 @@ def with_place(**entries: object) -> Change:
     return change
 
 
-@pytest.mark.parametrize(
-    ("message", "change"),
-    [
-        ("these parameters differ:\n    weight: not in the file", without_weight),
-        ("is damaged: it is of version 99", with_entries(version=99)),
-        ("is damaged: its 'epoch' is -1", with_entries(epoch=-1)),
-        ("is damaged: it does not hold one state for each", with_entries(states={})),
-        ("is damaged: the dataset's epoch is not the training's", with_place(number=0)),
-        ("is damaged: there is no callback number 3", with_entries(savers=[3])),
-        ("is damaged: the callback number 1 saves nothing", with_entries(savers=[1])),
-        ("is damaged: the state of '1 Counter' is none", with_state("1 Counter", [3])),
-        ("'1 Counter': of then and now, only one", with_state("1 Counter", None)),
-        ("does not fit: The dataset's 'taken' must be of type int: 'x'", with_place(taken="x")),
-        ("does not fit: The dataset's 'ended' must be of type bool: 1", with_place(ended=1)),
-        ("does not fit: The dataset's 'taken' must be of type int: True", with_place(taken=True)),
-        ("does not fit: There is no batch -1", with_place(taken=-1)),
-    ],
-)
-def test_a_file_that_says_something_else_of_the_training(
-    checkpoint: Path, tmp_path: Path, message: str, change: Change
-) -> None:
+def without(key: str) -> Change:
+    def change(values: Values, _: dict[str, Parameter]) -> None:
+        del values[key]
+
+    return change
+
+
+def changed(checkpoint: Path, change: Change) -> Path:
     """As a program may write it that knows the format: its check sum is right."""
     found = read_training_checkpoint(checkpoint)
     values, parameters = copy.deepcopy(dict(found.values)), dict(found.parameters)
     change(cast("Values", values), parameters)
-    path = tmp_path / "changed.ckpt"
+    path = checkpoint.with_name("changed.ckpt")
     listed = [{"name": name, "data": each} for name, each in parameters.items()]
     save_checkpoint(listed, path, append_dict=TrainingState.of(values).entries())
-    given, there = model(), same(tmp_path / "other")
-    with pytest.raises(ValueError, match=message) as raised:
-        given.train(2, data(), there, resume=path)
-    assert str(path) in str(raised.value)
-    assert isinstance(there[1], Counter)
-    assert there[1].count == 0
+    return path
+
+
+KINDS = {
+    **dict.fromkeys(("initial_epoch", "batch_num", "epoch", "step"), "int"),
+    **dict.fromkeys(("closed", "for_good"), "bool"),
+    **dict.fromkeys(("net_outputs", "parameters", "callbacks", "savers"), "list"),
+    **dict.fromkeys(("random", "states", "data"), "dict"),
+}
+ITEMS = {"parameters": "str", "callbacks": "str", "savers": "int"}
+PLACE = {"number": "int", "taken": "int", "closed": "bool", "ended": "bool", "begin": "dict"}
+
+MISFITS: dict[str, Change] = {
+    "is not one of this training: these parameters differ:\n    weight: not in the file.": (
+        without_weight
+    ),
+    "is damaged: it is of version 99, and only 1 is known.": with_entries(version=99),
+    "is damaged: it does not hold one state for each callback.": with_entries(states={}),
+    "is damaged: the dataset's epoch is not the training's.": with_place(number=0),
+    "is damaged: there is no callback number 3.": with_entries(savers=[3]),
+    "is damaged: there is no callback number -1.": with_entries(savers=[2, -1]),
+    "is damaged: the callback number 1 saves nothing.": with_entries(savers=[1]),
+    "is damaged: the state of '1 Counter' is none.": with_state("1 Counter", [3]),
+    "does not fit the callback '1 Counter': of then and now, only one remembers anything": (
+        with_state("1 Counter", None)
+    ),
+    "does not fit the callback '0 LossMonitor': For 'LossMonitor', the state holds no "
+    "'last_print_time'.": with_state("0 LossMonitor", {}),
+    "does not fit: There is no batch -1 of epoch 2.": with_place(taken=-1),
+    f"does not fit: There is no batch {2**63} of epoch 2.": with_place(taken=2**63),
+    **{
+        f"is damaged: its '{key}' is {count}.": with_entries(**{key: count})
+        for key in KINDS
+        if KINDS[key] == "int"
+        for count in (-1, 2**63)
+    },
+    **{f"is damaged: For 'resume', the state holds no '{key}'.": without(key) for key in KINDS},
+    **{
+        f"is damaged: For 'resume', the state's '{key}' must be of type {kind}, but got 1.5.": (
+            with_entries(**{key: 1.5})
+        )
+        for key, kind in KINDS.items()
+    },
+    **{
+        f"is damaged: For 'resume.{key}', the state's '0' must be of type {kind}, but got 1.5.": (
+            with_entries(**{key: [1.5]})
+        )
+        for key, kind in ITEMS.items()
+    },
+    **{
+        f"does not fit: The dataset's '{key}' must be of type {kind}: 1.5.": (
+            with_place(**{key: 1.5})
+        )
+        for key, kind in (PLACE | {"source": "dict"}).items()
+        if key != "number"
+    },
+    "does not fit: The dataset's 'taken' must be of type int: True.": with_place(taken=True),
+    "does not fit: The dataset's 'ended' must be of type bool: 1.": with_place(ended=1),
+}
+
+
+def test_a_file_that_says_something_else_of_the_training(checkpoint: Path, tmp_path: Path) -> None:
+    """Each is refused with its own words, and nothing has changed."""
+    given, there, rows = model(), same(tmp_path / "other"), data()
+    assert read_training_checkpoint(checkpoint).values.keys() == KINDS.keys() | {"version"}
+    for message, change in MISFITS.items():
+        path = changed(checkpoint, change)
+        with pytest.raises(ValueError, match="^The training state") as raised:
+            given.train(2, rows, there, resume=path)
+        assert str(raised.value) == f"The training state in '{path}' {message}"
+        assert isinstance(there[1], Counter)
+        assert there[1].count == 0
+        assert there[1].chance in ("", chance())
+        there[1].chance = ""
 
 
 def test_a_state_that_no_file_can_hold_is_named(tmp_path: Path) -> None:
@@ -225,8 +312,11 @@ def test_a_state_that_no_file_can_hold_is_named(tmp_path: Path) -> None:
         def state_dict(self) -> dict[str, object]:
             return {"seen": [1, {"set"}]}
 
-    with pytest.raises(TypeError, match=r"'states.0 \S*Odd.seen\[1\]' is of type set"):
+    with pytest.raises(TypeError, match="^The training state cannot be saved: ") as raised:
         model().train(1, data(), [Odd(), savers(tmp_path)])
+    assert str(raised.value).endswith(
+        f" {{'set'}} at 'states.0 {Odd.__qualname__}.seen[1]' is of type set."
+    )
 
 
 def test_a_training_of_a_split_that_was_drawn_anew_is_refused(tmp_path: Path) -> None:
@@ -247,14 +337,20 @@ def test_a_foreign_dataset_that_has_become_shorter(tmp_path: Path) -> None:
             return 3
 
     model().train(1, Shrinking(), savers(tmp_path))
-    with pytest.raises(ValueError, match="come to its end before batch 2"):
-        model().train(1, Shrinking(4), savers(tmp_path), resume=tmp_path / "m-1_2.ckpt")
+    path = tmp_path / "m-1_2.ckpt"
+    with pytest.raises(ValueError, match="^The training state") as raised:
+        model().train(1, Shrinking(4), savers(tmp_path), resume=path)
+    assert str(raised.value) == (
+        f"The training state in '{path}' does not fit: The dataset has come to its end before "
+        "batch 2."
+    )
 
 
-def test_half_a_state_is_refused(tmp_path: Path) -> None:
-    class Half(Callback):
-        def state_dict(self) -> dict[str, object]:
-            return {}
-
-    with pytest.raises(TypeError, match="Half must define both"):
-        model().train(1, data(), [Half(), savers(tmp_path)])
+@pytest.mark.parametrize("half", ["state_dict", "load_state_dict"])
+def test_half_a_state_is_refused(tmp_path: Path, half: str) -> None:
+    kind = type("Half", (Callback,), {half: lambda *_: {}})
+    with pytest.raises(TypeError, match="^The callback") as raised:
+        model().train(1, data(), [kind(), savers(tmp_path)])
+    assert str(raised.value) == (
+        "The callback Half must define both 'state_dict' and 'load_state_dict', or neither."
+    )
