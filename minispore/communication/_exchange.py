@@ -65,7 +65,7 @@ def travels_as(array: Array) -> "np.dtype[np.generic]":
 
 
 def at_hand(arrays: Sequence[Array]) -> list[Array]:
-    """The arrays where they can be summed and spread: as they are, or all of them on the host."""
+    """The arrays where MPI can take them from: as they are, or all of them on the host."""
     if not GlobalComm.INITED or (GlobalComm.CUDA_AWARE and not any(map(is_host, arrays))):
         return list(arrays)
     return [cast("Array", to_host(array)) for array in arrays]
@@ -99,10 +99,11 @@ def sums(arrays: Sequence[Array], weight: float = 1.0, *, buffer: int = BUFFER) 
 
 
 def spread(arrays: Sequence[Array]) -> list[Array]:
-    """The first process's values of each array, in new memory; the arrays are `at_hand`."""
+    """The first process's values of each array, in new memory."""
     world = _meeting("spread")
     found: list[Array] = []
-    for array in arrays:
+    for given in arrays:
+        (array,) = at_hand([given])
         library = device_namespace(array)
         values = library.empty(array.shape, array.dtype)
         library.copyto(values, array)

@@ -167,6 +167,5 @@ def begin_alike(parameters: Iterable[Parameter]) -> None:
     if is_chosen("parameter_broadcast") and not get_auto_parallel_context("parameter_broadcast"):
         return
     listed = list(parameters)
-    arrays = at_hand([each._data for each in listed])
-    for parameter, values in zip(listed, spread(arrays), strict=True):
+    for parameter, values in zip(listed, spread([each._data for each in listed]), strict=True):
         parameter.set_data(wrap(values, parameter))

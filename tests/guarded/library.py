@@ -7,6 +7,8 @@ or what would silently wait for the card, is an error here or is counted.
 - What has no axes is still an array, as CuPy's reductions give it.
 - A function that the contract does not name is not there, and one that it does is called as the
   contract says and as CuPy's own signature allows.
+- MPI, which reads the memory by itself, is refused it while anything asked for may not have been
+  computed; what it gets is counted.
 - Making an array of numpy's is counted; making one of a number is not, for that is a kernel's
   argument.
 """
@@ -41,9 +43,12 @@ class Traffic:
     to_host: int = 0
     # A mask as an index: how many elements it takes has to be known.
     masks: int = 0
+    to_mpi: int = 0
+    # Whether anything was asked for since the host has last waited for all of it.
+    running: bool = False
 
     def clear(self) -> None:
-        self.to_device = self.to_host = self.masks = 0
+        self.to_device = self.to_host = self.masks = self.to_mpi = 0
 
     def counts(self) -> tuple[int, int]:
         """How many arrays went in, and how often the host waited."""
@@ -62,6 +67,7 @@ class GuardedArray:
 
     def __init__(self, values: Host) -> None:
         self._values = values
+        traffic.running = True
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -83,6 +89,13 @@ class GuardedArray:
     def flags(self) -> object:
         return self._values.flags
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        if traffic.running:
+            raise Breach("Memory that is looked at before the device was waited for.")
+        traffic.to_mpi += 1
+        return self._values.__array_interface__
+
     def copy(self) -> "GuardedArray":
         return GuardedArray(self._values.copy())
 
@@ -93,6 +106,7 @@ class GuardedArray:
         return guarded(self._values[cast("slice", _index(index))])
 
     def __setitem__(self, index: object, value: object) -> None:
+        traffic.running = True
         self._values[cast("slice", _index(index))] = cast("Host", _host(value))
 
     def __repr__(self) -> str:
@@ -115,6 +129,7 @@ def _operator(name: str, compute: Callable[[Host, object], object]) -> None:
             return guarded(compute(cast("Host", _host(other)), self._values))
 
     def in_place(self: GuardedArray, other: object) -> GuardedArray:
+        traffic.running = True
         with np.errstate(all="ignore"):
             np.copyto(self._values, cast("Host", compute(self._values, _host(other))))
         return self
@@ -192,6 +207,9 @@ class GuardedNamespace:
         traffic.to_host += 1
         return x._values.copy()
 
+    def synchronize(self) -> None:
+        traffic.running = False
+
     def asarray(self, value: object, /, dtype: object = None) -> GuardedArray:
         if isinstance(value, GuardedArray):
             return value
@@ -225,6 +243,7 @@ def _function(name: str) -> Callable[..., object]:
     def guard(*args: object, **kwargs: object) -> object:
         ours.bind(None, *args, **kwargs)
         theirs.bind(*args, **kwargs)
+        traffic.running = True
         numpys = [_host(arg) for arg in args]
         named = {key: _host(value) for key, value in kwargs.items()}
         with np.errstate(all="ignore"):

@@ -97,6 +97,35 @@ def test_every_way_in_and_out_is_counted(gpu: Traffic) -> None:
     assert gpu.counts() == (1, 3)
 
 
+def grow(x: Array) -> None:
+    x += 1.0
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda x: x + 1.0,
+        grow,
+        lambda x: GUARDED.add(x, 1.0, out=x),
+        lambda x: GUARDED.copyto(x, 1.0),
+        lambda x: GUARDED.assign(x, (0,), 1.0),
+        lambda x: x[0:1],
+    ],
+)
+def test_memory_is_there_to_be_read_when_the_device_was_waited_for(
+    ask: Callable[[Array], object], gpu: Traffic
+) -> None:
+    x = values(1.0, 2.0)
+    buffer = cast("GuardedArray", x)
+    for _ in range(2):
+        ask(x)
+        with pytest.raises(Breach, match="before the device was waited for"):
+            buffer.__cuda_array_interface__  # noqa: B018
+        GUARDED.synchronize()
+        assert buffer.__cuda_array_interface__["shape"] == (2,)
+    assert gpu.to_mpi == 2
+
+
 def test_a_tensor_of_a_device_holds_its_array_and_is_copied_there(gpu: Traffic) -> None:
     x = Tensor([1.0, 2.0])
     assert isinstance(x._data, GuardedArray)

@@ -1,4 +1,4 @@
-"""Gradients of several processes on a device: they go by way of the host, and come back."""
+"""Gradients of several processes on a device that MPI cannot read: they go by way of the host."""
 
 import numpy as np
 

@@ -7,12 +7,18 @@ import json
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from ctypes import CDLL
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 import minispore as ms
 from minispore import communication, nn
+from minispore._array import DeviceTarget, from_host, plug_in, to_host
+from minispore.communication import _exchange
+from minispore.communication._mpi import takes_cuda
+from minispore.communication._world import the_world
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import (
     BackupAndRestore,
@@ -26,7 +32,8 @@ from minispore.train import (
     SummaryCollector,
     TimeMonitor,
 )
-from tests.parallel.learning import EPOCHS, Case, model, weights
+from tests.guarded.library import GUARDED, traffic
+from tests.parallel.learning import CLASSES, EPOCHS, FEATURES, Case, model, network, weights
 
 # One more row than a multiple of the processes, one less, fewer than a batch, and what divides.
 CASES = [
@@ -226,6 +233,44 @@ def weights_of(net: nn.Cell) -> object:
     return [each.tolist() for each in net.trainable_params()]
 
 
+def device() -> object:
+    """Steps on the CPU, and on a device whose arrays go to MPI over the host, and as they are."""
+    told = communication.GlobalComm.CUDA_AWARE
+    asked = takes_cuda(CDLL(the_world("device").mpi.__file__), {})
+    plug_in("GPU", GUARDED)
+    return [told, asked, on("CPU", told), on("GPU", False), on("GPU", True)]
+
+
+def on(target: DeviceTarget, cuda_aware: bool) -> dict[str, object]:
+    """What is left, and how many arrays went to the device, to the host and to MPI each time."""
+    rank = communication.get_rank()
+    communication.GlobalComm.CUDA_AWARE = cuda_aware
+    ms.set_context(device_target=target)
+    net = network(seed=rank)
+    optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    traffic.clear()
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)
+    counts = [(*traffic.counts(), traffic.to_mpi)]
+    losses: list[ms.Tensor] = []
+    rng = np.random.default_rng(rank)
+    for i in range(4):
+        # 0 and 3, 2 and 1, 0 and 3…
+        rows = (3 * rank + 2 * i) % 4
+        x = rng.standard_normal((rows, FEATURES)).astype(np.float32)
+        batch = ms.Tensor(x), ms.Tensor(rng.integers(CLASSES, size=rows).astype(np.int32))
+        traffic.clear()
+        losses.append(step(*batch))
+        counts.append((*traffic.counts(), traffic.to_mpi))
+    found = [parameter.asnumpy() for parameter in step.get_parameters()]
+    found += [each.asnumpy() for each in losses]
+    ours: list[npt.NDArray[np.generic]] = [np.array(rank + 1.0), np.full(3, 0.5, np.float16)]
+    ours += [np.zeros((0, 2), np.int32), np.arange(4).reshape(2, 2).T + rank]
+    arrays = _exchange.at_hand([from_host(each) for each in ours])
+    flags = from_host(np.array([rank == 0, False]))
+    found += map(to_host, [*_exchange.sums(arrays), *_exchange.spread([*arrays, flags])])
+    return {"bits": [f"{x.dtype} {x.shape} {x.tobytes().hex()}" for x in found], "counts": counts}
+
+
 def raises() -> object:
     """A callback of the last process fails in the second step."""
 
@@ -262,7 +307,7 @@ SCENES: dict[str, Callable[[], object]] = {
     scene.__name__: scene
     for scene in (
         *(laws, metrics, stops, chief, params, saves, resumes, exits, backs, schools, unlike, loop),
-        *(raises, uncaught, sleeps),
+        *(device, raises, uncaught, sleeps),
     )
 }
 
@@ -279,6 +324,7 @@ def main(folder: Path, *scenes: str) -> None:
         file.write_text(json.dumps(seen))
     communication.release()
     assert communication.get_group_size() == 1
+    assert not communication.GlobalComm.CUDA_AWARE
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Several processes where there is one: what is refused, and the parts that need no MPI."""
 
 import sys
+from collections.abc import Callable
+from ctypes import c_int
 from types import SimpleNamespace
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +87,59 @@ def test_a_launcher_of_another_mpi_is_noticed(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(RuntimeError, match="started 3 processes, but the MPI of mpi4py sees 1"):
         _mpi.load("init", LAUNCHED)
     assert _mpi.load("init", {"PMI_RANK": "0", "PMI_SIZE": "1"}).COMM_WORLD.Get_size() == 1
+
+
+class Pointer(Protocol):
+    """What `byref` makes."""
+
+    _obj: c_int
+
+
+def mpich(result: int, answer: int) -> Callable[[int, Pointer], int]:
+    """Its function that asks for a kind of GPU."""
+
+    def query(kind: int, found: Pointer) -> int:
+        assert kind == 0
+        found._obj.value = answer
+        return result
+
+    return query
+
+
+def ends_the_program() -> int:
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("symbols", "environment", "expected"),
+    [
+        ({}, {}, False),
+        ({"MPIX_Query_cuda_support": lambda: 1}, {}, True),
+        ({"MPIX_Query_cuda_support": lambda: 0}, {}, False),
+        ({"MPIX_GPU_query_support": mpich(0, 1)}, {}, True),
+        ({"MPIX_GPU_query_support": mpich(0, 0)}, {}, False),
+        ({"MPIX_GPU_query_support": mpich(16, 1)}, {}, False),
+        (
+            {
+                "MPIX_GPU_query_support": mpich(16, 0),
+                "MPIX_Query_cuda_support": ends_the_program,
+            },
+            {},
+            False,
+        ),
+        ({}, {"MINISPORE_MPI_CUDA": "1"}, True),
+        ({"MPIX_Query_cuda_support": lambda: 1}, {"MINISPORE_MPI_CUDA": "0"}, False),
+    ],
+)
+def test_an_mpi_takes_a_card_s_arrays_if_it_or_the_user_says_so(
+    symbols: dict[str, object], environment: dict[str, str], expected: bool
+) -> None:
+    assert _mpi.takes_cuda(SimpleNamespace(**symbols), environment) is expected
+
+
+def test_a_setting_that_is_neither_yes_nor_no_is_refused() -> None:
+    with pytest.raises(ValueError, match="MINISPORE_MPI_CUDA must be 0 or 1, but got 'yes'"):
+        _mpi.takes_cuda(SimpleNamespace(), {"MINISPORE_MPI_CUDA": "yes"})
 
 
 @pytest.mark.parametrize(
@@ -254,6 +309,14 @@ def test_a_network_may_return_more_than_its_loss(echo: Echo) -> None:
     loss, outputs = cast("tuple[ms.Tensor, ms.Tensor]", step(ms.Tensor([[1.0, 2.0, 3.0]])))
     assert loss.item() == pytest.approx(outputs.item())
     assert echo.messages == [4 * (2 + 3 + 1)]
+
+
+def test_gradients_that_are_no_floats_stay_what_they_are(echo: Echo) -> None:
+    net = nn.Dense(2, 1)
+    given = ms.Tensor([[7, -2]]), ms.Tensor([5])
+    found = nn.DistributedGradReducer(net.trainable_params(), mean=True, degree=2)(given)
+    assert [each.tolist() for each in found] == [[[10, -3]], [7]]
+    assert [each.dtype for each in found] == [each.dtype for each in given]
 
 
 def test_a_reducer_checks_what_it_is_given() -> None:
