@@ -1,5 +1,7 @@
 """The context of a program: on which device new tensors are made, and how code is run."""
 
+from typing import Final
+
 from minispore._array import device_target, set_device_target
 from minispore._checks import check_int, check_one_of, check_type
 from minispore.common.parallel import (
@@ -25,8 +27,8 @@ GRAPH_MODE = 0
 PYNATIVE_MODE = 1
 
 # Settings of MindSpore's compiler and runtime that change nothing about results here, as they
-# stand before anybody sets them. A value must be of the type of what it replaces.
-_settings: dict[str, object] = {
+# stand before anybody sets them. A value must be of the type of the one here.
+_DEFAULTS: Final[dict[str, object]] = {
     "deterministic": "OFF",
     "device_id": 0,
     "enable_compile_cache": False,
@@ -44,6 +46,7 @@ _settings: dict[str, object] = {
     "save_graphs": False,
     "save_graphs_path": ".",
 }
+_settings: dict[str, object] = dict(_DEFAULTS)
 _CHOICES: dict[str, tuple[object, ...]] = {
     "deterministic": ("ON", "OFF"),
     "device_target": ("CPU", "GPU"),
@@ -109,7 +112,7 @@ def set_device(device_target: str, device_id: int | None = None) -> None:
 def _check(name: str, value: object) -> None:
     if name != "device_target":
         _check_known(name, "set_context")
-    kind = type(_settings.get(name, ""))
+    kind = type(_DEFAULTS.get(name, ""))
     if kind is int:
         check_int(value, name, "set_context", low=0)
     else:

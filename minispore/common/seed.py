@@ -58,9 +58,7 @@ def generator(stream: str) -> "np.random.Generator":
     Streams do not disturb one another: drawing more weights never changes the order of the data.
     """
     with _lock:
-        if stream not in _streams:
-            _streams[stream] = np.random.default_rng(stream_seed(stream))
-        return _streams[stream]
+        return _stream(stream)
 
 
 def stream_seed(stream: str) -> "np.random.SeedSequence":
@@ -125,9 +123,14 @@ def _set_random_state(state: Mapping[str, object]) -> None:
         for name in _streams.keys() - states.keys():
             del _streams[name]
         for name, stream_state in states.items():
-            if name not in _streams:
-                _streams[name] = np.random.default_rng(0)
-            _streams[name].bit_generator.state = stream_state
+            _stream(name).bit_generator.state = stream_state
+
+
+def _stream(name: str) -> "np.random.Generator":
+    """The stream of that name, begun if there is none; for who holds the lock."""
+    if name not in _streams:
+        _streams[name] = np.random.default_rng(stream_seed(name))
+    return _streams[name]
 
 
 def _check_seeds(seed: object, entropy: object) -> None:

@@ -113,27 +113,6 @@ def test_ints_beyond_int64() -> None:
             Tensor(wrong)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"input_data": "a"}, TypeError, "'input_data' must be a Tensor.*'a' of type str"),
-        ({"input_data": [[1], [2, 3]]}, TypeError, "'input_data' must be rectangular"),
-        ({"input_data": [1], "dtype": "float32"}, TypeError, "'dtype' must be a data type"),
-        ({"input_data": [1], "shape": (1,)}, ValueError, "'shape' must be None"),
-        ({"input_data": [1], "init": "ones"}, ValueError, "'init' needs a 'shape'"),
-        ({"shape": (2,)}, TypeError, "'dtype' must be given with 'shape'"),
-        ({"shape": (2.0,), "dtype": ms.float32}, TypeError, "'shape' must be an int or"),
-        ({"shape": 2, "dtype": ms.float32, "init": "ones"}, TypeError, "'init' must be an Init"),
-        ({"input_data": np.zeros(1, np.complex64)}, TypeError, "complex64"),
-    ],
-)
-def test_what_makes_no_tensor(
-    arguments: dict[str, object], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        Tensor(**arguments)  # type: ignore[arg-type]
-
-
 # Python's protocols.
 
 
