@@ -80,6 +80,8 @@ def test_names_are_those_of_mindspores_checkpoints() -> None:
     listed: list[dict[str, object]] = [{"params": params[:1], "lr": [0.3]}, {"params": params[1:]}]
     rates = ["learning_rate_group_0", "learning_rate"]
     assert names(nn.SGD(listed, [0.1])) == ["global_step", *own, *sgd, *rates]
+    listed[0]["lr"] = Tensor([0.3])
+    assert names(nn.SGD(listed, Tensor([0.1]))) == ["global_step", *own, *sgd, *rates]
     assert names(nn.Momentum(params, 0.1, 0.9)) == [*fixed, *own, "momentum", *state("moments")]
     adam = ["beta1_power", "beta2_power", *state("moment1", "moment2")]
     assert names(nn.Adam(params)) == [*fixed, *own, *adam]
@@ -173,9 +175,18 @@ def test_what_can_be_asked() -> None:
     assert groups.is_group_params_ordered is False
     found = groups.get_lr_parameter(params)
     assert isinstance(found, list)
-    assert len(found) == 2
+    assert all(a is groups.get_lr_parameter(p) for a, p in zip(found, params, strict=True))
+    assert found[0] is not found[1]
     with pytest.raises(ValueError, match="^For 'get_lr_parameter', 'other' is not updated by this"):
         plain.get_lr_parameter(Parameter(Tensor(1.0), name="other"))
+
+
+def test_scales_and_shifts_do_not_decay_unless_they_are_in_a_group() -> None:
+    names = ["dense.weight", "norm.gamma", "norm.beta", "gamma", "GAMMA", "Beta"]
+    params = [Parameter(Tensor([1.0]), name=name) for name in names]
+    flags = (True, False, False, False, True, True)
+    assert nn.SGD(params, weight_decay=0.5).decay_flags == flags
+    assert nn.SGD([{"params": params}], weight_decay=0.5).decay_flags == (True,) * 6
 
 
 @given(st.permutations(range(3)), st.integers(0, 2))
@@ -253,6 +264,20 @@ def test_a_schedule_of_ones_own() -> None:
     assert w.tolist() == [-0.875]
 
 
+def test_a_cell_is_asked_once_a_step_for_all_of_its_parameters() -> None:
+    asked: list[int] = []
+
+    class Asked(nn.LearningRateSchedule):
+        def construct(self, global_step: Tensor) -> Tensor:
+            asked.append(int(global_step.item()))
+            return global_step * 0.5
+
+    optimizer = nn.SGD(two(), Asked())
+    optimizer(gradients(0))
+    optimizer(gradients(1))
+    assert asked == [0, 1]
+
+
 def test_an_optimiser_of_ones_own() -> None:
     class Sign(nn.Optimizer):
         def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
@@ -263,7 +288,9 @@ def test_an_optimiser_of_ones_own() -> None:
             return (True,)
 
     w = Parameter(Tensor([1.0, -1.0]), name="w")
-    Sign(0.5, [w])((Tensor([3.0, -0.1]),))
+    optimizer = Sign(0.5, [w])
+    optimizer((Tensor([3.0, -0.1]),))
     assert w.tolist() == [0.5, -0.5]
+    assert (optimizer.weight_decay, optimizer.loss_scale) == (0.0, 1.0)
     with pytest.raises(NotImplementedError, match="_update"):
         nn.Optimizer(0.1, [w])((Tensor([1.0, 1.0]),))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from minispore.nn.optim import _blocks
 from minispore.nn.optim._blocks import Blocks
@@ -32,10 +33,11 @@ def test_blocks_are_as_many_rows_as_may_be_or_one(
     row = prod(shape[1:])
     if not here and row:
         assert len(parts) <= 1
+    if here:
+        assert all(len(part) == 1 or part.size <= limit for part in parts)
     if here and len(parts) > 1:
         rows = len(parts[0])
         assert all(len(part) == rows for part in parts[:-1])
-        assert rows == 1 or rows * row <= limit
         assert (rows + 1) * max(1, row) > limit
     for block, part in zip(blocks, parts, strict=True):
         assert block.first.shape == block.second.shape == part.shape
@@ -47,13 +49,16 @@ def test_one_scratch_serves_all_parameters_of_a_type(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(_blocks, "BLOCK", 8)
     blocks = Blocks()
 
-    def scratch(*shape: int, dtype: type[np.generic] = np.float32) -> object:
+    def scratch(*shape: int, dtype: type[np.generic] = np.float32) -> NDArray[np.generic]:
         x: Any = np.ones(shape, dtype)
         block = blocks.of(x)[0]
         assert blocks.of(x + 1)[0] is block
-        return np.asarray(block.first).base
+        whole = np.asarray(block.first).base
+        assert whole is not None
+        return whole
 
     first = scratch(8)
+    assert first.size == 2 * 8
     assert first is scratch(2, 4)
     assert first is scratch(5)
     other = scratch(8, dtype=np.float64)

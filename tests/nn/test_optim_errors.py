@@ -306,4 +306,6 @@ def test_iterables_of_parameters() -> None:
     assert nn.SGD([{"params": iter(params)}]).parameters == tuple(params)
     assert float(nn.SGD(params, 1).learning_rate) == 1  # type: ignore[arg-type]
     assert float(nn.SGD(params, Tensor(0.5)).learning_rate) == 0.5  # type: ignore[arg-type]
+    listed = nn.SGD(params, np.array([0.5, 0.25], np.float32))
+    assert float(listed.get_lr()) == 0.5  # type: ignore[arg-type]
     assert ms.float32 is float32

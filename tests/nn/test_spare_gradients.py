@@ -7,6 +7,7 @@ import pytest
 
 from minispore import Parameter, Tensor, nn, ops
 from minispore._array import Array, namespace
+from minispore.nn.optim.optimizer import Spare
 from minispore.ops import value_and_grad
 
 from .optim_cases import each_optimizer, gradients, optimizers, two
@@ -42,6 +43,14 @@ def test_gradients_that_an_optimiser_is_given_stay_as_they_are(which: int) -> No
     optimizers(two())[which](given)
     for g, b in zip(given, before, strict=True):
         np.testing.assert_array_equal(g.asnumpy(), b.asnumpy())
+
+
+@each_optimizer
+def test_the_memory_of_spare_gradients_is_used(which: int) -> None:
+    given, before = gradients(0), gradients(0)
+    optimizers(two())[which](Spare(given))
+    for g, b in zip(given, before, strict=True):
+        assert (g.asnumpy() != b.asnumpy()).all()
 
 
 def test_gradients_that_a_step_returns_stay_as_they_are() -> None:
