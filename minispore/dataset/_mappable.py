@@ -15,9 +15,9 @@ from minispore.dataset._block import Array, as_element, as_tuple
 from minispore.dataset._dataset import Dataset
 from minispore.dataset._mnist_files import find_mnist
 from minispore.dataset._sources import ArrayStore, StoreNode
-from minispore.dataset.samplers import BuiltinSampler, Sampler, choose_sampler
+from minispore.dataset.samplers import BuiltinSampler, RowNumbers, Sampler, choose_sampler
 
-AnySampler = BuiltinSampler | Sampler | Iterable[int]
+AnySampler = BuiltinSampler | Sampler | Iterable[int] | RowNumbers
 
 
 class MappableDataset(Dataset):

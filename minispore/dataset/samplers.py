@@ -1,8 +1,8 @@
 """Samplers: which rows of a source an epoch takes, and in which order."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from typing import cast
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,18 @@ __all__ = [
 ]
 
 Indices = npt.NDArray[np.intp]
+
+
+class RowNumbers(Protocol):
+    """Row numbers in their order, asked for one by one."""
+
+    def __getitem__(self, index: int, /) -> int:
+        """Return the number of the row that comes at `index`."""
+        ...
+
+    def __len__(self) -> int:
+        """Return how many rows an epoch has."""
+        ...
 
 
 class BuiltinSampler(ABC):
@@ -319,8 +331,12 @@ def _as_sampler(sampler: object, owner: str) -> BuiltinSampler:
         return sampler
     if isinstance(sampler, Sampler):
         return IterSampler(sampler)
-    if isinstance(sampler, Iterable) and not isinstance(sampler, str | bytes):
-        return SubsetSampler(list(cast(Iterable[int], sampler)))
+    if not isinstance(sampler, str | bytes):
+        if isinstance(sampler, Iterable):
+            return SubsetSampler(list(cast(Iterable[int], sampler)))
+        if isinstance(sampler, Sized) and hasattr(type(sampler), "__getitem__"):
+            by_number = cast(RowNumbers, sampler)
+            return SubsetSampler([by_number[i] for i in range(len(by_number))])
     raise TypeError(
         f"For '{owner}', the argument 'sampler' must be a sampler or an iterable of row numbers, "
         f"but got {sampler!r} of type {type(sampler).__name__}."

@@ -92,14 +92,26 @@ class Squares:
         return 5
 
 
+class ByNumber:
+    """A sampler that is asked for one row number after another."""
+
+    def __getitem__(self, index: int) -> int:
+        return (4, 1, 3)[index]
+
+    def __len__(self) -> int:
+        return 2
+
+
 def test_an_object_with_rows_by_number() -> None:
     dataset = ds.GeneratorDataset(Squares(), ["x", "y"])
     assert dataset.output_types() == [np.int32, np.float32]
     assert dataset.output_shapes() == [[2], []]
     assert sorted(row[1] for row in rows(dataset)) == [0, 1, 4, 9, 16]  # type: ignore[type-var]
     assert dataset[2][1] == 4
-    chosen = ds.GeneratorDataset(Squares(), ["x", "y"], sampler=[4, 1])
-    assert rows(chosen) == [[[4, 5], 16.0], [[1, 2], 1.0]]
+    for sampler in ([4, 1], ByNumber()):
+        chosen = ds.GeneratorDataset(Squares(), ["x", "y"], sampler=sampler)
+        assert chosen.get_dataset_size() == 2
+        assert rows(chosen) == [[[4, 5], 16.0], [[1, 2], 1.0]]
 
 
 def test_skipped_rows_are_not_asked_for() -> None:
