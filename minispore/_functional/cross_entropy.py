@@ -1,17 +1,12 @@
 """Binary cross entropy: the loss between a sigmoid and what it should be."""
 
-from typing import Literal, TypeAlias
-
 from minispore._checks import check_one_of
 from minispore._functional.apply import apply1
 from minispore._functional.arithmetic import add, mul, neg, sub
+from minispore._functional.losses import REDUCTIONS, Reduction, reduced
 from minispore._functional.operands import as_float, pair
-from minispore._functional.reduction import mean, sum
 from minispore._functional.variable import T, Variable, check_tensor
 from minispore._rules import elementwise as rules
-
-Reduction: TypeAlias = Literal["mean", "sum", "none"]
-REDUCTIONS = ("mean", "sum", "none")
 
 
 def binary_cross_entropy_with_logits(
@@ -55,9 +50,7 @@ def binary_cross_entropy_with_logits(
     losses = add(mul(right, below), mul(sub(1, y), add(below, x)))
     if weight is not None:
         losses = mul(losses, weight)
-    if reduction == "mean":
-        return mean(losses)
-    return sum(losses) if reduction == "sum" else losses
+    return reduced(losses, reduction)
 
 
 def _check_factor(factor: Variable | None, x: Variable, name: str, owner: str) -> None:

@@ -19,6 +19,17 @@ def mean(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     return value, (lambda g: spread(g / count, x.shape, axis, keepdims),)
 
 
+def cumsum(x: A, axis: int) -> Unary[A]:
+    """The sums up to each element along `axis`: one counts in its own and in all that follow."""
+    xp = namespace(x)
+    turned = (slice(None),) * axis + (slice(None, None, -1),) + (slice(None),) * (x.ndim - 1 - axis)
+
+    def pullback(g: A) -> A:
+        return xp.cumulative_sum(g[turned], axis=axis)[turned]
+
+    return xp.cumulative_sum(x, axis=axis), (pullback,)
+
+
 def max(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     """The largest element over `axis`; equal ones share the gradient equally."""
     value = namespace(x).max(x, axis=axis, keepdims=keepdims)

@@ -11,12 +11,16 @@ from minispore._functional import (
     elementwise,
     indexing,
     linalg,
+    masking,
+    ordering,
     placing,
     reduction,
+    repeating,
     shape,
+    statistics,
 )
 from minispore._functional import softmax as softmaxes
-from minispore._functional.operands import dtype_of
+from minispore._functional.operands import Number, dtype_of
 from minispore._functional.variable import T, Variable, check_tensor
 from minispore.common._elementwise import Elementwise
 
@@ -24,6 +28,7 @@ from minispore.common._elementwise import Elementwise
 Int: TypeAlias = int
 Bool: TypeAlias = bool
 _PYTHONS_BOOL = bool
+_PythonsFloat: TypeAlias = float
 
 
 class Methods(Elementwise):
@@ -111,6 +116,67 @@ class Methods(Elementwise):
     def argmin(self, axis: Int | None = None, keepdims: Bool = False) -> Self:
         """The index of the first smallest element along `axis`, or in the flattened tensor."""
         return reduction.argmin(self, axis, keepdims)
+
+    def var(self, axis: Axis = None, ddof: Int | Bool = 0, keepdims: Bool = False) -> Self:
+        """The mean square of the distance from the mean over `axis`; see `ops.var`."""
+        return statistics.var(self, axis, ddof, keepdims)
+
+    def std(self, axis: Axis = None, ddof: Int | Bool = 0, keepdims: Bool = False) -> Self:
+        """The square root of `var`."""
+        return statistics.std(self, axis, ddof, keepdims)
+
+    def norm(
+        self,
+        ord: _PythonsFloat | str | None = None,
+        dim: Axis = None,
+        keepdim: Bool = False,
+        *,
+        dtype: _dtype.DTypeLike | None = None,
+    ) -> Self:
+        """The length of vectors or the size of matrices; see `ops.norm`."""
+        return statistics.norm(self, ord, dim, keepdim, dtype=dtype)
+
+    def cumsum(self, axis: Int | None = None, dtype: _dtype.DTypeLike | None = None) -> Self:
+        """The sums up to each element along `axis`, or in the flattened tensor."""
+        if axis is None:
+            return ordering.cumsum(shape.reshape(self, (-1,)), 0, dtype)
+        return ordering.cumsum(self, axis, dtype)
+
+    def sort(self, axis: Int = -1, descending: Bool = False) -> tuple[Self, Self]:
+        """The elements along `axis` by their size, and where each was."""
+        return ordering.sort(self, axis, descending)
+
+    def topk(
+        self, k: Int, dim: Int | None = None, largest: Bool = True, sorted: Bool = True
+    ) -> tuple[Self, Self]:
+        """The `k` largest elements along `dim` (the last axis if None), and where each was."""
+        return ordering.topk(self, k, dim, largest, sorted)
+
+    def masked_fill(self: T, mask: Variable, value: T | Number) -> T:
+        """`value` where `mask` holds."""
+        return masking.masked_fill(self, mask, value)
+
+    def tril(self, diagonal: Int = 0) -> Self:
+        """Zeros above the diagonal of each matrix."""
+        return masking.tril(self, diagonal)
+
+    def triu(self, diagonal: Int = 0) -> Self:
+        """Zeros below the diagonal of each matrix."""
+        return masking.triu(self, diagonal)
+
+    def tile(self, dims: tuple[Int, ...]) -> Self:
+        """Side by side with itself, as many times along each axis as `dims` says."""
+        return repeating.tile(self, dims)
+
+    def repeat_interleave(
+        self, repeats: Int | Sequence[Int] | Variable, dim: Int | None = None
+    ) -> Self:
+        """Each element several times, one behind the other; along `dim`, or flattened."""
+        return repeating.repeat_interleave(self, repeats, dim)
+
+    def flip(self, dims: Sequence[Int]) -> Self:
+        """In reverse order along the axes `dims`."""
+        return repeating.flip(self, dims)
 
     def softmax(self, axis: Int = -1, *, dtype: _dtype.DTypeLike | None = None) -> Self:
         """exp(self) / Σ exp(self) along `axis`, computed in the type `dtype` if there is one."""
@@ -204,10 +270,11 @@ class Methods(Elementwise):
         """
         if not isinstance(blocking, _PYTHONS_BOOL):
             raise ValueError(
-                f"For 'move_to', the argument 'blocking' must be a bool, got {described(blocking)}."
+                f"For 'move_to', the argument 'blocking' must be a bool, "
+                f"but got {described(blocking)}."
             )
         check_one_of(to, ("CPU", "GPU"), "to", "move_to")
-        return placing.moved(self, placing.check_device(to, "move_to"), "move_to")
+        return placing.moved(self, "GPU" if to == "GPU" else "CPU", "move_to")
 
     def type_as(self, other: Variable) -> Self:
         """The elements in the type of `other`."""

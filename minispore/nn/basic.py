@@ -4,7 +4,6 @@ import math
 
 from minispore import ops
 from minispore._checks import check_int, check_number, check_type
-from minispore._dtype import FLOAT
 from minispore._functional.variable import check_tensor
 from minispore.common.dtype import DType, float32
 from minispore.common.initializer import HeUniform, Initializer, Uniform
@@ -14,6 +13,7 @@ from minispore.common.tensor import Tensor
 from minispore.nn._first_values import check_float_type, first_values
 from minispore.nn.activation import get_activation
 from minispore.nn.cell import Cell
+from minispore.ops._random import thinned
 
 
 class Dense(Cell):
@@ -201,10 +201,7 @@ class Dropout(Cell):
         check_tensor(x, "Dropout", "x")
         if not self.training or self.keep_prob == 1:
             return x
-        if x.dtype.category != FLOAT:
-            raise TypeError(f"For 'Dropout', 'x' must be of a float type, but got {x.dtype!r}.")
-        kept = generator("dropout").random(x.shape) < self.keep_prob
-        return x * Tensor(kept / self.keep_prob, x.dtype)
+        return thinned(x, self.keep_prob, generator("dropout"), "x", "Dropout")
 
     def extend_repr(self) -> str:
         """The settings."""

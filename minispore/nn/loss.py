@@ -1,10 +1,17 @@
 """Losses: cells from a network's outputs and the labels to how wrong they are."""
 
 from minispore import ops
-from minispore._array import device_namespace, is_host, to_host
-from minispore._checks import check_int, check_one_of, check_type
-from minispore._dtype import FLOAT, INTEGER, promote
-from minispore._functional.cross_entropy import REDUCTIONS, Reduction
+from minispore._array import is_host
+from minispore._checks import check_one_of, check_type
+from minispore._dtype import FLOAT
+from minispore._functional.class_losses import (
+    Settings,
+    are_classes,
+    check_settings,
+    from_logits,
+    marked,
+)
+from minispore._functional.losses import REDUCTIONS, Reduction
 from minispore._functional.variable import check_tensor
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
@@ -106,18 +113,10 @@ class CrossEntropyLoss(LossBase):
         label_smoothing: float = 0.0,
     ) -> None:
         super().__init__(reduction)
-        owner = "CrossEntropyLoss"
-        check_type(weight, Tensor, "weight", owner, none=True)
-        check_int(ignore_index, "ignore_index", owner)
-        check_type(label_smoothing, float, "label_smoothing", owner)
-        if not 0 <= label_smoothing <= 1:
-            raise ValueError(
-                f"For '{owner}', the argument 'label_smoothing' must be in [0, 1], "
-                f"but got {label_smoothing}."
-            )
         self.weight = weight
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
+        check_settings(self._settings())
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """The loss.
@@ -131,68 +130,17 @@ class CrossEntropyLoss(LossBase):
             ValueError: The shapes do not fit, or a label is no class. On a GPU the loss is NaN for
                 such a label, since looking for it would wait for the device.
         """
-        self._check(logits, labels)
-        shape, given = logits.shape, labels.shape
-        where = min(len(shape) - 1, 1)
-        if not shape or given not in (shape, shape[:where] + shape[where + 1 :]):
-            raise ValueError(
-                "For 'CrossEntropyLoss', 'logits' must be of shape (N, C, …) and 'labels' of shape "
-                f"(N, …) or that of 'logits', but got {shape} and {given}."
-            )
-        classes = shape[where]
-        if self.weight is not None and self.weight.shape != (classes,):
-            raise ValueError(
-                f"For 'CrossEntropyLoss', 'weight' must be of shape ({classes},), "
-                f"but got {self.weight.shape}."
-            )
-        counts: Tensor | None = None
-        if given == shape:
-            self._check_kind(labels, FLOAT, "floats: the probabilities of the classes")
-            targets = _classes_last(labels, where)
-        else:
-            self._check_kind(labels, INTEGER, "integers: the classes")
-            targets, counts = self._from_classes(labels, classes, logits)
-        if self.label_smoothing:
-            even = self.label_smoothing / classes
-            # In the finer of the two types: one-hot targets are float32.
-            targets = targets.astype(promote(targets.dtype, logits.dtype))
-            targets = targets * (1 - self.label_smoothing) + even
-            if counts is not None:
-                # What is ignored has no probability to spread.
-                targets = targets * (counts != 0).astype(logits.dtype).expand_dims(-1)
-        if self.weight is not None:
-            targets = targets * self.weight
-        losses = ops.softmax_cross_entropy(_classes_last(logits, where), targets)
-        if self.reduction == "mean" and counts is not None:
-            return losses.sum() / counts.sum()
-        return self.get_loss(losses)
+        return from_logits(logits, labels, self._settings())
 
-    def _from_classes(
-        self, labels: Tensor, classes: int, logits: Tensor
-    ) -> tuple[Tensor, Tensor | None]:
-        """One-hot targets, and how much each label counts if that is not 1 for all."""
-        seen = is_host(labels._data)
-        if seen and self.weight is None and _are_classes(labels, classes, self.ignore_index):
-            return ops.one_hot(labels, classes, 1.0, 0.0), None
-        ignored = labels == self.ignore_index
-        if seen and ops.any(((labels < 0) | (labels >= classes)) & ~ignored):
-            raise ValueError(
-                f"For 'CrossEntropyLoss', 'labels' must be in [0, {classes}) or the 'ignore_index' "
-                f"{self.ignore_index}, but got {labels}."
-            )
-        targets = ops.one_hot(labels, classes, 1.0, 0.0)
-        counts = (~ignored).astype(logits.dtype)
-        targets = (targets if seen else _marked(targets, ignored)) * counts.expand_dims(-1)
-        if self.weight is not None:
-            counts = (targets * self.weight).sum(-1)
-        return targets, counts
-
-    def _check_kind(self, labels: Tensor, category: int, wanted: str) -> None:
-        if labels.dtype.category != category:
-            raise TypeError(
-                f"For 'CrossEntropyLoss', 'labels' of shape {labels.shape} must be {wanted}, "
-                f"but got {labels.dtype!r}."
-            )
+    def _settings(self) -> Settings[Tensor]:
+        return Settings(
+            "CrossEntropyLoss",
+            ("logits", "labels"),
+            self.weight,
+            self.ignore_index,
+            self.reduction,
+            self.label_smoothing,
+        )
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
@@ -247,13 +195,13 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
         if self.sparse:
             classes = logits.shape[1]
             seen = is_host(labels._data)
-            if seen and not _are_classes(labels, classes):
+            if seen and not are_classes(labels, classes):
                 raise ValueError(
                     "For 'SoftmaxCrossEntropyWithLogits', 'labels' must be in "
                     f"[0, {classes}), but got {labels}."
                 )
             targets = ops.one_hot(labels, classes, 1.0, 0.0)
-            labels = targets if seen else _marked(targets)
+            labels = targets if seen else marked(targets)
         return self.get_loss(ops.softmax_cross_entropy(logits, labels))
 
 
@@ -352,30 +300,3 @@ class BCEWithLogitsLoss(LossBase):
         return ops.binary_cross_entropy_with_logits(
             input, target, self.weight, self.pos_weight, self.reduction
         )
-
-
-def _are_classes(labels: Tensor, classes: int, ignored: int = -1) -> bool:
-    """Whether all labels are classes, and none is the ignored one; cheap, as nearly always true."""
-    if labels.size == 0:
-        return True
-    data = labels._data
-    xp = device_namespace(data)
-    low, high = to_host(xp.min(data)).item(), to_host(xp.max(data)).item()
-    return low >= 0 and high < classes and not low <= ignored <= high
-
-
-def _marked(targets: Tensor, excused: Tensor | None = None) -> Tensor:
-    """One-hot targets on a device, with NaN in the row of each label that is no class.
-
-    So the loss is NaN; to look whether there are any would wait for the device at every step.
-    """
-    right = targets.sum(-1, keepdims=True)  # 0 for what is no class
-    if excused is not None:
-        right = ops.maximum(right, excused.astype(targets.dtype).expand_dims(-1))
-    return targets / right
-
-
-def _classes_last(x: Tensor, where: int) -> Tensor:
-    if where == x.ndim - 1:
-        return x
-    return ops.permute(x, (0, *range(2, x.ndim), 1))

@@ -14,6 +14,7 @@ from minispore._functional.arithmetic import (
     sub,
     where,
 )
+from minispore._functional.class_losses import cross_entropy, nll_loss
 from minispore._functional.comparison import (
     all,
     any,
@@ -58,7 +59,10 @@ from minispore._functional.elementwise import (
 )
 from minispore._functional.indexing import gather, gather_elements, one_hot
 from minispore._functional.linalg import bmm, dense, matmul
+from minispore._functional.losses import l1_loss, mse_loss
+from minispore._functional.masking import masked_fill, tril, triu
 from minispore._functional.normalization import batch_norm, layer_norm
+from minispore._functional.ordering import cumsum, sort, topk
 from minispore._functional.padding import pad
 from minispore._functional.pooling import avg_pool2d, max_pool2d
 from minispore._functional.reduction import (
@@ -72,6 +76,7 @@ from minispore._functional.reduction import (
     min,
     sum,
 )
+from minispore._functional.repeating import flip, repeat_interleave, tile
 from minispore._functional.shape import (
     broadcast_to,
     concat,
@@ -86,6 +91,7 @@ from minispore._functional.shape import (
     unsqueeze,
 )
 from minispore._functional.softmax import log_softmax, softmax, softmax_cross_entropy
+from minispore._functional.statistics import norm, std, var
 from minispore._left_out import refusing
 from minispore.ops._assign import assign
 from minispore.ops._clip_by import clip_by_global_norm, clip_by_value
@@ -94,6 +100,7 @@ from minispore.ops._creation import (
     eye,
     full,
     full_like,
+    linspace,
     ones,
     ones_like,
     zeros,
@@ -101,6 +108,7 @@ from minispore.ops._creation import (
 )
 from minispore.ops._grad import get_grad, grad, value_and_grad
 from minispore.ops._grad_operation import GradOperation
+from minispore.ops._random import dropout, rand, randint, randn
 from minispore.ops._summary import HistogramSummary, ImageSummary, ScalarSummary, TensorSummary
 
 # The same operations under MindSpore's other names for them.
@@ -238,6 +246,27 @@ __all__ = [
     "value_and_grad",
     "where",
     "zeros",
+    "cross_entropy",
+    "nll_loss",
+    "l1_loss",
+    "mse_loss",
+    "masked_fill",
+    "tril",
+    "triu",
+    "cumsum",
+    "sort",
+    "topk",
+    "flip",
+    "repeat_interleave",
+    "tile",
+    "norm",
+    "std",
+    "var",
+    "linspace",
+    "dropout",
+    "rand",
+    "randint",
+    "randn",
     "zeros_like",
 ]
 

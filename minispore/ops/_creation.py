@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeAlias, TypeVarTuple
+from typing import TypeAlias, TypeVarTuple, cast
+
+import numpy as np
 
 from minispore import _dtype
-from minispore._array import Array, current, device_namespace
+from minispore._array import Array, current, device_namespace, from_host, to_host
 from minispore._checks import check_int, check_type
 from minispore._dtype import DType, DTypeLike
 from minispore._functional.axes import as_shape
-from minispore._functional.operands import Number
+from minispore._functional.operands import Number, dtype_of
 from minispore._functional.variable import Variable, check_tensor
 from minispore.common.tensor import Tensor
 
@@ -29,7 +31,7 @@ def zeros(size: Size, dtype: DTypeLike | None = None) -> Tensor:
         TypeError: A length is no int, or `dtype` no data type.
         ValueError: A length is negative.
     """
-    return _made("zeros", current().zeros, _size(size, "size", "zeros"), _type(dtype, "zeros"))
+    return made("zeros", current().zeros, lengths_of(size, "size", "zeros"), _type(dtype, "zeros"))
 
 
 def ones(shape: Size, dtype: DTypeLike | None = None) -> Tensor:
@@ -43,7 +45,7 @@ def ones(shape: Size, dtype: DTypeLike | None = None) -> Tensor:
         TypeError: A length is no int, or `dtype` no data type.
         ValueError: A length is negative.
     """
-    return _made("ones", current().ones, _size(shape, "shape", "ones"), _type(dtype, "ones"))
+    return made("ones", current().ones, lengths_of(shape, "shape", "ones"), _type(dtype, "ones"))
 
 
 def full(size: Size, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -59,8 +61,8 @@ def full(size: Size, fill_value: Number, *, dtype: DTypeLike | None = None) -> T
     """
     check_type(fill_value, (int, float, bool), "fill_value", "full")
     chosen = _of_numbers(fill_value) if dtype is None else _dtype.as_dtype(dtype, "full")
-    lengths = _size(size, "size", "full")
-    return _made("full", current().full, lengths, fill_value, chosen.numpy_dtype)
+    lengths = lengths_of(size, "size", "full")
+    return made("full", current().full, lengths, fill_value, chosen.numpy_dtype)
 
 
 def zeros_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -74,7 +76,7 @@ def zeros_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
         TypeError: `input` is no tensor, or `dtype` no data type.
     """
     chosen = _like(input, dtype, "zeros_like")
-    return _made("zeros_like", device_namespace(input._data).zeros, input.shape, chosen)
+    return made("zeros_like", device_namespace(input._data).zeros, input.shape, chosen)
 
 
 def ones_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -88,7 +90,7 @@ def ones_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
         TypeError: `input` is no tensor, or `dtype` no data type.
     """
     chosen = _like(input, dtype, "ones_like")
-    return _made("ones_like", device_namespace(input._data).ones, input.shape, chosen)
+    return made("ones_like", device_namespace(input._data).ones, input.shape, chosen)
 
 
 def full_like(input: Variable, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
@@ -104,7 +106,7 @@ def full_like(input: Variable, fill_value: Number, *, dtype: DTypeLike | None = 
     """
     chosen = _like(input, dtype, "full_like")
     check_type(fill_value, (int, float, bool), "fill_value", "full_like")
-    return _made("full_like", device_namespace(input._data).full, input.shape, fill_value, chosen)
+    return made("full_like", device_namespace(input._data).full, input.shape, fill_value, chosen)
 
 
 def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
@@ -121,7 +123,7 @@ def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
     rows = check_int(n, "n", "eye", low=0)
     columns = rows if m is None else check_int(m, "m", "eye", low=0)
     make = partial(current().eye, dtype=_type(dtype, "eye"))
-    return _made("eye", make, rows, columns)
+    return made("eye", make, rows, columns)
 
 
 def arange(
@@ -147,10 +149,31 @@ def arange(
     if step == 0:
         raise ValueError("For 'arange', the argument 'step' must not be 0.")
     chosen = _of_numbers(first, last, step) if dtype is None else _dtype.as_dtype(dtype, "arange")
-    return _made("arange", current().arange, first, last, step, chosen.numpy_dtype)
+    return made("arange", current().arange, first, last, step, chosen.numpy_dtype)
 
 
-def _made(owner: str, make: Callable[[*Ts], Array], *args: *Ts) -> Tensor:
+def linspace(start: Number | Tensor, end: Number | Tensor, steps: int) -> Tensor:
+    """`steps` numbers (float32) at equal distances, the first `start` and the last `end`.
+
+    >>> from minispore import ops
+    >>> ops.linspace(0, 1, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+
+    Source: MindSpore's `mindspore.ops.linspace`.
+
+    Raises:
+        TypeError: `start` or `end` is neither a number nor a tensor of floats, or `steps` no int.
+        ValueError: `steps` is not positive, or a tensor has axes.
+    """
+    first, last = _end(start, "start"), _end(end, "end")
+    check_int(steps, "steps", "linspace", low=1)
+    return made(
+        "linspace",
+        lambda: from_host(np.linspace(float(first), float(last), steps, dtype=np.float32)),
+    )
+
+
+def made(owner: str, make: Callable[[*Ts], Array], *args: *Ts) -> Tensor:
     """A tensor of what the array library makes.
 
     Raises:
@@ -181,7 +204,29 @@ def _of_numbers(*numbers: Number) -> DType:
     return _dtype.bool_ if all(isinstance(x, bool) for x in numbers) else _dtype.int64
 
 
-def _size(size: Size, name: str, owner: str) -> tuple[int, ...]:
+def _end(value: object, name: str) -> float:
+    """Where a range begins or ends, also out of a tensor."""
+    if not isinstance(value, Variable):
+        check_type(value, (int, float, bool, Tensor), name, "linspace")
+        return cast("float", value)
+    if dtype_of(value).category != _dtype.FLOAT:
+        raise TypeError(
+            f"For 'linspace', a Tensor '{name}' must be of floats, but got {dtype_of(value)!r}."
+        )
+    if value.ndim:
+        raise ValueError(
+            f"For 'linspace', a Tensor '{name}' must have no axes, but its shape is {value.shape}."
+        )
+    return cast("float", to_host(value._data).item())
+
+
+def lengths_of(size: Size, name: str, owner: str) -> tuple[int, ...]:
+    """A user's shape as a tuple of lengths.
+
+    Raises:
+        TypeError: A length is no int.
+        ValueError: A length is negative.
+    """
     lengths = as_shape(size, owner, name)
     if any(n < 0 for n in lengths):
         raise ValueError(f"For '{owner}', no length may be negative, but got {size!r}.")
