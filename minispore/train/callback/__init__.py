@@ -1,4 +1,4 @@
-"""Callbacks: the protocol, and those that come with the package, one file each."""
+"""Callbacks: those that come with the package, one file each, and the protocol they share."""
 
 from minispore._left_out import refusing
 from minispore.train._left_out import LEFT_OUT
