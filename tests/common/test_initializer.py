@@ -52,13 +52,13 @@ def test_first_values_are_random_numbers_to_scale(
         found = draw(made, tuple(shape))
         set_seed(3)
         numbers = abs(bound) * (2 * generator("init").random(shape) - 1)
-        np.testing.assert_allclose(found, numbers, rtol=1e-5, atol=1e-6)
+        assert np.allclose(found, numbers, rtol=1e-5, atol=1e-6)
     for made, deviation, middle in gaussian:
         set_seed(3)
         found = draw(made, tuple(shape))
         set_seed(3)
         numbers = middle + deviation * generator("init").standard_normal(shape)
-        np.testing.assert_allclose(found, numbers, rtol=1e-5, atol=1e-6)
+        assert np.allclose(found, numbers, rtol=1e-5, atol=1e-6)
 
 
 SETTINGS: list[tuple[type[Initializer], dict[str, object]]] = [

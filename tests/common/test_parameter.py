@@ -10,6 +10,7 @@ from hypothesis import given
 import minispore as ms
 from minispore import Parameter, ParameterTuple, Tensor, grad, nn
 from minispore.common.initializer import One, initializer
+from minispore.common.parameter import parameter_in
 
 from .strategies import Arrays, arrays
 
@@ -36,6 +37,14 @@ def test_names() -> None:
     assert (first.name, first.has_default_name) == ("weight", False)
     with pytest.raises(ValueError, match=r"'name' must be a string or None, but got 3 of type int"):
         Parameter(Tensor(1.0), name=3)  # type: ignore[arg-type]
+
+
+def test_a_parameter_may_take_over_the_memory_of_a_tensor() -> None:
+    x = Tensor([1.0, 2.0])
+    p = parameter_in(x, "weight")
+    assert repr(p) == repr(Parameter(x, name="weight"))
+    assert (p.requires_grad, p.has_default_name) == (True, False)
+    assert np.shares_memory(p.asnumpy(), x.asnumpy())
 
 
 def test_operations_give_tensors(weight: Parameter) -> None:

@@ -1,6 +1,7 @@
 """A tensor holds what it was made of, and gives it back to Python and numpy."""
 
 import copy
+import operator
 import pickle
 from collections.abc import Callable
 
@@ -10,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minispore as ms
-from minispore import Tensor, grad, ops
+from minispore import Parameter, Tensor, grad, ops
+from minispore.common.initializer import One
+from minispore.common.tensor import host_tensor, tensor
 
 from .strategies import Arrays, arrays, float_types
 
@@ -226,7 +229,86 @@ def test_views_share_memory(array: Arrays) -> None:
         x.zero_()
 
 
-def test_the_tensor_function_makes_tensors() -> None:
-    from minispore.common.tensor import tensor
+BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "pow": operator.pow,
+    "matmul": operator.matmul,
+    "equal": operator.eq,
+    "not_equal": operator.ne,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+}
+UNARY: dict[str, Callable[[Tensor], Tensor]] = {
+    "neg": operator.neg,
+    "abs": abs,
+    "round": round,
+}
 
+
+@pytest.mark.parametrize("name", BINARY)
+def test_an_operator_is_the_operation_and_so_is_its_gradient(name: str) -> None:
+    x, y = Tensor([[1.5, 2.0], [3.0, 0.5]]), Tensor([[0.5, 2.5], [3.0, 1.5]])
+    results = [
+        [f(x, y), *grad(lambda x, y, f=f: f(x, y).astype(ms.float32).sum(), (0, 1))(x, y)]
+        for f in (BINARY[name], getattr(ops, name))
+    ]
+    assert repr(results[0]) == repr(results[1])
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_so_is_one_of_one_operand(name: str) -> None:
+    x = Tensor([[-1.5, 2.25], [3.0, 0.5]])
+    results = [
+        [f(x), grad(lambda x, f=f: f(x).sum())(x)] for f in (UNARY[name], getattr(ops, name))
+    ]
+    assert repr(results[0]) == repr(results[1])
+    assert +x is x
+
+
+def test_what_a_method_is_seldom_given_is_passed_on() -> None:
+    x = Tensor([[-1.5, 2.5], [3.5, 4.0]])
+    assert x.div(2, rounding_mode="floor").tolist() == [[-1.0, 1.0], [1.0, 2.0]]
+    assert x.divide(2, rounding_mode="trunc").tolist() == [[-0.0, 1.0], [1.0, 2.0]]
+    assert x.softmax(dtype=ms.float64).dtype is ms.float64
+
+
+# Where tensors come from.
+
+
+def test_whatever_makes_a_tensor_makes_a_constant() -> None:
+    array = np.ones(2, np.float32)
+    made = [
+        Tensor(array),
+        Tensor.from_numpy(array),
+        tensor(array),
+        host_tensor(array),
+        Parameter(array).value(),
+        Tensor(shape=2, dtype=ms.float32, init=One()),
+    ]
+    for x in made:
+        assert x._node is None
+        assert grad(lambda y, x=x: (x * y).sum())(Tensor([1.0, 1.0])).tolist() == [1.0, 1.0]
+
+
+def test_an_initialiser_fills_zeros_of_the_shape_and_type() -> None:
+    seen: list[Arrays] = []
+
+    def first(array: Arrays) -> None:
+        seen.append(array.copy())
+        array[0] = 2**31 - 1
+
+    for make in (Tensor, tensor):
+        x = make(shape=(2, 1), dtype=ms.int32, init=first)
+        assert (x.dtype, x.tolist()) == (ms.int32, [[2**31 - 1], [0]])
+        assert same(seen.pop(), np.zeros((2, 1), np.int32))
+
+
+def test_the_tensor_function_makes_tensors() -> None:
     assert tensor([1, 2], ms.float16).dtype is ms.float16

@@ -47,7 +47,7 @@ def test_what_is_made_of_a_tensor_lives_where_it_does(gpu: Traffic) -> None:
     gpu.clear()
     made = [Tensor(home), home + 1, home[0:1], home * [1.0, 2.0], home + np.ones(2, np.float32)]
     made += [ops.zeros_like(home), ops.full_like(home, 3), ops.one_hot(home.to(int32), 4)]
-    made += [home[[0, 1]], parameter, parameter.set_data(3.0)]
+    made += [home[[0, 1]], parameter, parameter.set_data(3.0), home.copy().fill_(3.0)]
     assert gpu.counts() == (0, 0)
     made.append(parameter.clone("zeros"))
     assert {each.device for each in made} == {"CPU"}
