@@ -261,14 +261,21 @@ def on(target: DeviceTarget, cuda_aware: bool) -> dict[str, object]:
         traffic.clear()
         losses.append(step(*batch))
         counts.append((*traffic.counts(), traffic.to_mpi))
-    found = [parameter.asnumpy() for parameter in step.get_parameters()]
-    found += [each.asnumpy() for each in losses]
+    # A loss that the user's code has made on the host.
+    lost, given = ms.Tensor(1.0 + rank).to("CPU"), net.trainable_params()
+    lost, reduced = nn.DistributedGradReducer(given, mean=True).of_step(lost, given, rank)
+    left = [lost, *reduced, *losses, *given]
+    found = [each.asnumpy() for each in left]
     ours: list[npt.NDArray[np.generic]] = [np.array(rank + 1.0), np.full(3, 0.5, np.float16)]
     ours += [np.zeros((0, 2), np.int32), np.arange(4).reshape(2, 2).T + rank]
     arrays = _exchange.at_hand([from_host(each) for each in ours])
     flags = from_host(np.array([rank == 0, False]))
     found += map(to_host, [*_exchange.sums(arrays), *_exchange.spread([*arrays, flags])])
-    return {"bits": [f"{x.dtype} {x.shape} {x.tobytes().hex()}" for x in found], "counts": counts}
+    return {
+        "bits": [f"{x.dtype} {x.shape} {x.tobytes().hex()}" for x in found],
+        "devices": [each.device for each in left],
+        "counts": counts,
+    }
 
 
 def raises() -> object:

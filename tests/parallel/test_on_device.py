@@ -21,6 +21,9 @@ def test_both_ways_of_a_device_train_the_cpu_s_bits(tmp_path: Path) -> None:
         assert asked in {True, False}  # by the MPI that is there
         cpu, over_host, direct = ways
         assert cpu["bits"] == over_host["bits"] == direct["bits"]
+        assert set(cpu["devices"]) == {"CPU"}
+        for way in (over_host, direct):
+            assert way["devices"] == ["CPU", *["GPU:0"] * (len(cpu["devices"]) - 1)]
         assert cpu["counts"] == [[0, 0, 0]] * 5
         # At the beginning four parameters and their moments go to all. In a step MPI gets one
         # buffer, and nothing is copied but the loss of a process without rows.
