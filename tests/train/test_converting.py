@@ -1,6 +1,7 @@
 """From one format to the other and back: every byte of content arrives, of every type."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -80,12 +81,21 @@ def test_types_that_cannot_be_loaded_can_be_converted(tmp_path: Path) -> None:
 
 
 def test_a_type_that_the_other_format_has_not(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="cannot hold 'complex128', of type Complex128"):
-        ckpt_to_safetensors(FIXTURES / "others.ckpt", tmp_path)
+    path = FIXTURES / "others.ckpt"
+    reason = (
+        rf"^For 'ckpt_to_safetensors', '{re.escape(str(path))}' cannot be converted: "
+        r"A '\.safetensors' file cannot hold 'complex128', of type Complex128\.$"
+    )
+    with pytest.raises(ValueError, match=reason):
+        ckpt_to_safetensors(path, tmp_path)
     with (tmp_path / "x.safetensors").open("wb") as file:
         text = b'{"x":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}}'
         file.write(len(text).to_bytes(8, "little") + text + b"\0")
-    with pytest.raises(ValueError, match="cannot hold 'x', whose type is safetensors' F4"):
+    reason = (
+        r"^For 'safetensors_to_ckpt', '.*x\.safetensors' cannot be converted: "
+        r"A '\.ckpt' file cannot hold 'x', whose type is safetensors' F4\.$"
+    )
+    with pytest.raises(ValueError, match=reason):
         safetensors_to_ckpt(tmp_path / "x.safetensors")
     assert tree(tmp_path) == {"x.safetensors"}
 
@@ -142,8 +152,26 @@ def test_new_names(tmp_path: Path) -> None:
         "a": [1.0],
         "b": [0.0],
     }
-    with pytest.warns(UserWarning, match="no values of these names.*: zz"):
-        ckpt_to_safetensors(tmp_path / "x.ckpt", name_map={"zz": "c"})
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_new_names_for_what_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, back: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    forms = ["safetensors", "ckpt"] if back else ["ckpt", "safetensors"]
+    convert = safetensors_to_ckpt if back else ckpt_to_safetensors
+    for name in "ab":
+        save(Path(name), name, format=forms[0])
+    reason = (
+        rf"^For '{convert.__name__}', '\./b\.{forms[0]}' has no values of these names in "
+        r"'name_map': y, z\.$"
+    )
+    with pytest.warns(UserWarning, match=reason) as caught:
+        convert(".", "out", {"b": "new", "z": "c", "y": "d"}, "^b")
+    assert [warning.filename for warning in caught] == [__file__]
+    assert tree(tmp_path / "out") == {f"b.{forms[1]}"}
+    assert names(tmp_path / "out" / f"b.{forms[1]}") == ["new"]
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What saving, loading and converting refuse, and every word of what they say to it."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from minispore.nn.cell import Cell
 from minispore.train.serialization import (
     ckpt_to_safetensors,
     load_checkpoint,
+    load_checkpoint_async,
     load_param_into_net,
     save_checkpoint,
 )
@@ -175,7 +177,7 @@ def given(call: Callable[..., object]) -> dict[str, object]:
         return {"save_obj": Net(), "ckpt_file_name": "new"}
     if call is load_param_into_net:
         return {"net": Net(), "parameter_dict": {}}
-    return {"ckpt_file_name" if call is load_checkpoint else "file_path": "x.ckpt"}
+    return {"file_path" if call is ckpt_to_safetensors else "ckpt_file_name": "x.ckpt"}
 
 
 def rows() -> list[tuple[Callable[..., object], dict[str, object], type[Exception], str]]:
@@ -188,23 +190,42 @@ def rows() -> list[tuple[Callable[..., object], dict[str, object], type[Exceptio
     return [(call, *row) for call, table in tables.items() for row in table]
 
 
-@pytest.mark.parametrize(("call", "changes", "error", "message"), rows())
-def test_what_is_refused_is_said(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    call: Callable[..., object],
-    changes: dict[str, object],
-    error: type[Exception],
-    message: str,
-) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the tables speak of."""
     monkeypatch.chdir(tmp_path)
     save_checkpoint([parameter(1.0), parameter(2.0, "q")], "x.ckpt")
     Path("y.txt").touch()
     Path("empty.ckpt").touch()
     Path("empty").mkdir()
     Path("d.ckpt").mkdir()
-    before = set(tmp_path.iterdir())
+    return tmp_path
+
+
+@pytest.mark.parametrize(("call", "changes", "error", "message"), rows())
+def test_what_is_refused_is_said(
+    folder: Path,
+    call: Callable[..., object],
+    changes: dict[str, object],
+    error: type[Exception],
+    message: str,
+) -> None:
+    before = set(folder.iterdir())
     with pytest.raises(error) as caught:
         call(**(given(call) | changes))
     assert str(caught.value) == f"For '{call.__name__}', {message}"
-    assert set(tmp_path.iterdir()) == before
+    assert set(folder.iterdir()) == before
+
+
+def test_reading_in_the_background_refuses_the_same(folder: Path) -> None:
+    others = {"crc_check", "remove_redundancy", "format"}
+    for changes, error, message in LOADING[1:]:
+        if not changes.keys() & others:
+            future = load_checkpoint_async(**(given(load_checkpoint) | changes))  # type: ignore[arg-type]
+            with pytest.raises(error) as caught:
+                future.result()
+            said = str(caught.value).replace(f"{folder}{os.sep}", "")
+            assert said == f"For 'load_checkpoint', {message}"
+    reason = "^For 'load_checkpoint_async', the type of 'ckpt_file_name' must be one of str, PathLi"
+    with pytest.raises(TypeError, match=reason):
+        load_checkpoint_async(5)  # type: ignore[arg-type]

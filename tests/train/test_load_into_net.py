@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minispore import _dtype as dtypes
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
 from minispore.train.serialization import load_param_into_net
 
+OWNER = "For 'load_param_into_net',"
 FLOATS = ("float16", "float32", "float64")
 INTS = ("int8", "int16", "int32", "int64")
 OTHERS = ("uint8", "uint16", "uint32", "uint64", "bool")
@@ -31,6 +33,11 @@ class Net(Cell):
 
 def named(**values: npt.ArrayLike) -> dict[str, Parameter | str]:
     return {n: Parameter(Tensor(np.asarray(v)), name=n) for n, v in values.items()}
+
+
+def titled(dtype: str) -> str:
+    """MindSpore's name of a type."""
+    return str(dtypes.of(np.dtype(dtype)))
 
 
 def row(names: list[str]) -> dict[str, Parameter | str]:
@@ -72,12 +79,13 @@ def test_a_misfit_changes_nothing_and_all_are_listed(names: set[str], draw: st.D
     net = Net(**{name: [1.0, 2.0] for name in sorted(names)})
     before = net.values()
     source = named(**{n: [3.0] * (3 if n in bad else 2) for n in names})
-    with pytest.raises(RuntimeError, match="nothing was loaded") as caught:
+    with pytest.raises(RuntimeError) as caught:
         load_param_into_net(net, source)
     assert net.values() == before
-    listed = str(caught.value).splitlines()[1:]
-    expected = [f"    {n}: the net's shape is (2,), the checkpoint's (3,)" for n in sorted(bad)]
-    assert listed == expected
+    assert str(caught.value).splitlines() == [
+        f"{OWNER} nothing was loaded, as these parameters do not fit:",
+        *(f"    {n}: the net's shape is (2,), the checkpoint's (3,)" for n in sorted(bad)),
+    ]
 
 
 def test_one_element_is_a_scalar_but_a_scalar_no_vector() -> None:
@@ -104,7 +112,8 @@ def test_types(target: str, source: str) -> None:
         with pytest.raises(RuntimeError, match="a: the net's type is"):
             load_param_into_net(net, values, strict_load=True)
     if not allowed:
-        with pytest.raises(RuntimeError, match="a: the net's type is"):
+        reason = f"\n    a: the net's type is {titled(target)}, the checkpoint's {titled(source)}$"
+        with pytest.raises(RuntimeError, match=reason):
             load_param_into_net(net, values)
 
 
@@ -114,7 +123,9 @@ def test_types(target: str, source: str) -> None:
 )
 def test_numbers_that_the_type_cannot_hold(target: str, value: npt.NDArray[np.generic]) -> None:
     net = Net(a=np.zeros(1, target))
-    with pytest.raises(RuntimeError, match="too large"):
+    types = f"the net's type is {titled(target)}, the checkpoint's {titled(str(value.dtype))}"
+    reason = f"\n    a: {types}, which holds numbers that are too large for it$"
+    with pytest.raises(RuntimeError, match=reason):
         load_param_into_net(net, named(a=value))
     assert net.values() == {"a": [0]}
 
@@ -147,6 +158,7 @@ def test_not_finite_stays_not_finite() -> None:
         ("w z", "w accum.w stat.w", [1, 0]),
         ("w m.w", "m.w", [0, 1]),
         ("w bb.w", "c.bb.w", [0, 1]),
+        ("w bb.w", "ccc.w", [1, 0]),
         ("w bb.w", "c.bb.w c.w", [2, 1]),
     ],
 )
@@ -170,8 +182,20 @@ def test_two_parameters_of_one_name_are_refused() -> None:
     net = Net(a=1.0, b=2.0)
     for parameter in net.get_parameters():
         parameter.name = "p"
-    with pytest.raises(ValueError, match="two parameters.*'p'"):
+    with pytest.raises(
+        ValueError, match=f"^{OWNER} two parameters of the argument 'net' have the name 'p'\\.$"
+    ):
         load_param_into_net(net, named(p=3.0))
+
+
+def test_the_warning_names_the_prefix_and_the_line_that_called() -> None:
+    reason = (
+        f"^{OWNER} parameters without a value of their name are loaded from those whose names "
+        r"begin with 'a\.'\.$"
+    )
+    with pytest.warns(UserWarning, match=reason) as caught:
+        load_param_into_net(Net(w=[0.0]), row(["a.w"]))
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_strict_loading_knows_no_prefix() -> None:

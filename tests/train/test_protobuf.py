@@ -110,6 +110,8 @@ def test_more_than_the_message_is_not_read() -> None:
         wire.Field(2, wire.LENGTH, 2, 6, 8),
     ]
     assert list(wire.varints(BytesIO(data), 2, 6)) == [300, 18, 2]
+    with pytest.raises(wire.WireError, match=r"^no end of the number at byte 2$"):
+        list(wire.fields(BytesIO(data), 1, 3))
 
 
 def test_the_fixed_numbers_have_the_documented_bytes() -> None:

@@ -162,6 +162,12 @@ def test_a_scalar_integer_in_the_check_sum(number: int) -> None:
     assert read_all(data)[1]
 
 
+def test_a_small_integer_in_the_check_sum() -> None:
+    arrays = {"a": np.array(-1, np.int8), "b": np.array(255, np.uint8)}
+    found = header_of(written(arrays.items(), crc=True))["__metadata__"]
+    assert found == {"format": "ms", "crc_num": str(zlib.crc32(b"a\xffb" + bytes(255)))}
+
+
 def test_every_cut_is_found() -> None:
     data = (FIXTURES / "shapes.safetensors").read_bytes()
     for cut in range(len(data)):

@@ -1,6 +1,8 @@
 """Saving and loading: what is saved comes back, under MindSpore's rules for names and files."""
 
+import errno
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +14,8 @@ from hypothesis.extra import numpy as hnp
 
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
-from minispore.train._files import stored
+from minispore.train._files import loading, stored
+from minispore.train._files.protobuf import bytes_field, text_field
 from minispore.train.serialization import (
     load_checkpoint,
     load_checkpoint_async,
@@ -41,6 +44,7 @@ class Layer(Cell):
         self.bias = Parameter(Tensor(np.full(2, fill, np.float32)), requires_grad=False)
 
 
+IS_FOLDER = rf"^\[Errno {errno.EISDIR}\] The checkpoint file's name is that of a folder: '\.'$"
 NAMES = ["scale", "layer.weight", "layer.bias"]
 
 
@@ -187,8 +191,8 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     ("error", "reason", "changes"),
     [
         (TypeError, "^For 'Tensor'.* complex128", {"save_obj": {"x": np.zeros(2, complex)}}),
-        (IsADirectoryError, "that of a folder: '.'", {"ckpt_file_name": ""}),
-        (IsADirectoryError, "that of a folder: '.'", {"ckpt_file_name": "."}),
+        (IsADirectoryError, IS_FOLDER, {"ckpt_file_name": ""}),
+        (IsADirectoryError, IS_FOLDER, {"ckpt_file_name": "."}),
         (FileNotFoundError, "No such file or directory: '.*no/x.ckpt'", {"ckpt_file_name": "no/x"}),
         (TypeError, "'int' object is not callable", {"choice_func": 3}),
     ],
@@ -236,17 +240,32 @@ def test_only_what_is_chosen_is_loaded(
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.ckpt"
-    for fixture, reason in (("crc", "check sum"), ("encrypted_aes_gcm", "encrypted")):
-        data = (FIXTURES / f"{fixture}.ckpt").read_bytes()
-        path.write_bytes(data.replace(b"h\0\0\0", b"H\0\0\0"))  # a letter of a text
-        with pytest.raises(ValueError, match=f"Failed to read .*x.ckpt': it.* {reason}"):
+    crc = (FIXTURES / "crc.ckpt").read_bytes()
+    long = "y" * 5000
+    for data, why in (
+        # A letter of a text.
+        (
+            crc.replace(b"h\0\0\0", b"H\0\0\0"),
+            "its check sum does not fit: the file has been damaged",
+        ),
+        (
+            (FIXTURES / "encrypted_aes_gcm.ckpt").read_bytes(),
+            "it is encrypted, and minispore cannot decrypt",
+        ),
+        (b"\x0a\x06\x0a\x00\x12\x02\x12\x00", "'' has no type or no content"),
+        (
+            b"\x0a\x0d\x0a\x00\x12\x09\x12\x04Int8\x1a\x01\x00",
+            "it has a value without a name",
+        ),
+        (
+            bytes_field(1, text_field(1, long) + bytes_field(2, b"")),
+            f"'{long[:499]} … {long[:473]}' has no type or no content",
+        ),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(ValueError) as caught:  # noqa: PT011 (the whole message is compared)
             load_checkpoint(str(path))
-    path.write_bytes(b"\x0a\x06\x0a\x00\x12\x02\x12\x00")
-    with pytest.raises(ValueError, match=r"x.ckpt': '' has no type"):
-        load_checkpoint(str(path))
-    path.write_bytes(b"\x0a\x0d\x0a\x00\x12\x09\x12\x04Int8\x1a\x01\x00")
-    with pytest.raises(ValueError, match=r"x.ckpt': it has a value without a name"):
-        load_checkpoint(str(path))
+        assert str(caught.value) == f"Failed to read the checkpoint file '{path}': {why}."
 
 
 def test_a_file_that_shrinks_while_it_is_read_is_named(
@@ -266,9 +285,12 @@ def test_a_file_that_shrinks_while_it_is_read_is_named(
 
 
 def test_a_check_sum_that_is_not_there(tmp_path: Path) -> None:
-    save_checkpoint(Net(), tmp_path / "x.ckpt")
-    with pytest.warns(UserWarning, match="no check sum"):
-        load_checkpoint(tmp_path / "x.ckpt", crc_check=True)
+    path = tmp_path / "x.ckpt"
+    save_checkpoint(Net(), path)
+    reason = r"^For 'load_checkpoint', the checkpoint file '.*x\.ckpt' has no check sum\.$"
+    with pytest.warns(UserWarning, match=reason) as caught:
+        load_checkpoint(path, crc_check=True)
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_loading_into_a_net(tmp_path: Path) -> None:
@@ -277,8 +299,34 @@ def test_loading_into_a_net(tmp_path: Path) -> None:
     net = Net()
     load_checkpoint(path, net)
     assert all((p.asnumpy() == 3).all() for p in net.get_parameters())
-    with pytest.warns(UserWarning, match="does not hold these.*: layer.weight, layer.bias"):
+    reason = (
+        r"^For 'load_checkpoint', '.*x\.ckpt' does not hold these parameters of the net: "
+        r"layer\.weight, layer\.bias\.$"
+    )
+    with pytest.warns(UserWarning, match=reason) as caught:
         load_checkpoint(path, net, specify_prefix="scale")
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_types_are_only_converted_where_that_is_not_forbidden(
+    tmp_path: Path, background: bool
+) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint({"scale": np.array(2.0)}, path)
+
+    def load(net: Net, *strict: bool) -> object:
+        if background:
+            return load_checkpoint_async(path, net, *strict, specify_prefix="sc").result()
+        return load_checkpoint(path, net, *strict, specify_prefix="sc")
+
+    net = Net()
+    with pytest.warns(UserWarning, match="does not hold"):
+        load(net)
+    assert net.scale.item() == 2.0
+    with pytest.raises(RuntimeError, match="the net's type is Float32, the checkpoint's") as caught:
+        load(net, True)
+    assert caught.value.__notes__ == [f"They are those of the checkpoint file '{path}'."]
 
 
 def test_loading_in_the_background(tmp_path: Path) -> None:
@@ -292,6 +340,15 @@ def test_loading_in_the_background(tmp_path: Path) -> None:
     assert net.scale.item() == 3.0
     only = load_checkpoint_async(path, choice_func=is_note)
     assert only.result() == {"note": "text"}
+
+
+def test_the_thread_that_loads_does_not_delay_the_programs_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+    monkeypatch.setattr(loading, "start", threads.append)
+    load_checkpoint_async(tmp_path / "x.ckpt")
+    assert [(thread.name, thread.daemon) for thread in threads] == [("loading", True)]
 
 
 def test_what_goes_wrong_in_the_background_comes_out_with_the_result(tmp_path: Path) -> None:

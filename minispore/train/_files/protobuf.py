@@ -6,6 +6,7 @@ wire type says how the value is stored. There is nothing else: no header, no len
 Source: https://protobuf.dev/programming-guides/encoding/
 """
 
+import math
 import os
 import struct
 from collections.abc import Iterator, Sequence
@@ -91,7 +92,7 @@ def float_field(number: int, value: float) -> bytes:
     try:
         packed = struct.pack("<f", value)
     except OverflowError:
-        packed = struct.pack("<f", float("inf") if value > 0 else float("-inf"))
+        packed = struct.pack("<f", math.copysign(math.inf, value))
     return varint(number << 3 | FIXED32) + packed
 
 
