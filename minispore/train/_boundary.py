@@ -149,16 +149,13 @@ class Boundary:
     def _state(self, asking: Sequence[StateSaver]) -> TrainingState:
         params, interrupted = self._params, self._context.is_interrupted()
         names = [type(callback).__qualname__ for callback in self._callbacks]
-        states = {
-            f"{i} {name}": _state_of(callback)
-            for i, (name, callback) in enumerate(zip(names, self._callbacks, strict=True))
-        }
+        states = {f"{i} {names[i]}": _state_of(each) for i, each in enumerate(self._callbacks)}
         places = {id(callback): i for i, callback in enumerate(self._callbacks)}
         return TrainingState.of(
             {
                 "initial_epoch": params.initial_epoch,
                 "batch_num": params.batch_num,
-                "epoch": params.get("cur_epoch_num", params.initial_epoch),
+                "epoch": params.cur_epoch_num,
                 "closed": self._closed,
                 "step": params.cur_step_num,
                 "for_good": self._context.get_stop_requested() and not interrupted,

@@ -1,6 +1,5 @@
 """What the loop asks of a dataset, and its batches, epoch by epoch."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, Protocol, TypeVar, cast, runtime_checkable
@@ -144,7 +143,8 @@ class Epochs:
         if sum(1 for _ in islice(rest, self._taken)) < self._taken:
             raise ValueError(f"The dataset has come to its end before batch {self._taken}.")
         if self._ended:
-            deque(rest, 0)  # nothing is left, but it may have to be asked
+            for _ in rest:  # nothing is left, but it may have to be asked
+                pass
         return rest
 
     def _batches(self) -> Iterator[list[Tensor]]:
