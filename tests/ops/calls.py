@@ -226,3 +226,89 @@ def shares(draw: st.DrawFn) -> Call:
 def rows(draw: st.DrawFn) -> Call:
     rng, shape = draw(generators), (*draw(mst.shapes(0, 2, 1)), draw(st.integers(1, 4)))
     return Call((numbers(rng, shape), rng.dirichlet(np.ones(shape[-1]), shape[:-1])))
+
+
+@st.composite
+def two_alike(draw: st.DrawFn, *more: st.SearchStrategy[object]) -> Call:
+    """Operands of one shape, of which no element of one is near the same of the other."""
+    rng, shape = draw(generators), draw(mst.shapes(0, 3, 1))
+    both = numbers(rng, (2, *shape))
+    return Call((both[0], both[1]), tuple(draw(each) for each in more))
+
+
+@st.composite
+def chosen(draw: st.DrawFn) -> Call:
+    rng, shape = draw(generators), draw(mst.shapes(1, 3, 1))
+    axis = draw(st.integers(-len(shape), len(shape) - 1))
+    count = draw(st.integers(1, shape[axis]))
+    fill = draw(st.sampled_from([numbers, distinct]))
+    return Call((fill(rng, shape),), (count, axis, draw(st.booleans())))
+
+
+def distinct(rng: np.random.Generator, shape: Shape) -> Array:
+    return np.asarray(rng.permutation(int(np.prod(shape))).reshape(shape))
+
+
+@st.composite
+def spread(draw: st.DrawFn) -> Call:
+    """No axis, one, or several, of enough elements; what is taken off; whether the axes stay."""
+    rng, shape = draw(generators), draw(mst.shapes(1, 3, 2))
+    one = st.integers(-len(shape), len(shape) - 1)
+    axis = draw(st.none() | one | st.just(tuple({0, len(shape) - 1})))
+    return Call((numbers(rng, shape),), (axis, draw(st.integers(0, 1)), draw(st.booleans())))
+
+
+@st.composite
+def of_vectors(draw: st.DrawFn) -> Call:
+    rng, shape = draw(generators), draw(mst.shapes(1, 3, 1))
+    order = draw(st.sampled_from([None, 1, 2, 3, 0.5, -1, np.inf, -np.inf]))
+    axis = draw(st.integers(-len(shape), len(shape) - 1))
+    return Call((numbers(rng, shape),), (order, axis, draw(st.booleans())))
+
+
+@st.composite
+def of_matrices(draw: st.DrawFn) -> Call:
+    """All elements, or matrices in two axes."""
+    rng, shape = draw(generators), draw(mst.shapes(2, 3, 1))
+    axes = draw(st.permutations(range(len(shape))))[:2]
+    order = draw(st.sampled_from([None, "fro", 1, -1, np.inf, -np.inf]))
+    everything = order is None and draw(st.booleans())
+    return Call(
+        (numbers(rng, shape),), (order, None if everything else tuple(axes), draw(st.booleans()))
+    )
+
+
+@st.composite
+def masked(draw: st.DrawFn) -> Call:
+    drawn = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=3))
+    rng, (own, other) = draw(generators), drawn.input_shapes
+    return Call((numbers(rng, own), truths(rng, other), numbers(rng, ())))
+
+
+@st.composite
+def matrices(draw: st.DrawFn) -> Call:
+    rng, fill = draw(generators), draw(st.sampled_from([numbers, whole, truths]))
+    return Call((fill(rng, draw(mst.shapes(2, 3, 1, 4))),), (draw(st.integers(-5, 5)),))
+
+
+@st.composite
+def tiled(draw: st.DrawFn) -> Call:
+    counts = draw(st.lists(st.integers(0, 3), max_size=4).map(tuple))
+    return Call((numbers(draw(generators), draw(mst.shapes(0, 3, 1))),), (counts,))
+
+
+@st.composite
+def flipped(draw: st.DrawFn) -> Call:
+    shape = draw(mst.shapes(0, 3, 1))
+    axes = draw(st.lists(st.integers(0, len(shape) - 1), unique=True)) if shape else []
+    signed = tuple(i - len(shape) * draw(st.integers(0, 1)) for i in axes)
+    return Call((numbers(draw(generators), shape),), (signed,))
+
+
+@st.composite
+def interleaved(draw: st.DrawFn) -> Call:
+    shape = draw(mst.shapes(1, 3, 1))
+    axis = draw(st.none() | st.integers(-len(shape), len(shape) - 1))
+    length = int(np.prod(shape)) if axis is None else shape[axis]
+    each = st.lists(st.integers(0, 3), min_size=length, max_size=length).map(tuple)
+    return Call((numbers(draw(generators), shape),), (draw(st.integers(0, 3) | each), axis))

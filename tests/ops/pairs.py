@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore import Tensor, ops
 
-from . import calls
+from . import calls, losses
 from .calls import Call, along, numbers, of_one, of_several, over, positive, truths, whole
 
 torch = pytest.importorskip("torch")
@@ -48,6 +48,29 @@ def binary_cross_entropy(x: Theirs, y: Theirs, w: Theirs, p: Theirs, reduction: 
     right, wrong = functional.logsigmoid(x), functional.logsigmoid(-x)
     losses = -w * (p * y * right + (1 - y) * wrong)
     return losses if reduction == "none" else getattr(torch, reduction)(losses)
+
+
+def norms(x: Theirs, order: object, axis: object, keep: bool) -> Theirs:
+    return torch.linalg.norm(x, order, axis, keep)
+
+
+def spread(measure: Function) -> Function:
+    """A measure of PyTorch's, which is to be told all axes by name."""
+
+    def measured(x: Theirs, axis: object, less: int, keep: bool) -> Theirs:
+        axes = tuple(range(x.ndim)) if axis is None else axis
+        return measure(x, dim=axes, correction=less, keepdim=keep)
+
+    return measured
+
+
+def in_order(x: Theirs, axis: int, descending: bool) -> Theirs:
+    return torch.sort(x, dim=axis, descending=descending, stable=True)
+
+
+def repeated(x: Theirs, counts: object, axis: int | None) -> Theirs:
+    given = counts if isinstance(counts, int) else torch.tensor(counts)
+    return torch.repeat_interleave(x, given, axis)
 
 
 def of_type(x: Theirs, dtype: ms.dtype.DType) -> Theirs:
@@ -152,6 +175,23 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "one_hot": (functional.one_hot, calls.classes()),
     "softmax_cross_entropy": (cross_entropy, calls.rows()),
     "binary_cross_entropy_with_logits": (binary_cross_entropy, calls.shares()),
+    "cross_entropy": (losses.cross_entropy, losses.of_classes()),
+    "nll_loss": (losses.nll, losses.of_classes()),
+    "mse_loss": (losses.mse, calls.two_alike(losses.reductions)),
+    "l1_loss": (losses.l1, calls.two_alike(losses.reductions)),
+    "cumsum": (torch.cumsum, along() | along(fill=whole)),
+    "sort": (in_order, along(keep) | along(keep, fill=whole)),
+    "topk": (torch.topk, calls.chosen()),
+    "var": (spread(torch.var), calls.spread()),
+    "std": (spread(torch.std), calls.spread()),
+    "norm": (norms, calls.of_vectors() | calls.of_matrices()),
+    "masked_fill": (torch.masked_fill, calls.masked()),
+    "tril": (torch.tril, calls.matrices()),
+    "triu": (torch.triu, calls.matrices()),
+    "tile": (torch.tile, calls.tiled()),
+    "flip": (torch.flip, calls.flipped()),
+    "repeat_interleave": (repeated, calls.interleaved()),
+    "linspace": (torch.linspace, given_values((0, 1, 5), (2.5, -1, 4), (3, 3, 1))),
     "arange": (torch.arange, given_values((5,), (2, 9), (1.0, 2.0, 0.25), (7, 1, -2), (0,))),
     "eye": (torch.eye, given_values((3,), (2, 3), (3, 1), (0,))),
     "full": (torch.full, given_values(((2, 3), 7), ((), 2.5), ((0, 2), 1))),
@@ -183,6 +223,7 @@ REASONS: Mapping[str, str] = {
     "value_and_grad": GRADIENTS,
     "get_grad": "looks up a gradient",
     "apply_rule": "applies a rule of the user's",
+    **dict.fromkeys(("dropout", "rand", "randint", "randn"), "draws numbers"),
     **{name: "writes a summary" for name in ops.__all__ if name.endswith("Summary")},
 }
 # Methods with other arguments or results than the operations of their names, as MindSpore has them.

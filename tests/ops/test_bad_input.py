@@ -80,6 +80,31 @@ GOOD: dict[str, dict[str, object]] = {
     "cast": {"input": x(), "dtype": ms.int32},
     "clip": {"input": x(), "min": 1, "max": x()},
     "concat": {"tensors": [x(), x()], "axis": 1},
+    "cross_entropy": {
+        "input": x(), "target": Tensor([2, 0]), "weight": ops.ones(3), "ignore_index": 0,
+        "reduction": "sum", "label_smoothing": 0.25,
+    },
+    "cumsum": {"x": x(), "axis": 1, "dtype": ms.float64},
+    "dropout": {"input": x(), "p": 0.5, "training": True, "seed": 3},
+    "flip": {"input": x(), "dims": (0, 1)},
+    "l1_loss": {"input": x(), "target": x(), "reduction": "sum"},
+    "linspace": {"start": 0, "end": 1.5, "steps": 4},
+    "masked_fill": {"input_x": x(), "mask": Tensor([True, False, True]), "value": 0.5},
+    "mse_loss": {"input": x(), "target": x(), "reduction": "sum"},
+    "nll_loss": {
+        "inputs": x(), "target": Tensor([2, 0]), "weight": ops.ones(3), "ignore_index": 0,
+        "reduction": "sum", "label_smoothing": 0.25,
+    },
+    "norm": {"A": x(), "ord": 1, "dim": 1, "keepdim": True, "dtype": ms.float64},
+    "randint": {"low": 0, "high": 9, "size": (2, 3), "seed": 3, "dtype": ms.int32},
+    "repeat_interleave": {"input": x(), "repeats": 2, "axis": 1},
+    "sort": {"input_x": x(), "axis": 0, "descending": True},
+    "std": {"input": x(), "axis": (0, 1), "ddof": 1, "keepdims": True},
+    "tile": {"input": x(), "dims": (2, 2)},
+    "topk": {"input": x(), "k": 2, "dim": 1, "largest": False, "sorted": True},
+    "tril": {"input": x(), "diagonal": 1},
+    "triu": {"input": x(), "diagonal": 1},
+    "var": {"input": x(), "axis": 0, "ddof": 1, "keepdims": True},
     "conv2d": {
         "input": images(), "weight": ops.ones((4, 1, 2, 2)), "bias": ops.ones(4), "stride": 1,
         "pad_mode": "pad", "padding": 1, "dilation": 1, "groups": 2,
@@ -139,8 +164,11 @@ GOOD: dict[str, dict[str, object]] = {
     "zeros": {"size": (2, 3), "dtype": ms.int32},
     "zeros_like": {"input": x(), "dtype": ms.int32},
 }  # fmt: skip
-# Those that take `*operands`, and what another call has given; the summaries have their own tests.
-APART = {"apply_rule", "get_grad"} | {name for name in ops.__all__ if name.endswith("Summary")}
+# Those that take `*operands` or `*size`, and what another call has given; the summaries have their
+# own tests.
+APART = {"apply_rule", "get_grad", "rand", "randn"} | {
+    name for name in ops.__all__ if name.endswith("Summary")
+}
 CASES = [(name, argument) for name, good in GOOD.items() for argument in good]
 
 

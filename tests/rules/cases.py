@@ -346,6 +346,7 @@ CASES: dict[str, Case] = {
     "linalg.dense": Case(linalg.dense, neurons()),
     "normalization.standardize": Case(normalization.standardize, standardized()),
     "reduction.sum": Case(reduction.sum, reduced(0)),
+    "reduction.cumsum": Case(reduction.cumsum, along_front_axis()),
     "reduction.mean": Case(reduction.mean, reduced()),
     "reduction.max": Case(reduction.max, reduced()),
     "reduction.min": Case(reduction.min, reduced()),

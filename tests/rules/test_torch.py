@@ -113,6 +113,7 @@ THEIRS: dict[str, Function] = {
     "linalg.dense": functional.linear,
     "normalization.standardize": standardized,
     "reduction.sum": over(torch.sum),
+    "reduction.cumsum": torch.cumsum,
     "reduction.mean": over(torch.mean),
     "reduction.max": over(torch.amax),
     "reduction.min": over(torch.amin),

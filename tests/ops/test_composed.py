@@ -1,0 +1,110 @@
+"""Operations that are composed of others: second derivatives, and what happens at the corners."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore import Tensor, float16, grad, ops
+from minispore.testing import gradcheck
+
+from .calls import numbers
+
+LABELS = Tensor([2, 0])
+WEIGHTS = Tensor(np.array([0.5, 1.0, 2.0]))
+SMOOTH: dict[str, Callable[[Tensor], Tensor]] = {
+    "cross_entropy": lambda x: ops.cross_entropy(x, LABELS, WEIGHTS, label_smoothing=0.25),
+    "nll_loss": lambda x: ops.nll_loss(x * x, LABELS, WEIGHTS),
+    "mse_loss": lambda x: ops.mse_loss(x * x, ops.ones(3)),
+    "l1_loss": lambda x: ops.l1_loss(x * x, ops.ones(3)),
+    "cumsum": lambda x: ops.cumsum(x * x, 1) * x,
+    "sort": lambda x: ops.sort(x * x * x)[0] * x,
+    "topk": lambda x: ops.topk(x * x * x, 2, 0)[0] * x,
+    "var": lambda x: ops.var(x * x, 1, ddof=1),
+    "std": lambda x: ops.std(x, 1),
+    "norm": lambda x: ops.norm(x, dim=1),
+    "norm of degree 3": lambda x: ops.norm(x, 3, 1),
+    "masked_fill": lambda x: ops.masked_fill(x * x, x < 0, x[0, 0] * x[0, 0]) * x,
+    "triu": lambda x: ops.triu(x * x) * x,
+    "tile": lambda x: ops.tile(x * x, (2, 2)) * ops.tile(x, (2, 2)),
+    "flip": lambda x: ops.flip(x * x, (0, 1)) * x,
+    "repeat_interleave": lambda x: ops.repeat_interleave(x * x, (1, 2), 0) * x[:1],
+    "dropout": lambda x: ops.dropout(x * x, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_second_derivatives_are_the_slopes_of_first_ones(name: str) -> None:
+    def total(x: Tensor) -> Tensor:
+        return SMOOTH[name](x).sum()
+
+    gradcheck(grad(total), Tensor(numbers(np.random.default_rng(3), (2, 3))))
+
+
+def cubic(x: Tensor) -> Tensor:
+    return ops.norm(x, 3)
+
+
+@pytest.mark.parametrize("size", [ops.norm, ops.std, cubic])
+def test_where_nothing_spreads_the_slope_is_zero(size: Callable[[Tensor], Tensor]) -> None:
+    x = ops.zeros(3)
+    assert size(x).item() == 0
+    assert grad(size)(x).tolist() == [0, 0, 0]
+    assert grad(lambda x: grad(size)(x).sum())(x).tolist() == [0, 0, 0]
+
+
+@given(values=st.lists(st.integers(0, 3), min_size=1, max_size=9), down=st.booleans())
+def test_equal_elements_stay_in_their_order(values: list[int], down: bool) -> None:
+    found, places = ops.sort(Tensor(values), descending=down)
+    expected = sorted(range(len(values)), key=lambda i: -values[i] if down else values[i])
+    assert places.tolist() == expected
+    assert found.tolist() == [values[i] for i in expected]
+    first = ops.topk(Tensor(values), 1, largest=down)
+    assert [each.tolist() for each in first] == [[values[expected[0]]], expected[:1]]
+
+
+def test_what_is_no_number_counts_as_the_largest() -> None:
+    x = Tensor([3.0, float("nan"), 2.0])
+    assert ops.sort(x)[1].tolist() == [2, 0, 1]
+    assert ops.sort(x, descending=True)[1].tolist() == [1, 0, 2]
+
+
+@pytest.mark.parametrize("order", [2, -2, "nuc", 3])
+def test_a_norm_of_matrices_that_wants_singular_values_is_refused(order: float | str) -> None:
+    with pytest.raises(ValueError, match="^For 'norm', the argument 'ord' must be one of 'fro', 1"):
+        ops.norm(ops.ones((2, 2)), order)
+
+
+def test_the_axes_of_a_norm_are_one_or_two() -> None:
+    for dim in ((), (0, 1, 2), (1, 1)):
+        with pytest.raises(ValueError, match="^For 'norm', the argument 'dim' must name one axis"):
+            ops.norm(ops.ones((2, 2, 2)), dim=dim)
+    with pytest.raises(TypeError, match="'ord' must be a number for vectors, but got 'fro'"):
+        ops.norm(ops.ones(2), "fro")
+
+
+def test_an_impossible_class_costs_nothing_where_it_is_not_the_right_one() -> None:
+    logs = Tensor([[-float("inf"), 0.0], [-1.0, -float("inf")]])
+    labels = Tensor([1, 0])
+    assert ops.nll_loss(logs, labels).item() == 0.5
+    assert grad(lambda x: ops.nll_loss(x, labels))(logs).tolist() == [[0.0, -0.5], [-0.5, 0.0]]
+
+
+def test_a_loss_is_of_the_type_of_its_logits() -> None:
+    logits = Tensor([[1.0, 2.0]], float16)
+    for loss in (ops.cross_entropy, ops.nll_loss):
+        for weight in (None, ops.ones(2)):
+            assert loss(logits, Tensor([0]), weight).dtype is float16
+
+
+def test_a_class_is_compared_with_the_ignored_one_whatever_its_type() -> None:
+    labels = Tensor(np.array([1, 0], np.uint8))
+    assert ops.cross_entropy(ops.zeros((2, 2)), labels, ops.ones(2)).item() == np.float32(np.log(2))
+
+
+def test_half_floats_have_a_variance_even_if_their_squares_have_no_sum() -> None:
+    x = Tensor(np.tile(np.array([-100, 100], np.float16), 50))
+    assert ops.var(x).item() == 10_000
+    assert ops.var(x, ddof=50).item() == 20_000
