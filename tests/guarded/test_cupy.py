@@ -51,6 +51,7 @@ def asked() -> list[str]:
     return [
         *functions,
         *("add.at", "asnumpy", "is_available", "lib.stride_tricks.as_strided"),
+        *("cuda.get_current_stream", "cuda.Stream.synchronize"),
         *("ascontiguousarray", *(f"ndarray.{name}" for name in of_arrays)),
     ]
 

@@ -1,7 +1,8 @@
-"""A device's arrays as MPI's buffers: mpi4py reads them by the interface that CuPy's have.
+"""A device's arrays as MPI's buffers, in two processes.
 
-The guarded device stands in for the card. Its memory is the host's, so any MPI can read it; what is
-tested is all but the card and the MPI's own way to it.
+The guarded device stands in for the card. mpi4py finds its arrays by `__cuda_array_interface__`,
+and CuPy's by that or by `__dlpack__`. Its memory is the host's, so that any MPI can read it: what
+is tested is all but the card and the MPI's way to it.
 """
 
 import json
