@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -93,6 +94,18 @@ class Log(Callback):
         self.lines, self.before = [], state["before"]
 
 
+def total_of(run_context: RunContext) -> float:
+    network = run_context.original_args().train_network
+    assert isinstance(network, Sum)
+    return float(network.total.asnumpy())
+
+
+def first_of(outputs: object) -> float | None:
+    if isinstance(outputs, tuple):
+        (outputs, *_) = cast("tuple[object, ...]", outputs)
+    return float(outputs.asnumpy()) if isinstance(outputs, Tensor) else None
+
+
 class Asks(Callback):
     """Ask for the training state at each event of a name, and keep what is told."""
 
@@ -104,8 +117,7 @@ class Asks(Callback):
     def save_training_state(
         self, run_context: RunContext, state: TrainingState, occasion: Occasion
     ) -> None:
-        total = run_context.original_args().train_network.total.item()
-        self.told.append((occasion, state, total))
+        self.told.append((occasion, state, total_of(run_context)))
 
     def texts(self) -> list[tuple[str, str, float]]:
         return [(occasion, state.text, total) for occasion, state, total in self.told]
@@ -125,18 +137,15 @@ class Stops(Callback):
 def _log(event: str) -> Callable[[Log, RunContext], None]:
     def hook(self: Log, run_context: RunContext) -> None:
         params = run_context.original_args()
-        output = params.get("net_outputs")
-        if isinstance(output, tuple):
-            output = output[0]
         now: tuple[object, ...] = (
             event,
             params.get("cur_epoch_num"),
             params.cur_step_num,
             params.mode,
             params.batch_num,
-            params.train_network.total.item(),
+            total_of(run_context),
             "step" in event and params.train_network.training,
-            None if output is None else output.item(),
+            first_of(params.get("net_outputs")),
             params.get("metrics"),
         )
         self.lines.append(now)
