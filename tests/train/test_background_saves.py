@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 )
 
 from minispore.common import Parameter, Tensor
-from minispore.train._files import background, saving
+from minispore.train._files import background, loading, saving
 from minispore.train.serialization import (
     async_ckpt_thread_status,
     load_checkpoint,
@@ -44,7 +44,10 @@ def value(path: Path) -> float:
 
 
 @pytest.fixture(autouse=True)
-def nothing_in_waiting() -> Iterator[None]:
+def nothing_in_waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    fresh = background._Background()
+    for module in (saving, loading):
+        monkeypatch.setattr(module, "background", fresh)
     yield
     wait_for_saves()
 
@@ -71,7 +74,7 @@ def test_what_is_saved_is_what_there_was(
 ) -> None:
     path = tmp_path / "x.ckpt"
     weights = parameter(1.0)
-    save_checkpoint([weights], path, async_save=how)
+    save_checkpoint([weights], path, async_save=how, append_dict={"note": "text"})
     assert async_ckpt_thread_status()
     assert f"saving {path}" in {thread.name for thread in threading.enumerate()}
     assert not path.exists()
@@ -80,6 +83,7 @@ def test_what_is_saved_is_what_there_was(
     wait_for_saves()
     assert not async_ckpt_thread_status()
     assert value(path) == 1.0
+    assert load_checkpoint(path)["note"] == "text"
 
 
 def test_the_folder_is_that_of_the_call(
@@ -176,17 +180,21 @@ def test_the_copies_are_let_go_of_when_they_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies: list[weakref.ref[np.ndarray[tuple[int, ...], np.dtype[np.float32]]]] = []
+    contiguous: list[bool] = []
     write = saving.write_file
 
     def remember(path: str, values: Iterator[tuple[str, object]], *rest: object) -> None:
         pairs = list(values)
         copies.extend(weakref.ref(array) for _, array in pairs)  # type: ignore[arg-type]
+        contiguous.extend(array.flags.c_contiguous for _, array in pairs)  # type: ignore[attr-defined]
         write(path, pairs, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(saving, "write_file", remember)
-    save_checkpoint([parameter(1.0)], tmp_path / "x", async_save=True)
-    background.background.settle(str(tmp_path / "x.ckpt"))
+    transposed = Tensor.from_numpy(np.ones((2, 3), np.float32).T)
+    save_checkpoint({"p": transposed}, tmp_path / "x", async_save=True)
+    saving.background.settle(str(tmp_path / "x.ckpt"))
     assert [copy() for copy in copies] == [None]
+    assert contiguous == [True]  # so that writing needs no other copy
 
 
 def test_many_threads_lose_nothing(tmp_path: Path) -> None:

@@ -177,6 +177,9 @@ def test_a_slice_has_the_documented_bytes() -> None:
 def test_the_check_sum_has_the_documented_bytes() -> None:
     plain = written([("x", np.zeros(3))])
     trailer = b"crc_num" + zlib.crc32(plain).to_bytes(10, "big")
+    file = BytesIO()
+    ckpt.write(file, [("x", np.zeros(3))])
+    assert file.getvalue() == plain
     assert written([("x", np.zeros(3))], crc=True) == plain + trailer
 
 
@@ -184,6 +187,11 @@ def test_content_that_looks_like_a_trailer_is_content() -> None:
     array = np.frombuffer(b"crc_num" + bytes(10), np.uint8)
     for crc in (False, True):
         assert same(read(written([("x", array)], crc=crc))["x"], array)
+
+
+def test_a_text_loses_the_nuls_at_its_end_and_nothing_else() -> None:
+    for text, found in (("\0a \0\0", "\0a "), ("\0", ""), ("", ""), ("\ud800", "\ud800")):
+        assert read(written([("x", text)])) == {"x": found}
 
 
 def tensor(dims: bytes = b"\x08\x02", kind: bytes = b"UInt8", content: bytes = b"\0\1") -> bytes:

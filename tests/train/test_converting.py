@@ -65,6 +65,16 @@ def test_there_and_back(
         assert array.tobytes() == values[name].tobytes()
 
 
+def test_an_integer_in_slices_counts_in_the_check_sum_as_a_whole(tmp_path: Path) -> None:
+    first, second = tmp_path / "x.ckpt", tmp_path / "y"
+    with first.open("wb") as file:
+        checkpoint_file.write(file, [("n", np.array(300))], crc_check=True, slice_bytes=1)
+    ckpt_to_safetensors(first)
+    save_checkpoint({"n": np.array(300)}, second, crc_check=True, format="safetensors")
+    made = (tmp_path / "x.safetensors").read_bytes()
+    assert made == (tmp_path / "y.safetensors").read_bytes()
+
+
 def test_types_that_cannot_be_loaded_can_be_converted(tmp_path: Path) -> None:
     path = tmp_path / "others.safetensors"
     path.write_bytes((FIXTURES / "others.safetensors").read_bytes())
@@ -134,7 +144,11 @@ def test_a_folder_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     save(Path("a"), "x", "y")
     save(Path("b"), "z")
     ckpt_to_safetensors(".")
+    assert tree(tmp_path) == {"a.ckpt", "b.ckpt", "a.safetensors", "b.safetensors"}
+    (tmp_path / "a.safetensors").unlink()
+    ckpt_to_safetensors("a.ckpt")
     ckpt_to_safetensors("a.ckpt", "out", name_map={"x": "renamed"})
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"out"}
     assert tree(tmp_path) == {
         "a.ckpt", "b.ckpt", "a.safetensors", "b.safetensors", "out/a.safetensors",
     }  # fmt: skip

@@ -75,7 +75,9 @@ def test_the_bytes_are_those_of_the_package(values: Arrays) -> None:
     package = pytest.importorskip("safetensors.numpy")
     arrays = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in values.items()}
     data: bytes = package.save(arrays, metadata={"format": "ms"})
-    assert written(values.items()) == data
+    file = BytesIO()
+    st_file.write(file, values.items())
+    assert file.getvalue() == data
     assert_same(read(data), values)
 
 
@@ -160,6 +162,17 @@ def test_a_scalar_integer_in_the_check_sum(number: int) -> None:
     crc = zlib.crc32(summed, zlib.crc32(b"x", zlib.crc32(b"a\0\0")))
     assert found == {"format": "ms", "crc_num": str(crc)}
     assert read_all(data)[1]
+
+
+@pytest.mark.parametrize("number", [98, 99])
+def test_integers_beyond_what_is_counted_in_nuls(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(st_file, "_MOST_NULS", 100)
+    summed = bytes(number) if number == 98 else number.to_bytes(8, "little")
+    data = written([("x", np.array(number)), ("a", np.array(2))], crc=True)
+    crc = zlib.crc32(b"a\0\0x" + summed)
+    assert header_of(data)["__metadata__"] == {"format": "ms", "crc_num": str(crc)}
 
 
 def test_a_small_integer_in_the_check_sum() -> None:

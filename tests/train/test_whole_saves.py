@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from minispore.common import Parameter, Tensor
+from minispore.train._files import checkpoint_file
+from minispore.train._files.stored import Content
 from minispore.train.serialization import load_checkpoint, save_checkpoint
 
 
@@ -46,12 +48,27 @@ def test_saving_and_loading_make_no_second_copy(tmp_path: Path, format_: str) ->
     assert len(loaded) == 1
 
 
+def test_bfloat16_is_widened_beside_nothing_as_large(tmp_path: Path) -> None:
+    size = 2**22
+    content = Content("BFloat16", (size // 4,), size // 2, lambda *_: [bytes(size // 2)])
+    with (tmp_path / "x.ckpt").open("wb") as file:
+        checkpoint_file.write(file, [("x", content)])
+    tracemalloc.start()
+    loaded = load_checkpoint(tmp_path / "x.ckpt")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < size * 7 / 4
+    assert len(loaded) == 1
+
+
 # Saves one network of ones and one of twos in turns, and says when it begins; every other
 # process does so in the background.
 WRITER = """
 import sys
 import numpy as np
 from minispore.common.tensor import Tensor
+from minispore.train._files import checkpoint_file
+from minispore.train._files.stored import Content
 from minispore.train.serialization import save_checkpoint
 print("ready", flush=True)
 while True:
@@ -82,6 +99,8 @@ FULL = """
 import resource, sys
 import numpy as np
 from minispore.common.tensor import Tensor
+from minispore.train._files import checkpoint_file
+from minispore.train._files.stored import Content
 from minispore.train.serialization import save_checkpoint, wait_for_saves
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
 items = [{"name": "p", "data": Tensor(np.full(99_999, 2))}]

@@ -134,10 +134,10 @@ def _convert(
         )
     top = root if os.path.isdir(root) else os.path.dirname(root)
     out = top if save_path is None else os.fspath(save_path)
-    if os.path.exists(out or ".") and not os.path.isdir(out or "."):
+    if os.path.exists(out) and not os.path.isdir(out):
         raise ValueError(f"For '{owner}', the argument 'save_path' must be a folder, not '{out}'.")
     for path in wanted:
-        made = os.path.join(out, os.path.relpath(path, top or "."))
+        made = os.path.join(out, os.path.relpath(path, top))
         os.makedirs(os.path.dirname(made) or ".", exist_ok=True)
         _convert_file(path, f"{made.removesuffix(source)}{target}", target, name_map or {}, owner)
 

@@ -168,7 +168,7 @@ def _fit(target: Parameter, value: Parameter, strict: bool) -> Array:
         return array
     types = f"the net's type is {target.dtype}, the checkpoint's {value.dtype}"
     dtype = target.dtype.numpy_dtype
-    if strict or array.dtype.kind != dtype.kind or dtype.kind not in "fi":
+    if strict or array.dtype.kind != dtype.kind or dtype.kind not in {"f", "i"}:
         raise ValueError(types)
     with np.errstate(over="ignore"):
         converted = array.astype(dtype)

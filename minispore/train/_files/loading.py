@@ -93,7 +93,7 @@ def load_checkpoint(
         )
     if net is not None:
         try:
-            missing, _ = load_param_into_net(net, loaded, strict_load, remove_redundancy)
+            missing, _ = load_param_into_net(net, loaded, strict_load)
         except RuntimeError as error:
             error.add_note(f"They are those of the checkpoint file '{path}'.")
             raise

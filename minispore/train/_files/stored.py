@@ -80,7 +80,7 @@ def _of_array(value: npt.NDArray[np.generic]) -> Content:
 
     def read(start: int, stop: int) -> tuple[Chunk]:
         # An array that lies otherwise is copied only while it is being written.
-        flat = np.ascontiguousarray(value, dtype=little).reshape(-1).view(np.uint8)
+        flat = np.ascontiguousarray(value, dtype=little).ravel().view(np.uint8)
         return (flat[start:stop].data,)
 
     kind = str(dtypes.of(value.dtype.newbyteorder("=")))
@@ -200,7 +200,7 @@ def _widened(halves: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
 
 def _load_array(file: BufferedIOBase, entry: Entry, dtype: np.dtype[_T]) -> npt.NDArray[_T]:
     array = np.empty(entry.dims, dtype.newbyteorder("<"))
-    _fill(file, entry, array.reshape(-1).view(np.uint8).data)
+    _fill(file, entry, array.ravel().view(np.uint8).data)
     return array.astype(dtype, copy=False)
 
 
