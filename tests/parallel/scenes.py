@@ -241,6 +241,12 @@ def device() -> object:
     return [told, asked, on("CPU", told), on("GPU", False), on("GPU", True)]
 
 
+def card() -> object:
+    """The same of a card: over the host, and as MPI takes it there; nothing if it does not."""
+    told = communication.GlobalComm.CUDA_AWARE
+    return [on("GPU", False), on("GPU", True)] if told else []
+
+
 def on(target: DeviceTarget, cuda_aware: bool) -> dict[str, object]:
     """What is left, and how many arrays went to the device, to the host and to MPI each time."""
     rank = communication.get_rank()
@@ -272,7 +278,7 @@ def on(target: DeviceTarget, cuda_aware: bool) -> dict[str, object]:
     flags = from_host(np.array([rank == 0, False]))
     found += map(to_host, [*_exchange.sums(arrays), *_exchange.spread([*arrays, flags])])
     return {
-        "bits": [f"{x.dtype} {x.shape} {x.tobytes().hex()}" for x in found],
+        "bits": [[str(x.dtype), x.shape, x.tobytes().hex()] for x in found],
         "devices": [each.device for each in left],
         "counts": counts,
     }
@@ -314,7 +320,7 @@ SCENES: dict[str, Callable[[], object]] = {
     scene.__name__: scene
     for scene in (
         *(laws, metrics, stops, chief, params, saves, resumes, exits, backs, schools, unlike, loop),
-        *(device, raises, uncaught, sleeps),
+        *(device, card, raises, uncaught, sleeps),
     )
 }
 
