@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore import Tensor, float32, ops
 from minispore.testing.strategies import tensors
 
+torch = pytest.importorskip("torch")
 several = st.lists(tensors(float32), min_size=1, max_size=4)
 
 
