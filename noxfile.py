@@ -123,8 +123,9 @@ def mutants(session: nox.Session) -> None:
         folders = [pattern.removesuffix("*") for pattern in settings["only_mutate"]]
         log = ("log", "--since=1.day", "--diff-filter=d", "--name-only", "--format=")
         changed = session.run("git", *log, "--", *folders, external=True, silent=True)
-        files = {line for line in str(changed).split() if line.endswith(".py")}
-        names = [f"{file.removesuffix('.py').replace('/', '.')}.*" for file in sorted(files)]
+        files = {Path(line) for line in str(changed).split() if line.endswith(".py")}
+        # What was moved since is there under its new name.
+        names = [".".join([*f.with_suffix("").parts, "*"]) for f in sorted(files) if f.exists()]
     if names:
         session.run("mutmut", "run", *names, env={"HYPOTHESIS_PROFILE": "mutants"})
         session.run("mutmut", "results")
