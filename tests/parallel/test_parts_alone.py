@@ -58,10 +58,32 @@ def test_what_is_no_data_set_is_refused_by_name(count: int | None) -> None:
         ):
             parts.data_of(empty, "valid_dataset", "Some")
 
+        if count is not None:
+            # The second has three rows of its own, and one that it shares with the first.
+            empty = NumpySlicesDataset(np.ones(7), num_shards=2, shard_id=rank)
+            with pytest.raises(
+                ValueError, match="^For 'Some', the argument 'valid_dataset' holds no batch"
+            ):
+                parts.data_of(empty.batch(4, drop_remainder=True), "valid_dataset", "Some")
+
     if count is None:
         program(0)
     else:
         play(count, program)
+
+
+def test_a_network_that_is_evaluated_keeps_the_names_of_its_parameters() -> None:
+    net = nn.Dense(1, 1)
+    play(1, lambda _: parts.evaluator_of(net))
+    assert [each.name for each in net.get_parameters()] == ["weight", "bias"]
+
+
+@pytest.mark.parametrize("rows", [[1], [2, 1], [60, 60, 59], [40, 39, 39, 39]])
+def test_rows_are_joined_one_of_each_process_after_the_other(rows: list[int]) -> None:
+    columns = [np.arange(count) * len(rows) + i for i, count in enumerate(rows)]
+    found = parts._joined([ms.Tensor(column) for column in columns], rows)
+    assert found is not None
+    assert found.tolist() == list(range(sum(rows)))
 
 
 @given(

@@ -5,7 +5,7 @@ from threading import Event as Flag
 from time import sleep
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import nn
@@ -48,6 +48,8 @@ ASKED = st.lists(st.integers(0, 2), min_size=1, max_size=4)
 
 
 @given(ASKED, st.sampled_from(list(EVENTS)))
+@example([1, 2, 0], "on_train_step_end")
+@example([2, 1], "on_eval_end")
 def test_all_stop_as_the_one_who_asks_for_most_where_the_loop_looks(
     asked: list[int], name: str
 ) -> None:
@@ -167,7 +169,11 @@ def test_a_process_has_stand_ins_for_the_callbacks_of_the_first(
 ) -> None:
     """In the same places and of the same names; a companion is that of those that are called."""
     asking: list[type[Asks]] = [
-        type(f"C{i}", (Remembers if remembers else Asks,), {"kind": kind, "chief_only": chief})
+        type(
+            f"C{i}",
+            (Remembers if remembers else Asks,),
+            {"kind": kind, "chief_only": chief, "__qualname__": f"script.C{i}"},
+        )
         for i, (kind, chief, remembers) in enumerate(kinds)
     ]
 
@@ -204,7 +210,7 @@ def test_what_only_the_first_calls_is_told_what_all_are_told(count: int) -> None
     def program(rank: int) -> list[object]:
         seen: list[object] = []
         set_on_it = Callback()
-        set_on_it.on_train_end = seen.append  # type: ignore[method-assign, assignment]
+        set_on_it.on_train_end = lambda run_context: seen.append(run_context)  # type: ignore[method-assign]
         callbacks, told = managed(set_on_it, at("on_train_end", seen.append, chief_only=True))
         callbacks.emit(Callback.on_train_end, told)
         return [each is told for each in seen]
