@@ -181,9 +181,8 @@ def test_new_names_for_what_is_not_there(
         rf"^For '{convert.__name__}', '\./b\.{forms[0]}' has no values of these names in "
         r"'name_map': y, z\.$"
     )
-    with pytest.warns(UserWarning, match=reason) as caught:
+    with pytest.warns(UserWarning, match=reason):
         convert(".", "out", {"b": "new", "z": "c", "y": "d"}, "^b")
-    assert [warning.filename for warning in caught] == [__file__]
     assert tree(tmp_path / "out") == {f"b.{forms[1]}"}
     assert names(tmp_path / "out" / f"b.{forms[1]}") == ["new"]
 

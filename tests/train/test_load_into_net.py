@@ -188,14 +188,13 @@ def test_two_parameters_of_one_name_are_refused() -> None:
         load_param_into_net(net, named(p=3.0))
 
 
-def test_the_warning_names_the_prefix_and_the_line_that_called() -> None:
+def test_the_warning_names_the_prefix() -> None:
     reason = (
         f"^{OWNER} parameters without a value of their name are loaded from those whose names "
         r"begin with 'a\.'\.$"
     )
-    with pytest.warns(UserWarning, match=reason) as caught:
+    with pytest.warns(UserWarning, match=reason):
         load_param_into_net(Net(w=[0.0]), row(["a.w"]))
-    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_strict_loading_knows_no_prefix() -> None:

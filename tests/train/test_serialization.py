@@ -17,8 +17,11 @@ from minispore.nn.cell import Cell
 from minispore.train._files import loading, stored
 from minispore.train._files.protobuf import bytes_field, text_field
 from minispore.train.serialization import (
+    ckpt_to_safetensors,
     load_checkpoint,
     load_checkpoint_async,
+    load_param_into_net,
+    safetensors_to_ckpt,
     save_checkpoint,
     wait_for_saves,
 )
@@ -288,9 +291,8 @@ def test_a_check_sum_that_is_not_there(tmp_path: Path) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint(Net(), path)
     reason = r"^For 'load_checkpoint', the checkpoint file '.*x\.ckpt' has no check sum\.$"
-    with pytest.warns(UserWarning, match=reason) as caught:
+    with pytest.warns(UserWarning, match=reason):
         load_checkpoint(path, crc_check=True)
-    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_loading_into_a_net(tmp_path: Path) -> None:
@@ -303,9 +305,31 @@ def test_loading_into_a_net(tmp_path: Path) -> None:
         r"^For 'load_checkpoint', '.*x\.ckpt' does not hold these parameters of the net: "
         r"layer\.weight, layer\.bias\.$"
     )
-    with pytest.warns(UserWarning, match=reason) as caught:
+    with pytest.warns(UserWarning, match=reason):
         load_checkpoint(path, net, specify_prefix="scale")
-    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_each_warning_names_the_line_that_called(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint({"a.scale": parameter(1.0)}, path)
+    with pytest.warns(UserWarning, match="For '") as caught:
+        loaded = load_checkpoint(path, Net(), crc_check=True)
+        load_param_into_net(Net(), loaded)
+        ckpt_to_safetensors(path, name_map={"x": "y"})
+        safetensors_to_ckpt(tmp_path / "x.safetensors", name_map={"x": "y"})
+    starts = [str(warning.message).split("'")[1] for warning in caught]
+    into = "load_param_into_net"
+    assert starts == [
+        "load_checkpoint",
+        into,
+        "load_checkpoint",
+        into,
+        "ckpt_to_safetensors",
+        "safetensors_to_ckpt",
+    ]
+    files = [Path(warning.filename).name for warning in caught]
+    # What is loaded into a net at once is not loaded by the caller himself.
+    assert files == [Path(__file__).name, "loading.py", *[Path(__file__).name] * 4]
 
 
 @pytest.mark.parametrize("background", [False, True])
