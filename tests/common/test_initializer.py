@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from minispore import Parameter, Tensor, float16, float32, set_seed
 from minispore.common import initializer as init
+from minispore.common import seed
 from minispore.common.initializer import Initializer, initializer
 from minispore.common.seed import generator
 
@@ -82,6 +83,15 @@ def test_settings_are_kept_and_those_left_out_are_what_the_signature_says(
         made, expected = kind(**given_), {**default, **given_}
         assert made._kwargs == expected
         assert {name: getattr(made, name) for name in settings} == expected
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _ in SETTINGS if kind is not init.Constant])
+def test_all_draw_from_one_stream(kind: type[Initializer]) -> None:
+    set_seed(3)
+    before = str(generator("init").bit_generator.state)
+    draw(kind())
+    assert seed._streams.keys() == {"init"}
+    assert str(generator("init").bit_generator.state) != before
 
 
 # Greatest absolute value and standard deviation in MindSpore 2.10, for (400, 300).

@@ -272,13 +272,6 @@ def test_so_is_one_of_one_operand(name: str) -> None:
     assert +x is x
 
 
-def test_what_a_method_is_seldom_given_is_passed_on() -> None:
-    x = Tensor([[-1.5, 2.5], [3.5, 4.0]])
-    assert x.div(2, rounding_mode="floor").tolist() == [[-1.0, 1.0], [1.0, 2.0]]
-    assert x.divide(2, rounding_mode="trunc").tolist() == [[-0.0, 1.0], [1.0, 2.0]]
-    assert x.softmax(dtype=ms.float64).dtype is ms.float64
-
-
 # Where tensors come from.
 
 

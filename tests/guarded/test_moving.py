@@ -29,6 +29,7 @@ def test_a_tensor_goes_there_and_back(gpu: Traffic) -> None:
     assert home.to(x).device == x.device
     assert home.to("GPU", float16).dtype == float16
     assert x.move_to("CPU").device == "CPU"
+    assert home.move_to("GPU").device == "GPU:0"
     assert x.to(int32).device == "GPU:0"
 
 

@@ -42,13 +42,23 @@ def test_a_method_is_the_operation_of_its_name(method: str, name: str) -> None:
     # Operands that are not alike, so that none can stand for another.
     others = [another(each, first) for each in others]
     operation = list(inspect.signature(getattr(ops, name)).parameters.values())[1:]
-    method_has = len(inspect.signature(getattr(Tensor, method)).parameters) - 1
+    of_method = inspect.signature(getattr(Tensor, method)).parameters
+    method_has = len(of_method) - 1
     plain = [p for p in operation if p.kind is p.POSITIONAL_OR_KEYWORD][:method_has]
     least = LEAST.get(name, sum(p.default is p.empty for p in plain))
-    for count in range(least, MOST.get(name, len(plain)) + 1):
-        given = others[:count]
-        expected = getattr(ops, name)(first, *given)
-        found = getattr(first, method)(*given)
+    most = MOST.get(name, len(plain))
+    named = {
+        p.name: GOOD[name][p.name]
+        for p in operation
+        if p.kind is p.KEYWORD_ONLY and p.name in of_method
+    }
+    calls: list[tuple[list[object], dict[str, object]]] = [
+        *((others[:count], {}) for count in range(least, most + 1)),
+        (others[:most], named),
+    ]
+    for given, by_name in calls:
+        expected = getattr(ops, name)(first, *given, **by_name)
+        found = getattr(first, method)(*given, **by_name)
         if name in {"max", "min"}:  # the operation also gives the places
             found, expected = first_of(found), first_of(expected)
         assert tensors(found) == tensors(expected)
