@@ -75,16 +75,17 @@ class Epochs:
         ValueError: on a batch with another number of columns, or an epoch without a batch.
     """
 
+    _taken: int  # batches of the epoch so far
+    _ended: bool  # whether these are all
+
     def __init__(self, dataset: DatasetLike, num_epochs: int, columns: int | None = None) -> None:
         self._source = dataset.create_tuple_iterator(num_epochs=num_epochs)
         self._num_epochs = num_epochs
         self._columns = columns
         self._next = 0  # the epoch to begin with
         self._number = -1  # of the epoch that is gone through, or was last
-        self._taken = 0  # its batches so far
-        self._ended = False  # whether these are all
-        self._begin: Mapping[str, object] = {}  # the random state before it
-        self._rest: Iterator[Sequence[object]] | None = None  # of it, after a jump into it
+        self._begin: Mapping[str, object] = {}  # the random state before that
+        self._rest: Iterator[Sequence[object]] | None = None  # of that, after a jump into it
 
     def __iter__(self) -> Iterator[tuple[int, Iterator[list[Tensor]]]]:
         """Yield the number of epochs before, and the batches of the epoch."""

@@ -11,7 +11,7 @@ import pytest
 from minispore import Parameter, Tensor, nn, set_seed
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import Accuracy, Callback, Metric, Model, RunContext, save_checkpoint
-from minispore.train._dataset import DatasetLike
+from minispore.train._dataset import DatasetLike, Epochs
 from minispore.train._protocol.callback import EVENTS
 from minispore.train._protocol.run_context import Occasion
 from minispore.train._training_state import TrainingState
@@ -72,9 +72,21 @@ class Counted(Drawn):
         self.place, self.open = state["place"], bool(state["open"])
 
 
+class Turned(Drawn):
+    """Batches in another order whenever they are asked for."""
+
+    def __init__(self) -> None:
+        self.turn = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        self.turn += 1
+        return iter([(Tensor(ROWS[[i]] * self.turn), Tensor(ROWS[[i]])) for i in range(STEPS)])
+
+
 DATA: dict[str, Callable[[], DatasetLike]] = {
     "drawn": Drawn,
     "counted": Counted,
+    "turned": Turned,
     "shuffled": lambda: NumpySlicesDataset({"x": ROWS, "y": ROWS}).batch(1),
 }
 
@@ -264,3 +276,23 @@ def test_whoever_asks_is_given_what_all_have_seen(
         resumed = run("drawn", True, [again], written(tmp_path, state, total), epochs=3)
         late = event == "on_train_end" and not registered
         assert resumed.lines == straight.lines[resumed.before - late :]
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_the_beginning_is_a_position_and_what_is_past_the_end_is_none(data: str) -> None:
+    def numbers(epochs: Epochs) -> list[tuple[int, list[float]]]:
+        return [(done, [float(x.asnumpy().mean()) for x, _ in rest]) for done, rest in epochs]
+
+    def begin() -> Epochs:
+        set_seed(3)
+        np.random.seed(3)
+        return Epochs(DATA[data](), 2)
+
+    expected = numbers(begin())
+    position = begin().state_dict(closed=True)
+    again = begin()
+    again.load_state_dict(position)
+    assert numbers(again) == expected
+    for number in (-2, 2):
+        with pytest.raises(ValueError, match=f"^There is no batch 0 of epoch {number + 1}.$"):
+            begin().load_state_dict(position | {"number": number})

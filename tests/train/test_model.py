@@ -137,6 +137,77 @@ def test_what_a_callback_is_told_in_training() -> None:
         assert [type(item) for item in cast("list[object]", batch)] == [Tensor, Tensor]
 
 
+def test_what_a_callback_is_told_in_an_evaluation() -> None:
+    look = Look()
+    data, model = Rows(10), make({"accuracy"})
+    result = model.eval(data, look)
+    begin = look.at("on_eval_begin")[0]
+    assert begin == {
+        "mode": "eval",
+        "network": model.predict_network,
+        "eval_network": model.eval_network,
+        "valid_dataset": data,
+        "batch_num": 3,
+        "cur_step_num": 0,
+        "list_callback": [look],
+        "dataset_sink_mode": False,
+    }
+    for event in ("on_eval_step_begin", "on_eval_step_end"):
+        for number, step in enumerate(look.at(event)):
+            assert step["cur_step_num"] == number + 1
+            x, y = cast("list[Tensor]", step["eval_dataset_element"])
+            np.testing.assert_array_equal(x.asnumpy(), X[4 * number : 4 * number + 4])
+            np.testing.assert_array_equal(y.asnumpy(), Y[4 * number : 4 * number + 4])
+    end = look.at("on_eval_end")[0]
+    assert end["metrics"] == result
+    assert end["eval_results"] == result | {"eval_loss": pytest.approx(loss_of(model), rel=1e-5)}
+
+
+def loss_of(model: Model) -> float:
+    """The mean of the batches' losses."""
+    losses = [
+        nn.CrossEntropyLoss()(model.predict(x), y).item()
+        for x, y in Rows(10).create_tuple_iterator(num_epochs=1)
+    ]
+    return float(np.mean(losses))
+
+
+def test_a_stop_ends_an_evaluation_with_the_results_so_far() -> None:
+    class Stop(Look):
+        def on_eval_step_end(self, run_context: RunContext) -> None:
+            run_context.request_stop()
+
+    stop, model = Stop(), make({"accuracy"})
+    assert model.eval(Rows(10), stop) == model.eval(Rows(4))
+    assert [event for event, _ in stop.seen][-2:] == ["on_eval_epoch_end", "on_eval_end"]
+    assert stop.seen[-1][1]["cur_step_num"] == 1
+
+
+def test_what_is_measured_is_named_before() -> None:
+    look = Look()
+    make({"loss", "acc"}).fit(1, Rows(4), Rows(4), callbacks=look)
+    assert look.at("on_train_begin")[0]["metric_names"] == ["acc", "loss", "eval_loss"]
+    look = Look()
+    alone = Model(ConstantLoss(), metrics={"acc"}, eval_network=Outputs())
+    alone.fit(1, Batches(1), Batches(1), 2, look)
+    assert look.at("on_train_begin")[0]["metric_names"] == ["acc"]
+    look = Look()
+    make({"acc"}).fit(1, Rows(4), callbacks=look)
+    assert look.at("on_train_begin")[0]["metric_names"] == []
+
+
+def test_tensors_are_given_to_the_network_as_they_are() -> None:
+    data, look = Rows(4), Look()
+    given = data.create_tuple_iterator(num_epochs=1)
+    data.create_tuple_iterator = lambda *, num_epochs: given  # type: ignore[method-assign]
+    make().train(1, data, look)
+    (step,) = look.at("on_train_step_end")
+    for mine, theirs in zip(
+        given[0], cast("list[Tensor]", step["train_dataset_element"]), strict=True
+    ):
+        assert mine is theirs
+
+
 def test_an_evaluation_inside_fit_leaves_the_training_as_it_was() -> None:
     look = Look()
     make({"loss", "acc"}).fit(2, Rows(10), Rows(5), callbacks=look)

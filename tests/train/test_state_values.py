@@ -59,17 +59,34 @@ def test_values_come_back_as_they_were(value: object) -> None:
     assert same(decode(text, "state", stored), value)
 
 
+def test_one_of_each_kind_comes_back() -> None:
+    two = np.arange(2.0, dtype=np.float32)
+    leaves = [None, True, 1, 0.5, "ü", two, Tensor(two + 1), np.array(7), Tensor([[1], [2]])]
+    tree = {"$dict": (leaves, {"$array": tuple(leaves), "b": {"c": leaves, "d": two}}), "e": []}
+    text, beside = encode(tree, "state")
+    assert list(beside) == [f"state.{i}" for i in range(13)]
+    assert same(decode(text, "state", beside), tree)
+    # What needs no sign of its kind has none.
+    assert encode({"a": {"b": [1, {}]}}, "state") == ('{"a": {"b": [1, {}]}}', {})
+    with pytest.raises(ValueError, match=r"^there is no 'state\.12'$"):
+        decode(text, "state", {name: beside[name] for name in list(beside)[:-1]})
+
+
 @pytest.mark.parametrize(
-    ("value", "where"),
+    ("value", "words"),
     [
-        ({"a": [1, {2}]}, r"\{2\} at 'a\[1\]' is of type set"),
-        ({"a": {"b": np.float32(1)}}, "at 'a.b' is of type float32"),
+        ({2}, "{2} at '' is of type set"),
+        ([{2}], "{2} at '[0]' is of type set"),
+        ({"a": [1, {2}]}, "{2} at 'a[1]' is of type set"),
+        ({"a": {"b": (np.float32(1),)}}, "np.float32(1.0) at 'a.b[0]' is of type float32"),
         ({"a": {1: 2}}, "the key 1 at 'a' is no str"),
+        ({1: 2}, "the key 1 at '' is no str"),
     ],
 )
-def test_other_values_are_refused_with_their_place(value: object, where: str) -> None:
-    with pytest.raises(TypeError, match=where):
+def test_other_values_are_refused_with_their_place(value: object, words: str) -> None:
+    with pytest.raises(TypeError) as raised:
         encode(value, "state")
+    assert str(raised.value) == words
 
 
 @pytest.mark.parametrize("kind", ["$array", "$tensor", "$tuple", "$dict"])
@@ -86,6 +103,45 @@ def test_what_is_told_of_a_file_can_be_shown_whatever_is_in_it(part: str, count:
     shown.encode("utf-8")
     assert len(shown) < 6000
     assert shown == text or len(text) > 5000 or not part.isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a\ud800", "a\\ud800"), (5000 * "x", 5000 * "x"), (5001 * "x", 5000 * "x" + " …")],
+)
+def test_how_it_is_shown(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+@pytest.mark.parametrize("format", ["ckpt", "safetensors"])
+def test_a_state_comes_back_from_a_file(tmp_path: Path, format: str) -> None:
+    path, net = tmp_path / f"x.{format}", nn.Dense(2, 2)
+    state = TrainingState.of({"a": [1.5, "ü", np.arange(9, dtype=np.uint32)], "b": {"c": None}})
+    save_checkpoint(net, path, append_dict=state.entries(format), format=format)
+    found = read_training_checkpoint(path)
+    assert (found.path, found.state.text) == (str(path), state.text)
+    assert same(dict(found.state.arrays), dict(state.arrays))
+    assert same(dict(found.values), state.values())
+    assert set(found.parameters) == {each.name for each in net.get_parameters()}
+
+
+@pytest.mark.parametrize("text", ["00000000 {}", "x \ud800", "", "0"])
+def test_a_text_with_another_check_sum_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="^its check sum is not that of its content$"):
+        TrainingState(text, {}).values()
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    text = Tensor(np.frombuffer(b"\xff\xfe {}", np.uint8).copy())
+    save_checkpoint(
+        nn.Dense(1, 1), path, append_dict={"training_state": text}, format="safetensors"
+    )
+    with pytest.raises(ValueError, match="^The training state in ") as raised:
+        read_training_checkpoint(path)
+    assert str(raised.value) == (
+        f"The training state in '{path}' is damaged: its check sum is not that of its content."
+    )
 
 
 @given(st.data())
