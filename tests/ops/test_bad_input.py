@@ -164,8 +164,8 @@ GOOD: dict[str, dict[str, object]] = {
     "zeros": {"size": (2, 3), "dtype": ms.int32},
     "zeros_like": {"input": x(), "dtype": ms.int32},
 }  # fmt: skip
-# Those that take `*operands` or `*size`, that write into an argument or take several tensors as one,
-# and what another call has given; they and the summaries have their own tests.
+# Those that take `*operands` or `*size`, write into an argument, or take several tensors as one;
+# and what another call has given. They and the summaries have their own tests.
 APART = {"apply_rule", "assign", "clip_by_global_norm", "clip_by_value", "get_grad"}
 APART |= {"rand", "randn"} | {name for name in ops.__all__ if name.endswith("Summary")}
 CASES = [(name, argument) for name, good in GOOD.items() for argument in good]
