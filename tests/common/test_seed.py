@@ -152,6 +152,16 @@ def test_without_a_seed_what_is_drawn_is_drawn_again(unseeded: None) -> None:
     assert draws("init") != begun
 
 
+def test_without_a_seed_64_bits_are_drawn(unseeded: None) -> None:
+    drawn: set[int] = set()
+    for _ in range(20):
+        module._chance[0] = None
+        program = cast("dict[str, int]", random_state()["program"])
+        drawn.add(program["entropy"])
+    assert len(drawn) == 20
+    assert 2**60 <= max(drawn) < 2**64
+
+
 def test_a_state_tells_no_more_than_the_seed_and_what_was_drawn() -> None:
     def state() -> dict[str, object]:
         module._chance[0] = None
