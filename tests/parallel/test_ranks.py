@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from threading import Event as Flag
 from time import sleep
+from typing import cast
 
 import pytest
 from hypothesis import example, given
@@ -159,6 +160,11 @@ class Remembers(Asks):
     def load_state_dict(self, state: Mapping[str, object]) -> None: ...
 
 
+def asks(name: str, base: type[Asks], **values: object) -> type[Asks]:
+    """A class that could stand in a script."""
+    return cast("type[Asks]", type(name, (base,), {"__qualname__": f"script.{name}", **values}))
+
+
 # The kind of the companion, whether only the first process calls it, whether it has a state.
 KINDS = st.tuples(st.sampled_from([Companion, Guide]), st.booleans(), st.booleans())
 
@@ -168,12 +174,8 @@ def test_a_process_has_stand_ins_for_the_callbacks_of_the_first(
     kinds: list[tuple[type[Companion], bool, bool]], in_a_manager: bool, count: int
 ) -> None:
     """In the same places and of the same names; a companion is that of those that are called."""
-    asking: list[type[Asks]] = [
-        type(
-            f"C{i}",
-            (Remembers if remembers else Asks,),
-            {"kind": kind, "chief_only": chief, "__qualname__": f"script.C{i}"},
-        )
+    asking = [
+        asks(f"C{i}", Remembers if remembers else Asks, kind=kind, chief_only=chief)
         for i, (kind, chief, remembers) in enumerate(kinds)
     ]
 
