@@ -44,6 +44,8 @@ def varint(value: int) -> bytes:
     """
     if 0 <= value <= 0x7F:
         return _ONE_BYTE[value]
+    if 0 <= value < 2**14:  # lengths, mostly: the loop would take three times as long
+        return bytes((value & 0x7F | 0x80, value >> 7))
     if not -(2**63) <= value <= _UINT64:
         raise WireError(f"{value} does not fit in 64 bits")
     rest = value & _UINT64

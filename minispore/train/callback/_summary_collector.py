@@ -29,8 +29,10 @@ _MOST_TENSORS: Final = 20
 _FIRST_PARAMETERS: Final = 5
 # Two rows of pictures.
 _IMAGES: Final = 16
-# A histogram of this many elements looks like one of millions, and costs a step less.
-_SAMPLE: Final = 2**13
+# A histogram of some thousand elements looks like one of millions, and costs a step less. Elements
+# that are neighbours are read at once; by a prime number of runs not all begin at the same column.
+_RUNS: Final = 127
+_RUN: Final = 64
 _TENSORS: Final = ("tensor",)
 _WITHOUT_TENSORS: Final = tuple(kind for kind in HEARD if kind not in _TENSORS)
 
@@ -41,8 +43,8 @@ class SummaryCollector(Callback):
     In the first step and in every `collect_freq`-th are written:
 
     * ``loss/auto``, the loss;
-    * ``<name>/auto``, a histogram of each of the first five trainable parameters; of one with more
-      than 8,192 elements at most so many are taken, evenly spread;
+    * ``<name>/auto``, a histogram of each of the first five parameters that are trainable when an
+      epoch begins; of one with more than 8,128 elements so many, in runs that are evenly spread;
     * ``input_data/auto``, the first 16 images, if the batch's first column holds images;
     * what the `ops` summaries inside of the network hand out.
 
@@ -129,6 +131,8 @@ class SummaryCollector(Callback):
         self._export_options = export_options
         self._record: SummaryRecord | None = None
         self._untraced = False  # whether the graph has still to be seen
+        # Looked for once in an epoch: through all cells it takes longer than their histograms.
+        self._parameters: list[Parameter] | None = None
         self._landscape = (
             None
             if self._options.landscape is None
@@ -179,10 +183,15 @@ class SummaryCollector(Callback):
             steps = params.epoch_num * params.batch_num
             self._tensor_freq = max(self._freq, steps // (_MOST_TENSORS - 1))
         self._untraced = self._options.graph
+        self._parameters = None
         if self._custom:
             record.add_value("custom_lineage_data", "custom", self._custom)
         if self._landscape is not None:
             self._landscape.begin(params)
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        """Look anew for the parameters: others may be trained in this epoch."""
+        self._parameters = None
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
         """See the graph in the first step; listen to the network, if the step is to be written."""
@@ -271,7 +280,9 @@ class SummaryCollector(Callback):
             loss = _loss(params.net_outputs)
             if loss is not None:
                 record.add_value("scalar", "loss/auto", _scalar(loss))
-        for parameter in self._watched(params.network):
+        if self._parameters is None:
+            self._parameters = self._watched(params.network)
+        for parameter in self._parameters:
             record.add_value("histogram", f"{parameter.name}/auto", _sample(parameter))
 
     def _watched(self, network: Cell) -> list[Parameter]:
@@ -286,9 +297,12 @@ class SummaryCollector(Callback):
 
 
 def _sample(parameter: Parameter) -> Tensor:
-    """All elements of a parameter, or every so many of a large one."""
+    """All elements of a parameter, or runs of those of a large one."""
     elements = parameter.asnumpy().reshape(-1)
-    return host_tensor(elements[:: -(-elements.size // _SAMPLE) or 1])
+    if elements.size > _RUNS * _RUN:
+        step = elements.size // _RUNS
+        elements = elements[: _RUNS * step].reshape(_RUNS, step)[:, :_RUN]
+    return host_tensor(elements)
 
 
 def _scalar(value: float) -> Tensor:

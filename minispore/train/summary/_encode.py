@@ -20,7 +20,7 @@ gives a file up at the first field of a kind that it does not expect. Hence a fi
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import numpy as np
@@ -77,8 +77,14 @@ def _event(event: Event, encode: Callable[[Value], bytes]) -> bytes:
     return b"".join(parts)
 
 
+@lru_cache
+def _tag(text: str) -> bytes:
+    """A value's name; kept, as each step has the same ones, in both dialects."""
+    return wire.text_field(1, text)
+
+
 def _tensorboard_value(value: Value) -> bytes:
-    tag = wire.text_field(1, value.tag)
+    tag = _tag(value.tag)
     match value.content:
         case Image() as image:
             return tag + wire.bytes_field(4, _image(image))
@@ -93,7 +99,7 @@ def _tensorboard_value(value: Value) -> bytes:
 
 
 def _mindspore_value(value: Value) -> bytes:
-    tag = wire.text_field(1, value.tag)
+    tag = _tag(value.tag)
     match value.content:
         case Image() as image:
             return tag + wire.bytes_field(4, _image(image))
@@ -134,13 +140,13 @@ def _tensorboard_histogram(histogram: Histogram) -> bytes:
 
 
 def _mindspore_histogram(histogram: Histogram) -> bytes:
-    parts = [
+    parts: list[bytes | bytearray] = [
         _buckets(histogram),
         wire.varint_field(2, histogram.nan),
         wire.varint_field(3, histogram.pos_inf),
         wire.varint_field(4, histogram.neg_inf),
     ]
-    if histogram.finite:
+    if histogram.counts.size:
         parts += [
             wire.double_field(5, histogram.max),
             wire.double_field(6, histogram.min),
@@ -149,27 +155,29 @@ def _mindspore_histogram(histogram: Histogram) -> bytes:
     return b"".join([*parts, wire.varint_field(8, histogram.elements)])
 
 
-def _buckets(histogram: Histogram) -> bytes:
+def _buckets(histogram: Histogram) -> bytearray:
     """A bucket for each count: as all are of one length, they are written like an array.
 
     So that they are, a count has six bytes of seven bits, enough for four million million.
     """
-    found = _empty_buckets(len(histogram.counts)).copy()
+    data = bytearray(_empty_buckets(len(histogram.counts)))
+    found = np.frombuffer(data, _BUCKET)
     found["left"] = histogram.edges[:-1]
-    np.subtract(histogram.edges[1:], histogram.edges[:-1], out=found["width"])
-    found["count"] = histogram.counts[:, None] >> _SHIFTS & 0x7F | _MORE
-    return found.tobytes()
+    found["width"] = histogram.edges[1:] - histogram.edges[:-1]
+    # Of each number the low eight bits are stored.
+    found["count"] = histogram.counts[:, None] >> _SHIFTS | _MORE
+    return data
 
 
 @cache
-def _empty_buckets(number: int) -> NDArray[np.void]:
+def _empty_buckets(number: int) -> bytes:
     """Buckets in which only the keys stand."""
     found = np.zeros(number, _BUCKET)
     found["header"] = 1 << 3 | wire.LENGTH, _BUCKET.itemsize - 2
     found["left_key"] = 1 << 3 | wire.FIXED64
     found["width_key"] = 2 << 3 | wire.FIXED64
     found["count_key"] = 3 << 3 | wire.VARINT
-    return found
+    return found.tobytes()
 
 
 def _tensorboard_tensor(array: NDArray[np.generic]) -> bytes:

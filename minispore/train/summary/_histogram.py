@@ -1,5 +1,6 @@
 """Histograms, of the numbers of a layer's weights in a few milliseconds."""
 
+import math
 from typing import Final
 
 import numpy as np
@@ -11,6 +12,8 @@ _Floats = NDArray[np.float32] | NDArray[np.float64]
 
 _MOST_BUCKETS: Final = 90
 _GREATEST: Final = float(np.finfo(np.float64).max)
+_GREATEST_OF: Final = {np.dtype(t): float(np.finfo(t).max) for t in (np.float32, np.float64)}
+_NUMBERS: Final = np.arange(_MOST_BUCKETS + 1.0)
 _MANY: Final = 2**17
 _NOTHING: Final = np.zeros(0)
 _NO_COUNTS: Final = np.zeros(0, np.int64)
@@ -39,7 +42,7 @@ def histogram(array: NDArray[np.generic]) -> Histogram:
         return Histogram(_NOTHING, _NO_COUNTS, 0, 0, 0, np.nan, np.nan, 0.0, 0.0)
     low, high = float(flat.min()), float(flat.max())
     nan = pos_inf = neg_inf = 0
-    if not (np.isfinite(low) and np.isfinite(high)):
+    if not (math.isfinite(low) and math.isfinite(high)):
         nan = int(np.isnan(flat).sum())
         pos_inf, neg_inf = int(np.isposinf(flat).sum()), int(np.isneginf(flat).sum())
         flat = flat[np.isfinite(flat)]
@@ -56,7 +59,7 @@ def _sums(flat: _Floats) -> tuple[float, float]:
     """The sum of the elements and that of their squares."""
     with np.errstate(over="ignore"):
         total, squares = float(flat.sum()), float(np.dot(flat, flat))
-        if np.isfinite(total) and np.isfinite(squares):
+        if math.isfinite(squares):  # and the sum is, too
             return total, squares
         # Too large for float32; where float64 does not do either, they are infinite.
         wide = flat.astype(np.float64)
@@ -77,25 +80,30 @@ def _spread(
     flat: _Floats, low: float, high: float, n: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     # Halved, so that the distance of the two greatest numbers is one.
-    edges = np.linspace(low / 2, high / 2, n + 1) * 2
+    edges = (_NUMBERS[: n + 1] * ((high / 2 - low / 2) / n) + low / 2) * 2
     edges[0], edges[-1] = low, high
-    width = high / 2 - low / 2
-    if width and n / width < float(np.finfo(flat.dtype).max):
-        places = flat * flat.dtype.type(0.5)
-        places -= flat.dtype.type(low / 2)
-        places *= flat.dtype.type(n / width)
-    else:  # so small that nothing is left of its half, or that the quotient is too large
-        places = (flat.astype(np.float64) - low) / (high - low) * n
-    bins = np.minimum(places, n - 1, out=places).astype(np.uint8)
-    if bins.size < _MANY:
-        return edges, np.bincount(bins, minlength=n).astype(np.int64)
-    # A pair of bytes is counted as one number.
-    if bins.size % 2:
-        bins, rest = bins[:-1], int(bins[-1])
+    width = high - low
+    most = _GREATEST_OF[flat.dtype]
+    if width <= most and n / width <= most:
+        places = flat - low
+        places *= n / width
     else:
-        rest = -1
-    pairs = np.bincount(bins.view(np.uint16), minlength=2**16).reshape(2**8, 2**8)
-    counts = (pairs.sum(axis=0) + pairs.sum(axis=1))[:n]
-    if rest >= 0:
-        counts[rest] += 1
-    return edges, counts.astype(np.int64)
+        part = 0.5 if math.isinf(width) else 1.0
+        places = (flat.astype(np.float64) * part - low * part) / (high * part - low * part) * n
+    counts = _counted(places.astype(np.uint8), n + 1)
+    # The greatest number is at the end of the last bucket.
+    counts[n - 1] += counts[n]
+    return edges, counts[:n]
+
+
+def _counted(numbers: NDArray[np.uint8], n: int) -> NDArray[np.int64]:
+    """How often each of the first `n` numbers comes."""
+    if numbers.size < _MANY:
+        return np.bincount(numbers, minlength=n).astype(np.int64, copy=False)
+    # A pair of bytes is counted as one number.
+    pairs = np.bincount(numbers[: numbers.size // 2 * 2].view(np.uint16), minlength=2**16)
+    pairs = pairs.reshape(2**8, 2**8)
+    counts: NDArray[np.int64] = (pairs.sum(axis=0) + pairs.sum(axis=1))[:n].astype(np.int64)
+    if numbers.size % 2:
+        counts[numbers[-1]] += 1
+    return counts
