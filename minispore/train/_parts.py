@@ -11,7 +11,7 @@ from minispore.communication._exchange import gathered, highest, is_data_paralle
 from minispore.dataset import Dataset
 from minispore.dataset._dealt import dealt
 from minispore.nn import Cell
-from minispore.nn.wrap import rows_of
+from minispore.nn.wrap.cell_wrapper import rows_of
 from minispore.train._dataset import DatasetLike, check_dataset
 from minispore.train._protocol.run_context import InternalCallbackParam
 from minispore.train._scores import Scores

@@ -1,0 +1,5 @@
+"""Where MindSpore keeps the embeddings."""
+
+from minispore.nn.embedding import Embedding
+
+__all__ = ["Embedding"]

@@ -1,0 +1,92 @@
+"""Scripts find names in the modules in which MindSpore, or an older one, has them."""
+
+import os
+import subprocess
+from importlib import import_module
+
+import pytest
+
+# Each module, and where the package itself shows the same names.
+PATHS = {
+    "common.api": "",
+    "dataset.callback": "dataset",
+    "dataset.transforms.c_transforms": "dataset.transforms",
+    "dataset.vision.c_transforms": "dataset.vision",
+    "nn.layer": "nn",
+    "nn.layer.activation": "nn",
+    "nn.layer.basic": "nn",
+    "nn.layer.container": "nn",
+    "nn.layer.conv": "nn",
+    "nn.layer.embedding": "nn",
+    "nn.layer.normalization": "nn",
+    "nn.layer.pooling": "nn",
+    "nn.loss": "nn",
+    "nn.loss.loss": "nn",
+    "nn.wrap": "nn",
+    "nn.wrap.cell_wrapper": "nn",
+    "nn.wrap.grad_reducer": "nn",
+    "ops.composite": "ops",
+}
+# Of MindSpore 1.x, and gone from it since.
+OLDER = {
+    "common.api": {"ms_function"},
+    "dataset.transforms.c_transforms": None,
+    "dataset.vision.c_transforms": None,
+}
+PYTHON = os.environ.get("MINISPORE_MINDSPORE_PYTHON", "")
+
+
+def names_of(module: str) -> list[str]:
+    found = import_module(f"minispore.{module}")
+    named: list[str] = getattr(found, "__all__", [])
+    return named or [
+        name
+        for name, value in vars(found).items()
+        if getattr(value, "__module__", "") == found.__name__
+        and name[0] != "_"
+        # It is of use only where the training loop counts rows.
+        and name != "rows_of"
+    ]
+
+
+@pytest.mark.parametrize("module", PATHS)
+def test_its_names_are_those_of_the_package(module: str) -> None:
+    home = import_module(f"minispore.{PATHS[module]}".rstrip("."))
+    found = import_module(f"minispore.{module}")
+    names = set(names_of(module)) - (OLDER.get(module) or set())
+    assert names
+    assert {name for name in names if getattr(found, name) is not getattr(home, name)} == set()
+
+
+def test_the_older_name_of_the_compiler_is_the_compiler() -> None:
+    from minispore.common import api
+
+    assert api.ms_function is api.jit
+
+
+def test_a_module_of_what_is_left_out_says_what_to_do_instead() -> None:
+    with pytest.raises(ImportError, match=r"FixedLossScaleManager' is left out.*'loss_scale'"):
+        from minispore.train.loss_scale_manager import (  # type: ignore[attr-defined]
+            FixedLossScaleManager,  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]
+        )
+    with pytest.raises(ImportError, match="cannot import name 'Nothing'"):
+        from minispore.train.loss_scale_manager import (  # type: ignore[attr-defined]
+            Nothing,  # noqa: F401  # pyright: ignore[reportAttributeAccessIssue]
+        )
+
+
+@pytest.mark.skipif(not PYTHON, reason="no MINISPORE_MINDSPORE_PYTHON")
+def test_mindspore_has_these_names_there() -> None:
+    lines = ["from importlib import import_module as find"]
+    for module in PATHS:
+        gone = OLDER.get(module, set())
+        if gone is None:
+            continue
+        wanted = sorted(set(names_of(module)) - gone)
+        lines.append(f"module, wanted = find('mindspore.{module}'), {wanted}")
+        lines.append("print([module.__name__, *(n for n in wanted if not hasattr(module, n))])")
+    told = subprocess.run(
+        [PYTHON, "-c", "\n".join(lines)],
+        capture_output=True, text=True, check=True, env={**os.environ, "GLOG_v": "4"},
+    )  # fmt: skip
+    assert [line for line in told.stdout.splitlines() if "," in line] == []
