@@ -1,4 +1,4 @@
-"""Where MindSpore keeps loss scales, all of which is left out: each name says what to do instead."""
+"""Where MindSpore keeps loss scales, which are left out: each name says what to do instead."""
 
 from minispore._left_out import refusing
 from minispore.train._left_out import LEFT_OUT
