@@ -44,11 +44,12 @@ def value(path: Path) -> float:
 
 
 @pytest.fixture(autouse=True)
-def nothing_in_waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def saves(monkeypatch: pytest.MonkeyPatch) -> Iterator[background._Background]:
+    """Where the test's saves are, and those of no other."""
     fresh = background._Background()
     for module in (saving, loading):
         monkeypatch.setattr(module, "background", fresh)
-    yield
+    yield fresh
     wait_for_saves()
 
 
@@ -177,7 +178,7 @@ def test_a_load_of_another_file_leaves_the_error_where_it_is(tmp_path: Path) -> 
 
 
 def test_the_copies_are_let_go_of_when_they_are_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saves: background._Background
 ) -> None:
     copies: list[weakref.ref[np.ndarray[tuple[int, ...], np.dtype[np.float32]]]] = []
     contiguous: list[bool] = []
@@ -192,7 +193,7 @@ def test_the_copies_are_let_go_of_when_they_are_written(
     monkeypatch.setattr(saving, "write_file", remember)
     transposed = Tensor.from_numpy(np.ones((2, 3), np.float32).T)
     save_checkpoint({"p": transposed}, tmp_path / "x", async_save=True)
-    saving.background.settle(str(tmp_path / "x.ckpt"))
+    saves.settle(str(tmp_path / "x.ckpt"))
     assert [copy() for copy in copies] == [None]
     assert contiguous == [True]  # so that writing needs no other copy
 

@@ -181,7 +181,7 @@ def given(call: Callable[..., object]) -> dict[str, object]:
 
 
 def rows() -> list[tuple[Callable[..., object], dict[str, object], type[Exception], str]]:
-    tables = {
+    tables: dict[Callable[..., object], list[Row]] = {
         save_checkpoint: SAVING,
         load_checkpoint: LOADING,
         load_param_into_net: INTO_NET,

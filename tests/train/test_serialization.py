@@ -4,7 +4,7 @@ import errno
 import os
 import threading
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -327,24 +327,22 @@ def test_each_warning_names_the_line_that_called(tmp_path: Path) -> None:
     assert files == [Path(__file__).name, "loading.py", *[Path(__file__).name] * 4]
 
 
-@pytest.mark.parametrize("background", [False, True])
+def loaded_in_background(*given: object, **options: object) -> object:
+    return load_checkpoint_async(*given, **options).result()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("load", [load_checkpoint, loaded_in_background])
 def test_types_are_only_converted_where_that_is_not_forbidden(
-    tmp_path: Path, background: bool
+    tmp_path: Path, load: Callable[..., object]
 ) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint({"scale": np.array(2.0)}, path)
-
-    def load(net: Net, *strict: bool) -> object:
-        if background:
-            return load_checkpoint_async(path, net, *strict, specify_prefix="sc").result()
-        return load_checkpoint(path, net, *strict, specify_prefix="sc")
-
     net = Net()
     with pytest.warns(UserWarning, match="does not hold"):
-        load(net)
+        load(path, net, specify_prefix="sc")
     assert net.scale.item() == 2.0
     with pytest.raises(RuntimeError, match="the net's type is Float32, the checkpoint's") as caught:
-        load(net, True)
+        load(path, net, True, specify_prefix="sc")
     assert caught.value.__notes__ == [f"They are those of the checkpoint file '{path}'."]
 
 
