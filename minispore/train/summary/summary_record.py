@@ -59,7 +59,7 @@ class SummaryRecord:
     * `export_….…/tensor`, if `export_options` say so.
 
     Files are made when there is something to write, and read while they grow. They are written by
-    a thread: `flush` and `close` wait for it.
+    a thread, a few steps at a time, half a second later at most: `flush` and `close` wait for it.
 
     Source: MindSpore's `mindspore.SummaryRecord`.
 
