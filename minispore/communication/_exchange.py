@@ -170,5 +170,4 @@ def _buffers(
                 places, size = [], 0
             places.append(i)
             size += added
-        if places:
-            yield kind, places
+        yield kind, places

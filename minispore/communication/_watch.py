@@ -53,10 +53,18 @@ class Watch:
                     f"minispore: process {self._rank} has waited for the others for "
                     f"{self._limit:g} seconds, the limit that MINISPORE_MPI_TIMEOUT sets: one of "
                     "them does not take part in what the others do. All are ended.\n"
+                    f"It waits here:\n{_where()}"
                 )
                 os.write(2, text.encode())
                 # The main thread is inside of MPI, so this is the way out: mpiexec ends the others.
                 os._exit(1)
+
+
+def _where() -> str:
+    """What the main thread does, as Python prints a traceback."""
+    main = threading.main_thread().ident
+    frame = next(frame for thread, frame in sys._current_frames().items() if thread == main)
+    return "".join(traceback.format_stack(frame))
 
 
 def end_unless_all_fail(

@@ -39,6 +39,18 @@ _STOPPING: Final[tuple[Event, ...]] = (
 )
 
 
+def meet(owner: str) -> None:
+    """Begin what all processes do; RuntimeError, in all of them, if some begin something else."""
+    if not is_data_parallel("Model"):
+        return
+    called = gathered(owner)
+    if len(set(called)) > 1:
+        raise RuntimeError(
+            f"For '{owner}', all processes must call it, but the processes 0, 1, … call "
+            f"{', '.join(called)}."
+        )
+
+
 def manager_of(callbacks: Callback | Iterable[Callback] | None) -> CallbackManager:
     """Return the manager for a run with these callbacks, alone or with other processes."""
     if is_data_parallel("Model"):

@@ -25,7 +25,7 @@ from minispore.train._parts import data_of, evaluator_of, scores_of
 from minispore.train._protocol.callback import Callback
 from minispore.train._protocol.manager import CallbackManager, refuse_older_names
 from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
-from minispore.train._ranks import manager_of
+from minispore.train._ranks import manager_of, meet
 from minispore.train._scores import get_metrics
 from minispore.train.metrics import Metric
 
@@ -140,6 +140,7 @@ class Model:
                 function but no optimizer; if `resume` is no checkpoint of this training.
         """
         owner = "Model.train"
+        meet(owner)
         check_sink(owner, sink_size, dataset_sink_mode=dataset_sink_mode)
         manager = manager_of(callbacks)
         context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
@@ -183,6 +184,7 @@ class Model:
                 `valid_frequency` is not positive, or if a callback has hooks under older names.
         """
         owner = "Model.fit"
+        meet(owner)
         check_sink(
             owner,
             sink_size,
@@ -231,6 +233,7 @@ class Model:
             ValueError: if the model has no metric, or the dataset is empty.
         """
         owner = "Model.eval"
+        meet(owner)
         check_sink(owner, dataset_sink_mode=dataset_sink_mode)
         self._check_metrics(owner)
         valid_dataset = data_of(valid_dataset, "valid_dataset", owner)

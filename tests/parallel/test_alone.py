@@ -168,6 +168,13 @@ def test_a_process_alone_is_the_first_of_one() -> None:
         communication.get_process_group_ranks()
 
 
+def test_who_has_joined_the_others_has(echo: Echo) -> None:
+    joined = _world.the_world("test")
+    communication.init()
+    assert _world.the_world("test") is joined
+    assert communication.get_process_group_ranks() == [0, 1, 2]
+
+
 def test_scripts_that_import_from_management_find_the_same() -> None:
     from minispore.communication import management
 

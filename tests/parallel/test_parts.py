@@ -15,7 +15,7 @@ from minispore.dataset import NumpySlicesDataset
 from minispore.train import Callback, Metric, Model, RunContext
 from tests.metrics import cases
 from tests.metrics.test_laws import assert_same
-from tests.parallel.learning import Case, model, network
+from tests.parallel.learning import Case, model, network, weights
 from tests.parallel.threads import play
 
 Column = npt.NDArray[np.float32]
@@ -198,6 +198,35 @@ def test_shards_of_which_rows_are_left_out_end_together() -> None:
 
 def _even_or_one(x: Column) -> bool:
     return bool(x[0] % 2 == 0 or x[0] == 1)
+
+
+def test_processes_that_call_different_methods_are_told_at_once() -> None:
+    case = Case(8, 4)
+    networks = [network() for _ in range(2)]
+
+    def program(rank: int) -> str:
+        trained = model(net=networks[rank])
+        with pytest.raises(RuntimeError) as raised:
+            trained.train(1, case.shard(1, 2)) if rank else trained.eval(case.whole())
+        return str(raised.value)
+
+    said = "all processes must call it, but the processes 0, 1, … call Model.eval, Model.train."
+    assert play(2, program) == [f"For 'Model.{name}', {said}" for name in ("eval", "train")]
+
+
+@pytest.mark.parametrize("broadcast", [None, True, False])
+def test_all_begin_with_the_first_one_s_parameters_unless_told_otherwise(
+    broadcast: bool | None,
+) -> None:
+    networks = [network(seed) for seed in range(2)]
+
+    def program(rank: int) -> bytes:
+        if broadcast is not None:
+            ms.set_auto_parallel_context(parameter_broadcast=broadcast)
+        return weights(model(net=networks[rank])).tobytes()
+
+    first, second = play(2, program)
+    assert (first == second) is (broadcast is not False)
 
 
 class Evaluates(Callback):

@@ -178,6 +178,7 @@ def test_nobody_waits_for_ever(tmp_path: Path) -> None:
     done = launch(2, SCENES, tmp_path, "sleeps", folder=tmp_path, MINISPORE_MPI_TIMEOUT="1")
     assert done.returncode != 0
     assert "process 0 has waited for the others for 1 seconds" in done.stderr
+    assert "    train(CASES[0])" in done.stderr.partition("It waits here:")[2]
 
 
 @pytest.mark.slow
