@@ -171,7 +171,7 @@ class ParamDictFuture:
     def __init__(self, read: Callable[[], Loaded]) -> None:
         """Start reading."""
         self._read: Callable[[], Loaded] | None = read
-        self._loaded: Loaded = {}
+        self._loaded: Loaded  # once it is done
         self._error: BaseException | None = None
         self._done = threading.Event()  # a `join` that was interrupted could not be repeated
         # A program that ends does not wait for what it no longer wants.

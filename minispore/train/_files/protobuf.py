@@ -18,6 +18,7 @@ FIXED64: Final = 1
 LENGTH: Final = 2
 FIXED32: Final = 5
 
+_SIZES: Final = {FIXED64: 8, FIXED32: 4}
 _UINT64: Final = 2**64 - 1
 _SHOWN: Final = 1000  # characters
 # Most varints are short.
@@ -206,18 +207,17 @@ def _field_at(stream: BufferedIOBase, number: int, wire: int, start: int, stop: 
     if wire == VARINT:
         value, end = _varint_at(stream, start, stop)
         return Field(number, wire, value, start, end)
+    size = _SIZES.get(wire)
     if wire == LENGTH:
-        value, start = _varint_at(stream, start, stop)
-        end = start + value
-    elif wire in {FIXED64, FIXED32}:
-        end = start + (8 if wire == FIXED64 else 4)
-        value = 0
-    else:
+        size, start = _varint_at(stream, start, stop)
+    if size is None:
         raise WireError(f"wire type {wire} at byte {start}")
+    end = start + size
     if end > stop:
         raise WireError(f"field {number} at byte {start} goes {end - stop} bytes beyond the end")
-    if wire != LENGTH:
-        value = int.from_bytes(read_exactly(stream, start, end - start), "little")
+    if wire == LENGTH:
+        return Field(number, wire, size, start, end)
+    value = int.from_bytes(read_exactly(stream, start, size), "little")
     return Field(number, wire, value, start, end)
 
 
