@@ -1,7 +1,6 @@
 """The text of a tensor, as MindSpore prints it."""
 
 from collections.abc import Callable, Iterable
-from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +73,7 @@ def _text_of(shown: NDArray[np.generic]) -> Callable[[float], str]:
         digits = 4 if shown.dtype.itemsize == 2 else 8
         # A sign, a digit, a point, the digits and an exponent of two digits.
         width = digits + 7
-        return lambda x: f"{x:{width}.{digits}e}" if isfinite(x) else f"{x:{width}}"
+        return lambda x: f"{x:{width}.{digits}e}"
     plain: Iterable[object] = shown.ravel().tolist()
     wide = 5 if category == _dtype.BOOL else max(len(str(x)) for x in plain)
     return lambda x: f"{x!s:>{wide}}"

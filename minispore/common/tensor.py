@@ -366,7 +366,7 @@ def _initial(shape_: Sequence[int] | int, dtype: DType, init: object) -> NDArray
     try:
         values = np.zeros(lengths, dtype.numpy_dtype)
     except ValueError as error:
-        reason = str(error).rstrip(".")
+        reason = str(error).removesuffix(".")
         raise ValueError(
             f"For 'Tensor', there is no tensor of shape {lengths}: {reason}."
         ) from None

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import mtrand
+from numpy.typing import NDArray
 
 from minispore import get_seed, set_seed
 from minispore.common import seed as module
@@ -174,6 +175,8 @@ def test_a_state_tells_no_more_than_the_seed_and_what_was_drawn() -> None:
     assert repr(state()["numpy"]) == repr(first["numpy"])
     program = cast("dict[str, object]", first["program"])
     assert (program["seed"], program["entropy"]) == (3, None)
+    python = cast("dict[str, NDArray[np.generic]]", first["python"])
+    assert python["words"].dtype == np.uint32
 
 
 def damaged(path: tuple[str, ...], value: object) -> dict[str, object]:

@@ -164,7 +164,7 @@ def test_numpy_takes_a_tensor_for_an_array(array: Arrays) -> None:
     assert same(np.asarray(x), array)
     assert np.shares_memory(np.asarray(x), x.asnumpy()) or not array.size
     assert not np.shares_memory(np.array(x), x.asnumpy())
-    assert np.asarray(x, dtype=np.float64).dtype == np.float64
+    assert x.__array__(np.dtype(np.float64)).dtype == np.float64
 
 
 @pytest.mark.parametrize("factor", [np.float32(3), np.array([3.0], np.float32), np.array(3.0)])
