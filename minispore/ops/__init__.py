@@ -93,6 +93,7 @@ from minispore._functional.shape import (
 from minispore._functional.softmax import log_softmax, softmax, softmax_cross_entropy
 from minispore._functional.statistics import norm, std, var
 from minispore._left_out import refusing
+from minispore.ops import operations
 from minispore.ops._assign import assign
 from minispore.ops._clip_by import clip_by_global_norm, clip_by_value
 from minispore.ops._creation import (
@@ -107,9 +108,8 @@ from minispore.ops._creation import (
     zeros_like,
 )
 from minispore.ops._grad import get_grad, grad, value_and_grad
-from minispore.ops._grad_operation import GradOperation
 from minispore.ops._random import dropout, rand, randint, randn
-from minispore.ops._summary import HistogramSummary, ImageSummary, ScalarSummary, TensorSummary
+from minispore.ops.operations import *  # noqa: F403 (each of them, in the older form)
 
 # The same operations under MindSpore's other names for them.
 absolute = abs
@@ -129,11 +129,6 @@ subtract = sub
 transpose = permute
 
 __all__ = [
-    "GradOperation",
-    "HistogramSummary",
-    "ImageSummary",
-    "ScalarSummary",
-    "TensorSummary",
     "abs",
     "absolute",
     "add",
@@ -269,6 +264,7 @@ __all__ = [
     "randn",
     "zeros_like",
 ]
+__all__ += operations.__all__
 
 # In a dictionary, since a definition would tell type checkers that there is every attribute.
 globals()["__getattr__"] = refusing(

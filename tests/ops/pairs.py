@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Tensor, ops
+from minispore.ops import operations
 
 from . import calls, losses
 from .calls import Call, along, numbers, of_one, of_several, over, positive, truths, whole
@@ -216,6 +217,9 @@ ELSEWHERE: Mapping[str, str] = {
     "max_pool2d": "nn/test_conv.py",
     "pad": "nn/test_normalization.py",
 }
+# The operations in the older form.
+FORMS = ("minispore.ops.operations", "minispore.ops._with_settings")
+OLDER = [name for name in operations.__all__ if getattr(ops, name).__module__ in FORMS]
 GRADIENTS = "compared with a naive engine in tests/autograd"
 # Why the others have no partner here.
 REASONS: Mapping[str, str] = {
@@ -228,6 +232,7 @@ REASONS: Mapping[str, str] = {
     "apply_rule": "applies a rule of the user's",
     **dict.fromkeys(("dropout", "rand", "randint", "randn"), "draws numbers"),
     **{name: "writes a summary" for name in ops.__all__ if name.endswith("Summary")},
+    **dict.fromkeys(OLDER, "is another form of a function"),
 }
 # Methods with other arguments or results than the operations of their names, as MindSpore has them.
 OTHER_METHODS = {"max", "min", "sum", "flatten", "gather_elements"}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore import Parameter, Tensor, ops
 from minispore._functional.variable import T, Variable
+from minispore.ops import operations
 
 ERRORS = (TypeError, ValueError, IndexError, RuntimeError)
 # Of another kind than any argument wants, or of a value out of every range.
@@ -165,9 +166,9 @@ GOOD: dict[str, dict[str, object]] = {
     "zeros_like": {"input": x(), "dtype": ms.int32},
 }  # fmt: skip
 # Those that take `*operands` or `*size`, write into an argument, or take several tensors as one;
-# and what another call has given. They and the summaries have their own tests.
+# what another call has given; the summaries, and what is another form of a function.
 APART = {"apply_rule", "assign", "clip_by_global_norm", "clip_by_value", "get_grad"}
-APART |= {"rand", "randn"} | {name for name in ops.__all__ if name.endswith("Summary")}
+APART |= {"rand", "randn"} | set(operations.__all__) - {"GradOperation"}
 CASES = [(name, argument) for name, good in GOOD.items() for argument in good]
 
 

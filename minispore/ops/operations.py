@@ -1,0 +1,220 @@
+"""MindSpore's older form of operations, which scripts import as P: one is made, and then called.
+
+`ReLU()(x)` is `relu(x)`, and `Softmax(0)(x)` is `softmax(x, 0)`: first come the settings, later the
+tensors. What is wrong with these is said by the function.
+"""
+
+from collections.abc import Callable
+from typing import Generic, ParamSpec, TypeVar
+
+from minispore._dtype import DTypeLike
+from minispore._functional import arithmetic, comparison, elementwise, shape
+from minispore._functional.indexing import gather_elements
+from minispore._functional.operands import Number
+from minispore._functional.repeating import tile
+from minispore._left_out import refusing
+from minispore.common.tensor import Tensor
+from minispore.ops._assign import assign
+from minispore.ops._creation import full, ones, ones_like, zeros, zeros_like
+from minispore.ops._grad_operation import GradOperation
+from minispore.ops._summary import HistogramSummary, ImageSummary, ScalarSummary, TensorSummary
+from minispore.ops._with_settings import (
+    Argmax,
+    BatchMatMul,
+    BroadcastTo,
+    Concat,
+    Gather,
+    LogSoftmax,
+    MatMul,
+    OneHot,
+    ReduceAll,
+    ReduceAny,
+    ReduceMax,
+    ReduceMean,
+    ReduceMin,
+    ReduceSum,
+    Softmax,
+    Squeeze,
+    Stack,
+    TopK,
+)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class _Plain(Generic[P, R]):
+    """An operation without settings."""
+
+    def __init__(self, name: str, function: Callable[P, R]) -> None:
+        self._name = name
+        self._function = function
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"Prim[{self._name}]"
+
+
+def _plain(name: str, function: Callable[P, R]) -> Callable[[], Callable[P, R]]:
+    """What makes an operation without settings."""
+
+    def make() -> Callable[P, R]:
+        return _Plain(name, function)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"`{function.__name__}`."
+    return make
+
+
+def _shape(x: Tensor) -> tuple[int, ...]:
+    return x.shape
+
+
+def _size(x: Tensor) -> int:
+    return x.size
+
+
+def _rank(x: Tensor) -> int:
+    return x.ndim
+
+
+def _filled(dtype: DTypeLike, dims: tuple[int, ...], x: Number) -> Tensor:
+    return full(dims, x, dtype=dtype)
+
+
+Abs = _plain("Abs", elementwise.abs)
+Cos = _plain("Cos", elementwise.cos)
+Exp = _plain("Exp", elementwise.exp)
+Flatten = _plain("Flatten", shape.flatten)
+Floor = _plain("Floor", elementwise.floor)
+Log = _plain("Log", elementwise.log)
+LogicalNot = _plain("LogicalNot", comparison.logical_not)
+Neg = _plain("Neg", arithmetic.neg)
+OnesLike = _plain("OnesLike", ones_like)
+ReLU = _plain("ReLU", elementwise.relu)
+Sigmoid = _plain("Sigmoid", elementwise.sigmoid)
+Sign = _plain("Sign", elementwise.sign)
+Sin = _plain("Sin", elementwise.sin)
+Sqrt = _plain("Sqrt", elementwise.sqrt)
+Square = _plain("Square", elementwise.square)
+StopGradient = _plain("StopGradient", elementwise.stop_gradient)
+Tanh = _plain("Tanh", elementwise.tanh)
+ZerosLike = _plain("ZerosLike", zeros_like)
+
+Add = _plain("Add", arithmetic.add)
+Div = _plain("Div", arithmetic.div)
+Equal = _plain("Equal", comparison.equal)
+FloorDiv = _plain("FloorDiv", arithmetic.floor_divide)
+Greater = _plain("Greater", comparison.greater)
+GreaterEqual = _plain("GreaterEqual", comparison.greater_equal)
+Less = _plain("Less", comparison.less)
+LessEqual = _plain("LessEqual", comparison.less_equal)
+LogicalAnd = _plain("LogicalAnd", comparison.logical_and)
+LogicalOr = _plain("LogicalOr", comparison.logical_or)
+Maximum = _plain("Maximum", arithmetic.maximum)
+Minimum = _plain("Minimum", arithmetic.minimum)
+Mul = _plain("Mul", arithmetic.mul)
+NotEqual = _plain("NotEqual", comparison.not_equal)
+Pow = _plain("Pow", arithmetic.pow)
+RealDiv = _plain("RealDiv", arithmetic.div)
+Sub = _plain("Sub", arithmetic.sub)
+
+Assign = _plain("Assign", assign)
+Cast = _plain("Cast", elementwise.cast)
+ExpandDims = _plain("ExpandDims", shape.expand_dims)
+Fill = _plain("Fill", _filled)
+GatherD = _plain("GatherD", gather_elements)
+Ones = _plain("Ones", ones)
+Rank = _plain("Rank", _rank)
+Reshape = _plain("Reshape", shape.reshape)
+Select = _plain("Select", arithmetic.where)
+Shape = _plain("Shape", _shape)
+Size = _plain("Size", _size)
+Tile = _plain("Tile", tile)
+Transpose = _plain("Transpose", shape.permute)
+Zeros = _plain("Zeros", zeros)
+
+__all__ = [
+    "Abs",
+    "Add",
+    "Argmax",
+    "Assign",
+    "BatchMatMul",
+    "BroadcastTo",
+    "Cast",
+    "Concat",
+    "Cos",
+    "Div",
+    "Equal",
+    "Exp",
+    "ExpandDims",
+    "Fill",
+    "Flatten",
+    "Floor",
+    "FloorDiv",
+    "Gather",
+    "GatherD",
+    "GradOperation",
+    "Greater",
+    "GreaterEqual",
+    "HistogramSummary",
+    "ImageSummary",
+    "Less",
+    "LessEqual",
+    "Log",
+    "LogSoftmax",
+    "LogicalAnd",
+    "LogicalNot",
+    "LogicalOr",
+    "MatMul",
+    "Maximum",
+    "Minimum",
+    "Mul",
+    "Neg",
+    "NotEqual",
+    "OneHot",
+    "Ones",
+    "OnesLike",
+    "Pow",
+    "Rank",
+    "ReLU",
+    "RealDiv",
+    "ReduceAll",
+    "ReduceAny",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceSum",
+    "Reshape",
+    "ScalarSummary",
+    "Select",
+    "Shape",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Size",
+    "Softmax",
+    "Sqrt",
+    "Square",
+    "Squeeze",
+    "Stack",
+    "StopGradient",
+    "Sub",
+    "Tanh",
+    "TensorSummary",
+    "Tile",
+    "TopK",
+    "Transpose",
+    "Zeros",
+    "ZerosLike",
+]
+
+# In a dictionary, since a definition would tell type checkers that there is every attribute.
+globals()["__getattr__"] = refusing(
+    __name__,
+    {},
+    "there are those of MindSpore's operations in this form that older tutorials' networks need; "
+    "look for a function in 'minispore.ops'",
+)
