@@ -159,6 +159,8 @@ def _log(event: str) -> Callable[[Log, RunContext], None]:
             "step" in event and params.train_network.training,
             first_of(params.get("net_outputs")),
             params.get("metrics"),
+            run_context.get_stop_requested(),
+            run_context.is_interrupted(),
         )
         self.lines.append(now)
 
@@ -191,18 +193,25 @@ for _event in EVENTS:
 
 
 def run(
-    data: str, fit: bool, others: Sequence[Callback], resume: Path | None = None, epochs: int = 2
+    data: str,
+    fit: bool,
+    others: Sequence[Callback],
+    resume: Path | None = None,
+    epochs: int = 2,
+    before: int = 0,
 ) -> Log:
     """Train; what happened in it."""
     set_seed(3)
     np.random.seed(1 if resume is None else 2)
     metrics: dict[str, Metric] = {"acc": Accuracy()}
     model = Model(Sum(), metrics=metrics, eval_network=Outputs(), eval_indexes=[0, 1, 2])
-    log, rows = Log(), DATA[data]()
+    log, rows, last = Log(), DATA[data](), before + epochs
+    callbacks = [log, *others]
     if fit:
-        model.fit(epochs, rows, Batches(1), callbacks=[log, *others], resume=resume)
+        valid = Batches(1)
+        model.fit(last, rows, valid, 1, callbacks, initial_epoch=before, resume=resume)
     else:
-        model.train(epochs, rows, [log, *others], resume=resume)
+        model.train(last, rows, callbacks, initial_epoch=before, resume=resume)
     return log
 
 
@@ -218,13 +227,14 @@ def written(folder: Path, state: TrainingState, total: float) -> Path:
 @pytest.mark.parametrize("data", DATA)
 def test_from_each_boundary_a_run_goes_on(tmp_path: Path, data: str, fit: bool) -> None:
     """What follows is told alike, and saved alike, as in the run that was not interrupted."""
-    asks, quiet = Asks("on_train_step_end"), Asks()
-    straight = run(data, fit, [asks, quiet])
+    asks, quiet, before = Asks("on_train_step_end"), Asks(), 3 * fit
+    straight = run(data, fit, [asks, quiet], before=before)
     assert asks.occasions() == ["asked"] * 2 * STEPS + ["ended"]
     assert quiet.occasions() == ["ended"]
     for place, (occasion, state, total) in enumerate(asks.told):
         asks_again, quiet_again = Asks("on_train_step_end"), Asks()
-        resumed = run(data, fit, [asks_again, quiet_again], written(tmp_path, state, total))
+        path = written(tmp_path, state, total)
+        resumed = run(data, fit, [asks_again, quiet_again], path, before=before)
         assert resumed.lines == straight.lines[resumed.before :]
         again = [("resumed", state.text, total)]
         told = asks.texts()[place:]
@@ -237,17 +247,22 @@ def test_from_each_boundary_a_run_goes_on(tmp_path: Path, data: str, fit: bool) 
 def test_a_run_that_was_stopped_goes_on_or_stays_stopped(
     tmp_path: Path, event: str, for_good: bool
 ) -> None:
-    asks, quiet = Asks("on_train_step_end"), Asks()
-    straight = run("drawn", True, [asks, quiet, Stops()])
-    asks, quiet = Asks("on_train_step_end"), Asks()
-    stopped = run("drawn", True, [asks, quiet, Stops(event, for_good=for_good)])
+    straight = run("drawn", True, [Asks("on_train_step_end"), Asks(), Stops()])
     ended = for_good or event == "on_train_end"
-    assert quiet.occasions() == ["ended" if ended else "stopped"]
-    in_epoch = "step" in event or event.endswith("begin")
-    assert asks.occasions()[-1] == (
-        "asked" if in_epoch and "eval" not in event else quiet.occasions()[0]
-    )
-    _, state, total = quiet.told[0]
+    occasion = "ended" if ended else "stopped"
+
+    def stop(resume: Path | None) -> tuple[Log, TrainingState, float]:
+        asks, quiet = Asks("on_train_step_end"), Asks()
+        stopped = run("drawn", True, [asks, quiet, Stops(event, for_good=for_good)], resume)
+        assert quiet.occasions() == ["resumed"] * bool(resume) + [occasion]
+        in_step = "eval" not in event and ("step" in event or event.endswith("begin"))
+        assert asks.occasions()[-1] == ("asked" if in_step else occasion)
+        assert asks.texts()[-1][1:] == quiet.texts()[-1][1:]
+        return stopped, *quiet.told[-1][1:]
+
+    stopped, state, total = stop(None)
+    if not ended:
+        stopped, state, total = stop(written(tmp_path, state, total))
     asks, quiet = Asks("on_train_step_end"), Asks()
     resumed = run("drawn", True, [asks, quiet, Stops()], written(tmp_path, state, total))
     expected = stopped if ended else straight
