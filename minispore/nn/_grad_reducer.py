@@ -112,11 +112,11 @@ class DistributedGradReducer(Cell):
         # A process without rows cannot know of which type the loss is, but that of its parameters.
         kind = travels_as(arrays[0]) if arrays else np.dtype(np.float32)
         weight, times = (rows, 1) if self.mean else (1, rows)
-        lost = library.astype(library.reshape(value, (1,)), kind) * times
+        total = library.astype(library.reshape(value, (1,)), kind) * times
         counted = library.full((1,), times, dtype=kind)
-        lost, counted, *totals = sums([lost, counted, *arrays], weight)
+        total, counted, *totals = sums([total, counted, *arrays], weight)
         counted = library.maximum(counted, 1.0)
-        mean = library.reshape(library.astype(lost / counted, value.dtype), value.shape)
+        mean = library.reshape(library.astype(total / counted, value.dtype), value.shape)
         divisor = library.reshape(counted * (self.degree / get_group_size()), ())
         reduced = self._reduced(totals, divisor, grads)
         told = wrap(_beside(mean, loss._data), loss)
