@@ -1,5 +1,7 @@
 """Matrix products."""
 
+from math import prod
+
 from minispore._functional.apply import apply2, apply3
 from minispore._functional.operands import pair
 from minispore._functional.shape import expand_dims, reshape, squeeze, swapaxes
@@ -53,7 +55,13 @@ def bmm(input_x: T, mat2: T) -> T:
             "For 'bmm', 'input_x' and 'mat2' must be stacks of as many matrices, "
             f"but the shapes are {input_x.shape} and {mat2.shape}."
         )
-    return matmul(input_x, mat2)
+    if input_x.shape[-1] != mat2.shape[-2]:
+        raise ValueError(
+            "For 'bmm', the last length of 'input_x' must be the last but one of 'mat2', "
+            f"but the shapes are {input_x.shape} and {mat2.shape}."
+        )
+    x, y = pair(input_x, mat2, "bmm")
+    return apply2(rules.matmul, x, y)
 
 
 def dense(input: T, weight: T, bias: T | None = None) -> T:
@@ -84,16 +92,16 @@ def dense(input: T, weight: T, bias: T | None = None) -> T:
             f"For 'dense', the last length of 'input' must be the in_channels of 'weight', but the "
             f"shapes are {own} and {wanted}."
         )
+    x, w = pair(input, weight, "dense")
     if bias is None:
-        return matmul(input, swapaxes(weight, 0, 1))
+        return matmul(x, swapaxes(w, 0, 1))
     check_tensor(bias, "dense", "bias")
     if bias.shape != wanted[:1]:
         raise ValueError(
             f"For 'dense', 'bias' must be of shape {wanted[:1]}, but got {bias.shape}."
         )
-    x, w = pair(input, weight, "dense")
     x, b = pair(x, bias, "dense")
     if len(own) == 2:
         return apply3(rules.dense, x, w, b)
-    rows = reshape(x, (-1, own[-1]))
+    rows = reshape(x, (prod(own[:-1]), own[-1]))
     return reshape(apply3(rules.dense, rows, w, b), (*own[:-1], wanted[0]))

@@ -311,6 +311,21 @@ def test_tensors_are_stacked_if_they_are_of_one_shape(several: list[tuple[int, .
             ops.stack(tensors)
 
 
+def test_products_refuse_in_their_own_name() -> None:
+    with pytest.raises(ValueError, match="^For 'bmm', the last length of 'input_x' must be the"):
+        ops.bmm(ops.ones((2, 3, 4)), ops.ones((2, 3, 4)))
+    signed, unsigned = (Tensor(np.ones((1, 2, 2), kind)) for kind in (np.int64, np.uint64))
+    with pytest.raises(TypeError, match="^For 'bmm', the types"):
+        ops.bmm(signed, unsigned)
+    with pytest.raises(TypeError, match="^For 'dense', the types"):
+        ops.dense(signed, unsigned[0])
+
+
+def test_neurons_without_inputs_have_their_bias() -> None:
+    found = ops.dense(ops.zeros((2, 3, 0)), ops.zeros((4, 0)), ops.arange(4, dtype=ms.float32))
+    assert found.tolist() == [[[0, 1, 2, 3]] * 3] * 2
+
+
 @given(number=st.integers(-(2**70), 2**70), wide=st.booleans())
 def test_a_border_of_whole_numbers_takes_the_numbers_that_fit(number: int, wide: bool) -> None:
     kind = np.int64 if wide else np.int8
