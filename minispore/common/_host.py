@@ -76,7 +76,7 @@ class Host(Variable):
 
     def tolist(self) -> object:
         """The elements as nested lists of Python numbers; without axes, a number."""
-        return cast("object", to_host(self._data).tolist())
+        return to_host(self._data).tolist()
 
     def numel(self) -> int:
         """The number of elements."""

@@ -6,12 +6,12 @@ that are then rounded: the same seed gives the same weights whatever their type.
 
 import math
 from collections.abc import Sequence
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._checks import check_number, check_one_of, check_type, described
+from minispore._checks import as_items, check_number, check_one_of, check_type, described
 from minispore.common.dtype import DType, float32
 from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
@@ -306,13 +306,14 @@ def _by_object(init: object) -> Initializer:
 def _checked_shape(shape: object) -> tuple[int, ...]:
     lengths = (shape,) if isinstance(shape, int) else shape
     check_type(lengths, (tuple, list), "shape", "initializer")
-    checked = cast("Sequence[object]", lengths)
-    if not all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in checked):
+    items = as_items(lengths) or ()
+    positive = tuple(n for n in items if isinstance(n, int) and type(n) is not bool and n > 0)
+    if len(positive) < len(items):
         raise ValueError(
             f"For 'initializer', the argument 'shape' must be of positive ints, "
             f"but got {described(shape)}."
         )
-    return tuple(cast("Sequence[int]", checked))
+    return positive
 
 
 def _check_finite(value: object, name: str, owner: str, low: float = -_LARGEST) -> float:
