@@ -6,6 +6,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,13 @@ from hypothesis.stateful import (
 )
 
 from minispore.common import Parameter, Tensor
-from minispore.train._files import background, loading, saving
+from minispore.train._files import (
+    background,
+    checkpoint_file,
+    loading,
+    safetensors_file,
+    saving,
+)
 from minispore.train.serialization import (
     async_ckpt_thread_status,
     load_checkpoint,
@@ -85,6 +92,21 @@ def test_what_is_saved_is_what_there_was(
     assert not async_ckpt_thread_status()
     assert value(path) == 1.0
     assert load_checkpoint(path)["note"] == "text"
+
+
+@pytest.mark.parametrize("crc", [False, True])
+@pytest.mark.parametrize("format_", ["ckpt", "safetensors"])
+def test_the_bytes_are_those_of_a_save_at_once(tmp_path: Path, format_: str, crc: bool) -> None:
+    weights = parameter(1.0)
+    expected = BytesIO()
+    write = safetensors_file.write if format_ == "safetensors" else checkpoint_file.write
+    write(expected, [("p", weights.asnumpy())], crc_check=crc)
+    path = tmp_path / f"x.{format_}"
+    for background in (False, True):
+        save_checkpoint([weights], path, async_save=background, crc_check=crc, format=format_)
+        wait_for_saves()
+        assert path.read_bytes() == expected.getvalue()
+        path.unlink()
 
 
 def test_the_folder_is_that_of_the_call(

@@ -143,7 +143,9 @@ def test_a_folder_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     save(Path("a"), "x", "y")
     save(Path("b"), "z")
+    Path("folder.ckpt").mkdir()
     ckpt_to_safetensors(".")
+    Path("folder.ckpt").rmdir()
     assert tree(tmp_path) == {"a.ckpt", "b.ckpt", "a.safetensors", "b.safetensors"}
     (tmp_path / "a.safetensors").unlink()
     ckpt_to_safetensors("a.ckpt")
