@@ -102,8 +102,8 @@ def test_the_bytes_are_those_of_a_save_at_once(tmp_path: Path, format_: str, crc
     write = safetensors_file.write if format_ == "safetensors" else checkpoint_file.write
     write(expected, [("p", weights.asnumpy())], crc_check=crc)
     path = tmp_path / f"x.{format_}"
-    for background in (False, True):
-        save_checkpoint([weights], path, async_save=background, crc_check=crc, format=format_)
+    for behind in (False, True):
+        save_checkpoint([weights], path, async_save=behind, crc_check=crc, format=format_)
         wait_for_saves()
         assert path.read_bytes() == expected.getvalue()
         path.unlink()
