@@ -37,11 +37,11 @@ FLOORS = {
     "_cli": 10,
     "__main__": 11,
 }
-# The side buildings: data and metrics know tensors, and nothing of operations or networks.
+# The side buildings: they know tensors or arrays, and nothing of operations or networks.
 NARROWER = {
     "dataset": {"_typing", "_checks", "_atomic", "_dtype", "common"},
     "_metrics": {"_checks", "common"},
-    "communication": {"_checks", "_left_out", "common"},
+    "communication": {"_array", "_checks", "_left_out", "common"},
 }
 # Where code may run on a device, only `_array` may name an array library.
 DEVICE_PARTS = {"_rules", "_autograd"}
