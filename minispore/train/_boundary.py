@@ -36,6 +36,8 @@ class Boundary:
         ValueError: The run cannot be resumed from that file.
     """
 
+    _before: Mapping[str, object]  # the random state before a resume
+
     def __init__(self, context: RunContext, callbacks: Sequence[Callback], data: Epochs) -> None:
         self._context = context
         self._params = context.original_args()
@@ -44,7 +46,6 @@ class Boundary:
         self._closed = True  # whether no epoch is open
         self._held: TrainingState | None = None  # that of where the run is left
         self._checkpoint: TrainingCheckpoint | None = None
-        self._before: Mapping[str, object] = {}  # the random state before a resume
         self._find_checkpoint()
 
     # On the way in.

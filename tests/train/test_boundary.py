@@ -109,6 +109,7 @@ class Log(Callback):
 def total_of(run_context: RunContext) -> float:
     network = run_context.original_args().train_network
     assert isinstance(network, Sum)
+    assert network.total.shape == ()
     return float(network.total.asnumpy())
 
 

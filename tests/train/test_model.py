@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from minispore import Tensor, nn
+from minispore.dataset import NumpySlicesDataset
 from minispore.train import Accuracy, Callback, Loss, LossMonitor, Metric, Model, RunContext
 from minispore.train._protocol.callback import EVENTS
+from tests.parallel.threads import play
 
 from .standins import Batches, ConstantLoss, Outputs, Rows, X, Y, make
 
@@ -391,3 +393,24 @@ def test_the_networks_that_are_built() -> None:
     )
     assert Model(net).train_network is net
     assert Model(net, loss, optimizer).eval_network is None
+
+
+def test_a_step_of_its_own_is_given_a_process_s_data_as_they_are() -> None:
+    """It would not know what to do with a batch without rows; the package's own step does."""
+
+    class Own(ConstantLoss):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rows: list[int] = []
+
+        def construct(self, *inputs: Tensor) -> Tensor:
+            self.rows.append(len(inputs[0]))
+            return super().construct(*inputs)
+
+    def program(rank: int) -> list[int]:
+        shard = NumpySlicesDataset({"x": X[:5]}, shuffle=False, num_shards=2, shard_id=rank)
+        network = Own()
+        Model(network).train(1, shard.batch(1))
+        return network.rows
+
+    assert play(2, program) == [[1, 1, 1]] * 2

@@ -62,7 +62,8 @@ def test_values_come_back_as_they_were(value: object) -> None:
 def test_one_of_each_kind_comes_back() -> None:
     two = np.arange(2.0, dtype=np.float32)
     leaves = [None, True, 1, 0.5, "ü", two, Tensor(two + 1), np.array(7), Tensor([[1], [2]])]
-    tree = {"$dict": (leaves, {"$array": tuple(leaves), "b": {"c": leaves, "d": two}}), "e": []}
+    inner = {"$array": tuple(leaves)}, {"$tuple": [1]}, {"b": {"c": leaves, "d": two}}
+    tree: object = {"$dict": (leaves, *inner, [])}
     text, beside = encode(tree, "state")
     assert list(beside) == [f"state.{i}" for i in range(13)]
     # A file keeps one element where there was a scalar.
@@ -125,6 +126,15 @@ def test_a_state_comes_back_from_a_file(tmp_path: Path, format: str) -> None:
     assert same(dict(found.state.arrays), dict(state.arrays))
     assert same(dict(found.values), state.values())
     assert set(found.parameters) == {each.name for each in net.get_parameters()}
+
+
+def test_the_check_sum_is_of_the_arrays_too() -> None:
+    state = TrainingState.of({"a": np.arange(9), "b": np.arange(4)})
+    assert state.values()["version"] == 1
+    for name, array in state.arrays.items():
+        other = TrainingState(state.text, {**state.arrays, name: np.add(array, 1)})
+        with pytest.raises(ValueError, match="^its check sum is not that of its content$"):
+            other.values()
 
 
 @pytest.mark.parametrize("text", ["00000000 {}", "x \ud800", "", "0"])
