@@ -57,7 +57,7 @@ def histogram(array: NDArray[np.generic]) -> Histogram:
 
 def _sums(flat: _Floats) -> tuple[float, float]:
     """The sum of the elements and that of their squares."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         total, squares = float(flat.sum()), float(np.dot(flat, flat))
         if math.isfinite(squares):  # and the sum is, too
             return total, squares
@@ -80,7 +80,7 @@ def _spread(
     flat: _Floats, low: float, high: float, n: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     # Halved, so that the distance of the two greatest numbers is one.
-    edges = (_NUMBERS[: n + 1] * ((high / 2 - low / 2) / n) + low / 2) * 2
+    edges = (_NUMBERS[: n + 1] / n * (high / 2 - low / 2) + low / 2) * 2
     edges[0], edges[-1] = low, high
     width = high - low
     most = _GREATEST_OF[flat.dtype]

@@ -69,7 +69,7 @@ def as_bytes(images: NDArray[np.generic]) -> _Pixels:
     if images.dtype == np.uint8:
         return images.astype(np.uint8)
     if images.dtype == np.bool_:
-        return images.astype(np.uint8) * np.uint8(255)
+        return images.view(np.uint8) * np.uint8(255)
     if images.dtype == np.float64:
         return _stretched(images.astype(np.float64))
     return _stretched(images.astype(np.float32))

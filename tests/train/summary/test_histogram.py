@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -41,12 +41,30 @@ def test_every_element_is_counted(array: NDArray[np.generic]) -> None:
         assert not found.counts.size
 
 
-@given(hnp.arrays(np.float64, st.integers(1, 500), elements=st.integers(-1000, 1000)))
-def test_numpy_counts_the_same_but_for_elements_on_a_border(array: NDArray[np.float64]) -> None:
-    found = histogram(array)
-    wanted, _ = np.histogram(array, found.edges)
-    near = (np.abs(array[:, None] - found.edges) < 1e-9).any(axis=1).sum()
+@given(
+    hnp.arrays(np.float64, st.integers(1, 500), elements=st.integers(-1000, 1000)),
+    st.sampled_from(
+        [(np.float64, power) for power in (-1060, 0, 1000, 1014)]
+        + [(np.float32, power) for power in (-149, -140, 0, 117, 118)]
+    ),
+)
+@example(np.arange(-1000.0, 1001.0), (np.float64, 1014))
+@example(np.arange(-1000.0, 1001.0), (np.float32, 118))
+@example(np.arange(1001.0), (np.float64, -1060))
+@example(np.arange(1001.0), (np.float32, -149))
+def test_numpy_counts_the_same_but_for_elements_on_a_border(
+    array: NDArray[np.float64], scale: tuple[type[np.floating], int]
+) -> None:
+    """From the smallest numbers that there are to the greatest."""
+    assume(array.min() < array.max())
+    dtype, power = scale
+    found = histogram(np.ldexp(array, power).astype(dtype))
+    edges = np.ldexp(found.edges, -power)
+    wanted, _ = np.histogram(array, edges)
+    near = (np.abs(array[:, None] - edges) < 2e-3).any(axis=1).sum()
     assert np.abs(found.counts - wanted).sum() <= 2 * near
+    width = (array.max() - array.min()) / len(found.counts)
+    np.testing.assert_allclose(np.diff(edges), width, atol=1e-3)
 
 
 @pytest.mark.parametrize("size", [2**17, 2**17 + 1])

@@ -59,5 +59,8 @@ def test_brightness() -> None:
     assert shown(np.array([5, 7], np.int32)) == [0, 255]
     assert shown([5.0, 5.0]) == [0, 0]
     assert shown([np.nan, 0.0, 1.0, np.inf]) == [0, 0, 255, 255]
+    assert shown([np.nan, -1.0, 1.0, np.inf]) == [0, 0, 255, 255]
+    assert shown([-np.inf, 0.0, 1.0]) == [0, 0, 255]
+    assert shown([0.0, 1.0, np.inf]) == [0, 255, 255]
     assert shown([np.nan, np.inf]) == [0, 255]
     assert shown([-1e308, 1e308]) == [0, 255]
