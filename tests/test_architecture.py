@@ -16,6 +16,7 @@ FLOORS = {
     "_checks": 0,
     "_atomic": 0,
     "_left_out": 0,
+    "log": 0,
     "_threads": 0,
     "_dtype": 1,
     "_array": 1,

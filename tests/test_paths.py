@@ -71,6 +71,18 @@ def test_a_module_of_what_is_left_out_says_what_to_do_instead() -> None:
         exec("from minispore.train.loss_scale_manager import Nothing")
 
 
+def test_the_log_is_pythons(caplog: pytest.LogCaptureFixture) -> None:
+    from minispore import log as logger
+
+    with caplog.at_level("INFO", "minispore"):
+        logger.warning("step %d is slow", 3)
+        logger.info("done")
+    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("WARNING", "step 3 is slow"),
+        ("INFO", "done"),
+    ]
+
+
 @pytest.mark.skipif(not PYTHON, reason="no MINISPORE_MINDSPORE_PYTHON")
 def test_mindspore_has_these_names_there() -> None:
     lines = ["from importlib import import_module as find"]

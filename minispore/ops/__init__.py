@@ -108,6 +108,7 @@ from minispore.ops._creation import (
     zeros_like,
 )
 from minispore.ops._grad import get_grad, grad, value_and_grad
+from minispore.ops._properties import rank, shape, size
 from minispore.ops._random import dropout, rand, randint, randn
 from minispore.ops.operations import *  # noqa: F403 (each of them, in the older form)
 
@@ -262,6 +263,9 @@ __all__ = [
     "rand",
     "randint",
     "randn",
+    "rank",
+    "shape",
+    "size",
     "zeros_like",
 ]
 __all__ += operations.__all__

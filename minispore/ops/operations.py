@@ -14,6 +14,7 @@ from minispore._functional.operands import Number
 from minispore._functional.repeating import tile
 from minispore._left_out import refusing
 from minispore.common.tensor import Tensor
+from minispore.ops import _properties
 from minispore.ops._assign import assign
 from minispore.ops._creation import full, ones, ones_like, zeros, zeros_like
 from minispore.ops._grad_operation import GradOperation
@@ -68,18 +69,6 @@ def _plain(name: str, function: Callable[P, R]) -> Callable[[], Callable[P, R]]:
     return make
 
 
-def _shape(x: Tensor) -> tuple[int, ...]:
-    return x.shape
-
-
-def _size(x: Tensor) -> int:
-    return x.size
-
-
-def _rank(x: Tensor) -> int:
-    return x.ndim
-
-
 def _filled(dtype: DTypeLike, dims: tuple[int, ...], x: Number) -> Tensor:
     return full(dims, x, dtype=dtype)
 
@@ -127,11 +116,11 @@ ExpandDims = _plain("ExpandDims", shape.expand_dims)
 Fill = _plain("Fill", _filled)
 GatherD = _plain("GatherD", gather_elements)
 Ones = _plain("Ones", ones)
-Rank = _plain("Rank", _rank)
+Rank = _plain("Rank", _properties.rank)
 Reshape = _plain("Reshape", shape.reshape)
 Select = _plain("Select", arithmetic.where)
-Shape = _plain("Shape", _shape)
-Size = _plain("Size", _size)
+Shape = _plain("Shape", _properties.shape)
+Size = _plain("Size", _properties.size)
 Tile = _plain("Tile", tile)
 Transpose = _plain("Transpose", shape.permute)
 Zeros = _plain("Zeros", zeros)

@@ -228,6 +228,7 @@ REASONS: Mapping[str, str] = {
     "value_and_grad": GRADIENTS,
     "assign": "writes into its argument",
     "clip_by_value": "is clip, of several tensors",
+    **dict.fromkeys(("rank", "shape", "size"), "reads a property"),
     "get_grad": "looks up a gradient",
     "apply_rule": "applies a rule of the user's",
     **dict.fromkeys(("dropout", "rand", "randint", "randn"), "draws numbers"),

@@ -53,6 +53,7 @@ GOOD: dict[str, dict[str, object]] = {
         for name in ("bitwise_and", "bitwise_or", "bitwise_xor")
     },
     **{name: {"input": x()} for name in OF_ONE},
+    **{name: {"input_x": x()} for name in ("rank", "shape", "size")},
     "GradOperation": {"get_all": True, "get_by_list": False, "sens_param": False},
     "all": {"input": x(), "axis": 0, "keep_dims": True},
     "amax": {"input": x(), "axis": (0, 1), "keepdims": True},
