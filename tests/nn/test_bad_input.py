@@ -188,7 +188,7 @@ def grad(*arguments: object) -> object:
             TypeError,
             r"network.trainable_params\(\) gives",
         ),
-        (lambda: loose.SGD(DENSE), TypeError, r"network.trainable_params\(\) gives, or of dicts, but got Dense"),
+        (lambda: loose.SGD(DENSE), TypeError, "gives, or of dicts, but got Dense"),
         (lambda: loose.SGD([X]), TypeError, "must all be Parameters .* but got Tensor"),
         (lambda: loose.Dense(784), TypeError, "missing 1 required positional argument"),
         (lambda: setattr(DENSE, "weight", np.ones((2, 3))), TypeError, r"but got array\(.*ndarray"),
