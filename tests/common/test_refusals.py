@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import minispore as ms
-from minispore import common
+from minispore import _array, common
+from minispore._array import device
 from minispore.common import context, parallel, seed
 from minispore.common import initializer as init
 
@@ -36,6 +37,8 @@ def state() -> str:
 def _without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     monkeypatch.delitem(sys.modules, "minispore._array._cupy", raising=False)
+    monkeypatch.delattr(_array, "_cupy", raising=False)
+    monkeypatch.delitem(device._libraries, "GPU", raising=False)
 
 
 @pytest.mark.parametrize("entry", list(read(LINES)), ids=lambda entry: entry.expression)
