@@ -120,10 +120,10 @@ class _Drawing:
         inputs = [
             self._names[parent.number]
             if parent is not None and parent.number in self._names
-            else self._arrays.get(id(array), "")
+            else self._arrays.get(id(array))
             for parent, array in zip(node.parents, node.operands, strict=False)
         ]
-        inputs += [self._arrays.get(id(extra), "") for extra in node.args]
+        inputs += [self._arrays.get(id(extra)) for extra in node.args]
         self._defs.append(_node_def(name, op, filter(None, inputs), shape))
 
     def _free(self, name: str) -> str:

@@ -1,7 +1,7 @@
 """Tasks behind the program: in their order, a few at a time, and never forgotten."""
 
 from collections.abc import Callable, Iterator
-from threading import Event, get_ident
+from threading import Event, current_thread, get_ident
 
 import pytest
 
@@ -71,6 +71,11 @@ def test_one_that_is_alone_is_done_after_a_while(
         behind.do(telling("another"))
     behind.do(telling("last", done))
     assert done.wait(FOREVER)
+
+
+def test_the_thread_has_a_name(behind: Behind) -> None:
+    behind.do(lambda: [current_thread().name])
+    assert behind.wait()[0].startswith("summary")
 
 
 def test_who_waits_does_not_wait_for_others(

@@ -69,6 +69,10 @@ def test_what_is_left_out_has_a_default() -> None:
     assert (nothing.intervals, nothing.decomposition, nothing.unit) == ((), "", "")
     assert nothing.step_per_epoch == 0
     assert np.isnan(nothing.end).all()
+    half = content(message(10, SURFACE, message(4, points([0.5])), message(3)))
+    assert isinstance(half, Landscape)
+    assert half.end[0] == 0.5
+    assert np.isnan(half.end[1:]).all()
 
 
 @pytest.mark.parametrize("number", [5, 9])

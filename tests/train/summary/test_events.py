@@ -104,6 +104,38 @@ def test_a_histogram_comes_back_in_mindspores_dialect(wanted: Histogram) -> None
     np.testing.assert_allclose(found.edges, wanted.edges, atol=1e-9 * reach)
 
 
+# The numbers of the fields that there are, each with those inside of it.
+Schema: TypeAlias = dict[int, "Schema | None"]
+IMAGE: Schema = dict.fromkeys((1, 2, 3, 4))
+SHAPE: Schema = {2: {1: None}}
+VALUES: dict[str, Schema] = {
+    "tensorboard": {
+        1: None, 2: None, 4: IMAGE, 5: dict.fromkeys(range(1, 8)), 8: {1: None, 2: SHAPE, 4: None}
+    },
+    "mindspore": {
+        1: None, 3: None, 4: IMAGE, 8: dict.fromkeys((1, 2, 3)),
+        9: {1: dict.fromkeys((1, 2, 3)), **dict.fromkeys(range(2, 9))},
+    },
+}  # fmt: skip
+
+
+def fields_are_known(data: bytes, schema: Schema) -> None:
+    stream = BytesIO(data)
+    for field in wire.fields(stream, 0, len(data)):
+        assert field.number in schema
+        inner = schema[field.number]
+        if inner is not None:
+            fields_are_known(wire.content(stream, field), inner)
+
+
+@given(events(CONTENTS))
+def test_there_are_no_other_fields_than_the_formats_have(event: Event) -> None:
+    event = event._replace(version="one")
+    for encode, values in ((for_tensorboard, "tensorboard"), (for_mindspore, "mindspore")):
+        schema: Schema = {1: None, 2: None, 3: None, 4: None, 5: {1: VALUES[values]}}
+        fields_are_known(encode(event), schema)
+
+
 def test_a_landscape_comes_back() -> None:
     x = np.array([0.0, 0.5])
     z = np.array([[1.0, 2.0], [3.0, 4.0]])

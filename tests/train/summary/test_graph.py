@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from minispore import Parameter, Tensor, nn, value_and_grad
+from minispore._autograd import recording
 from minispore.train._files import protobuf as wire
 from minispore.train.summary._graph import Tracer
 
@@ -112,3 +113,82 @@ def test_what_is_watched_no_more_is_left_as_it_was() -> None:
     before = dict(net.__dict__)
     Tracer(net, {"Net": net}).stop()
     assert dict(net.__dict__) == before
+
+
+class Deep(nn.Cell):
+    """Cells in cells, and a parameter that is not trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.SequentialCell(nn.Dense(3, 3), nn.SequentialCell(nn.ReLU()))
+        self.fixed = Parameter(Tensor(2.0), requires_grad=False)
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.layers(x) * self.fixed
+
+
+def test_names_are_paths_and_what_is_not_trained_is_an_input_too() -> None:
+    net = Deep()
+    found = traced(net, lambda: net(X))
+    assert found["Net/layers/1/0/relu"] == ("relu", ["Net/layers/0/dense"])
+    assert found["Net/multiply"] == ("multiply", ["Net/layers/1/0/relu", "Net/fixed"])
+
+
+def test_what_belongs_to_no_part_has_no_path() -> None:
+    net, loss = Twice(), nn.MSELoss()
+    whole = nn.WithLossCell(net, loss)
+    tracer = Tracer(whole, {"Net": net})
+    whole(X, X)
+    found = nodes(tracer.graph())
+    assert {name.split("/")[0] for name in found if "/" in name} == {"Net"}
+    assert any("/" not in name and not name.startswith("input") for name in found)
+
+
+def test_the_gradients_of_a_step_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = Twice()
+    step = nn.TrainOneStepCell(
+        nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.1)
+    )
+    seen: list[bool] = []
+    update = step.optimizer.construct
+
+    def noting(gradients: object) -> object:
+        seen.append(recording.get())
+        return update(gradients)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(step.optimizer, "construct", noting)
+    tracer = Tracer(step, {"Net": net})
+    step(X, X)
+    assert tracer.graph() is not None
+    assert seen == [False]
+
+
+def test_tensorboard_finds_the_shape_of_each_node() -> None:
+    graph_pb2 = pytest.importorskip("tensorboard.compat.proto.graph_pb2")
+    net = Twice()
+    tracer = Tracer(net, {"Net": net})
+    net(X)
+    data = tracer.graph()
+    assert data is not None
+    graph = graph_pb2.GraphDef.FromString(data)
+    assert graph.versions.producer == 22
+    shapes = {
+        node.name: [
+            [dim.size for dim in shape.dim] for shape in node.attr["_output_shapes"].list.shape
+        ]
+        for node in graph.node
+    }
+    assert shapes == {
+        "input_0": [[2, 3]],
+        "Net/scale": [[]],
+        "Net/dense/weight": [[3, 3]],
+        "Net/dense/bias": [[3]],
+        "Net/dense/dense": [[2, 3]],
+        "Net/dense/dense_1": [[2, 3]],
+        "Net/multiply": [[2, 3]],
+    }
+    stream = BytesIO(data)
+    assert {field.number for field in wire.fields(stream, 0, len(data))} == {1, 4}
+    for node in wire.fields(stream, 0, len(data)):
+        numbers = {field.number for field in wire.fields(stream, node.start, node.stop)}
+        assert numbers <= ({1, 2, 3, 5} if node.number == 1 else {1})

@@ -97,6 +97,12 @@ def test_sums_beyond_float32_are_float64s() -> None:
     assert histogram(np.full(4, 1e308)).sum == np.inf
 
 
+def test_integers_are_no_less_exact_than_they_are() -> None:
+    for dtype in (np.int32, np.uint32, np.int64):
+        found = histogram(np.array([2**24 + 1, 2**25 + 3], dtype))
+        assert (found.min, found.max) == (2**24 + 1, 2**25 + 3)
+
+
 # What MindSpore 2.10 takes.
 @pytest.mark.parametrize(
     ("count", "number"),

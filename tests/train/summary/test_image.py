@@ -29,6 +29,7 @@ def read(data: bytes) -> NDArray[np.uint8]:
 def test_a_png_file_holds_its_pixels(pixels: NDArray[np.uint8]) -> None:
     wanted = pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
     np.testing.assert_array_equal(read(png(pixels)), wanted)
+    assert png(pixels).endswith(b"\0\0\0\0IEND\xaeB`\x82")
 
 
 @given(st.integers(1, 20), st.sampled_from([1, 3]))
@@ -52,6 +53,8 @@ def shown(numbers: object) -> list[int]:
 
 def test_brightness() -> None:
     assert shown([0.0, 0.5, 1.0]) == [0, 128, 255]
+    assert shown([0.25, 0.5]) == [64, 128]
+    assert shown([0.5, 1.0]) == [128, 255]
     assert shown([False, True]) == [0, 255]
     assert shown(np.array([3, 200], np.uint8)) == [3, 200]
     # Outside of 0 to 1 the batch's own least and most are black and white.
