@@ -37,6 +37,15 @@ def test_a_varint_is_as_short_as_can_be(value: int) -> None:
     assert len(wire.varint(value)) == max(1, -(-value.bit_length() // 7))
 
 
+def test_each_short_varint_has_the_documented_bytes() -> None:
+    for value in range(2**15):
+        groups = [value & 0x7F, value >> 7 & 0x7F, value >> 14]
+        while len(groups) > 1 and not groups[-1]:
+            groups.pop()
+        expected = bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
+        assert wire.varint(value) == expected
+
+
 @given(NUMBERS, st.text(st.characters(codec="utf-8")))
 def test_a_text_comes_back(number: int, text: str) -> None:
     data = wire.text_field(number, text)
