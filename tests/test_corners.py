@@ -32,6 +32,16 @@ def test_a_number_may_stand_on_either_side(name: str, number: int, values: list[
 ROWS = ds.NumpySlicesDataset(np.zeros((4, 2), np.float32), column_names=["x"])
 REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: ops.arange(0, 5, 0), ValueError, "For 'arange', the argument 'step' must not be 0."),
+    (
+        lambda: ops.softplus(Tensor([1.0]), beta=0),
+        ValueError,
+        "For 'softplus', the argument 'beta' must not be 0.",
+    ),
+    (
+        lambda: ops.nll_loss(Tensor(np.zeros((2, 3))), Tensor(np.zeros((2, 3), np.int32))),
+        ValueError,
+        "For 'nll_loss', 'inputs' must be of shape (N, C, …) and 'target' of shape (N, …), but got",
+    ),
     (lambda: ds.zip([]), ValueError, "For 'zip', the argument 'datasets' must not be empty."),
     (
         lambda: ROWS.batch(2, per_batch_map=3),  # type: ignore[arg-type]
