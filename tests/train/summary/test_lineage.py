@@ -9,7 +9,7 @@ import pytest
 from minispore import Tensor, nn
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import Model, ModelCheckpoint, RunContext, SummaryCollector
-from minispore.train.summary._lineage import EvaluationLineage, TrainLineage
+from minispore.train.summary._lineage import EvaluationLineage, TrainLineage, encode
 from minispore.train.summary.summary_record import SummaryRecord
 
 from ..standins import Batches
@@ -199,6 +199,12 @@ def test_of_a_dataset_that_does_not_say_each_batch_counts_as_a_sample(
     [lineage] = [value for tag, value in told if tag == "train"]
     assert isinstance(lineage, TrainLineage)
     assert (lineage.batch_size, lineage.dataset_size) == (1, 3)
+
+
+def test_what_is_no_number_in_an_evaluation_is_written_as_it_prints() -> None:
+    metrics = {"a": 0.5, "b": np.float32(1.5), "c": Path("x")}
+    data = encode(EvaluationLineage(metrics, 8), 1.0)
+    assert b'{"a": 0.5, "b": "1.5", "c": "x"}' in data
 
 
 @pytest.mark.parametrize("wanted", [True, False])

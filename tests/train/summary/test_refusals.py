@@ -10,8 +10,9 @@ import pytest
 
 from minispore import Tensor, nn, ops
 from minispore._threads import _AtOnce
+from minispore.ops._summary import listeners
 from minispore.train import SummaryRecord
-from minispore.train.summary import _behind
+from minispore.train.summary import Landscape, _behind
 from minispore.train.summary._arguments import check_folder
 from minispore.train.summary._export import check_options, export
 from minispore.train.summary._lineage import EvaluationLineage, TrainLineage, check_custom
@@ -393,11 +394,27 @@ def test_a_kind_is_listened_to_or_not(tmp_path: Path, kind: str) -> None:
     seen: list[str] = []
     with SummaryRecord(str(tmp_path)) as record:
         for kinds in ((kind,), ()):
-            record.listen(kinds)
+            for _ in range(2):  # twice is not more than once
+                record.listen(kinds)
             for operation, given in operations.values():
                 operation("n", given)
             record.record(1, plugin_filter=lambda plugin: not seen.append(plugin))  # type: ignore[func-returns-value]
     assert seen == [kind]
+    assert listeners() == []
+
+
+def test_the_names_and_kinds_by_default(tmp_path: Path) -> None:
+    x = np.zeros(0)
+    surface = Landscape(x, x, np.zeros((0, 0)), x, x, x, (), (0.0, 0.0, 0.0), "PCA", "step", 1)
+    with SummaryRecord(str(tmp_path)) as record:
+        assert re.fullmatch(
+            r"events\.out\.events\.summary\.\d+\.\d+\..*_MS", Path(record.log_dir).name
+        )
+        record.add_value("landscape", "l", surface)
+        record.add_value("scalar", "s", ONE)
+        seen: list[str] = []
+        record.record(1, plugin_filter=lambda kind: not seen.append(kind))  # type: ignore[func-returns-value]
+    assert seen == ["landscape", "scalar"]
 
 
 def test_lineages_have_mindspores_defaults() -> None:
