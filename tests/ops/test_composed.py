@@ -1,6 +1,8 @@
 """Operations that are composed of others: second derivatives, and what happens at the corners."""
 
+import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,3 +110,75 @@ def test_half_floats_have_a_variance_even_if_their_squares_have_no_sum() -> None
     x = Tensor(np.tile(np.array([-100, 100], np.float16), 50))
     assert ops.var(x).item() == 10_000
     assert ops.var(x, ddof=50).item() == 20_000
+
+
+X = ops.ones((2, 3))
+# A type checker would refuse these calls, too.
+wrong: Any = ops
+REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (lambda: wrong.tile(X, (1, -1)), ValueError, "'dims' must be in [0, 2147483647], but got -1"),
+    (lambda: wrong.tile(X, [2]), TypeError, "'dims' must be a tuple of ints, but got [2]"),
+    (lambda: wrong.flip(X, 0), TypeError, "'dims' must be a list or tuple of ints, but got 0"),
+    (lambda: wrong.flip(X, (1, -1)), ValueError, "'dims' names an axis twice: (1, -1)"),
+    (lambda: wrong.repeat_interleave(X, -1), ValueError, "'repeats' must be in [0, 2147483647]"),
+    (lambda: wrong.repeat_interleave(X, (1, 2), 1), ValueError, "of one number or of 3, but got 2"),
+    (lambda: wrong.repeat_interleave(X, X), TypeError, "must be of integers and have one axis"),
+    (lambda: wrong.tril(ops.ones(3)), ValueError, "two axes or more, but its shape is (3,)"),
+    (lambda: wrong.triu(X, 1.5), TypeError, "the type of 'diagonal' must be one of int"),
+    (lambda: wrong.masked_fill(X, X, 1.0), TypeError, "'mask' must be a Tensor of bools"),
+    (
+        lambda: wrong.masked_fill(X, X > 0, X),
+        ValueError,
+        "must have no axes, but its shape",
+    ),
+    (
+        lambda: wrong.masked_fill(LABELS, LABELS > 0, 0.5),
+        TypeError,
+        "must fit the type of 'input_x'",
+    ),
+    (
+        lambda: wrong.masked_fill(X, LABELS > 0, 1.0),
+        ValueError,
+        "the shapes (2, 3) and (2,) do not",
+    ),
+    (lambda: wrong.topk(X, 4), ValueError, "'k' must be in [1, 3], but got 4"),
+    (lambda: wrong.sort(X > 0), TypeError, "the operands must be numbers, but got bools"),
+    (lambda: wrong.cumsum(X, 2), ValueError, "'axis' must be in [-2, 2), but got 2"),
+    (lambda: wrong.var(LABELS), TypeError, "'input' must be a Tensor of floats, but got"),
+    (lambda: wrong.std(X, ddof=0.5), TypeError, "the type of 'ddof' must be one of int, bool"),
+    (lambda: wrong.linspace(0, 1, 0), ValueError, "'steps' must be at least 1, but got 0"),
+    (lambda: wrong.linspace(LABELS, 1, 2), TypeError, "a Tensor 'start' must be of floats"),
+    (lambda: wrong.linspace(0, X, 2), ValueError, "a Tensor 'end' must have no axes"),
+    (lambda: wrong.mse_loss(X, ops.ones(2)), ValueError, "the shapes (2, 3) and (2,) do not"),
+    (lambda: wrong.l1_loss(X, X, "all"), ValueError, "'reduction' must be one of 'mean', 'sum'"),
+    (lambda: wrong.nll_loss(X, X), TypeError, "'target' of shape (2, 3) must be integers"),
+    (
+        lambda: wrong.nll_loss(X, X.int()),
+        ValueError,
+        "'target' of shape (N, …), b",
+    ),
+    (
+        lambda: wrong.cross_entropy(X, Tensor([0, 3])),
+        ValueError,
+        "'target' must be in [0, 3) or the",
+    ),
+    (
+        lambda: wrong.cross_entropy(X, LABELS, X[0, :2]),
+        ValueError,
+        "'weight' must be of shape (3,)",
+    ),
+    (lambda: wrong.randint(0, 300, (2,), dtype="uint8"), ValueError, "'high' must be in [1, 256]"),
+    (lambda: wrong.randint(3, 3, (2,)), ValueError, "'high' must be in [4, "),
+    (lambda: wrong.randint(0, 3, 2), ValueError, "'size' must be a tuple of ints, but got 2"),
+    (lambda: wrong.randint(0, 3, (2,), dtype="float32"), ValueError, "must be a type of integers"),
+    (lambda: wrong.dropout(X, 1.0), ValueError, "'p' must be in [0, 1), but got 1.0"),
+    (lambda: wrong.dropout(X, seed=-1), ValueError, "'seed' must be at least 0, but got -1"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "words"), REFUSED)
+def test_what_cannot_be_is_refused_in_a_sentence(
+    call: Callable[[], object], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=f"^For '[a-z0-9_]+', .*{re.escape(words)}"):
+        call()
