@@ -69,7 +69,7 @@ def test_what_is_left_out_has_a_default() -> None:
     assert (nothing.intervals, nothing.decomposition, nothing.unit) == ((), "", "")
     assert nothing.step_per_epoch == 0
     assert np.isnan(nothing.end).all()
-    half = content(message(10, SURFACE, message(4, points([0.5])), message(3)))
+    half = content(message(10, SURFACE, message(4, points([0.5, 0.75])), message(3)))
     assert isinstance(half, Landscape)
     assert half.end[0] == 0.5
     assert np.isnan(half.end[1:]).all()
@@ -174,6 +174,12 @@ def test_a_landscape_of_mindspores_is_of_float32() -> None:
     assert (found.decomposition, found.unit, found.step_per_epoch) == ("PCA", "step", 4)
 
 
+def test_a_number_that_the_type_cannot_hold_is_some_number() -> None:
+    found = content(ours(MINDSPORE["int8"], 2, data=np.array([np.nan, 1], "<f4").tobytes()))
+    assert isinstance(found, np.ndarray)
+    assert (found.dtype, found[1]) == (np.int8, 1)
+
+
 @pytest.mark.parametrize("encode", [for_mindspore, for_tensorboard])
 def test_a_float32_beyond_its_range_is_infinite(encode: Callable[[Event], bytes]) -> None:
     event = Event(0.0, values=(Value("a", 1e300), Value("b", -1e300)))
@@ -187,6 +193,14 @@ def test_a_float32_beyond_its_range_is_infinite(encode: Callable[[Event], bytes]
 @pytest.mark.parametrize(
     ("data", "told"),
     [
+        (
+            value(message(10, message(1, points([[0.0]], [0.0], [[[0.0]]])))),
+            "a landscape of (1, 1) by (1,) has (1, 1, 1) heights",
+        ),
+        (
+            value(message(10, message(1, points([0.0], [[0.0]], [[[0.0]]])))),
+            "a landscape of (1,) by (1, 1) has (1, 1, 1) heights",
+        ),
         (
             value(message(10)),
             "a landscape of (0,) by (0,) has (0,) heights",

@@ -108,13 +108,16 @@ def test_a_histogram_comes_back_in_mindspores_dialect(wanted: Histogram) -> None
 Schema: TypeAlias = dict[int, "Schema | None"]
 IMAGE: Schema = dict.fromkeys((1, 2, 3, 4))
 SHAPE: Schema = {2: {1: None}}
+TENSOR: Schema = dict.fromkeys((1, 2, 3))
+POINTS: Schema = dict.fromkeys((1, 2, 3), TENSOR)
 VALUES: dict[str, Schema] = {
     "tensorboard": {
         1: None, 2: None, 4: IMAGE, 5: dict.fromkeys(range(1, 8)), 8: {1: None, 2: SHAPE, 4: None}
     },
     "mindspore": {
-        1: None, 3: None, 4: IMAGE, 8: dict.fromkeys((1, 2, 3)),
+        1: None, 3: None, 4: IMAGE, 8: TENSOR,
         9: {1: dict.fromkeys((1, 2, 3)), **dict.fromkeys(range(2, 9))},
+        10: {1: POINTS, 2: {1: None, 2: POINTS}, 3: dict.fromkeys((1, 2, 3)), 4: POINTS},
     },
 }  # fmt: skip
 
@@ -143,7 +146,8 @@ def test_a_landscape_comes_back() -> None:
     landscape = Landscape(x, x, z, *path, (1, 2), (0.0, 0.0, 1.0), "PCA", "epoch", 7)
     event = Event(0.0, values=(Value("l", landscape),))
     same(decode(for_mindspore(event)), event)
-    assert decode(for_tensorboard(event)).values == ()
+    fields_are_known(for_mindspore(event), {1: None, 2: None, 5: {1: VALUES["mindspore"]}})
+    assert for_tensorboard(event) == for_tensorboard(Event(0.0))
 
 
 @given(st.lists(st.binary(max_size=300), max_size=4))
@@ -185,6 +189,8 @@ def test_tensorboard_reads_what_is_written(event: Event) -> None:
             assert list(message.histo.bucket) == content.counts.tolist()
             assert list(message.histo.bucket_limit) == content.edges[1:].tolist()
             assert message.histo.num == content.finite
+            least_and_most = (content.min, content.max) if content.finite else (0.0, 0.0)
+            assert (message.histo.min, message.histo.max) == least_and_most
         elif isinstance(content, np.ndarray):
             if content.size:  # of an empty one it wants elements
                 same(tensor_util.make_ndarray(message.tensor), content)

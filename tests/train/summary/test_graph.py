@@ -134,6 +134,21 @@ def test_names_are_paths_and_what_is_not_trained_is_an_input_too() -> None:
     assert found["Net/multiply"] == ("multiply", ["Net/layers/1/0/relu", "Net/fixed"])
 
 
+def test_what_is_called_often_is_numbered() -> None:
+    net = nn.SequentialCell(*[nn.ReLU()] * 4)
+    found = traced(net, lambda: net(X))
+    relu = "Net/0/relu"
+    assert list(found) == ["input_0", relu, f"{relu}_1", f"{relu}_2", f"{relu}_3"]
+
+
+def test_a_part_has_the_name_that_it_is_given() -> None:
+    net = Twice()
+    tracer = Tracer(net, {"/X.X": net})
+    net(X)
+    folders = {name.rsplit("/", 1)[0] for name in nodes(tracer.graph())}
+    assert folders == {"input_0", "/X.X", "/X.X/dense"}
+
+
 def test_what_belongs_to_no_part_has_no_path() -> None:
     net, loss = Twice(), nn.MSELoss()
     whole = nn.WithLossCell(net, loss)

@@ -39,6 +39,7 @@ def test_every_element_is_counted(array: NDArray[np.generic]) -> None:
     else:
         assert np.isnan([found.min, found.max]).all()
         assert not found.counts.size
+        assert (found.sum, found.sum_squares) == (0.0, 0.0)
 
 
 @given(

@@ -9,6 +9,7 @@ import pytest
 from minispore import Tensor, nn
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import Model, ModelCheckpoint, RunContext, SummaryCollector
+from minispore.train._files.protobuf import double_field
 from minispore.train.summary._lineage import EvaluationLineage, TrainLineage, encode
 from minispore.train.summary.summary_record import SummaryRecord
 
@@ -205,6 +206,7 @@ def test_what_is_no_number_in_an_evaluation_is_written_as_it_prints() -> None:
     metrics = {"a": 0.5, "b": np.float32(1.5), "c": Path("x")}
     data = encode(EvaluationLineage(metrics, 8), 1.0)
     assert b'{"a": 0.5, "b": "1.5", "c": "x"}' in data
+    assert data.startswith(double_field(1, 1.0))
 
 
 @pytest.mark.parametrize("wanted", [True, False])

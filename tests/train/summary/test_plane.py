@@ -1,5 +1,7 @@
 """The plane of a loss landscape, and what stands over it."""
 
+import tracemalloc
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,6 +59,15 @@ def test_a_way_comes_from_the_positive_side_to_the_middle(points: Floats) -> Non
     np.testing.assert_array_equal(plane.origin, points[-1])
     np.testing.assert_allclose(x, (points - points[-1]) @ plane.first, atol=1e-9)
     np.testing.assert_allclose(y, (points - points[-1]) @ plane.second, atol=1e-9)
+
+
+def test_a_way_of_a_large_network_takes_the_memory_of_a_few_points() -> None:
+    points = np.random.default_rng(0).standard_normal((4, 2_000))
+    tracemalloc.start()
+    principal(list(points))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 * points.nbytes
 
 
 @given(PARAMETERS, st.integers(0, 100))
