@@ -42,6 +42,11 @@ REFUSED: list[tuple[Callable[[], object], type[Exception], str]] = [
         ValueError,
         "For 'nll_loss', 'inputs' must be of shape (N, C, …) and 'target' of shape (N, …), but got",
     ),
+    (
+        lambda: ops.GradOperation(sens_param=True)(ops.exp)(),
+        TypeError,
+        "For 'GradOperation' with sens_param=True, the gradient of the output to start from must ",
+    ),
     (lambda: ds.zip([]), ValueError, "For 'zip', the argument 'datasets' must not be empty."),
     (
         lambda: ROWS.batch(2, per_batch_map=3),  # type: ignore[arg-type]
