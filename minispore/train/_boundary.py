@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import cast
 
 from minispore.common.seed import random_state, set_random_state
-from minispore.common.tensor import host_tensor
 from minispore.train._dataset import Epochs, SupportsState
 from minispore.train._protocol.callback import Callback
 from minispore.train._protocol.run_context import Occasion, RunContext, StateSaver
@@ -92,8 +91,7 @@ class Boundary:
             set_random_state(self._before)
             raise
         for parameter in self._params.train_network.get_parameters():
-            value = checkpoint.parameters[parameter.name].asnumpy().reshape(parameter.shape)
-            parameter.set_data(host_tensor(value))
+            parameter.set_data(checkpoint.parameters[parameter.name])
         for net_outputs in cast("list[object]", values["net_outputs"]):
             self._params.net_outputs = net_outputs
         set_random_state(cast("Mapping[str, object]", values["random"]))

@@ -91,8 +91,7 @@ def _misfits(checkpoint: TrainingCheckpoint, params: InternalCallbackParam) -> I
             yield f"{name}: not in the network"
         elif saved is None:
             yield f"{name}: not in the file"
-        # Files do not tell a scalar from one element.
-        elif saved.dtype != here.dtype or (saved.shape or (1,)) != (here.shape or (1,)):
+        elif (saved.dtype, saved.shape) != (here.dtype, here.shape):
             yield (
                 f"{name}: the network's is {here.dtype} {here.shape}, the file's "
                 f"{saved.dtype} {saved.shape}"

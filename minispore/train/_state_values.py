@@ -60,7 +60,7 @@ def _told(value: object, where: str, name: str, arrays: dict[str, Array]) -> obj
         kind = _TENSOR if isinstance(value, Tensor) else _ARRAY
         number = len(arrays)
         arrays[f"{name}.{number}"] = array
-        # Files do not tell a scalar from one element.
+        # A check sum is of bytes only.
         return {kind: [number, *array.shape]}
     if isinstance(value, list | tuple):
         items = [
