@@ -97,6 +97,7 @@ def test_clones(weight: Parameter) -> None:
     weight.requires_grad = False
     for clone in (weight.clone(), weight.copy(), copy.copy(weight), copy.deepcopy(weight)):
         assert repr(clone) == repr(weight)
+        assert not clone.has_default_name
         assert clone.tolist() == weight.tolist()
         assert not np.shares_memory(clone.asnumpy(), weight.asnumpy())
     assert repr(pickle.loads(pickle.dumps(weight))) == repr(weight)
