@@ -129,7 +129,7 @@ select = where
 subtract = sub
 transpose = permute
 
-__all__ = [
+__all__: list[str] = [
     "abs",
     "absolute",
     "add",

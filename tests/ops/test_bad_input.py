@@ -168,8 +168,10 @@ GOOD: dict[str, dict[str, object]] = {
 }  # fmt: skip
 # Those that take `*operands` or `*size`, write into an argument, or take several tensors as one;
 # what another call has given; the summaries, and what is another form of a function.
-APART = {"apply_rule", "assign", "clip_by_global_norm", "clip_by_value", "get_grad"}
-APART |= {"rand", "randn"} | set(operations.__all__) - {"GradOperation"}
+APART = {
+    *("apply_rule", "assign", "clip_by_global_norm", "clip_by_value", "get_grad", "rand", "randn"),
+    *(name for name in operations.__all__ if name != "GradOperation"),
+}
 CASES = [(name, argument) for name, good in GOOD.items() for argument in good]
 
 
