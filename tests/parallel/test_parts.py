@@ -202,16 +202,20 @@ def _even_or_one(x: Column) -> bool:
 
 def test_processes_that_call_different_methods_are_told_at_once() -> None:
     case = Case(8, 4)
-    networks = [network() for _ in range(2)]
+    names = ("eval", "train", "fit")
+    networks = [network() for _ in names]
 
     def program(rank: int) -> str:
-        trained = model(net=networks[rank])
+        trained, data = model(net=networks[rank]), case.shard(rank, 4)
+        calls = (lambda: trained.eval(data), lambda: trained.train(1, data))
         with pytest.raises(RuntimeError) as raised:
-            trained.train(1, case.shard(1, 2)) if rank else trained.eval(case.whole())
+            (*calls, lambda: trained.fit(1, data))[rank]()
         return str(raised.value)
 
-    said = "all processes must call it, but the processes 0, 1, … call Model.eval, Model.train."
-    assert play(2, program) == [f"For 'Model.{name}', {said}" for name in ("eval", "train")]
+    called = "but the processes 0, 1, … call Model.eval, Model.train, Model.fit."
+    assert play(3, program) == [
+        f"For 'Model.{name}', all processes must call it, {called}" for name in names
+    ]
 
 
 @pytest.mark.parametrize("broadcast", [None, True, False])
