@@ -20,6 +20,13 @@ def test_each_is_among_the_expressions_that_mindspore_was_asked() -> None:
     assert [name for name in OLDER if f"ops.{name}(" not in asked] == []
 
 
+def test_the_reference_names_those_that_it_cannot_show() -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "reference", "ops.md").read_text("utf-8")
+    plain = [n for n in OLDER if getattr(ops, n).__module__ == operations.__name__]
+    assert plain
+    assert [name for name in plain if f"`{name}`" not in page] == []
+
+
 @pytest.mark.parametrize("name", OLDER)
 def test_it_is_printed_as_mindspores_and_named_after_itself(name: str) -> None:
     made = getattr(operations, name)
