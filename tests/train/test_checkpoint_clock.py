@@ -45,6 +45,9 @@ def test_what_a_state_says_of_time_is_what_was_loaded(
         other.load_state_dict(states[-1])
         states.append(other.state_dict())
     assert isinstance(states[0]["since_kept"], float)
+    since_saved = states[0]["since_saved"]
+    assert isinstance(since_saved, float)
+    assert since_saved > 0
     for bad in ("a", True, [1.0]):
         with pytest.raises(ValueError, match="^For 'ModelCheckpoint', .*'since_kept'"):
             make().load_state_dict({**states[0], "since_kept": bad})
