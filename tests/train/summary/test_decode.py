@@ -6,15 +6,16 @@ import struct
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from minispore.train._files import protobuf as wire
 from minispore.train.summary import Event, Histogram, Image, Landscape, Value, read_events
 from minispore.train.summary._decode import decode
 from minispore.train.summary._encode import MINDSPORE, TENSORFLOW, for_mindspore, for_tensorboard
+from minispore.train.summary._event import Content
 from minispore.train.summary._records import framed, records
 
 
@@ -23,9 +24,15 @@ def value(*fields: bytes) -> bytes:
     return wire.bytes_field(5, wire.bytes_field(1, b"".join(fields)))
 
 
-def content(*fields: bytes) -> object:
+def content(*fields: bytes) -> Content:
     [found] = decode(value(*fields)).values
     return found.content
+
+
+def tensor(*fields: bytes) -> NDArray[np.generic]:
+    found = content(*fields)
+    assert isinstance(found, np.ndarray)
+    return found
 
 
 def message(number: int, *fields: bytes) -> bytes:
@@ -115,19 +122,16 @@ def test_the_greatest_counts_that_fit() -> None:
 
 def test_a_tensor_without_a_shape_is_one_number() -> None:
     data = np.array(2.5, "<f4").tobytes()
-    found = content(message(8, wire.varint_field(1, 1), wire.bytes_field(4, data)))
-    assert isinstance(found, np.ndarray)
+    found = tensor(message(8, wire.varint_field(1, 1), wire.bytes_field(4, data)))
     assert (found.shape, found.item()) == ((), 2.5)
-    assert cast("np.ndarray[tuple[int], np.dtype[np.generic]]", found).dtype.isnative
+    assert found.dtype.isnative
     # A length that says nothing is 0.
-    found = content(message(8, wire.varint_field(1, 1), message(2, message(2))))
-    assert isinstance(found, np.ndarray)
+    found = tensor(message(8, wire.varint_field(1, 1), message(2, message(2))))
     assert found.shape == (0,)
 
 
 def test_the_most_axes() -> None:
-    found = content(theirs(1, *[1] * 64, data=bytes(4)))
-    assert isinstance(found, np.ndarray)
+    found = tensor(theirs(1, *[1] * 64, data=bytes(4)))
     assert found.ndim == 64
 
 
@@ -138,9 +142,8 @@ def test_the_lengths_of_mindspores_tensor_packed_or_not(packed: bool) -> None:
     if packed:
         parts = [wire.bytes_field(1, b"".join(map(wire.varint, lengths)))]
     data = np.arange(600, dtype="<f4").tobytes()
-    found = content(message(8, *parts, wire.varint_field(2, 5), wire.bytes_field(3, data)))
-    assert isinstance(found, np.ndarray)
-    assert (found.shape, found.dtype) == (lengths, np.int64)
+    found = tensor(message(8, *parts, wire.varint_field(2, 5), wire.bytes_field(3, data)))
+    assert (found.shape, found.dtype.name) == (lengths, "int64")
     assert found.reshape(-1).tolist() == list(range(600))
 
 
@@ -175,9 +178,8 @@ def test_a_landscape_of_mindspores_is_of_float32() -> None:
 
 
 def test_a_number_that_the_type_cannot_hold_is_some_number() -> None:
-    found = content(ours(MINDSPORE["int8"], 2, data=np.array([np.nan, 1], "<f4").tobytes()))
-    assert isinstance(found, np.ndarray)
-    assert (found.dtype, found[1]) == (np.int8, 1)
+    found = tensor(ours(MINDSPORE["int8"], 2, data=np.array([np.nan, 1], "<f4").tobytes()))
+    assert (found.dtype.name, found[1]) == ("int8", 1)
 
 
 @pytest.mark.parametrize("encode", [for_mindspore, for_tensorboard])

@@ -89,9 +89,9 @@ def test_names_are_new_one_after_the_other(tmp_path: Path) -> None:
     names = [Names(str(tmp_path), "run", "_x") for _ in range(2)]
     numbers: list[int] = []
     for each in names:
-        start, seconds, number, rest = re.fullmatch(  # type: ignore[union-attr]
-            r"(.*)\.out\.events\.summary\.(\d+)\.(\d+)\.(.*)_x", each.mindspore
-        ).groups()
+        parts = re.fullmatch(r"(.*)\.out\.events\.summary\.(\d+)\.(\d+)\.(.*)_x", each.mindspore)
+        assert parts is not None
+        start, seconds, number, rest = parts.groups()
         assert (start, rest) == (str(tmp_path / "run"), socket.gethostname())
         assert abs(time.time() - int(seconds)) < 60
         numbers.append(int(number))

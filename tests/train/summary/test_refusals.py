@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -136,7 +137,10 @@ def test_arguments_by_name(
     assert not (tmp_path / "never").exists()
 
 
-def no_value(plugin: str, wanted: str) -> tuple[Callable[[SummaryRecord], object], object, str]:
+Call: TypeAlias = Callable[[SummaryRecord], object]
+
+
+def no_value(plugin: str, wanted: str) -> tuple[Call, type[Exception], str]:
     return (
         lambda record: record.add_value(plugin, "x", 1.5),
         TypeError,
@@ -147,100 +151,91 @@ def no_value(plugin: str, wanted: str) -> tuple[Callable[[SummaryRecord], object
     )
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "text"),
-    [
-        no_value("scalar", "Tensor"),
-        no_value("image", "Tensor"),
-        no_value("tensor", "Tensor"),
-        no_value("histogram", "Tensor"),
-        no_value("landscape", "Landscape"),
-        no_value("train_lineage", "TrainLineage"),
-        no_value("eval_lineage", "EvaluationLineage"),
+CALLS: list[tuple[Call, type[Exception], str]] = [
+    no_value("scalar", "Tensor"),
+    no_value("image", "Tensor"),
+    no_value("tensor", "Tensor"),
+    no_value("histogram", "Tensor"),
+    no_value("landscape", "Landscape"),
+    no_value("train_lineage", "TrainLineage"),
+    no_value("eval_lineage", "EvaluationLineage"),
+    (
+        lambda record: record.add_value("graph", "x", 1.5),
+        TypeError,
         (
-            lambda record: record.add_value("graph", "x", 1.5),
-            TypeError,
-            (
-                "For 'SummaryRecord', a graph must be a Cell or the bytes of a GraphDef, "
-                "but got 1.5 of type float."
-            ),
+            "For 'SummaryRecord', a graph must be a Cell or the bytes of a GraphDef, "
+            "but got 1.5 of type float."
         ),
+    ),
+    (
+        lambda record: record.add_value("image", "i", Tensor([1.0])),
+        ValueError,
         (
-            lambda record: record.add_value("image", "i", Tensor([1.0])),
-            ValueError,
-            (
-                "For 'SummaryRecord', the image 'i' must be of shape (n, 1 or 3, height, width), "
-                "but got (1,)."
-            ),
+            "For 'SummaryRecord', the image 'i' must be of shape (n, 1 or 3, height, width), "
+            "but got (1,)."
         ),
+    ),
+    (
+        lambda record: record.add_value("dataset_graph", "d", ONE),
+        NotImplementedError,
         (
-            lambda record: record.add_value("dataset_graph", "d", ONE),
-            NotImplementedError,
-            (
-                "For 'SummaryRecord', graphs of datasets are not written; "
-                "'custom_lineage_data' can say in words what a run was trained on."
-            ),
+            "For 'SummaryRecord', graphs of datasets are not written; "
+            "'custom_lineage_data' can say in words what a run was trained on."
         ),
+    ),
+    (
+        lambda record: record.add_value("loss", "l", ONE),
+        ValueError,
         (
-            lambda record: record.add_value("loss", "l", ONE),
-            ValueError,
-            (
-                'For "SummaryRecord.add_value", no such "plugin" of \'loss\' , '
-                f"expect value is one of [{PLUGINS}]"
-            ),
+            'For "SummaryRecord.add_value", no such "plugin" of \'loss\' , '
+            f"expect value is one of [{PLUGINS}]"
         ),
+    ),
+    (
+        lambda record: record.add_value("scalar", "", ONE),
+        ValueError,
+        ('For "SummaryRecord", the parameter "name" type should be str, but got \'\' of type str.'),
+    ),
+    (
+        lambda record: record.add_value("scalar", "\ud800", ONE),
+        ValueError,
+        ("For \"SummaryRecord\", the name '\\ud800' is no valid Unicode: surrogates not allowed."),
+    ),
+    (
+        lambda record: record.set_mode("x"),
+        ValueError,
         (
-            lambda record: record.add_value("scalar", "", ONE),
-            ValueError,
-            (
-                'For "SummaryRecord", the parameter "name" type should be str, '
-                "but got '' of type str."
-            ),
+            "For \"SummaryRecord.set_mode\", 'x' is not a recognized mode, "
+            'expect the parameter "mode" is "train" or "eval"'
         ),
+    ),
+    (
+        lambda record: record.record(1.0),  # type: ignore[arg-type]
+        TypeError,
+        ("For 'SummaryRecord', the type of 'step' must be one of int, but got 1.0 of type float."),
+    ),
+    (
+        lambda record: record.record(1, train_network=3),  # type: ignore[arg-type]
+        TypeError,
         (
-            lambda record: record.add_value("scalar", "\ud800", ONE),
-            ValueError,
-            (
-                "For \"SummaryRecord\", the name '\\ud800' is no valid Unicode: "
-                "surrogates not allowed."
-            ),
+            "For 'SummaryRecord', the type of 'train_network' must be one of Cell, None, "
+            "but got 3 of type int."
         ),
+    ),
+    (
+        lambda record: record.record(1, plugin_filter=3),  # type: ignore[arg-type]
+        TypeError,
         (
-            lambda record: record.set_mode("x"),
-            ValueError,
-            (
-                "For \"SummaryRecord.set_mode\", 'x' is not a recognized mode, "
-                'expect the parameter "mode" is "train" or "eval"'
-            ),
+            "For 'SummaryRecord', the argument 'plugin_filter' must be a function or None, "
+            "but got 3 of type int."
         ),
-        (
-            lambda record: record.record(1.0),
-            TypeError,
-            (
-                "For 'SummaryRecord', the type of 'step' must be one of int, but got 1.0 of type "
-                "float."
-            ),
-        ),
-        (
-            lambda record: record.record(1, train_network=3),
-            TypeError,
-            (
-                "For 'SummaryRecord', the type of 'train_network' must be one of Cell, None, "
-                "but got 3 of type int."
-            ),
-        ),
-        (
-            lambda record: record.record(1, plugin_filter=3),
-            TypeError,
-            (
-                "For 'SummaryRecord', the argument 'plugin_filter' must be a function or None, "
-                "but got 3 of type int."
-            ),
-        ),
-    ],
-)
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), CALLS)
 def test_what_a_record_refuses(
-    tmp_path: Path, call: Callable[[SummaryRecord], object], error: type[Exception], text: str
+    tmp_path: Path, call: Call, error: type[Exception], text: str
 ) -> None:
     with SummaryRecord(str(tmp_path)) as record:
         with pytest.raises(error, match=f"^{re.escape(text)}$"):
