@@ -164,7 +164,7 @@ def _mindspore_tensor(stream: BytesIO, fields: _Fields) -> NDArray[np.generic]:
             dims += wire.varints(stream, field.start, field.stop)
         else:
             dims.append(wire.signed(field))
-    code = _last(fields, 2, wire.signed, 0)
+    code = wire.signed(fields[2][-1])
     if code not in _MINDSPORE_TYPES:
         raise wire.WireError(f"a tensor is of MindSpore's type {code}, which minispore has not")
     parts: list[bytes] = []

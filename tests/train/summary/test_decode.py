@@ -16,6 +16,7 @@ from minispore.train.summary import Event, Histogram, Image, Landscape, Value, r
 from minispore.train.summary._decode import decode
 from minispore.train.summary._encode import MINDSPORE, TENSORFLOW, for_mindspore, for_tensorboard
 from minispore.train.summary._event import Content
+from minispore.train.summary._histogram import histogram
 from minispore.train.summary._records import framed, records
 
 
@@ -76,10 +77,13 @@ def test_what_is_left_out_has_a_default() -> None:
     assert (nothing.intervals, nothing.decomposition, nothing.unit) == ((), "", "")
     assert nothing.step_per_epoch == 0
     assert np.isnan(nothing.end).all()
-    half = content(message(10, SURFACE, message(4, points([0.5, 0.75])), message(3)))
+    half = content(message(10, SURFACE, message(4, points([[0.5, 0.75]])), message(3)))
     assert isinstance(half, Landscape)
     assert half.end[0] == 0.5
     assert np.isnan(half.end[1:]).all()
+    nowhere = content(message(10, SURFACE, message(2)))
+    assert isinstance(nowhere, Landscape)
+    assert (nowhere.intervals, nowhere.path_x.shape) == ((), (0,))
 
 
 @pytest.mark.parametrize("number", [5, 9])
@@ -92,6 +96,12 @@ def test_a_histogram_of_nothing(number: int) -> None:
     assert np.isnan([found.min, found.max]).all()
     assert found.sum == 0.0
     assert found.sum_squares == 0.0 if number == 5 else math.isnan(found.sum_squares)
+
+
+def test_a_histogram_of_no_numbers_has_zeros_where_tensorboard_wants_numbers() -> None:
+    event = Event(0.0, values=(Value("h", histogram(np.array([np.nan]))),))
+    zeros = b"".join(wire.double_field(number, 0.0) for number in (1, 2, 3, 4, 5))
+    assert zeros in for_tensorboard(event)
 
 
 def test_a_bucket_of_mindspores_that_says_nothing_is_empty() -> None:
@@ -125,6 +135,8 @@ def test_a_tensor_without_a_shape_is_one_number() -> None:
     found = tensor(message(8, wire.varint_field(1, 1), wire.bytes_field(4, data)))
     assert (found.shape, found.item()) == ((), 2.5)
     assert found.dtype.isnative
+    found = tensor(message(8, wire.varint_field(1, 1), message(2), wire.bytes_field(4, data)))
+    assert (found.shape, found.item()) == ((), 2.5)
     # A length that says nothing is 0.
     found = tensor(message(8, wire.varint_field(1, 1), message(2, message(2))))
     assert found.shape == (0,)

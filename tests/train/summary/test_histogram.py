@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from minispore.train.summary._histogram import buckets, histogram
+from minispore.train.summary._histogram import _counted, buckets, histogram
 
 FLOATS = hnp.arrays(
     st.sampled_from([np.float16, np.float32, np.float64]),
@@ -36,6 +36,8 @@ def test_every_element_is_counted(array: NDArray[np.generic]) -> None:
         assert len(found.counts) == buckets(finite.size) == len(found.edges) - 1
         assert (np.diff(found.edges) >= 0).all()
         assert found.edges[0] <= found.min <= found.max <= found.edges[-1]
+        for number in (found.min, found.max):
+            assert found.counts[(found.edges[:-1] <= number) & (number <= found.edges[1:])].any()
     else:
         assert np.isnan([found.min, found.max]).all()
         assert not found.counts.size
@@ -66,6 +68,23 @@ def test_numpy_counts_the_same_but_for_elements_on_a_border(
     assert np.abs(found.counts - wanted).sum() <= 2 * near
     width = (array.max() - array.min()) / len(found.counts)
     np.testing.assert_allclose(np.diff(edges), width, atol=1e-3)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 2**17 - 1, 2**17, 2**17 + 1, 2**17 + 2])
+def test_bytes_are_counted(size: int) -> None:
+    numbers = np.random.default_rng(size).integers(0, 91, size, np.uint8)
+    found = _counted(numbers, 91)
+    assert found.dtype.name == "int64"
+    np.testing.assert_array_equal(found, np.bincount(numbers, minlength=91))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int64", "bool"])
+def test_the_shape_does_not_matter(dtype: str) -> None:
+    array = np.arange(30).reshape(2, 5, 3).astype(dtype)
+    found, wanted = histogram(array), histogram(array.reshape(-1))
+    assert found.counts.tolist() == wanted.counts.tolist()
+    assert found.edges.tolist() == wanted.edges.tolist()
+    assert found[2:] == wanted[2:]
 
 
 @pytest.mark.parametrize("size", [2**17, 2**17 + 1])

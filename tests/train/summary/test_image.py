@@ -1,5 +1,6 @@
 """Pictures: PNG files that matplotlib reads, with the brightness that was given."""
 
+import struct
 from io import BytesIO
 
 import numpy as np
@@ -29,6 +30,9 @@ def read(data: bytes) -> NDArray[np.uint8]:
 def test_a_png_file_holds_its_pixels(pixels: NDArray[np.uint8]) -> None:
     wanted = pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
     np.testing.assert_array_equal(read(png(pixels)), wanted)
+    height, width, channels = pixels.shape
+    colours = {1: 0, 3: 2}[channels]
+    assert png(pixels)[16:29] == struct.pack(">IIBBBBB", width, height, 8, colours, 0, 0, 0)
     assert png(pixels).endswith(b"\0\0\0\0IEND\xaeB`\x82")
 
 
@@ -53,6 +57,7 @@ def shown(numbers: object) -> list[int]:
 
 def test_brightness() -> None:
     assert shown([0.0, 0.5, 1.0]) == [0, 128, 255]
+    assert shown([0.0, 0.5]) == [0, 128]
     assert shown([0.25, 0.5]) == [64, 128]
     assert shown([0.5, 1.0]) == [128, 255]
     assert shown([False, True]) == [0, 255]
