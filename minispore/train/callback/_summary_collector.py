@@ -314,7 +314,7 @@ def _images(params: InternalCallbackParam) -> Tensor | None:
     if batch:
         first = batch[0]
         if first.ndim == 4 and first.shape[1] in {1, 3} and 0 not in first.shape:
-            return first[:_IMAGES]
+            return host_tensor(first.asnumpy()[:_IMAGES])
     return None
 
 
@@ -323,7 +323,8 @@ def _loss(outputs: object) -> float | None:
     if isinstance(outputs, tuple | list) and outputs:
         return _loss(outputs[0])  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(outputs, Tensor) and 0 not in outputs.shape:
-        return float(outputs.asnumpy().astype(np.float64).mean())
+        array = outputs.asnumpy()
+        return float(array.item() if array.size == 1 else array.mean(dtype=np.float64))
     return float(outputs) if isinstance(outputs, int | float) else None
 
 
