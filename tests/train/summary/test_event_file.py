@@ -28,6 +28,7 @@ def test_a_file_that_somebody_has_removed_is_missed(tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError, match="The file has been removed") as raised:
             file.append(b"two")
         assert raised.value.filename == str(path)
+        assert raised.value.strerror == "The file has been removed"
     file.close()
     assert not path.exists()
 
@@ -68,8 +69,9 @@ def test_a_file_is_made_with_its_first_record_and_cannot_be_run(tmp_path: Path) 
     assert path.read_bytes() == framed(b"one")
 
 
+@pytest.mark.parametrize("gone", [False, True])
 def test_a_disk_that_is_full_from_the_first_leaves_no_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, gone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(file: int, data: memoryview) -> int:
         raise OSError(errno.ENOSPC, "No space left")
@@ -81,6 +83,8 @@ def test_a_disk_that_is_full_from_the_first_leaves_no_file(
         with pytest.raises(OSError, match="No space left") as raised:
             file.append(b"one")
     assert (raised.value.errno, raised.value.filename) == (errno.ENOSPC, str(path))
+    if gone:  # somebody else has removed it
+        path.unlink()
     file.close()
     assert not path.exists()
 

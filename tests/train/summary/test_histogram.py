@@ -117,6 +117,13 @@ def test_sums_beyond_float32_are_float64s() -> None:
     assert histogram(np.full(4, 1e308)).sum == np.inf
 
 
+@pytest.mark.parametrize(("value", "reach"), [(2.0, 0.5), (0.0, 0.5), (-1e9, 1e3)])
+def test_one_value_is_in_the_middle(value: float, reach: float) -> None:
+    found = histogram(np.full(100, value))
+    assert found.edges[[0, -1]].tolist() == [value - reach, value + reach]
+    assert found.counts.tolist() == [0] * 5 + [100] + [0] * 5
+
+
 def test_integers_are_no_less_exact_than_they_are() -> None:
     for dtype in (np.int32, np.uint32, np.int64):
         found = histogram(np.array([2**24 + 1, 2**25 + 3], dtype))

@@ -4,6 +4,8 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 import numpy as np
@@ -425,6 +427,28 @@ def test_the_names_and_kinds_by_default(tmp_path: Path) -> None:
         seen: list[str] = []
         record.record(1, plugin_filter=lambda kind: not seen.append(kind))  # type: ignore[func-returns-value]
     assert seen == ["landscape", "scalar"]
+
+
+def test_a_folder_is_made_for_its_owner_and_a_lost_summary_stops_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "new"
+    record = SummaryRecord(str(folder))
+    assert folder.stat().st_mode & 0o777 == 0o700
+    rmtree(folder)
+    record.add_value("scalar", "s", ONE)
+    record.record(1)
+    with pytest.warns(
+        UserWarning, match="^For 'SummaryRecord', a summary was lost: .*No such file"
+    ):
+        record.close()
+
+
+def test_a_limit_of_one_byte_is_one() -> None:
+    with TemporaryDirectory() as folder:
+        record = SummaryRecord(folder, max_file_size=1)
+        record.add_value("scalar", "s", ONE)
+        record.record(1)
+        with pytest.warns(UserWarning, match="There are 1 bytes remaining"):
+            record.close()
 
 
 def test_lineages_have_mindspores_defaults() -> None:
