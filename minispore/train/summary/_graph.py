@@ -11,6 +11,7 @@ What is written is TensorFlow's GraphDef:
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import cast
 
 from minispore._autograd import Node, recording
 from minispore._functional.differentiate import detached
@@ -123,7 +124,10 @@ class _Drawing:
             else self._arrays.get(id(array))
             for parent, array in zip(node.parents, node.operands, strict=False)
         ]
-        inputs += [self._arrays.get(id(extra)) for extra in node.args]
+        for extra in node.args:
+            # An index is a tuple, of what there is for each axis.
+            found = cast("tuple[object, ...]", extra) if isinstance(extra, tuple) else (extra,)
+            inputs += [self._arrays.get(id(each)) for each in found]
         self._defs.append(_node_def(name, op, filter(None, inputs), shape))
 
     def _free(self, name: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from minispore import Parameter, Tensor, nn, value_and_grad
 from minispore._autograd import recording
+from minispore.ops import where
 from minispore.train._files import protobuf as wire
 from minispore.train.summary._graph import Tracer
 
@@ -134,6 +135,24 @@ def test_names_are_paths_and_what_is_not_trained_is_an_input_too() -> None:
     found = traced(net, lambda: net(X))
     assert found["Net/layers/1/0/relu"] == ("relu", ["Net/layers/0/dense"])
     assert found["Net/multiply"] == ("multiply", ["Net/layers/1/0/relu", "Net/fixed"])
+
+
+class Chosen(nn.Cell):
+    """Rows of the input, and where they are chosen from another."""
+
+    def construct(self, x: Tensor, rows: Tensor, choice: Tensor) -> Tensor:
+        return where(choice, x[rows], x)
+
+
+def test_indices_and_conditions_are_inputs_too() -> None:
+    net = Chosen()
+    rows, choice = Tensor(np.array([1, 0])), Tensor(np.ones((2, 3), np.bool_))
+    found = traced(net, lambda: net(X, rows, choice))
+    assert found["Net/getitem"] == ("getitem", ["input_0", "input_1"])
+    assert found["Net/where"] == ("where", ["input_2", "Net/getitem", "input_0"])
+    table = nn.Embedding(5, 3)
+    found = traced(table, lambda: table(rows))
+    assert found["Net/getitem"] == ("getitem", ["Net/embedding_table", "input_0"])
 
 
 def test_what_is_called_often_is_numbered() -> None:
