@@ -1,8 +1,11 @@
 """ModelCheckpoint where a state is asked for: what is kept of the files that this leaves."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from minispore.train import CheckpointConfig, ModelCheckpoint, RunContext
 from minispore.train._protocol.run_context import Occasion
@@ -64,3 +67,54 @@ def test_what_is_saved_again_where_a_run_was_resumed_stays(
     saver.save_training_state(context, TrainingState.of({}), occasion)
     saver.on_train_end(context)
     assert names_of(tmp_path) == ["1_3"]
+
+
+@given(
+    saved=st.integers(0, 12),
+    since=st.integers(1, 6),
+    there=st.frozensets(st.integers(1, 20)),
+    steps=st.integers(1, 5),
+    first_epoch=st.integers(1, 3),
+)
+@example(saved=3, since=3, there=frozenset({2, 4, 5, 6, 7}), steps=5, first_epoch=1)
+def test_what_stops_have_left_since_the_last_saving_goes_with_the_next(
+    saved: int, since: int, there: frozenset[int], steps: int, first_epoch: int
+) -> None:
+    """And nothing else: other files are somebody else's, and the last one saved is kept."""
+
+    def name(step: int) -> str:
+        return f"{first_epoch + (step - 1) // steps}_{(step - 1) % steps + 1}"
+
+    now = saved + since
+    config = CheckpointConfig(7, append_info=["training_state"])
+    context = RunContext({"batch_num": steps, "train_network": ConstantLoss()})
+
+    def at(step: int) -> None:
+        epoch = first_epoch + (step - 1) // steps
+        context.original_args().update(cur_epoch_num=epoch, cur_step_num=step)
+
+    with TemporaryDirectory() as folder:
+        before = ModelCheckpoint("m", folder, config)
+        before.on_train_begin(context)
+        if saved:
+            at(saved)
+            before.save_training_state(context, TrainingState.of({}), "asked")
+        state = before.state_dict()
+        before.__exit__(None, None, None)
+        for step in there - {saved}:
+            Path(folder, f"m-{name(step)}.ckpt").touch()
+        at(now)
+        saver = ModelCheckpoint("m", folder, config)
+        saver.on_train_begin(context)
+        saver.load_state_dict(state)
+        saver.save_training_state(context, TrainingState.of({}), "resumed")
+        left = [step for step in there if saved < step <= now]
+        newest = max(left, default=saved)
+        assert saver.latest_ckpt_file_name == (
+            str(Path(folder, f"m-{name(newest)}.ckpt")) if newest else ""
+        )
+        at(now + 1)
+        saver.save_training_state(context, TrainingState.of({}), "asked")
+        kept = (there - set(left)) | {now + 1} | ({saved} if saved else set())
+        assert names_of(Path(folder)) == sorted(map(name, kept))
+        saver.__exit__(None, None, None)
