@@ -103,8 +103,8 @@ def _image(stream: BytesIO, field: wire.Field) -> Image:
 
 def _tensorboard_histogram(stream: BytesIO, field: wire.Field) -> Histogram:
     fields = _inner(stream, field)
-    low, high, _, total, squares = (
-        _last(fields, number, wire.float64, 0.0) for number in (1, 2, 3, 4, 5)
+    low, high, total, squares = (
+        _last(fields, number, wire.float64, 0.0) for number in (1, 2, 4, 5)
     )
     limits, counts = _doubles(stream, fields, 6), _doubles(stream, fields, 7)
     if len(limits) != len(counts):

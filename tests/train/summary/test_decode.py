@@ -66,7 +66,7 @@ SURFACE = message(1, points([1.0], [2.0], [[3.0]]))
 
 
 def test_what_is_left_out_has_a_default() -> None:
-    assert decode(b"") == Event(0.0, 0, None, None, ())
+    assert decode(b"") == decode(message(5)) == Event(0.0, 0, None, None, ())
     assert decode(value(wire.float_field(2, 0.5))).values == (Value("", 0.5),)
     assert content(message(4)) == Image(0, 0, 0, b"")
     nothing = content(message(10, SURFACE))

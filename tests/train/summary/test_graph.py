@@ -96,6 +96,8 @@ def test_the_network_is_as_it_was_and_computes_the_same(training: bool) -> None:
     tracer = Tracer(net, {"Net": net})
     watched = run()
     assert nodes(tracer.graph())
+    Tracer(net, {"Net": net})
+    assert net(X)._node is None
     assert all(np.array_equal(a, b) for a, b in zip(plain, watched, strict=True))  # type: ignore[arg-type]
     assert (dict(net.__dict__), dict(net.dense.__dict__)) == before
     assert net(X)._node is None

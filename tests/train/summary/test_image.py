@@ -58,6 +58,7 @@ def shown(numbers: object) -> list[int]:
 def test_brightness() -> None:
     assert shown([0.0, 0.5, 1.0]) == [0, 128, 255]
     assert shown([0.0, 0.5]) == [0, 128]
+    assert shown([0.0, 1.5]) == [0, 255]
     assert shown([0.25, 0.5]) == [64, 128]
     assert shown([0.5, 1.0]) == [128, 255]
     assert shown([False, True]) == [0, 255]

@@ -186,6 +186,14 @@ CALLS: list[tuple[Call, type[Exception], str]] = [
         ),
     ),
     (
+        lambda record: record.add_value("custom_lineage_data", "c", []),
+        TypeError,
+        (
+            "For `custom_lineage_data` the type should be a valid type of "
+            "['dict', 'NoneType'], but got list."
+        ),
+    ),
+    (
         lambda record: record.add_value("loss", "l", ONE),
         ValueError,
         (
