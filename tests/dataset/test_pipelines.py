@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multiple, rule
 
 import minispore.dataset as ds
+from minispore._checks import as_items
 
 from .modelled import Modelled, Row, Running, changed, doubled, is_kept, plain
 
@@ -27,6 +28,12 @@ def slices(columns: tuple[str, ...], first: list[int]) -> Modelled:
     rows: list[Row] = [tuple(x + i for i in range(len(columns))) for x in first]
     data = {name: [row[i] for row in rows] for i, name in enumerate(columns)}
     return Modelled(ds.NumpySlicesDataset(data, shuffle=False), columns, rows, stored=rows)
+
+
+def axes(value: object) -> int:
+    """How many axes nested lists have."""
+    items = as_items(value)
+    return 0 if items is None else 1 + (axes(items[0]) if items else 0)
 
 
 class Pipelines(RuleBasedStateMachine):
@@ -161,6 +168,8 @@ class Pipelines(RuleBasedStateMachine):
         rows, leaves = one.rows + other.rows, one.leaves + other.leaves
         if one.columns != other.columns or len(rows) > MOST_ROWS or leaves > MOST_LEAVES:
             return NOTHING
+        if len({tuple(map(axes, row)) for row in rows}) > 1:
+            return NOTHING  # they are refused
         ordered = one.ordered and other.ordered
         dataset = one.dataset + other.dataset
         return Modelled(dataset, one.columns, rows, ordered, leaves=leaves)
