@@ -115,7 +115,7 @@ class ConfusionMatrixMetric(Metric):
         if not any(counts.any() for counts in self._counts):
             raise self._no_samples()
         counts = np.concatenate(self._counts, axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(invalid="ignore"):
             rates = self._rate(Outcomes(*counts))
         if not self.calculation_method:
             return rates.ravel()

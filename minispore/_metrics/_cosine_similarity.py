@@ -75,9 +75,9 @@ class CosineSimilarity(Metric):
 
     def eval(self) -> Matrix:
         """Return the similarities, float64: (N, N), reduced (N,); RuntimeError if N is 0."""
-        rows = np.concatenate(self._rows) if self._rows else np.zeros((0, 1))
-        if len(rows) == 0:
+        if not any(len(rows) for rows in self._rows):
             raise self._no_samples()
+        rows = np.concatenate(self._rows)
         if self.similarity == "cosine":
             length = np.linalg.norm(rows, axis=1, keepdims=True)
             rows = share(rows, np.broadcast_to(length, rows.shape))

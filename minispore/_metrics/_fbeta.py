@@ -1,5 +1,6 @@
 """Fbeta and F1: precision and recall in one number."""
 
+import math
 from typing import ClassVar
 
 from minispore._checks import check_number
@@ -33,7 +34,7 @@ class Fbeta(Positives):
 
     def __init__(self, beta: float) -> None:
         self._beta = check_number(beta, "beta", type(self).__name__)
-        if not 0 < self._beta < float("inf"):
+        if not 0 < self._beta < math.inf:
             raise ValueError(
                 f"For 'Fbeta', the argument 'beta' must be positive and finite, but got {beta}."
             )

@@ -105,7 +105,7 @@ class ROC(Metric):
                     f"true value have the same shape {label.shape}, but got {self.class_num}."
                 )
             return
-        if scores.ndim != label.ndim + 1 or scores.shape[:1] + scores.shape[2:] != label.shape:
+        if scores.shape[:1] + scores.shape[2:] != label.shape:
             raise ValueError(
                 "For 'ROC.update', the true value must have the shape of the predicted value, or "
                 "that without its second dimension, "

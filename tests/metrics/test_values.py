@@ -130,6 +130,27 @@ def test_small_types_neither_wrap_around_nor_overflow() -> None:
         train.CosineSimilarity()(rows), train.CosineSimilarity()(rows.astype(float))
     )
     assert train.Top1CategoricalAccuracy()(np.array([[0, 1]], np.uint8), [1]) == 1
+    scores = np.array([0, 200, 1, 255], np.uint8)
+    for kind in (np.uint8, bool, np.int8):
+        curve, wide = train.ROC(), train.ROC()
+        curve.update(scores.astype(kind), [0, 1, 0, 1])
+        wide.update(scores.astype(kind).astype(float), [0, 1, 0, 1])
+        for one, other in zip(curve.eval(), wide.eval(), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", ["sensitivity", "prevalence_threshold", "mcc", "f1", "fm"])
+def test_a_rate_does_not_depend_on_how_often_all_is_there(name: str) -> None:
+    predicted, true = np.array([[1, 1, 0, 0, 1]]), np.array([[1, 0, 1, 0, 1]])
+    metric = train.ConfusionMatrixMetric(False, name)
+    once = metric(predicted, true)
+    often = metric(np.tile(predicted, (60_000, 1)), np.tile(true, (60_000, 1)))
+    np.testing.assert_allclose(often, once, rtol=1e-12)
+
+
+def test_what_a_rate_is_called_by_default() -> None:
+    assert train.ConfusionMatrixMetric().metric_name == "sensitivity"
+    assert train.ConfusionMatrixMetric(metric_name="tpr").metric_name == "tpr"
 
 
 def test_a_row_of_zeros_is_similar_to_nothing() -> None:
