@@ -185,3 +185,20 @@ def test_what_is_set_is_what_is_saved_with(tmp_path: Path, monkeypatch: pytest.M
     config = CheckpointConfig(**settings)  # type: ignore[arg-type]
     Model(ConstantLoss()).train(1, Batches(1), ModelCheckpoint("net", tmp_path, config))
     assert with_.items() >= settings.items()
+
+
+def test_looking_again_at_what_is_kept_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_checkpoint, "time", Hand())
+    context = RunContext(
+        {"train_network": nn.Dense(1, 1), "batch_num": 9, "cur_epoch_num": 1, "cur_step_num": 1}
+    )
+    config = CheckpointConfig(1, keep_checkpoint_max=0, keep_checkpoint_per_n_minutes=1)
+    checkpoint = ModelCheckpoint("net", tmp_path, config)
+    checkpoint.on_train_begin(context)
+    checkpoint.on_train_step_end(context)
+    kept = checkpoint.state_dict()
+    assert (kept["latest"], kept["newest_only"]) == ("net-1_1.ckpt", "")
+    checkpoint.on_train_end(context)
+    assert checkpoint.state_dict() == kept
