@@ -73,6 +73,7 @@ class ModelCheckpoint(Callback):
     """
 
     chief_only = True
+    _kept: str
     _kept_time: float | None
 
     def __init__(
