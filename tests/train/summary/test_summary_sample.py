@@ -1,0 +1,27 @@
+"""Which elements of a parameter a histogram is made of."""
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore import Parameter, Tensor
+from minispore.train.callback._summary_collector import _sample
+
+MOST = 8128
+
+
+@given(st.integers(1, 5 * MOST))
+@example(100)
+@example(MOST)
+@example(MOST + 1)
+@example(3 * MOST + 126)
+def test_all_elements_of_a_small_one_and_runs_of_a_large_one(size: int) -> None:
+    parameter = Parameter(Tensor(np.arange(size, dtype=np.float32)), name="p")
+    found = _sample(parameter).asnumpy().reshape(-1).astype(np.int64)
+    assert found.size == min(size, MOST)
+    if size <= MOST:
+        assert np.array_equal(found, np.arange(size))
+    else:
+        runs = found.reshape(127, 64)
+        assert (np.diff(runs) == 1).all()
+        assert (np.diff(runs[:, 0]) == size // 127).all()
