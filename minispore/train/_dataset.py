@@ -144,8 +144,7 @@ class Epochs:
         if sum(1 for _ in islice(rest, self._taken)) < self._taken:
             raise ValueError(f"The dataset has come to its end before batch {self._taken}.")
         if self._ended:
-            for _ in rest:  # nothing is left, but it may have to be asked
-                pass
+            next(rest, None)  # nothing is left, but it may have to be asked
         return rest
 
     def _batches(self) -> Iterator[list[Tensor]]:

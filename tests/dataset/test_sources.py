@@ -114,6 +114,12 @@ def test_an_object_with_rows_by_number() -> None:
         assert rows(chosen) == [[[4, 5], 16.0], [[1, 2], 1.0]]
 
 
+@pytest.mark.parametrize("sampler", ["41", b"41", 4, Squares])
+def test_what_is_no_sampler_is_refused(sampler: object) -> None:
+    with pytest.raises(TypeError, match="'sampler' must be a sampler or an iterable of row"):
+        ds.GeneratorDataset(Squares(), ["x", "y"], sampler=sampler)  # type: ignore[arg-type]
+
+
 def test_skipped_rows_are_not_asked_for() -> None:
     source = Squares()
     dataset = ds.GeneratorDataset(source, ["x", "y"], shuffle=False).map(np.negative, "y").batch(1)
