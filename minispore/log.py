@@ -9,10 +9,10 @@ from typing import Final
 
 _log: Final = logging.getLogger("minispore")
 
-critical = _log.critical
-debug = _log.debug
-error = _log.error
-info = _log.info
-warning = _log.warning
+critical: Final = _log.critical
+debug: Final = _log.debug
+error: Final = _log.error
+info: Final = _log.info
+warning: Final = _log.warning
 
 __all__ = ["critical", "debug", "error", "info", "warning"]

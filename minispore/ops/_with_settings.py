@@ -24,7 +24,7 @@ class Softmax(_Primitive):
     """`softmax` along an axis."""
 
     def __init__(self, axis: int = -1) -> None:
-        self.axis = check_int(axis, "axis", "Softmax")
+        self.axis: int = check_int(axis, "axis", "Softmax")
 
     def __call__(self, input: Tensor) -> Tensor:
         """Apply it."""
@@ -35,7 +35,7 @@ class LogSoftmax(_Primitive):
     """`log_softmax` along an axis."""
 
     def __init__(self, axis: int = -1) -> None:
-        self.axis = check_int(axis, "axis", "LogSoftmax")
+        self.axis: int = check_int(axis, "axis", "LogSoftmax")
 
     def __call__(self, logits: Tensor) -> Tensor:
         """Apply it."""
@@ -130,7 +130,7 @@ class Concat(_Primitive):
     """`concat` along an axis."""
 
     def __init__(self, axis: int = 0) -> None:
-        self.axis = check_int(axis, "axis", "Concat")
+        self.axis: int = check_int(axis, "axis", "Concat")
 
     def __call__(self, tensors: Sequence[Tensor]) -> Tensor:
         """Apply it."""
@@ -141,7 +141,7 @@ class Stack(_Primitive):
     """`stack` along a new axis."""
 
     def __init__(self, axis: int = 0) -> None:
-        self.axis = check_int(axis, "axis", "Stack")
+        self.axis: int = check_int(axis, "axis", "Stack")
 
     def __call__(self, tensors: Sequence[Tensor]) -> Tensor:
         """Apply it."""
@@ -163,7 +163,7 @@ class Argmax(_Primitive):
     """`argmax` along an axis, in the type `output_type`."""
 
     def __init__(self, axis: int = -1, output_type: DTypeLike = int32) -> None:
-        self.axis = check_int(axis, "axis", "Argmax")
+        self.axis: int = check_int(axis, "axis", "Argmax")
         self.output_type = output_type
 
     def __call__(self, input_x: Tensor) -> Tensor:
@@ -175,7 +175,7 @@ class OneHot(_Primitive):
     """`one_hot` with the classes along an axis."""
 
     def __init__(self, axis: int = -1) -> None:
-        self.axis = check_int(axis, "axis", "OneHot")
+        self.axis: int = check_int(axis, "axis", "OneHot")
 
     def __call__(self, indices: Tensor, depth: int, on_value: Tensor, off_value: Tensor) -> Tensor:
         """Apply it."""
@@ -186,7 +186,7 @@ class Gather(_Primitive):
     """`gather`."""
 
     def __init__(self, batch_dims: int = 0) -> None:
-        self.batch_dims = check_int(batch_dims, "batch_dims", "Gather")
+        self.batch_dims: int = check_int(batch_dims, "batch_dims", "Gather")
 
     def __call__(self, input_params: Tensor, input_indices: Tensor, axis: int) -> Tensor:
         """Apply it."""
