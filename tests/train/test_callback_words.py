@@ -65,6 +65,11 @@ def of_no_evaluation() -> None:
     EarlyStopping("accuracy").on_train_begin(run)
 
 
+def of_another_metric() -> None:
+    run = RunContext({"metric_names": ["acc"]})
+    EarlyStopping("accuracy").on_train_begin(run)
+
+
 def of_a_larger_step() -> None:
     waited = Waited(step_size=1)
     rows = NumpySlicesDataset([1.0, 2.0], ["x"], shuffle=False).map(copy, callbacks=waited)
@@ -126,6 +131,13 @@ REFUSALS = {
         (
             "For 'EarlyStopping', the argument 'monitor' must be one of what this run measures, "
             "'loss', but got 'accuracy'. Only 'Model.fit' with a 'valid_dataset' evaluates."
+        ),
+    ),
+    of_another_metric: (
+        ValueError,
+        (
+            "For 'EarlyStopping', the argument 'monitor' must be one of what this run measures, "
+            "'loss', 'acc', but got 'accuracy'."
         ),
     ),
     of_a_larger_step: (
