@@ -29,7 +29,7 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "minispore", *map(str, arguments)]
 
 
-# ---- what is refused
+# What is refused.
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_loss_that_explodes_is_told(
     assert "--lr" in error
 
 
-# ---- what works
+# What works.
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_download_that_fails_is_told_in_one_line(
     assert error.endswith("no mirror gave 'file': one: is down two: is down\n")
 
 
-# ---- Ctrl-C
+# Ctrl-C.
 
 
 def test_ctrl_c_outside_of_a_training_is_told_in_one_line(

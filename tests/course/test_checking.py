@@ -144,7 +144,7 @@ def test_a_file_that_cannot_be_loaded_is_told_with_its_line(
         load(file)
 
 
-# ---- in a process of its own
+# In a process of its own.
 
 
 @pytest.mark.slow
@@ -241,7 +241,7 @@ def test_memory_has_an_end(tmp_path: Path) -> None:
     assert "here" in result.printed
 
 
-# ---- a class
+# A class.
 
 
 def submissions(folder: Path) -> Path:

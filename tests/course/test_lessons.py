@@ -124,7 +124,7 @@ def test_there_are_enough_hints_and_bugs(number: int) -> None:
         assert len(exercise.wrong) >= 5
 
 
-# ---- pages
+# Pages.
 
 
 def page_of(number: int) -> str:
@@ -157,7 +157,7 @@ def test_a_lesson_takes_a_sitting(number: int) -> None:
     assert 20 <= lessons.lesson(number).minutes <= 40
 
 
-# ---- what may be used when
+# What may be used when.
 
 
 def resolved(name: str) -> object:

@@ -30,7 +30,7 @@ def sample() -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
     return digits.generate(2000, seed=7)
 
 
-# ---- what generate promises
+# What `generate` promises.
 
 
 @fewer_examples
@@ -99,7 +99,7 @@ def test_bad_arguments(arguments: tuple[object, ...], error: type[Exception], wo
         digits.generate(*arguments)  # type: ignore[arg-type]
 
 
-# ---- as MNIST shows digits
+# As MNIST shows digits.
 
 
 def test_the_glyph_fits_a_box_of_20_pixels(
@@ -167,7 +167,7 @@ def test_a_network_trained_on_them_reads_real_handwriting(tmp_path: Path, mnist:
     assert model.eval(pipeline(mnist, "test"))["accuracy"] > 0.8  # about 0.87
 
 
-# ---- the drawings
+# The drawings.
 
 
 def test_each_digit_has_several_drawings_used_as_often_as_said() -> None:
@@ -199,7 +199,7 @@ def test_the_pen_leaves_the_paper_once_for_each_semicolon() -> None:
     assert lifted.tolist() == [text.count(";") for text in texts]
 
 
-# ---- the rendering, against one that compares every pixel with many points of every segment
+# The rendering, against one that compares every pixel with many points of every segment.
 
 
 @given(seeds)

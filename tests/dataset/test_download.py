@@ -112,7 +112,7 @@ def names(folder: Path) -> list[str]:
 Start = Callable[[bytes | None], Server]
 
 
-# ---- one mirror
+# One mirror.
 
 
 def test_a_good_server(tmp_path: Path, serve: Start) -> None:
@@ -211,7 +211,7 @@ def test_a_server_that_always_breaks_off_is_given_up(tmp_path: Path, serve: Star
     assert len(server.requests) <= 20
 
 
-# ---- several mirrors
+# Several mirrors.
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_the_progress_bar_ends_full(
     assert re.search(r"file\.gz: 100%", err)
 
 
-# ---- download_mnist
+# `download_mnist`.
 
 
 def test_four_files_in_a_new_folder(

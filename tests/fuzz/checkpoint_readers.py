@@ -65,7 +65,7 @@ def summed(body: bytes) -> bytes:
     return body + b"crc_num" + zlib.crc32(body).to_bytes(10, "big")
 
 
-# ---- .ckpt by hand
+# .ckpt by hand.
 
 
 def value(tensor: bytes, tag: bytes = b"x") -> bytes:
@@ -112,7 +112,7 @@ CKPT_EXAMPLES = {
 }
 
 
-# ---- .safetensors by hand
+# .safetensors by hand.
 
 
 def headed(header: bytes, content: bytes = b"") -> bytes:
@@ -173,7 +173,7 @@ SAFETENSORS_EXAMPLES = {
 }
 
 
-# ---- reading
+# Reading.
 
 
 def check_values(loaded: dict[str, Parameter | str], path: Path) -> None:

@@ -94,7 +94,7 @@ def smallest(found: Mutant, fails: Callable[[bytes], bool]) -> Mutant:
     return found
 
 
-# ---- one change
+# One change.
 
 
 def _flip(data: bytes, _: bytes, rng: Random) -> Change:
@@ -148,7 +148,7 @@ def _range(data: bytes, rng: Random) -> tuple[int, int]:
 _BINARY = (_flip, _flip, _number, _number, _noise, _delete, _cut, _double, _splice, _join)
 
 
-# ---- one change of a text
+# One change of a text.
 
 
 def _value(data: bytes, _: bytes, rng: Random) -> Change:

@@ -23,7 +23,7 @@ def nested(before: bytes, after: bytes, depth: int = 100_000) -> bytes:
     return before * depth + after * depth
 
 
-# ---- hyper-parameters: everything is taken, and what is no line is told
+# Hyper-parameters: everything is taken, and what is no line is told.
 
 
 def read_hyper(path: Path) -> None:
@@ -41,7 +41,7 @@ HYPER = (
     "größe: 1\r\nrate: -2\r\n".encode(),
 )
 
-# ---- rows
+# Rows.
 
 
 ROWS = [{"loss": 0.5, "epoch_num": n, "global_step": 2 * n} for n in (1, 2)]
@@ -122,7 +122,7 @@ LINE_EXAMPLES = {name: data.strip(b"[]\n") + b"\n" for name, data in ROW_EXAMPLE
 }
 
 
-# ---- requests to end a run: what is no request is none
+# Requests to end a run: what is no request is none.
 
 
 def read_request(path: Path) -> None:
@@ -141,7 +141,7 @@ def read_request(path: Path) -> None:
 REQUESTS = (b'{"GracefulExit": 1}', b'{"GracefulExit": 0, "other": [1, 2.5, null]}')
 
 
-# ---- traces
+# Traces.
 
 
 TRACE = EventTrace(
@@ -208,7 +208,7 @@ TRACE_EXAMPLES = {
 }
 
 
-# ---- what a loss landscape is made from
+# What a loss landscape is made from.
 
 
 METADATA = {

@@ -33,7 +33,7 @@ _VALUE, _TAG, _TENSOR, _MAP_TENSOR = 1, 1, 2, 3
 _DIMS, _TYPE, _CONTENT = 1, 2, 3
 
 
-# ---- writing
+# Writing.
 
 
 def write(
@@ -84,7 +84,7 @@ def _value_chunks(name: str, content: Content, slice_bytes: int) -> Iterator[Chu
         yield from content.read(start, stop)
 
 
-# ---- reading
+# Reading.
 
 
 def scan(file: BufferedIOBase) -> tuple[dict[str, Entry], bool]:

@@ -34,7 +34,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN // 2]} … {text[-_SHOWN // 2 :]}"
 
 
-# ---- writing: each function returns the field's bytes, to be joined or streamed
+# Writing: each function returns the field's bytes, to be joined or streamed.
 
 
 def varint(value: int) -> bytes:
@@ -104,7 +104,7 @@ def packed_doubles_field(number: int, values: Sequence[float]) -> bytes:
     return bytes_field(number, struct.pack(f"<{len(values)}d", *values))
 
 
-# ---- reading
+# Reading.
 
 
 class Field(NamedTuple):

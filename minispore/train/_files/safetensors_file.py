@@ -41,7 +41,7 @@ _KINDS: Final = {code: kind for kind, code in _CODES.items() if kind != "Int4"}
 _RANKS: Final = {code: rank for rank, code in enumerate(_KINDS)}
 
 
-# ---- writing
+# Writing.
 
 
 def write(
@@ -126,7 +126,7 @@ def _nuls(count: int) -> Iterator[bytes]:
         count -= 2**20
 
 
-# ---- reading
+# Reading.
 
 
 def scan(file: BufferedIOBase) -> tuple[dict[str, Entry], bool]:

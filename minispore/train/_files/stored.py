@@ -35,7 +35,7 @@ SIZES: Final = {kind: dtype.itemsize for kind, dtype in _NUMPY.items()} | {
 }  # fmt: skip
 
 
-# ---- writing
+# Writing.
 
 
 class Content(NamedTuple):
@@ -87,7 +87,7 @@ def _of_array(value: npt.NDArray[np.generic]) -> Content:
     return Content(kind, value.shape, value.nbytes, read)
 
 
-# ---- reading
+# Reading.
 
 
 class Entry:

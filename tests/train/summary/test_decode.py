@@ -301,7 +301,7 @@ def test_an_event_of_each_dtype_comes_back_in_both_dialects() -> None:
             assert (found.dtype, found.tolist()) == (array.dtype, array.tolist())
 
 
-# ---- the framing
+# The framing.
 
 PIECE = 2**20
 
