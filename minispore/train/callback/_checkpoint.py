@@ -235,8 +235,10 @@ class ModelCheckpoint(Callback):
         last = params.cur_step_num
         # Of names that a function makes, only the present one is known.
         first = self._saved_step + 1 if isinstance(self._prefix, str) else last
+        folder = self._path(params, "")
         for step in range(first, last + 1):
-            path = self._path(params, f"{self._name(params, last - step)}.{self._config.format}")
+            name = f"{self._name(params, last - step)}.{self._config.format}"
+            path = os.path.join(folder, name)
             if path not in self._files and os.path.exists(path):
                 self._supersede(path)
                 self._in_passing = path
