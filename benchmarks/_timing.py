@@ -84,12 +84,25 @@ def compare(
     for _ in range(turns):
         for run, taken in zip(runs, times, strict=True):
             taken.append(_timed(run))
-    rows: list[Row] = []
-    for other, theirs in zip(others, times[1:], strict=True):
-        ratios = [a / b for a, b in zip(times[0], theirs, strict=True)]
-        low, middle, high = quantiles(ratios, n=4)
-        rows.append(Row(work, other.name, median(times[0]), unit, middle, low, high, other.target))
-    return rows
+    return [
+        beside(work, times[0], other.name, theirs, other.target, unit=unit)
+        for other, theirs in zip(others, times[1:], strict=True)
+    ]
+
+
+def beside(
+    work: str,
+    ours: Sequence[float],
+    name: str,
+    theirs: Sequence[float],
+    target: float | None,
+    *,
+    unit: Unit = "s",
+) -> Row:
+    """The row of our figures and another's, which were taken in turns."""
+    ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
+    low, middle, high = quantiles(ratios, n=4)
+    return Row(work, name, median(ours), unit, middle, low, high, target)
 
 
 def _timed(run: Callable[[], float | None]) -> float:

@@ -73,15 +73,15 @@ def preloaded(data: Dataset, steps: int) -> Batches:
     return Batches(images, labels)
 
 
-def trainer(callbacks: list[Callback], data: Dataset) -> Callable[[], None]:
-    """One epoch of `Model.train` on a pipeline, its printed lines thrown away."""
+def trainer(callbacks: list[Callback], data: Dataset, epochs: int = 1) -> Callable[[], None]:
+    """`Model.train` on a pipeline, its printed lines thrown away."""
     network = Network()
     optimizer = nn.SGD(network.trainable_params(), LEARNING_RATE)
     model = Model(network, nn.CrossEntropyLoss(), optimizer)
 
     def run() -> None:
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
-            model.train(1, data, callbacks=callbacks)
+            model.train(epochs, data, callbacks=callbacks)
 
     return run
 

@@ -27,11 +27,11 @@ _OWNER: Final = "SummaryCollector"
 # Without a frequency of their own, tensors are written in so many steps at most.
 _MOST_TENSORS: Final = 20
 _FIRST_PARAMETERS: Final = 5
-# Two rows of pictures.
-_IMAGES: Final = 16
+# One row of pictures.
+_IMAGES: Final = 8
 # A histogram of some thousand elements looks like one of millions, and costs a step less. Elements
 # that are neighbours are read at once; by a prime number of runs not all begin at the same column.
-_RUNS: Final = 127
+_RUNS: Final = 61
 _RUN: Final = 64
 _TENSORS: Final = ("tensor",)
 _WITHOUT_TENSORS: Final = tuple(kind for kind in HEARD if kind not in _TENSORS)
@@ -44,8 +44,8 @@ class SummaryCollector(Callback):
 
     * ``loss/auto``, the loss;
     * ``<name>/auto``, a histogram of each of the first five parameters that are trainable when an
-      epoch begins; of one with more than 8,128 elements so many, in runs that are evenly spread;
-    * ``input_data/auto``, the first 16 images, if the batch's first column holds images;
+      epoch begins; of one with more than 3,904 elements so many, in runs that are evenly spread;
+    * ``input_data/auto``, the first 8 images, if the batch's first column holds images;
     * what the `ops` summaries inside of the network hand out.
 
     In `fit` follow an evaluation's results, as ``eval_<name>/auto``; once, the network's graph; and

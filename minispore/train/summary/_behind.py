@@ -5,16 +5,19 @@ may wait. The thread is the executor's of the standard library, which finishes i
 program ends; more than a few tasks in waiting make the program wait, so memory is bounded.
 
 Tasks are done a few at a time. One alone finds none of its code and tables in the processor's
-caches, which the training has filled with its own, and takes twice as long as the next one.
+caches, which the training has filled with its own, and takes twice as long as the next one; and
+waking the thread takes the program as long as preparing a task.
 """
 
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from threading import Event, get_ident
-from typing import Final
+from threading import Event, Lock, get_ident
+from typing import Final, TypeAlias
 
 from minispore._threads import Task, executor
+
+_Work: TypeAlias = Callable[[], list[str]]
 
 _MOST_WAITING: Final = 8
 # Seconds for which a task waits for others.
@@ -26,11 +29,12 @@ class Behind:
 
     def __init__(self) -> None:
         self._executor = executor("summary")
-        self._waiting: deque[Task[list[str]]] = deque()
-        self._together = 0  # tasks since the last pause
+        self._waiting: list[_Work] = []
+        self._lock = Lock()
         self._enough = Event()
+        self._batches: deque[Task[list[str]]] = deque()  # begun, or waiting for enough tasks
 
-    def do(self, task: Callable[[], list[str]]) -> list[str]:
+    def do(self, task: _Work) -> list[str]:
         """Have `task` done.
 
         Returns:
@@ -39,20 +43,24 @@ class Behind:
         Raises:
             Exception: One of these tasks raised it; the one that is handed over is done anyway.
         """
-        if not self._waiting or self._waiting[-1].done():
-            self._together = 0
+        if len(self._waiting) >= _MOST_WAITING:
+            self._batches[-1].exception()  # waits until they are done
+        with self._lock:
+            self._waiting.append(task)
+            number = len(self._waiting)
+        if number == 1:
             self._enough.clear()
-            self._executor.submit(partial(self._pause, get_ident()))
-        self._waiting.append(self._executor.submit(task))
-        self._together += 1
-        if self._together == _MOST_WAITING:
+            self._batches.append(self._executor.submit(partial(self._batch, get_ident())))
+        elif number == _MOST_WAITING:
             self._enough.set()
-        return self._collect(_MOST_WAITING)
+        return self._collect()
 
     def wait(self) -> list[str]:
         """Wait for all tasks; return and raise as `do`."""
         self._enough.set()
-        return self._collect(0)
+        if self._batches:
+            self._batches[-1].exception()
+        return self._collect()
 
     def end(self) -> list[str]:
         """Wait for all tasks and end the thread; return and raise as `do`."""
@@ -61,22 +69,30 @@ class Behind:
         finally:
             self._executor.shutdown()
 
-    def _pause(self, caller: int) -> None:
-        """Wait for more tasks, unless there are no threads and the program is waiting for this."""
+    def _batch(self, caller: int) -> list[str]:
+        """Wait for more tasks, unless there are no threads and the program is waiting; do them."""
         if get_ident() != caller:
             self._enough.wait(_PAUSE)
+        with self._lock:
+            tasks, self._waiting = self._waiting, []
+        return _gathered(tasks)
 
-    def _collect(self, most: int) -> list[str]:
-        warnings: list[str] = []
-        errors: list[BaseException] = []
-        while self._waiting and (len(self._waiting) > most or self._waiting[0].done()):
-            future = self._waiting.popleft()
-            error = future.exception()
-            if error is None:
-                warnings += future.result()
-            else:
-                errors.append(error)
-        if errors:
-            # Later ones follow from the first as a rule.
-            raise errors[0]
-        return warnings
+    def _collect(self) -> list[str]:
+        done: list[_Work] = []
+        while self._batches and self._batches[0].done():
+            done.append(self._batches.popleft().result)
+        return _gathered(done)
+
+
+def _gathered(works: list[_Work]) -> list[str]:
+    """Do all and tell what they tell; the first error is raised: later ones follow from it."""
+    warnings: list[str] = []
+    errors: list[Exception] = []
+    for work in works:
+        try:
+            warnings += work()
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+    return warnings

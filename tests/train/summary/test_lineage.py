@@ -142,7 +142,7 @@ def test_only_images_are_pictured(
     collector.__exit__(None, None, None)
     images = [value for tag, value in told if tag == "input_data/auto"]
     assert [each.shape[0] for each in images if isinstance(each, Tensor)] == [
-        min(shape[0], 16)
+        min(shape[0], 8)
     ] * pictured
 
 

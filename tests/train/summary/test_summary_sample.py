@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from minispore import Parameter, Tensor
 from minispore.train.callback._summary_collector import _sample
 
-MOST = 8128
+MOST = 3904
 
 
 @given(st.integers(1, 5 * MOST))
 @example(100)
 @example(MOST)
 @example(MOST + 1)
-@example(3 * MOST + 126)
+@example(3 * MOST + 60)
 def test_all_elements_of_a_small_one_and_runs_of_a_large_one(size: int) -> None:
     parameter = Parameter(Tensor(np.arange(size, dtype=np.float32)), name="p")
     found = _sample(parameter).asnumpy().reshape(-1).astype(np.int64)
@@ -22,6 +22,6 @@ def test_all_elements_of_a_small_one_and_runs_of_a_large_one(size: int) -> None:
     if size <= MOST:
         assert np.array_equal(found, np.arange(size))
     else:
-        runs = found.reshape(127, 64)
+        runs = found.reshape(61, 64)
         assert (np.diff(runs) == 1).all()
-        assert (np.diff(runs[:, 0]) == size // 127).all()
+        assert (np.diff(runs[:, 0]) == size // 61).all()
