@@ -10,12 +10,10 @@ from minispore.dataset import digits
 from minispore.train import Callback, LossMonitor, RunContext, SummaryCollector
 
 # Few steps, as the machine's speed changes from one second to the next; many turns, as what is
-# looked for is small. The writer's thread does eight collections at a time, so 80 steps see it work
-# once; an epoch's first steps are not measured, as in them it may be busy with the epoch before.
-STEPS = 80
-_FIRST = 120
-_EPOCH = _FIRST + STEPS
-TURNS = 201
+# looked for is small. Files are opened and closed in each turn, so that all that is collected in it
+# is written in it, too.
+STEPS = 200
+TURNS = 151
 
 
 class _EverySecondEpoch(SummaryCollector):
@@ -26,32 +24,37 @@ class _EverySecondEpoch(SummaryCollector):
             super().on_train_step_begin(run_context)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        if run_context.original_args().cur_epoch_num % 2:
+        params = run_context.original_args()
+        if params.cur_epoch_num % 2:
             super().on_train_step_end(run_context)
+            if params.cur_step_num % STEPS == 0:
+                self.__exit__(None, None, None)
 
 
-class _LastSteps(Callback):
-    """Measures the last steps of each epoch."""
+class _Epochs(Callback):
+    """Measures the steps of each epoch."""
 
     def __init__(self) -> None:
         super().__init__()
         self.times: list[float] = []
 
-    def on_train_step_end(self, run_context: RunContext) -> None:
-        step = run_context.original_args().cur_step_num % _EPOCH
-        if step == _FIRST:
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        if run_context.original_args().cur_step_num % STEPS == 1:
             self._start = perf_counter()
-        elif step == 0:
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        if run_context.original_args().cur_step_num % STEPS == 0:
             self.times.append(perf_counter() - self._start)
 
 
 def rows() -> list[Row]:
     """Epochs of one training that are collected beside those that are not, in turns."""
-    steps = _LastSteps()
+    epochs = _Epochs()
     with TemporaryDirectory() as folder:
-        digits.write(folder, train=_EPOCH * BATCH, test=BATCH)
-        callbacks: list[Callback] = [LossMonitor(), _EverySecondEpoch(f"{folder}/summary"), steps]
+        digits.write(folder, train=STEPS * BATCH, test=BATCH)
+        collector = _EverySecondEpoch(f"{folder}/summary")
+        callbacks: list[Callback] = [LossMonitor(), collector, epochs]
         trainer(callbacks, pipeline(Path(folder)), 2 * (1 + TURNS))()
-    collected, alone = steps.times[2::2], steps.times[3::2]
+    collected, alone = epochs.times[2::2], epochs.times[3::2]
     work = f"{STEPS} steps of the tutorial, SummaryCollector"
     return [beside(work, collected, "without it", alone, 1.02)]

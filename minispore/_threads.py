@@ -24,7 +24,7 @@ class Executor(Protocol):
     """What is asked of an executor of the standard library."""
 
     def submit(self, task: Callable[[], T], /) -> Task[T]: ...
-    def shutdown(self) -> None: ...
+    def shutdown(self, wait: bool = True) -> None: ...
 
 
 def start(thread: Thread) -> bool:
@@ -84,5 +84,5 @@ class _AtOnce:
             future.set_exception(error)
         return future
 
-    def shutdown(self) -> None:
+    def shutdown(self, wait: bool = True) -> None:
         """Nothing is left to be done."""

@@ -164,10 +164,12 @@ class TFEventWriter(FileMonitor):
         """Write it as it is."""
 
         def write(folder: str) -> None:
+            events = [evt]
             if self._file is None:
                 self._file = EventFile(Names(folder, "events", "").tensorboard)
-                self._file.append(for_tensorboard(Event(time.time(), version=TENSORBOARD_VERSION)))
-            self._file.append(for_tensorboard(evt))
+                events = [Event(time.time(), version=TENSORBOARD_VERSION), evt]
+            for data in for_tensorboard(events):
+                self._file.append(data)
 
         self._try(write)
 

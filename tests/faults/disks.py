@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
 
@@ -97,7 +97,8 @@ class ReadOnly(Disk):
 
     def fail(self) -> None:
         for path in self.folder.rglob("*"):
-            path.chmod(0o555 if path.is_dir() else path.stat().st_mode | 0o444)
+            with suppress(FileNotFoundError):  # one that is saved in the background gets its name
+                path.chmod(0o555 if path.is_dir() else path.stat().st_mode | 0o444)
         self.folder.chmod(0o555)
         if os.getuid() == 0:
             os.seteuid(NOBODY)

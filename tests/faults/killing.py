@@ -21,6 +21,7 @@ from minispore.train import load_checkpoint
 from minispore.train._training_state import read_training_checkpoint
 from minispore.train.summary import Event, read_events
 from minispore.train.summary._encode import for_tensorboard
+from tests.train.summary.encoding import encoded
 
 from .training import newest
 
@@ -230,7 +231,7 @@ def values_in(path: Path) -> Iterator[tuple[str, bytes]]:
         for event in read_events(path):
             for value in event.values:
                 alone = Event(0.0, event.step, values=(value,))
-                yield f"{event.step} {value.tag}", for_tensorboard(alone)
+                yield f"{event.step} {value.tag}", encoded(for_tensorboard, alone)
     except ValueError:  # the end of a run that was killed
         return
 

@@ -12,6 +12,7 @@ from minispore.train.summary._event import Content
 from minispore.train.summary._histogram import histogram
 from minispore.train.summary._image import picture
 from minispore.train.summary._records import framed, records
+from tests.train.summary.encoding import encoded
 
 from .law import Reader
 
@@ -32,9 +33,9 @@ EVENT = Event(
     ),
 )
 MESSAGES = (
-    for_mindspore(EVENT),
-    for_tensorboard(EVENT),
-    for_mindspore(Event(0.0, version="MindSpore.Event:1", graph=b"graph")),
+    encoded(for_mindspore, EVENT),
+    encoded(for_tensorboard, EVENT),
+    encoded(for_mindspore, Event(0.0, version="MindSpore.Event:1", graph=b"graph")),
 )
 MINDSPORE = FIXTURE.read_bytes()
 FILES = (b"".join(map(framed, MESSAGES)), b"".join(map(framed, [*records(BytesIO(MINDSPORE))][:4])))
@@ -111,8 +112,12 @@ MESSAGE_EXAMPLES = {
     "NaNs below zero": event(bytes_field(9, varint_field(2, -1))),
     "a picture below zero": event(bytes_field(4, varint_field(1, -1))),
     "a landscape of nothing": event(bytes_field(10, b"")),
-    "a landscape with other heights": for_mindspore(of_plane(_PLANE._replace(z=np.ones((1, 4))))),
-    "a landscape with a longer way": for_mindspore(of_plane(_PLANE._replace(path_x=np.ones(3)))),
+    "a landscape with other heights": encoded(
+        for_mindspore, of_plane(_PLANE._replace(z=np.ones((1, 4))))
+    ),
+    "a landscape with a longer way": encoded(
+        for_mindspore, of_plane(_PLANE._replace(path_x=np.ones(3)))
+    ),
     "many values": bytes_field(5, bytes_field(1, b"\x15\0\0\0\0") * MANY),
     "many keys": b"\x2a\0" * MANY,
     "deep": b"\x2a\x0a" * MANY,

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import Final, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minispore.common import Parameter, Tensor
-from minispore.common.tensor import host_tensor
 from minispore.nn import Cell, Optimizer
 from minispore.train._protocol.callback import Callback
 from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
@@ -22,6 +22,8 @@ from minispore.train.summary._export import check_options
 from minispore.train.summary._graph import parts_of
 from minispore.train.summary._lineage import EvaluationLineage, TrainLineage, check_custom
 from minispore.train.summary.summary_record import HEARD, SummaryRecord
+
+_Array = NDArray[np.generic]
 
 _OWNER: Final = "SummaryCollector"
 # Without a frequency of their own, tensors are written in so many steps at most.
@@ -56,7 +58,7 @@ class SummaryCollector(Callback):
     Args:
         summary_dir: The folder, made if there is none.
         collect_freq: Steps from one that is written to the next.
-        num_process: Accepted as in MindSpore; there is always one thread.
+        num_process: Accepted as in MindSpore; no processes are started.
         collect_specified_data: What is collected, by key:
 
             * ``"collect_metric"``: loss and results of evaluations;
@@ -226,7 +228,7 @@ class SummaryCollector(Callback):
             record = self._open()
             for name, result in params.metrics.items():
                 if isinstance(result, int | float):
-                    record.add_value("scalar", f"eval_{name}/auto", _scalar(result))
+                    record.take("scalar", f"eval_{name}/auto", _scalar(result))
             record.record(params.cur_step_num)
         if self._landscape is not None:
             self._landscape.epoch_end(params)
@@ -275,15 +277,15 @@ class SummaryCollector(Callback):
         if self._options.input_data:
             images = _images(params)
             if images is not None:
-                record.add_value("image", "input_data/auto", images)
+                record.take("image", "input_data/auto", images)
         if self._options.metric:
             loss = _loss(params.net_outputs)
             if loss is not None:
-                record.add_value("scalar", "loss/auto", _scalar(loss))
+                record.take("scalar", "loss/auto", _scalar(loss))
         if self._parameters is None:
             self._parameters = self._watched(params.network)
         for parameter in self._parameters:
-            record.add_value("histogram", f"{parameter.name}/auto", _sample(parameter))
+            record.take("histogram", f"{parameter.name}/auto", _sample(parameter))
 
     def _watched(self, network: Cell) -> list[Parameter]:
         """The parameters whose histograms are written."""
@@ -296,25 +298,26 @@ class SummaryCollector(Callback):
         return [p for p in parameters if re.match(pattern, p.name)]
 
 
-def _sample(parameter: Parameter) -> Tensor:
-    """All elements of a parameter, or runs of those of a large one."""
+def _sample(parameter: Parameter) -> _Array:
+    """A copy of all elements of a parameter, or of runs of those of a large one."""
     elements = parameter.asnumpy().reshape(-1)
     if elements.size > _RUNS * _RUN:
         step = elements.size // _RUNS
         elements = elements[: _RUNS * step].reshape(_RUNS, step)[:, :_RUN]
-    return host_tensor(elements)
+    return elements.copy()
 
 
-def _scalar(value: float) -> Tensor:
-    return host_tensor(np.array(value, np.float32))
+def _scalar(value: float) -> _Array:
+    return np.array(value, np.float32)
 
 
-def _images(params: InternalCallbackParam) -> Tensor | None:
+def _images(params: InternalCallbackParam) -> _Array | None:
+    """A copy of the first images of the batch, if it is one of images."""
     batch = params.train_dataset_element
     if batch:
         first = batch[0]
         if first.ndim == 4 and first.shape[1] in {1, 3} and 0 not in first.shape:
-            return host_tensor(first.asnumpy()[:_IMAGES])
+            return first.asnumpy()[:_IMAGES].copy()
     return None
 
 

@@ -1,41 +1,49 @@
-"""Work done behind the program's back, in its order, by one thread.
+"""Work that can wait: done in its order, a few tasks at a time, a second later at most.
 
-What has to be computed for a summary, pictures and histograms, takes longer than a training step
-may wait. The thread is the executor's of the standard library, which finishes its work before the
-program ends; more than a few tasks in waiting make the program wait, so memory is bounded.
+What has to be computed for a summary, pictures and histograms, would take twice as long directly
+after each step: the training has filled the processor's caches with its own code and numbers. So
+tasks wait for others, and the program does a few of them in a row.
 
-Tasks are done a few at a time. One alone finds none of its code and tables in the processor's
-caches, which the training has filled with its own, and takes twice as long as the next one; and
-waking the thread takes the program as long as preparing a task.
+A thread does only those that find no others in time. It is the executor's of the standard library,
+which finishes its work before the program ends. To leave all to the thread takes longer: a training
+uses every processor, and the threads of its matrix products do not rest between two of them.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from threading import Event, Lock, get_ident
+from threading import Event, RLock, get_ident
+from time import monotonic
 from typing import Final, TypeAlias
 
-from minispore._threads import Task, executor
+from minispore._threads import executor
 
 _Work: TypeAlias = Callable[[], list[str]]
 
-_MOST_WAITING: Final = 8
-# Seconds for which a task waits for others.
+# Tasks wait for others until there are so many, or they hold so many bytes, or another one comes
+# after so many seconds; where no other comes, the thread does them.
+_ENOUGH: Final = 32
+_MUCH: Final = 2**24
 _PAUSE: Final = 0.5
+_LATEST: Final = 1.0
 
 
 class Behind:
-    """A thread and its tasks, each of which returns what there is to warn about."""
+    """Tasks that wait, each of which returns what there is to warn about."""
 
     def __init__(self) -> None:
         self._executor = executor("summary")
-        self._waiting: list[_Work] = []
-        self._lock = Lock()
-        self._enough = Event()
-        self._batches: deque[Task[list[str]]] = deque()  # begun, or waiting for enough tasks
+        self._waiting: deque[tuple[float, _Work]] = deque()  # with the time since when
+        self._held = 0  # the bytes of those that wait
+        self._begun: list[_Work] = []
+        self._outcomes: deque[list[str] | Exception] = deque()  # that nobody has been told yet
+        self._watched = False  # whether the thread has an eye on those that wait
+        # A signal's handler may come here while its thread is here already.
+        self._watching, self._working = RLock(), RLock()
+        self._ended = Event()
 
-    def do(self, task: _Work) -> list[str]:
-        """Have `task` done.
+    def do(self, task: _Work, size: int = 0) -> list[str]:
+        """Have `task` done, which holds `size` bytes of memory until then.
 
         Returns:
             The warnings of tasks that have been done since the last call.
@@ -43,48 +51,68 @@ class Behind:
         Raises:
             Exception: One of these tasks raised it; the one that is handed over is done anyway.
         """
-        if len(self._waiting) >= _MOST_WAITING:
-            self._batches[-1].exception()  # waits until they are done
-        with self._lock:
-            self._waiting.append(task)
-            number = len(self._waiting)
-        if number == 1:
-            self._enough.clear()
-            self._batches.append(self._executor.submit(partial(self._batch, get_ident())))
-        elif number == _MOST_WAITING:
-            self._enough.set()
-        return self._collect()
+        now = monotonic()
+        with self._watching:
+            self._waiting.append((now, task))
+            self._held += size
+            many = len(self._waiting) >= _ENOUGH or self._held >= _MUCH
+            enough = many or now - self._waiting[0][0] >= _PAUSE
+            watched, self._watched = self._watched, True
+        if not watched:
+            self._executor.submit(partial(self._watch, get_ident()))
+        return self.wait() if enough else self._told()
 
     def wait(self) -> list[str]:
-        """Wait for all tasks; return and raise as `do`."""
-        self._enough.set()
-        if self._batches:
-            self._batches[-1].exception()
-        return self._collect()
+        """Have all tasks done now; return and raise as `do`."""
+        self._work()
+        return self._told()
 
     def end(self) -> list[str]:
-        """Wait for all tasks and end the thread; return and raise as `do`."""
+        """Have all tasks done and end the thread; return and raise as `do`."""
+        self._ended.set()
         try:
             return self.wait()
         finally:
-            self._executor.shutdown()
+            # Nothing is left for the thread, and it may be waiting for this one.
+            self._executor.shutdown(wait=False)
 
-    def _batch(self, caller: int) -> list[str]:
-        """Wait for more tasks, unless there are no threads and the program is waiting; do them."""
-        if get_ident() != caller:
-            self._enough.wait(_PAUSE)
-        with self._lock:
-            tasks, self._waiting = self._waiting, []
-        return _gathered(tasks)
+    def _watch(self, caller: int) -> None:
+        """Do what has waited long enough; at once if there are no threads."""
+        while True:
+            with self._watching:
+                since = self._waiting[0][0] if self._waiting else 0.0
+                left = since + _LATEST - monotonic()
+                if left <= 0 or self._ended.is_set() or get_ident() == caller:
+                    self._watched = False
+                    break
+            self._ended.wait(left)
+        self._work()
 
-    def _collect(self) -> list[str]:
-        done: list[_Work] = []
-        while self._batches and self._batches[0].done():
-            done.append(self._batches.popleft().result)
-        return _gathered(done)
+    def _work(self) -> None:
+        """Do all that is waiting, behind whoever is doing so.
+
+        What Ctrl-C interrupts is done again: rather twice than not at all.
+        """
+        with self._working:
+            with self._watching:
+                self._begun += [task for _, task in self._waiting]
+                self._waiting.clear()
+                self._held = 0
+            try:
+                self._outcomes.append(gathered(self._begun))
+            except Exception as error:
+                self._outcomes.append(error)
+            self._begun = []
+
+    def _told(self) -> list[str]:
+        outcomes = [self._outcomes.popleft() for _ in range(len(self._outcomes))]
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+        return [text for texts in outcomes if isinstance(texts, list) for text in texts]
 
 
-def _gathered(works: list[_Work]) -> list[str]:
+def gathered(works: Iterable[_Work]) -> list[str]:
     """Do all and tell what they tell; the first error is raised: later ones follow from it."""
     warnings: list[str] = []
     errors: list[Exception] = []

@@ -116,7 +116,8 @@ def _tensorboard_histogram(stream: BytesIO, field: wire.Field) -> Histogram:
     edges = np.array([min(low, limits[0]), *limits]) if len(limits) else limits
     if not (counts >= 0).all() or counts.sum() >= 2.0**63:
         raise wire.WireError("a histogram has counts that are none")
-    return Histogram(edges, counts.astype(np.int64), 0, 0, 0, low, high, total, squares)
+    whole = counts.astype(np.int64)
+    return Histogram(edges, whole, int(whole.sum()), 0, 0, 0, low, high, total, squares)
 
 
 def _mindspore_histogram(stream: BytesIO, field: wire.Field) -> Histogram:
@@ -131,13 +132,13 @@ def _mindspore_histogram(stream: BytesIO, field: wire.Field) -> Histogram:
     nan = float("nan")
     high, low = _last(fields, 5, wire.float64, nan), _last(fields, 6, wire.float64, nan)
     nans, pos_inf, neg_inf = (_last(fields, number, _count, 0) for number in (2, 3, 4))
-    if sum(counts) >= 2**63:
+    finite = sum(counts)
+    if finite >= 2**63:
         raise wire.WireError("a histogram has counts that are none")
     total = _last(fields, 7, wire.float64, 0.0)
     # MindSpore does not store the sum of the squares.
-    return Histogram(
-        np.array(edges), np.array(counts, np.int64), nans, pos_inf, neg_inf, low, high, total, nan
-    )
+    buckets = np.array(edges), np.array(counts, np.int64)
+    return Histogram(*buckets, finite, nans, pos_inf, neg_inf, low, high, total, nan)
 
 
 def _tensor(stream: BytesIO, field: wire.Field) -> NDArray[np.generic]:

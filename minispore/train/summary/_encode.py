@@ -19,8 +19,8 @@ TensorBoard's Python loader, but not by the loader in Rust that TensorBoard star
 gives a file up at the first field of a kind that it does not expect. Hence a file for each.
 """
 
-from collections.abc import Callable
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
 from typing import Final
 
 import numpy as np
@@ -39,9 +39,6 @@ MINDSPORE: Final = {
     "uint64": 9, "float16": 10, "float32": 11, "float64": 12,
 }  # fmt: skip
 
-_SHIFTS: Final = 7 * np.arange(6)
-# The first bit of each byte but the last says that another follows.
-_MORE: Final = np.array([0x80] * 5 + [0])
 _BUCKET: Final = np.dtype(
     [
         ("header", "u1", 2),
@@ -55,14 +52,18 @@ _BUCKET: Final = np.dtype(
 )
 
 
-def for_tensorboard(event: Event) -> bytes:
-    """The event as TensorBoard reads it; landscapes, which it has not, are left out."""
-    return _event(event, _tensorboard_value)
+def for_tensorboard(events: Sequence[Event]) -> Iterator[bytes]:
+    """The events as TensorBoard reads them; landscapes, which it has not, are left out."""
+    for event in events:
+        yield _event(event, _tensorboard_value)
 
 
-def for_mindspore(event: Event) -> bytes:
-    """The event as MindSpore writes it."""
-    return _event(event, _mindspore_value)
+def for_mindspore(events: Sequence[Event]) -> Iterator[bytes]:
+    """The events as MindSpore writes them."""
+    contents = [value.content for event in events for value in event.values]
+    buckets = _buckets([content for content in contents if isinstance(content, Histogram)])
+    for event in events:
+        yield _event(event, partial(_mindspore_value, buckets=buckets))
 
 
 def _event(event: Event, encode: Callable[[Value], bytes]) -> bytes:
@@ -98,13 +99,13 @@ def _tensorboard_value(value: Value) -> bytes:
             return tag + wire.float_field(2, number)
 
 
-def _mindspore_value(value: Value) -> bytes:
+def _mindspore_value(value: Value, buckets: Iterator[memoryview]) -> bytes:
     tag = _tag(value.tag)
     match value.content:
         case Image() as image:
             return tag + wire.bytes_field(4, _image(image))
         case Histogram() as histogram:
-            return tag + wire.bytes_field(9, _mindspore_histogram(histogram))
+            return tag + wire.bytes_field(9, _mindspore_histogram(histogram, next(buckets)))
         case np.ndarray() as array:
             return tag + wire.bytes_field(8, _mindspore_tensor(array))
         case Landscape() as landscape:
@@ -139,9 +140,9 @@ def _tensorboard_histogram(histogram: Histogram) -> bytes:
     )
 
 
-def _mindspore_histogram(histogram: Histogram) -> bytes:
-    parts: list[bytes | bytearray] = [
-        _buckets(histogram),
+def _mindspore_histogram(histogram: Histogram, buckets: memoryview) -> bytes:
+    parts: list[bytes | memoryview] = [
+        buckets,
         wire.varint_field(2, histogram.nan),
         wire.varint_field(3, histogram.pos_inf),
         wire.varint_field(4, histogram.neg_inf),
@@ -155,29 +156,32 @@ def _mindspore_histogram(histogram: Histogram) -> bytes:
     return b"".join([*parts, wire.varint_field(8, histogram.elements)])
 
 
-def _buckets(histogram: Histogram) -> bytearray:
-    """A bucket for each count: as all are of one length, they are written like an array.
+def _buckets(histograms: list[Histogram]) -> Iterator[memoryview]:
+    """For each histogram, a bucket for each count.
 
-    So that they are, a count has six bytes of seven bits, enough for four million million.
+    As all buckets are of one length, those of all histograms are written like one array. So that
+    they are, a count has six bytes of seven bits, enough for four million million.
     """
-    data = bytearray(_empty_buckets(len(histogram.counts)))
-    found = np.frombuffer(data, _BUCKET)
-    found["left"] = histogram.edges[:-1]
-    found["width"] = histogram.edges[1:] - histogram.edges[:-1]
-    # Of each number the low eight bits are stored.
-    found["count"] = histogram.counts[:, None] >> _SHIFTS | _MORE
-    return data
-
-
-@cache
-def _empty_buckets(number: int) -> bytes:
-    """Buckets in which only the keys stand."""
-    found = np.zeros(number, _BUCKET)
+    if not histograms:
+        return
+    counts = np.concatenate([histogram.counts for histogram in histograms])
+    left = np.concatenate([histogram.edges[:-1] for histogram in histograms])
+    right = np.concatenate([histogram.edges[1:] for histogram in histograms])
+    found = np.empty(len(counts), _BUCKET)
     found["header"] = 1 << 3 | wire.LENGTH, _BUCKET.itemsize - 2
     found["left_key"] = 1 << 3 | wire.FIXED64
+    found["left"] = left
     found["width_key"] = 2 << 3 | wire.FIXED64
+    found["width"] = right - left
     found["count_key"] = 3 << 3 | wire.VARINT
-    return found.tobytes()
+    for i in range(6):
+        # Of each number the low eight bits are stored; the first says that another byte follows.
+        found["count"][:, i] = counts >> 7 * i | (0x80 if i < 5 else 0)
+    data, start = found.view(np.uint8).data, 0
+    for histogram in histograms:
+        stop = start + len(histogram.counts) * _BUCKET.itemsize
+        yield data[start:stop]
+        start = stop
 
 
 def _tensorboard_tensor(array: NDArray[np.generic]) -> bytes:

@@ -12,6 +12,7 @@ class Histogram(NamedTuple):
     Attributes:
         edges: The borders of the buckets, one more than there are buckets; none if there are none.
         counts: The number of elements in each bucket.
+        finite: The number of elements in all buckets.
         nan: The number of elements that are no number,
         pos_inf: infinite,
         neg_inf: and negatively infinite; they are in no bucket.
@@ -23,6 +24,7 @@ class Histogram(NamedTuple):
 
     edges: NDArray[np.float64]
     counts: NDArray[np.int64]
+    finite: int
     nan: int
     pos_inf: int
     neg_inf: int
@@ -30,11 +32,6 @@ class Histogram(NamedTuple):
     max: float
     sum: float
     sum_squares: float
-
-    @property
-    def finite(self) -> int:
-        """The number of elements in the buckets."""
-        return int(self.counts.sum())
 
     @property
     def elements(self) -> int:

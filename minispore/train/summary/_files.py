@@ -3,10 +3,13 @@
 import errno
 import os
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from threading import Lock
 from typing import Final
 
+from minispore.train.summary._behind import gathered
 from minispore.train.summary._encode import for_mindspore, for_tensorboard
 from minispore.train.summary._event import MINDSPORE_VERSION, TENSORBOARD_VERSION, Event, Landscape
 from minispore.train.summary._records import framed
@@ -64,26 +67,25 @@ class EventFile:
         self._size = 0
         self._full = False
 
-    def append(self, data: bytes) -> str | None:
+    def append(self, data: bytes) -> list[str]:
         """Add a record.
 
         Returns:
-            None, or a warning: the record would have gone beyond the limit, and the file is closed
-            for good.
+            Nothing, or a warning: the record would have gone beyond the limit, and the file is
+            closed for good.
 
         Raises:
             OSError: The record could not be written; the file is what it was before.
         """
         if self._full:
-            return None
+            return []
         record = framed(data)
         if self._limit is not None and self._size + len(record) > self._limit:
             self.close()
             self._full = True
-            return (
-                f"'max_file_size' reached: There are {self._limit - self._size} bytes remaining, "
-                f"but the '{self.path}' requires to write {len(record)} bytes."
-            )
+            left = self._limit - self._size
+            text = f"There are {left} bytes remaining, but the '{self.path}' requires to write"
+            return [f"'max_file_size' reached: {text} {len(record)} bytes."]
         if self._file is None:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
             self._file = os.open(self.path, flags, 0o666)
@@ -97,7 +99,7 @@ class EventFile:
             os.ftruncate(self._file, self._size)
             raise OSError(error.errno, error.strerror, self.path) from None
         self._size += len(record)
-        return None
+        return []
 
     def sync(self) -> None:
         """Have the operating system bring all to the disk."""
@@ -128,33 +130,29 @@ class Files:
         self._graph = EventFile(names.graph, limit)
         self._lineage = EventFile(names.lineage, limit)
 
-    def write(self, event: Event) -> list[str]:
-        """Write an event for both readers; return what there is to warn about."""
-        warnings: list[str | None] = []
-        files = [(self._mindspore, MINDSPORE_VERSION, for_mindspore)]
-        if any(not isinstance(value.content, Landscape) for value in event.values):
-            files.append((self._tensorboard, TENSORBOARD_VERSION, for_tensorboard))
-        for file, version, encode in files:
-            if file.is_empty:
-                warnings.append(file.append(encode(Event(event.wall_time, version=version))))
-            warnings.append(file.append(encode(event)))
-        return [text for text in warnings if text]
+    def write(self, events: Sequence[Event]) -> list[str]:
+        """Write events for both readers; return what there is to warn about."""
+        seen = [e for e in events if not all(isinstance(v.content, Landscape) for v in e.values)]
+        return gathered(
+            (
+                partial(_append, self._mindspore, MINDSPORE_VERSION, for_mindspore, events),
+                partial(_append, self._tensorboard, TENSORBOARD_VERSION, for_tensorboard, seen),
+            )
+        )
 
     def write_graph(self, event: Event) -> list[str]:
         """Write a graph, for TensorBoard only: MindSpore's is of another kind."""
-        first = Event(event.wall_time, version=TENSORBOARD_VERSION)
-        texts = [self._graph.append(for_tensorboard(e)) for e in (first, event)]
-        return [text for text in texts if text]
+        return _append(self._graph, TENSORBOARD_VERSION, for_tensorboard, [event])
 
     def write_lineage(self, data: bytes) -> list[str]:
         """Write a lineage event."""
-        text = self._lineage.append(data)
-        return [text] if text else []
+        return self._lineage.append(data)
 
-    def sync(self) -> None:
-        """Have the operating system bring all to the disk."""
+    def sync(self) -> list[str]:
+        """Have the operating system bring all to the disk; there is nothing to warn about."""
         for file in self._all():
             file.sync()
+        return []
 
     def close(self) -> None:
         """Close the files."""
@@ -163,3 +161,21 @@ class Files:
 
     def _all(self) -> tuple[EventFile, ...]:
         return self._mindspore, self._tensorboard, self._graph, self._lineage
+
+
+def _append(
+    file: EventFile,
+    version: str,
+    encode: Callable[[Sequence[Event]], Iterator[bytes]],
+    events: Sequence[Event],
+) -> list[str]:
+    """Append events to a file that begins with its version; one that fails keeps none back."""
+
+    def append(event: Event, data: bytes) -> list[str]:
+        texts: list[str] = []
+        if file.is_empty:
+            [first] = encode([Event(event.wall_time, version=version)])
+            texts += file.append(first)
+        return texts + file.append(data)
+
+    return gathered(partial(append, *each) for each in zip(events, encode(events), strict=True))

@@ -1,15 +1,17 @@
 """SummaryRecord: a training's values in files that TensorBoard and MindInsight show.
 
-The program hands values over and goes on; pictures, histograms and files are made by a thread.
+The program hands values over and goes on; pictures, histograms and files are made a few steps at a
+time.
 """
 
 import os
 import time
 import warnings
+from collections import deque
 from collections.abc import Callable, Collection
 from functools import partial
 from types import TracebackType
-from typing import Final, Self, TypeAlias, cast
+from typing import Final, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +28,15 @@ from minispore.train.summary._arguments import (
     check_part,
     check_value,
 )
-from minispore.train.summary._behind import Behind
-from minispore.train.summary._event import Content, Event, Landscape, Value
+from minispore.train.summary._behind import Behind, gathered
+from minispore.train.summary._event import Event, Landscape
 from minispore.train.summary._export import check_options, export
 from minispore.train.summary._files import Files, Names
 from minispore.train.summary._graph import Tracer
-from minispore.train.summary._histogram import histogram
-from minispore.train.summary._image import picture
 from minispore.train.summary._lineage import Lineage, encode
+from minispore.train.summary._steps import Given, Step, Values, as_events
 
 _Array = NDArray[np.generic]
-_Given: TypeAlias = _Array | Landscape
-
 HEARD: Final = ("tensor", "scalar", "image", "histogram")
 _LINEAGE: Final = ("train_lineage", "eval_lineage", "custom_lineage_data")
 PLUGINS: Final = (*HEARD, *_LINEAGE, "dataset_graph", "graph", "landscape")
@@ -58,8 +57,8 @@ class SummaryRecord:
     * `….summary.…_lineage`, with what was trained, for MindInsight; and
     * `export_….…/tensor`, if `export_options` say so.
 
-    Files are made when there is something to write, and read while they grow. They are written by
-    a thread, a few steps at a time, half a second later at most: `flush` and `close` wait for it.
+    Files are made when there is something to write, and read while they grow. They are written a
+    few steps at a time, a second later at most: `flush` and `close` do it at once.
 
     Source: MindSpore's `mindspore.SummaryRecord`.
 
@@ -67,7 +66,7 @@ class SummaryRecord:
         log_dir: The folder, made if there is none.
         file_prefix: What the names of the files begin with.
         file_suffix: What they end with.
-        num_process: Accepted as in MindSpore; there is always one thread.
+        num_process: Accepted as in MindSpore; no processes are started.
         network: Whose graph is written, as it is recorded when the network is next called.
         max_file_size: The most bytes of a file; what would go beyond is left out, with a warning.
             None for no limit.
@@ -126,7 +125,8 @@ class SummaryRecord:
         self._files = Files(self._names, max_file_size)
         self._raise_exception = raise_exception
         self._behind: Behind | None = Behind()
-        self._values: dict[tuple[str, str], tuple[float, _Given]] = {}
+        self._values: Values = {}
+        self._steps: deque[Step] = deque()  # that are not in the files yet
         self._lineage: list[tuple[float, Lineage]] = []
         self._mode = "train"
         self._heard: Collection[str] = ()
@@ -246,14 +246,15 @@ class SummaryRecord:
         for wall_time, lineage in self._lineage:
             self._do(partial(self._files.write_lineage, encode(lineage, wall_time)))
         self._lineage.clear()
-        chosen = {
-            key: value
-            for key, value in self._values.items()
-            if plugin_filter is None or plugin_filter(key[0])
-        }
+        chosen, rest = self._values, Values()
+        if plugin_filter is not None:
+            rest = {k: v for k, v in chosen.items() if not plugin_filter(k[0])}
+            chosen = {k: v for k, v in chosen.items() if k not in rest}
+        self._values = rest
         if chosen:
-            self._values = {k: v for k, v in self._values.items() if k not in chosen}
-            self._do(partial(self._write, step, chosen))
+            waiting = Step(step, chosen)
+            self._steps.append(waiting)
+            self._do(self._write, waiting.size)
         return True
 
     def flush(self) -> None:
@@ -269,7 +270,7 @@ class SummaryRecord:
                 stacklevel=2,
             )
             return
-        self._do(self._sync)
+        self._do(self._files.sync)
         self._tell(self._behind.wait)
 
     def close(self) -> None:
@@ -301,6 +302,10 @@ class SummaryRecord:
             self._among.remove(self._hear)
         self._heard = kinds
 
+    def take(self, plugin: str, name: str, value: NDArray[np.generic] | Landscape) -> None:
+        """As `add_value`, for a value that fits and that nobody will change; it is not copied."""
+        self._values[plugin, name] = Given(time.time(), value)
+
     def trace(self, network: Cell, names: dict[str, Cell] | None = None) -> None:
         """Record the network's graph when it is next called, to be written by the next `record`.
 
@@ -315,16 +320,16 @@ class SummaryRecord:
 
     def _hear(self, kind: str, name: str, array: _Array) -> None:
         if self._mode == "train" and kind in self._heard:
-            self._values[kind, name] = time.time(), array
+            self.take(kind, name, array)
 
-    def _add(self, plugin: str, name: str, value: _Given) -> None:
+    def _add(self, plugin: str, name: str, value: _Array | Landscape) -> None:
         if (plugin, name) in self._values:
             warnings.warn(
                 f"For \"SummaryRecord.add_value\", '{name}/{plugin}' has duplicate values. "
                 "Only the newest one will be recorded.",
                 stacklevel=3,
             )
-        self._values[plugin, name] = time.time(), value
+        self.take(plugin, name, value)
 
     def _add_graph(self, value: object) -> None:
         if isinstance(value, bytes):
@@ -355,28 +360,33 @@ class SummaryRecord:
         self._graph_written = True
         self._do(partial(self._files.write_graph, Event(time.time(), graph=graph)))
 
-    def _write(self, step: int, chosen: dict[tuple[str, str], tuple[float, _Given]]) -> list[str]:
-        """What the thread does for a step."""
-        values = tuple(
-            Value(name, _content(plugin, given)) for (plugin, name), (_, given) in chosen.items()
-        )
-        if "tensor_format" in self._formats:
-            for (plugin, name), (_, given) in chosen.items():
-                if plugin == "tensor":
-                    export(self._names.export, name, step, cast("_Array", given))
-        wall_time = max(wall_time for wall_time, _ in chosen.values())
-        return self._files.write(Event(wall_time, step, values=values))
+    def _write(self) -> list[str]:
+        """Write all steps that are waiting at once, which is quicker."""
+        steps = [self._steps[i] for i in range(len(self._steps))]
+        exports = (partial(self._export, step) for step in steps)
+        return gathered((partial(self._save, steps), *exports, partial(self._forget, len(steps))))
 
-    def _sync(self) -> list[str]:
-        self._files.sync()
+    def _save(self, steps: list[Step]) -> list[str]:
+        return self._files.write(as_events(steps))
+
+    def _forget(self, number: int) -> list[str]:
+        for _ in range(number):
+            self._steps.popleft()
         return []
 
-    def _do(self, task: Callable[[], list[str]]) -> None:
+    def _export(self, step: Step) -> list[str]:
+        if "tensor_format" in self._formats:
+            for (plugin, name), given in step.values.items():
+                if plugin == "tensor":
+                    export(self._names.export, name, step.number, cast("_Array", given.content))
+        return []
+
+    def _do(self, task: Callable[[], list[str]], size: int = 0) -> None:
         assert self._behind is not None, "it is not closed"
-        self._tell(partial(self._behind.do, task))
+        self._tell(partial(self._behind.do, task, size))
 
     def _tell(self, collect: Callable[[], list[str]]) -> None:
-        """Warn of what the thread has to say, and raise or warn of its errors."""
+        """Warn of what there is to warn about, and raise or warn of errors."""
         try:
             texts = collect()
         except OSError as error:
@@ -385,13 +395,3 @@ class SummaryRecord:
             texts = [f"For 'SummaryRecord', a summary was lost: {error}."]
         for text in texts:
             warnings.warn(text, stacklevel=4)
-
-
-def _content(plugin: str, given: _Given) -> Content:
-    if isinstance(given, Landscape):
-        return given
-    if plugin == "scalar":
-        return float(given.reshape(()))
-    if plugin == "image":
-        return picture(given)
-    return histogram(given) if plugin == "histogram" else given

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from threading import Event, current_thread, get_ident
+from time import monotonic, sleep
 
 import pytest
 
@@ -20,7 +21,8 @@ def behind() -> Iterator[Behind]:
 
 
 def pauses(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_behind, "_PAUSE", seconds)
+    for name in ("_PAUSE", "_LATEST"):
+        monkeypatch.setattr(_behind, name, seconds)
 
 
 def telling(text: str, done: Event | None = None) -> Callable[[], list[str]]:
@@ -32,7 +34,7 @@ def telling(text: str, done: Event | None = None) -> Callable[[], list[str]]:
     return task
 
 
-@pytest.mark.parametrize("number", [0, 1, 7, 8, 9, 30])
+@pytest.mark.parametrize("number", [0, 1, 31, 32, 33, 100])
 def test_all_are_done_in_their_order_and_told_once(number: int, behind: Behind) -> None:
     done: list[int] = []
     told: list[str] = []
@@ -49,16 +51,98 @@ def test_all_are_done_in_their_order_and_told_once(number: int, behind: Behind) 
     assert behind.wait() == []
 
 
-def test_a_few_wait_for_one_another(behind: Behind, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_few_wait_for_one_another_and_are_done_by_the_program(
+    behind: Behind, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pauses(FOREVER, monkeypatch)
     for _ in range(2):  # the next few do, too
-        done = [Event() for _ in range(8)]
-        for event in done[:-1]:
-            behind.do(telling("first", event))
-        assert not done[0].wait(0.05)
-        behind.do(telling("last", done[-1]))
-        assert all(event.wait(FOREVER) for event in done)
-        assert len(behind.wait()) == 8
+        done: list[int] = []
+
+        def task(done: list[int] = done) -> list[str]:
+            done.append(get_ident())
+            return ["one"]
+
+        for _ in range(31):
+            assert behind.do(task) == []
+        assert done == []
+        assert behind.do(task) == ["one"] * 32
+        assert done == [get_ident()] * 32
+
+
+def test_one_that_comes_after_a_while_makes_the_program_do_all(
+    behind: Behind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses(FOREVER, monkeypatch)
+    monkeypatch.setattr(_behind, "_PAUSE", 0.05)
+    assert behind.do(telling("first")) == []
+    assert behind.do(telling("second")) == []
+    sleep(0.05)
+    assert behind.do(telling("third")) == ["first", "second", "third"]
+    assert behind.do(telling("fourth")) == []
+
+
+def test_those_that_hold_much_do_not_wait(behind: Behind, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses(FOREVER, monkeypatch)
+    for _ in range(2):
+        assert behind.do(telling("small"), 2**23) == []
+        assert behind.do(telling("large"), 2**23 - 1) == []
+        assert behind.do(telling("enough"), 1) == ["small", "large", "enough"]
+
+
+def test_one_that_came_later_waits_as_long(behind: Behind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread, woken for tasks that the program has done, does not do others too early."""
+    pauses(0.2, monkeypatch)
+    behind.do(telling("first"))
+    assert behind.wait() == ["first"]
+    sleep(0.15)
+    done = Event()
+    start = monotonic()
+    behind.do(telling("second", done))
+    assert done.wait(FOREVER)
+    assert monotonic() - start >= 0.2
+
+
+@pytest.mark.parametrize("place", [0, 3, 6])
+def test_what_ctrl_c_interrupts_is_done_again(
+    place: int, behind: Behind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses(FOREVER, monkeypatch)
+    done: list[int] = []
+    interrupts = [KeyboardInterrupt()]
+
+    def task(i: int) -> list[str]:
+        if i == place and interrupts:
+            raise interrupts.pop()
+        done.append(i)
+        return [str(i)]
+
+    for i in range(7):
+        behind.do(lambda i=i: task(i))  # type: ignore[misc]
+    with pytest.raises(KeyboardInterrupt):
+        behind.wait()
+    behind.do(lambda: task(7))
+    assert behind.wait() == [str(i) for i in range(8)]
+    assert done == [*range(place), *range(8)]
+
+
+def test_a_signal_that_comes_here_while_it_works_finds_nothing_locked(
+    behind: Behind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where the thread is waiting for its turn."""
+    pauses(FOREVER, monkeypatch)
+    monkeypatch.setattr(_behind, "_LATEST", 0.0)
+    signals = [behind.end]
+
+    def task() -> list[str]:
+        behind.do(telling("third"))
+        sleep(0.05)
+        return signals.pop()() if signals else ["first"]
+
+    monkeypatch.setattr(behind, "_watched", True)
+    behind.do(task)
+    behind.do(telling("second"))
+    monkeypatch.setattr(behind, "_watched", False)
+    assert {"first", "second", "third"} <= {*behind.wait()}
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -73,8 +157,16 @@ def test_one_that_is_alone_is_done_after_a_while(
     assert done.wait(FOREVER)
 
 
-def test_the_thread_has_a_name(behind: Behind) -> None:
-    behind.do(lambda: [current_thread().name])
+def test_the_thread_has_a_name(behind: Behind, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses(0.01, monkeypatch)
+    done = Event()
+
+    def task() -> list[str]:
+        done.set()
+        return [current_thread().name]
+
+    behind.do(task)
+    assert done.wait(FOREVER)
     assert behind.wait()[0].startswith("summary")
 
 

@@ -18,6 +18,7 @@ from minispore.train.summary._encode import MINDSPORE, TENSORFLOW, for_mindspore
 from minispore.train.summary._event import Content
 from minispore.train.summary._histogram import histogram
 from minispore.train.summary._records import framed, records
+from tests.train.summary.encoding import Dialect, encoded
 
 
 def value(*fields: bytes) -> bytes:
@@ -101,7 +102,7 @@ def test_a_histogram_of_nothing(number: int) -> None:
 def test_a_histogram_of_no_numbers_has_zeros_where_tensorboard_wants_numbers() -> None:
     event = Event(0.0, values=(Value("h", histogram(np.array([np.nan]))),))
     zeros = b"".join(wire.double_field(number, 0.0) for number in (1, 2, 3, 4, 5))
-    assert zeros in for_tensorboard(event)
+    assert zeros in encoded(for_tensorboard, event)
 
 
 def test_a_bucket_of_mindspores_that_says_nothing_is_empty() -> None:
@@ -180,7 +181,7 @@ def test_of_what_comes_twice_the_last_counts_and_values_add_up() -> None:
 def test_a_landscape_of_mindspores_is_of_float32() -> None:
     x = np.array([0.0, 0.1])
     landscape = Landscape(x, x, np.eye(2), x, x, x, (1, 2), (0.1, 0.2, 0.3), "PCA", "step", 4)
-    data = for_mindspore(Event(0.0, values=(Value("l", landscape),)))
+    data = encoded(for_mindspore, Event(0.0, values=(Value("l", landscape),)))
     assert data.count(wire.varint_field(2, MINDSPORE["float32"])) >= 9
     [(_, found)] = decode(data).values
     assert isinstance(found, Landscape)
@@ -195,12 +196,12 @@ def test_a_number_that_the_type_cannot_hold_is_some_number() -> None:
 
 
 @pytest.mark.parametrize("encode", [for_mindspore, for_tensorboard])
-def test_a_float32_beyond_its_range_is_infinite(encode: Callable[[Event], bytes]) -> None:
+def test_a_float32_beyond_its_range_is_infinite(encode: Dialect) -> None:
     event = Event(0.0, values=(Value("a", 1e300), Value("b", -1e300)))
-    assert [v.content for v in decode(encode(event)).values] == [np.inf, -np.inf]
+    assert [v.content for v in decode(encoded(encode, event)).values] == [np.inf, -np.inf]
     array = np.array([1e300, 1.0])
     if encode is for_mindspore:
-        [(_, found)] = decode(encode(Event(0.0, values=(Value("t", array),)))).values
+        [(_, found)] = decode(encoded(encode, Event(0.0, values=(Value("t", array),)))).values
         assert np.array_equal(found, [np.inf, 1.0])  # type: ignore[arg-type]
 
 
@@ -296,7 +297,7 @@ def test_an_event_of_each_dtype_comes_back_in_both_dialects() -> None:
     for name in TENSORFLOW:
         array = np.array([[0, 1, 1]], name)
         for encode in (for_mindspore, for_tensorboard):
-            [(_, found)] = decode(encode(Event(0.0, values=(Value("t", array),)))).values
+            [(_, found)] = decode(encoded(encode, Event(0.0, values=(Value("t", array),)))).values
             assert isinstance(found, np.ndarray)
             assert (found.dtype, found.tolist()) == (array.dtype, array.tolist())
 

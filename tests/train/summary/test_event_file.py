@@ -40,12 +40,12 @@ def test_whole_records_up_to_the_limit(tmp_path: Path, limit: int | None, fit: i
     told = [file.append(b"four") for _ in range(9)]  # of 20 bytes each
     file.close()
     if limit is None:
-        assert told == [None] * 9
+        assert told == [[]] * 9
     else:
         text = f"There are {limit - 20 * fit} bytes remaining, but the '{path}' requires to write"
         warning = f"'max_file_size' reached: {text} 20 bytes."
         # It is told once.
-        assert told == [None] * fit + [warning] + [None] * (8 - fit)
+        assert told == [[]] * fit + [[warning]] + [[]] * (8 - fit)
     assert path.exists() == bool(fit)
     if fit:
         assert path.read_bytes() == framed(b"four") * fit
@@ -89,6 +89,32 @@ def test_a_disk_that_is_full_from_the_first_leaves_no_file(
     assert not path.exists()
 
 
+@pytest.mark.parametrize("failing", range(1, 8))
+def test_an_event_that_fails_keeps_no_other_back(
+    tmp_path: Path, failing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first two writes to each file are its version and the first event."""
+    write, calls = os.write, iter(range(1, 100))
+
+    def once_full(file: int, data: memoryview) -> int:
+        if next(calls) == failing:
+            raise OSError(errno.ENOSPC, "No space left")
+        return write(file, data)
+
+    names = Names(str(tmp_path), "run", "_x")
+    files = Files(names, None)
+    events = [Event(float(i), i, values=(Value("s", i / 2),)) for i in range(3)]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", once_full)
+        with pytest.raises(OSError, match="No space left"):
+            files.write(events)
+    files.close()
+    found = [list(read_events(path)) for path in (names.mindspore, names.tensorboard)]
+    assert [each[0].version for each in found] == [MINDSPORE_VERSION, TENSORBOARD_VERSION]
+    assert all(each.values for of_one in found for each in of_one[1:])
+    assert sum(map(len, found)) == 2 * (1 + len(events)) - 1
+
+
 def test_names_are_new_one_after_the_other(tmp_path: Path) -> None:
     names = [Names(str(tmp_path), "run", "_x") for _ in range(2)]
     numbers: list[int] = []
@@ -130,9 +156,9 @@ def test_a_record_of_events_that_both_read_and_one_that_one_reads(tmp_path: Path
     surface = Landscape(x, x, np.zeros((0, 0)), x, x, x, (), (0.0, 0.0, 0.0), "PCA", "step", 1)
     only = Event(2.0, 1, values=(Value("l", surface),))
     both = Event(3.0, 2, values=(Value("s", 0.5),))
-    assert files.write(only) == []
+    assert files.write([only]) == []
     assert not Path(names.tensorboard).exists()
-    assert files.write(both) == []
+    assert files.write([both]) == []
     graph = Event(4.0, graph=b"graph")
     assert files.write_graph(graph) == []
     assert files.write_graph(Event(4.0, graph=bytes(500)))[0].startswith("'max_file_size' reached")

@@ -19,6 +19,7 @@ from minispore.train.summary._encode import MINDSPORE, TENSORFLOW, for_mindspore
 from minispore.train.summary._histogram import histogram
 from minispore.train.summary._image import picture
 from minispore.train.summary._records import framed, records
+from tests.train.summary.encoding import Dialect, encoded
 
 Array: TypeAlias = NDArray[np.generic]
 Items: TypeAlias = tuple[object, ...]
@@ -85,19 +86,19 @@ def in_mindspore(content: object) -> object:
 @given(events(CONTENTS))
 def test_an_event_comes_back_in_tensorboards_dialect(event: Event) -> None:
     kept = tuple(Value(v.tag, in_tensorboard(v.content)) for v in event.values)  # type: ignore[arg-type]
-    same(decode(for_tensorboard(event)), event._replace(values=kept))
+    same(decode(encoded(for_tensorboard, event)), event._replace(values=kept))
 
 
 @given(events(SINGLES | ARRAYS | IMAGES))
 def test_an_event_comes_back_in_mindspores_dialect(event: Event) -> None:
     kept = tuple(Value(v.tag, in_mindspore(v.content)) for v in event.values)  # type: ignore[arg-type]
-    same(decode(for_mindspore(event)), event._replace(values=kept))
+    same(decode(encoded(for_mindspore, event)), event._replace(values=kept))
 
 
 @given(HISTOGRAMS)
 def test_a_histogram_comes_back_in_mindspores_dialect(wanted: Histogram) -> None:
     event = Event(0.0, values=(Value("h", wanted),))
-    [(_, found)] = decode(for_mindspore(event)).values
+    [(_, found)] = decode(encoded(for_mindspore, event)).values
     assert isinstance(found, Histogram)
     same(found._replace(edges=wanted.edges, sum_squares=wanted.sum_squares), wanted)
     reach = np.abs(wanted.edges).max(initial=0.0)
@@ -131,12 +132,17 @@ def fields_are_known(data: bytes, schema: Schema) -> None:
             fields_are_known(wire.content(stream, field), inner)
 
 
+@given(st.lists(events(CONTENTS), max_size=4), st.sampled_from([for_mindspore, for_tensorboard]))
+def test_several_events_are_encoded_as_each_alone(several: list[Event], dialect: Dialect) -> None:
+    assert list(dialect(several)) == [encoded(dialect, event) for event in several]
+
+
 @given(events(CONTENTS))
 def test_there_are_no_other_fields_than_the_formats_have(event: Event) -> None:
     event = event._replace(version="one")
     for encode, values in ((for_tensorboard, "tensorboard"), (for_mindspore, "mindspore")):
         schema: Schema = {1: None, 2: None, 3: None, 4: None, 5: {1: VALUES[values]}}
-        fields_are_known(encode(event), schema)
+        fields_are_known(encoded(encode, event), schema)
 
 
 def test_a_landscape_comes_back() -> None:
@@ -145,9 +151,9 @@ def test_a_landscape_comes_back() -> None:
     path = (np.array([0.5, 0.0]), np.array([0.25, 0.0]), np.array([2.0, 1.0]))
     landscape = Landscape(x, x, z, *path, (1, 2), (0.0, 0.0, 1.0), "PCA", "epoch", 7)
     event = Event(0.0, values=(Value("l", landscape),))
-    same(decode(for_mindspore(event)), event)
-    fields_are_known(for_mindspore(event), {1: None, 2: None, 5: {1: VALUES["mindspore"]}})
-    assert for_tensorboard(event) == for_tensorboard(Event(0.0))
+    same(decode(encoded(for_mindspore, event)), event)
+    fields_are_known(encoded(for_mindspore, event), {1: None, 2: None, 5: {1: VALUES["mindspore"]}})
+    assert encoded(for_tensorboard, event) == encoded(for_tensorboard, Event(0.0))
 
 
 @given(st.lists(st.binary(max_size=300), max_size=4))
@@ -175,7 +181,7 @@ def test_the_file_of_mindspore_is_read() -> None:
 def test_tensorboard_reads_what_is_written(event: Event) -> None:
     pb = pytest.importorskip("tensorboard.compat.proto.event_pb2")
     tensor_util = pytest.importorskip("tensorboard.util.tensor_util")
-    found = pb.Event.FromString(for_tensorboard(event))
+    found = pb.Event.FromString(encoded(for_tensorboard, event))
     assert (found.wall_time, found.step) == (event.wall_time, event.step)
     assert found.graph_def == (event.graph or b"") or event.values
     assert len(found.summary.value) == len(event.values)
@@ -234,7 +240,7 @@ def test_a_record_of_anything_is_an_event_or_the_documented_error(data: st.DataO
     """With check sums that fit: what a hostile or a foreign program may write."""
     event = data.draw(events(CONTENTS))
     encode = data.draw(st.sampled_from([for_mindspore, for_tensorboard]))
-    raw = bytearray(encode(event))
+    raw = bytearray(encoded(encode, event))
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(raw)))
         stop = data.draw(st.integers(start, min(len(raw), start + 4)))

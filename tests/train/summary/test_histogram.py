@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from minispore.train.summary._histogram import _counted, buckets, histogram
+from minispore.train.summary._histogram import _counted, buckets, histogram, histograms
 
 FLOATS = hnp.arrays(
     st.sampled_from([np.float16, np.float32, np.float64]),
@@ -21,6 +21,8 @@ ANYTHING = FLOATS | hnp.arrays(
 
 @given(ANYTHING)
 @example(np.array([np.nan, np.inf, -np.inf], np.float32))
+@example(np.full(60, 1.79769179e308))
+@example(np.full(60, np.finfo(np.float64).max))
 @example(np.array([0.0, 5e-324]))
 @example(np.array([0.0, 1e-45], np.float32))
 def test_every_element_is_counted(array: NDArray[np.generic]) -> None:
@@ -28,6 +30,7 @@ def test_every_element_is_counted(array: NDArray[np.generic]) -> None:
     numbers = array.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
     assert found.elements == array.size
+    assert found.counts.sum() == found.finite
     assert found.finite == finite.size
     assert found.nan == np.isnan(numbers).sum()
     assert (found.pos_inf, found.neg_inf) == ((numbers == np.inf).sum(), (numbers == -np.inf).sum())
@@ -42,6 +45,29 @@ def test_every_element_is_counted(array: NDArray[np.generic]) -> None:
         assert np.isnan([found.min, found.max]).all()
         assert not found.counts.size
         assert (found.sum, found.sum_squares) == (0.0, 0.0)
+
+
+@given(st.lists(ANYTHING, max_size=6), st.lists(st.integers(0, 5), max_size=12))
+@example([np.arange(20.0), np.ones(20), np.array([np.inf] * 20)], [0, 1, 2, 0])
+@example([np.array([3e38, 1.0], np.float32), np.array([0, 1e-45], np.float32)], [0, 1, 0])
+def test_several_at_once_are_each_as_alone(
+    arrays: list[NDArray[np.generic]], order: list[int]
+) -> None:
+    """Of one size and of several, of one type and of several, bit for bit."""
+    chosen = [arrays[i] for i in order if i < len(arrays)]
+    for found, array in zip(histograms(chosen), chosen, strict=True):
+        alone = histogram(array)
+        assert [part.tobytes() for part in found[:2]] == [part.tobytes() for part in alone[:2]]
+        np.testing.assert_equal(found[2:], alone[2:])
+
+
+@pytest.mark.parametrize("size", [2, 3904, 2**17 - 1, 2**17])
+def test_several_of_any_size_are_each_as_alone(size: int) -> None:
+    rows = np.random.default_rng(size).standard_normal((8, size)).astype(np.float32)
+    for found, row in zip(histograms([*rows]), rows, strict=True):
+        alone = histogram(row)
+        assert [part.tobytes() for part in found[:2]] == [part.tobytes() for part in alone[:2]]
+        assert found[2:] == alone[2:]
 
 
 @given(

@@ -22,9 +22,10 @@ Told = list[tuple[str, object]]
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     """The values that are recorded, by their tags."""
     values: Told = []
-    monkeypatch.setattr(
-        SummaryRecord, "add_value", lambda _, plugin, tag, value: values.append((tag, value))
-    )
+    for name in ("add_value", "take"):
+        monkeypatch.setattr(
+            SummaryRecord, name, lambda _, plugin, tag, value: values.append((tag, value))
+        )
     return values
 
 
@@ -78,7 +79,7 @@ def test_the_lineage_of_a_training(
 def test_the_loss_of_several_outputs_is_the_first(tmp_path: Path, told: Told) -> None:
     Model(Pair(0.5, 2.0)).train(1, data(2, 1), SummaryCollector(str(tmp_path)))
     losses = [value for tag, value in told if tag == "loss/auto"]
-    assert [float(each.asnumpy()) for each in losses if isinstance(each, Tensor)] == [0.5]
+    assert [float(each) for each in losses if isinstance(each, np.ndarray)] == [0.5]
     [lineage] = [value for tag, value in told if tag == "train"]
     assert isinstance(lineage, TrainLineage)
     assert lineage.loss == 0.5
@@ -102,7 +103,7 @@ def test_only_numbers_are_losses(
     collector.on_train_step_end(context)
     collector.__exit__(None, None, None)
     losses = [value for tag, value in told if tag == "loss/auto"]
-    assert [each.item() for each in losses if isinstance(each, Tensor)] == recorded
+    assert [each.item() for each in losses if isinstance(each, np.ndarray)] == recorded
     assert len(losses) == len(recorded)
 
 
@@ -141,7 +142,7 @@ def test_only_images_are_pictured(
     collector.on_train_step_end(context)
     collector.__exit__(None, None, None)
     images = [value for tag, value in told if tag == "input_data/auto"]
-    assert [each.shape[0] for each in images if isinstance(each, Tensor)] == [
+    assert [len(each) for each in images if isinstance(each, np.ndarray)] == [
         min(shape[0], 8)
     ] * pictured
 

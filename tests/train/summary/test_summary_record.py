@@ -197,6 +197,28 @@ def test_a_full_disk_leaves_whole_records(
     assert [event.step for event in read_events(record.log_dir)] == [0, 1, 3]
 
 
+@pytest.mark.parametrize("place", range(1, 13, 2))
+def test_ctrl_c_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int) -> None:
+    """What is being written then is written again: a step may be there twice."""
+    record = SummaryRecord(str(tmp_path))
+    write, calls = os.write, iter(range(1, 100))
+
+    def interrupted(file: int, data: memoryview) -> int:
+        if next(calls) == place:
+            raise KeyboardInterrupt
+        return write(file, data)
+
+    for step in range(1, 6):
+        record.add_value("scalar", "s", ONE)
+        record.record(step)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "write", interrupted)
+        record.flush()
+    record.close()
+    for path in (record.log_dir, *map(str, tmp_path.glob("*tfevents*"))):
+        assert {event.step for event in read_events(path)} == {*range(6)}
+
+
 def test_a_closed_record_says_so(tmp_path: Path) -> None:
     record = SummaryRecord(str(tmp_path))
     record.close()
