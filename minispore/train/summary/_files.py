@@ -9,6 +9,7 @@ from functools import partial
 from threading import Lock
 from typing import Final
 
+from minispore.train._files.protobuf import WireError
 from minispore.train.summary._behind import gathered
 from minispore.train.summary._encode import for_mindspore, for_tensorboard
 from minispore.train.summary._event import MINDSPORE_VERSION, TENSORBOARD_VERSION, Event, Landscape
@@ -178,4 +179,10 @@ def _append(
             texts += file.append(first)
         return texts + file.append(data)
 
-    return gathered(partial(append, *each) for each in zip(events, encode(events), strict=True))
+    try:
+        encoded = list(encode(events))
+    except WireError:
+        if len(events) == 1:
+            raise
+        return gathered(partial(_append, file, version, encode, [event]) for event in events)
+    return gathered(partial(append, *each) for each in zip(events, encoded, strict=True))

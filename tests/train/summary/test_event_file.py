@@ -115,6 +115,18 @@ def test_an_event_that_fails_keeps_no_other_back(
     assert sum(map(len, found)) == 2 * (1 + len(events)) - 1
 
 
+@pytest.mark.parametrize("wrong", range(3))
+def test_an_event_that_no_file_can_hold_keeps_no_other_back(tmp_path: Path, wrong: int) -> None:
+    names = Names(str(tmp_path), "run", "_x")
+    files = Files(names, None)
+    tags = ["\ud800" if i == wrong else "s" for i in range(3)]
+    with pytest.raises(ValueError, match="is no valid Unicode"):
+        files.write([Event(1.0, i, values=(Value(tag, 0.5),)) for i, tag in enumerate(tags)])
+    files.close()
+    for path in (names.mindspore, names.tensorboard):
+        assert [e.step for e in read_events(path)][1:] == [i for i in range(3) if i != wrong]
+
+
 def test_names_are_new_one_after_the_other(tmp_path: Path) -> None:
     names = [Names(str(tmp_path), "run", "_x") for _ in range(2)]
     numbers: list[int] = []
