@@ -14,7 +14,7 @@ from minispore.tensorpack.states import Kept, Remembering
 from minispore.train.summary import Event, Value
 from minispore.train.summary._encode import for_tensorboard
 from minispore.train.summary._event import TENSORBOARD_VERSION, Content
-from minispore.train.summary._files import EventFile, Names
+from minispore.train.summary._files import EventFile, Names, append_events
 from minispore.train.summary._graph import Tracer, parts_of
 from minispore.train.summary._histogram import histogram
 from minispore.train.summary._image import picture
@@ -164,12 +164,9 @@ class TFEventWriter(FileMonitor):
         """Write it as it is."""
 
         def write(folder: str) -> None:
-            events = [evt]
             if self._file is None:
                 self._file = EventFile(Names(folder, "events", "").tensorboard)
-                events = [Event(time.time(), version=TENSORBOARD_VERSION), evt]
-            for data in for_tensorboard(events):
-                self._file.append(data)
+            append_events(self._file, TENSORBOARD_VERSION, for_tensorboard, [evt])
 
         self._try(write)
 

@@ -136,14 +136,16 @@ class Files:
         seen = [e for e in events if not all(isinstance(v.content, Landscape) for v in e.values)]
         return gathered(
             (
-                partial(_append, self._mindspore, MINDSPORE_VERSION, for_mindspore, events),
-                partial(_append, self._tensorboard, TENSORBOARD_VERSION, for_tensorboard, seen),
+                partial(append_events, self._mindspore, MINDSPORE_VERSION, for_mindspore, events),
+                partial(
+                    append_events, self._tensorboard, TENSORBOARD_VERSION, for_tensorboard, seen
+                ),
             )
         )
 
     def write_graph(self, event: Event) -> list[str]:
         """Write a graph, for TensorBoard only: MindSpore's is of another kind."""
-        return _append(self._graph, TENSORBOARD_VERSION, for_tensorboard, [event])
+        return append_events(self._graph, TENSORBOARD_VERSION, for_tensorboard, [event])
 
     def write_lineage(self, data: bytes) -> list[str]:
         """Write a lineage event."""
@@ -164,7 +166,7 @@ class Files:
         return self._mindspore, self._tensorboard, self._graph, self._lineage
 
 
-def _append(
+def append_events(
     file: EventFile,
     version: str,
     encode: Callable[[Sequence[Event]], Iterator[bytes]],
@@ -184,5 +186,5 @@ def _append(
     except WireError:
         if len(events) == 1:
             raise
-        return gathered(partial(_append, file, version, encode, [event]) for event in events)
+        return gathered(partial(append_events, file, version, encode, [event]) for event in events)
     return gathered(partial(append, *each) for each in zip(events, encoded, strict=True))

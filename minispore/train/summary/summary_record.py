@@ -361,17 +361,19 @@ class SummaryRecord:
         self._do(partial(self._files.write_graph, Event(time.time(), graph=graph)))
 
     def _write(self) -> list[str]:
-        """Write all steps that are waiting at once, which is quicker."""
+        """Write all steps that are waiting at once, which is quicker: the first of them does."""
         steps = [self._steps[i] for i in range(len(self._steps))]
+        if not steps:
+            return []
         exports = (partial(self._export, step) for step in steps)
-        return gathered((partial(self._save, steps), *exports, partial(self._forget, len(steps))))
+        forget = partial(self._forget, steps)
+        return gathered((lambda: self._files.write(as_events(steps)), *exports, forget))
 
-    def _save(self, steps: list[Step]) -> list[str]:
-        return self._files.write(as_events(steps))
-
-    def _forget(self, number: int) -> list[str]:
-        for _ in range(number):
-            self._steps.popleft()
+    def _forget(self, steps: list[Step]) -> list[str]:
+        for step in steps:
+            # A signal's handler that came in between may have written and forgotten them already.
+            if self._steps and self._steps[0] is step:
+                self._steps.popleft()
         return []
 
     def _export(self, step: Step) -> list[str]:

@@ -219,6 +219,26 @@ def test_ctrl_c_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, p
         assert {event.step for event in read_events(path)} == {*range(6)}
 
 
+def test_a_signal_that_comes_while_it_writes_may_flush(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = SummaryRecord(str(tmp_path))
+    write, signals = os.write, [record.flush]
+
+    def signalled(file: int, data: memoryview) -> int:
+        if signals:
+            signals.pop()()
+        return write(file, data)
+
+    for step in range(1, 6):
+        record.add_value("scalar", "s", ONE)
+        record.record(step)
+    monkeypatch.setattr(os, "write", signalled)
+    record.flush()
+    record.close()
+    assert {event.step for event in read_events(record.log_dir)} == {*range(6)}
+
+
 def test_a_closed_record_says_so(tmp_path: Path) -> None:
     record = SummaryRecord(str(tmp_path))
     record.close()
