@@ -1,11 +1,13 @@
 """Event files being written: their names, their growth, and what happens at their limit."""
 
 import errno
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import accumulate
 from threading import Lock
 from typing import Final
 
@@ -63,44 +65,52 @@ class EventFile:
 
     def __init__(self, path: str, limit: int | None = None) -> None:
         self.path = path
-        self._limit = limit
+        self._limit = math.inf if limit is None else limit
         self._file: int | None = None
         self._size = 0
         self._full = False
 
-    def append(self, data: bytes) -> list[str]:
-        """Add a record.
+    def append(self, *messages: bytes) -> list[str]:
+        """Add a record of each, all at once, which is quicker.
 
         Returns:
-            Nothing, or a warning: the record would have gone beyond the limit, and the file is
-            closed for good.
+            Nothing, or a warning: the next record would have gone beyond the limit, and the file
+            is closed for good.
 
         Raises:
-            OSError: The record could not be written; the file is what it was before.
+            OSError: They could not be written; the file is what it was before.
         """
         if self._full:
             return []
-        record = framed(data)
-        if self._limit is not None and self._size + len(record) > self._limit:
-            self.close()
-            self._full = True
-            left = self._limit - self._size
-            text = f"There are {left} bytes remaining, but the '{self.path}' requires to write"
-            return [f"'max_file_size' reached: {text} {len(record)} bytes."]
+        records = [framed(message) for message in messages]
+        sizes = accumulate(map(len, records), initial=self._size)
+        fit = sum(size <= self._limit for size in sizes) - 1
+        if fit:
+            self._write(b"".join(records[:fit]))
+        if fit == len(records):
+            return []
+        self.close()
+        self._full = True
+        left = self._limit - self._size
+        text = f"There are {left} bytes remaining, but the '{self.path}' requires to write"
+        return [f"'max_file_size' reached: {text} {len(records[fit])} bytes."]
+
+    def _write(self, data: bytes) -> None:
         if self._file is None:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
             self._file = os.open(self.path, flags, 0o666)
         try:
             if not os.fstat(self._file).st_nlink:
                 raise FileNotFoundError(errno.ENOENT, "The file has been removed")
-            rest = memoryview(record)
+            rest = memoryview(data)
             while rest:
                 rest = rest[os.write(self._file, rest) :]
-        except OSError as error:
+        except BaseException as error:  # Ctrl-C may come between two parts, too
             os.ftruncate(self._file, self._size)
-            raise OSError(error.errno, error.strerror, self.path) from None
-        self._size += len(record)
-        return []
+            if isinstance(error, OSError):
+                raise OSError(error.errno, error.strerror, self.path) from None
+            raise
+        self._size += len(data)
 
     def sync(self) -> None:
         """Have the operating system bring all to the disk."""
@@ -173,18 +183,12 @@ def append_events(
     events: Sequence[Event],
 ) -> list[str]:
     """Append events to a file that begins with its version; one that fails keeps none back."""
-
-    def append(event: Event, data: bytes) -> list[str]:
-        texts: list[str] = []
-        if file.is_empty:
-            [first] = encode([Event(event.wall_time, version=version)])
-            texts += file.append(first)
-        return texts + file.append(data)
-
+    if not events:
+        return []
+    first = [Event(events[0].wall_time, version=version)] if file.is_empty else []
     try:
-        encoded = list(encode(events))
-    except WireError:
+        return file.append(*encode([*first, *events]))
+    except (WireError, OSError):
         if len(events) == 1:
             raise
-        return gathered(partial(append_events, file, version, encode, [event]) for event in events)
-    return gathered(partial(append, *each) for each in zip(events, encoded, strict=True))
+    return gathered(partial(append_events, file, version, encode, [event]) for event in events)
