@@ -4,9 +4,9 @@ A box is an operation or one of its operands, or all that happens in one call of
 """
 
 from bisect import bisect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
 from minispore._array import Array
 from minispore._autograd import Node
@@ -14,7 +14,7 @@ from minispore.common.tensor import Tensor
 from minispore.drawing._names import Names
 from minispore.drawing._words import counted
 from minispore.nn._joint import is_joint
-from minispore.nn._recorded import Call, Recorded, operation
+from minispore.nn._recorded import Call, Recorded, given_beside, operation
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Boxes:
                 start = self._operand(key, parent, array)
                 if start is not None:
                     uses.append((start, (node.number, i)))
-            extras = [self._by_array.get(id(part)) for part in _parts(node.args)]
+            extras = [self._by_array.get(id(part)) for part in given_beside(node)]
             drawn = [start for start in extras if start is not None]
             uses += [(start, (node.number, i)) for i, start in enumerate(drawn, len(node.operands))]
         end = self._add(self._box(key, nodes))
@@ -178,9 +178,3 @@ class Boxes:
             self._by_number[box.number] = place
         self._by_array.setdefault(id(box.value), place)
         return place
-
-
-def _parts(args: Sequence[object]) -> Iterator[object]:
-    """What an operation was given beside its operands, of an index each part."""
-    for arg in args:
-        yield from cast("tuple[object, ...]", arg) if isinstance(arg, tuple) else (arg,)

@@ -5,7 +5,7 @@ operation belongs to the innermost cell within whose call its number was given.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from minispore._array import Array
 from minispore._autograd import Node, record
@@ -105,6 +105,12 @@ def recorded(
 def operation(node: Node) -> str:
     """The name of what a node does."""
     return getattr(node.rule, "__name__", "").replace("<lambda>", "") or "operation"
+
+
+def given_beside(node: Node) -> Iterator[object]:
+    """What an operation was given beside its operands; of an index, what there is for each axis."""
+    for arg in node.args:
+        yield from cast("tuple[object, ...]", arg) if isinstance(arg, tuple) else (arg,)
 
 
 def _as_input(x: object) -> object:

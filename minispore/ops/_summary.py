@@ -37,12 +37,14 @@ class _Summary:
 
         Raises:
             TypeError: `name` is no str, or `value` no Tensor.
-            ValueError: `name` is empty, or `value` is of a shape that does not fit.
+            ValueError: `name` is empty or no valid Unicode, or `value` is of a shape that does not
+                fit.
         """
         owner = type(self).__name__
         check_type(name, str, "name", owner)
         if not name:
             raise ValueError(f"For '{owner}', the name should be valid string, but got ''.")
+        check_unicode(name, owner)
         check_type(value, Tensor, "value", owner)
         check_shape(self._kind, name, value.shape, owner)
         hearing = listeners()
@@ -104,6 +106,16 @@ class HistogramSummary(_Summary):
     """
 
     _kind = "histogram"
+
+
+def check_unicode(name: str, owner: str) -> None:
+    """Raise ValueError unless `name` can be written into a file."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"For '{owner}', the name {name!r} is no valid Unicode: {error.reason}."
+        ) from None
 
 
 def check_shape(kind: str, name: str, shape: tuple[int, ...], owner: str) -> None:

@@ -5,6 +5,7 @@ import re
 from typing import Final, cast
 
 from minispore._checks import check_type
+from minispore.ops._summary import check_unicode
 from minispore.train.summary._lineage import (
     EvaluationLineage,
     Lineage,
@@ -34,12 +35,7 @@ def check_name(name: object) -> None:
             'For "SummaryRecord", the parameter "name" type should be str, '
             f"but got {name!r} of type {type(name).__name__}."
         )
-    try:
-        name.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f'For "SummaryRecord", the name {name!r} is no valid Unicode: {error.reason}.'
-        ) from None
+    check_unicode(name, OWNER)
 
 
 def check_part(text: object, name: str) -> None:

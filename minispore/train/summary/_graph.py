@@ -11,13 +11,12 @@ What is written is TensorFlow's GraphDef:
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import cast
 
 from minispore._autograd import Node, recording
 from minispore._functional.differentiate import detached
 from minispore.common import Parameter, Tensor
 from minispore.nn import Cell, TrainOneStepCell
-from minispore.nn._recorded import Call, Recorded, Watch, operation, recorded
+from minispore.nn._recorded import Call, Recorded, Watch, given_beside, operation, recorded
 from minispore.train._files import protobuf as wire
 
 _PRODUCER = 22
@@ -124,10 +123,7 @@ class _Drawing:
             else self._arrays.get(id(array))
             for parent, array in zip(node.parents, node.operands, strict=False)
         ]
-        for extra in node.args:
-            # An index is a tuple, of what there is for each axis.
-            found = cast("tuple[object, ...]", extra) if isinstance(extra, tuple) else (extra,)
-            inputs += [self._arrays.get(id(each)) for each in found]
+        inputs += [self._arrays.get(id(each)) for each in given_beside(node)]
         self._defs.append(_node_def(name, op, filter(None, inputs), shape))
 
     def _free(self, name: str) -> str:

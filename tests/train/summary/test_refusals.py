@@ -204,7 +204,7 @@ CALLS: list[tuple[Call, type[Exception], str]] = [
     (
         lambda record: record.add_value("scalar", "\ud800", ONE),
         ValueError,
-        ("For \"SummaryRecord\", the name '\\ud800' is no valid Unicode: surrogates not allowed."),
+        "For 'SummaryRecord', the name '\\ud800' is no valid Unicode: surrogates not allowed.",
     ),
     (
         lambda record: record.set_mode("x"),

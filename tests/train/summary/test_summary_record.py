@@ -123,6 +123,7 @@ def test_summaries_inside_a_network_are_written_in_mode_train(tmp_path: Path) ->
         (ops.TensorSummary, "n", ONE, ValueError, "at least one axis"),
         (ops.HistogramSummary, "n", ONE, ValueError, "at least one axis"),
         (ops.ScalarSummary, "", ONE, ValueError, "valid string"),
+        (ops.ScalarSummary, "\ud800", ONE, ValueError, "'ScalarSummary', the name .* is no valid"),
         (ops.ScalarSummary, 3, ONE, TypeError, "'name'"),
         (ops.ScalarSummary, "n", 1.0, TypeError, "'value'"),
     ],
