@@ -32,10 +32,23 @@ ARRAYS = hnp.arrays(
     st.sampled_from(sorted(TENSORFLOW)).map(np.dtype),
     hnp.array_shapes(min_dims=1, max_side=4) | st.just((0, 3)),
 )
-HISTOGRAMS = hnp.arrays(np.float32, st.integers(0, 30)).map(histogram)
 IMAGES = hnp.arrays(np.uint8, st.tuples(st.integers(1, 9), st.just(1), st.just(2), st.just(3))).map(
     picture
 )
+
+
+@st.composite
+def histograms(draw: st.DrawFn) -> Histogram:
+    """Histograms of as many elements as there is place for."""
+    found = histogram(draw(hnp.arrays(np.float32, st.integers(0, 30))))
+    counts = draw(hnp.arrays(np.int64, found.counts.shape, elements=st.integers(1, 2**42 - 1)))
+    nan, pos_inf, neg_inf = draw(st.tuples(*[st.integers(0, 2**42)] * 3))
+    return found._replace(
+        counts=counts, finite=int(counts.sum()), nan=nan, pos_inf=pos_inf, neg_inf=neg_inf
+    )
+
+
+HISTOGRAMS = histograms()
 CONTENTS = SINGLES | ARRAYS | HISTOGRAMS | IMAGES
 
 

@@ -150,6 +150,14 @@ def test_one_value_is_in_the_middle(value: float, reach: float) -> None:
     assert found.counts.tolist() == [0] * 5 + [100] + [0] * 5
 
 
+@pytest.mark.parametrize("size", [1, 5, 10, 20, 1000])
+def test_one_value_is_where_numpy_counts_it(size: int) -> None:
+    """On the border of two buckets, too."""
+    array = np.full(size, 2.0)
+    found = histogram(array)
+    assert found.counts.tolist() == np.histogram(array, found.edges)[0].tolist()
+
+
 def test_integers_are_no_less_exact_than_they_are() -> None:
     for dtype in (np.int32, np.uint32, np.int64):
         found = histogram(np.array([2**24 + 1, 2**25 + 3], dtype))

@@ -16,6 +16,7 @@ from minispore.train.summary import (
     Histogram,
     Image,
     TrainLineage,
+    _behind,
     read_events,
 )
 from minispore.train.summary._records import records
@@ -242,6 +243,21 @@ def test_a_signal_that_comes_while_it_writes_may_flush(
     record.flush()
     record.close()
     assert {event.step for event in read_events(record.log_dir)} == {*range(6)}
+
+
+def test_large_values_are_not_kept_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_PAUSE", "_LATEST"):
+        monkeypatch.setattr(_behind, name, 1e6)
+    record = SummaryRecord(str(tmp_path))
+    there: list[bool] = []
+    for step in range(1, 5):
+        record.add_value("tensor", "four MiB", Tensor(np.zeros(2**20, np.float32)))
+        record.record(step)
+        there.append(Path(record.log_dir).exists())
+    record.close()
+    assert there == [False, False, False, True]
 
 
 def test_a_closed_record_says_so(tmp_path: Path) -> None:
