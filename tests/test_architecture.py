@@ -17,6 +17,7 @@ FLOORS = {
     "_atomic": 0,
     "_left_out": 0,
     "log": 0,
+    "_warn": 0,
     "_threads": 0,
     "_dtype": 1,
     "_array": 1,

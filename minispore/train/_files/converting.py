@@ -2,11 +2,11 @@
 
 import os
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from minispore._checks import check_int, check_type
+from minispore._warn import warn
 from minispore.train._files import checkpoint_file, safetensors_file
 from minispore.train._files.background import background
 from minispore.train._files.loading import damage_named
@@ -166,10 +166,9 @@ def _convert_file(
         entries, has_crc = scan(file)
         unused = name_map.keys() - entries.keys()
         if unused:
-            warnings.warn(
+            warn(
                 f"For '{owner}', '{path}' has no values of these names in 'name_map': "
-                f"{', '.join(sorted(unused))}.",
-                stacklevel=4,
+                f"{', '.join(sorted(unused))}."
             )
         renamed = ((name_map.get(n, n), stored_content(file, e)) for n, e in entries.items())
         contents = _unique(renamed, path, owner)

@@ -1,6 +1,5 @@
 """Values of a checkpoint into the parameters of a network: all of them fit, or none is changed."""
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
@@ -8,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore._checks import check_type
+from minispore._warn import warn
 from minispore.common import Parameter
 from minispore.common.tensor import host_tensor
 from minispore.nn.cell import Cell
@@ -151,10 +151,9 @@ def _prefixes(names: Sequence[str], values: Iterable[str]) -> dict[str, str]:
 
 
 def _warn_of(prefix: str) -> None:
-    warnings.warn(
+    warn(
         f"For 'load_param_into_net', parameters without a value of their name are loaded from "
-        f"those whose names begin with {prefix!r}.",
-        stacklevel=4,
+        f"those whose names begin with {prefix!r}."
     )
 
 

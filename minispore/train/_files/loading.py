@@ -2,7 +2,6 @@
 
 import os
 import threading
-import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase
@@ -10,6 +9,7 @@ from typing import cast
 
 from minispore._checks import check_type
 from minispore._threads import start
+from minispore._warn import warn
 from minispore.common import Parameter
 from minispore.common.parameter import parameter_in
 from minispore.common.tensor import host_tensor
@@ -98,7 +98,8 @@ def load_checkpoint(
             error.add_note(f"They are those of the checkpoint file '{path}'.")
             raise
         if missing:
-            _warn(f"'{path}' does not hold these parameters of the net: {', '.join(missing)}", 3)
+            names = ", ".join(missing)
+            warn(f"For '{_OWNER}', '{path}' does not hold these parameters of the net: {names}.")
     return loaded
 
 
@@ -142,7 +143,7 @@ def _read(path: str, choose: Choice, crc_check: bool, format_: str) -> Loaded:
             raise WireError("it has a value without a name")
         loaded = {name: _load(file, name, entry) for name, entry in entries.items() if choose(name)}
     if crc_check and not has_crc:
-        _warn(f"the checkpoint file '{path}' has no check sum", 4)
+        warn(f"For '{_OWNER}', the checkpoint file '{path}' has no check sum.")
     return loaded
 
 
@@ -159,10 +160,6 @@ def damage_named(path: str) -> Generator[None, None, None]:
     except WireError as error:
         why = shortened(str(error))
         raise ValueError(f"Failed to read the checkpoint file '{path}': {why}.") from error
-
-
-def _warn(text: str, level: int) -> None:
-    warnings.warn(f"For '{_OWNER}', {text}.", stacklevel=level)
 
 
 class ParamDictFuture:

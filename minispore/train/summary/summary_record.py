@@ -6,7 +6,6 @@ time.
 
 import os
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Collection
 from functools import partial
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore._checks import check_int, check_type
+from minispore._warn import warn
 from minispore.common import Tensor
 from minispore.nn import Cell
 from minispore.ops._summary import check_shape, listeners
@@ -114,10 +114,9 @@ class SummaryRecord:
         self._formats = check_options(export_options, OWNER)
         if max_file_size is not None and max_file_size <= 0:
             if max_file_size < 0:
-                warnings.warn(
+                warn(
                     "For 'SummaryRecord', the 'max_file_size' should be greater than 0. "
-                    f"but got value {max_file_size}.",
-                    stacklevel=2,
+                    f"but got value {max_file_size}."
                 )
             max_file_size = None
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -236,10 +235,9 @@ class SummaryRecord:
                 f"but got {plugin_filter!r} of type {type(plugin_filter).__name__}."
             )
         if self._behind is None:
-            warnings.warn(
+            warn(
                 "For 'SummaryRecord', The record writer is closed, "
-                "please check if close() method is called",
-                stacklevel=2,
+                "please check if close() method is called"
             )
             return False
         self._record_graph(train_network)
@@ -264,10 +262,9 @@ class SummaryRecord:
             OSError: A file could not be written and `raise_exception` is set.
         """
         if self._behind is None:
-            warnings.warn(
+            warn(
                 "For 'SummaryRecord', the record writer is closed and can not flush, "
-                "please check if close() method is called",
-                stacklevel=2,
+                "please check if close() method is called"
             )
             return
         self._do(self._files.sync)
@@ -324,10 +321,9 @@ class SummaryRecord:
 
     def _add(self, plugin: str, name: str, value: _Array | Landscape) -> None:
         if (plugin, name) in self._values:
-            warnings.warn(
+            warn(
                 f"For \"SummaryRecord.add_value\", '{name}/{plugin}' has duplicate values. "
-                "Only the newest one will be recorded.",
-                stacklevel=3,
+                "Only the newest one will be recorded."
             )
         self.take(plugin, name, value)
 
@@ -353,9 +349,7 @@ class SummaryRecord:
         if graph is None and self._tracer is not None:
             graph = self._tracer.graph()
         if graph is None:
-            warnings.warn(
-                "Failed to get proto for graph: the network has not been called yet.", stacklevel=3
-            )
+            warn("Failed to get proto for graph: the network has not been called yet.")
             return
         self._graph_written = True
         self._do(partial(self._files.write_graph, Event(time.time(), graph=graph)))
@@ -396,4 +390,4 @@ class SummaryRecord:
                 raise
             texts = [f"For 'SummaryRecord', a summary was lost: {error}."]
         for text in texts:
-            warnings.warn(text, stacklevel=4)
+            warn(text)

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable
+from linecache import getline
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
+from warnings import WarningMessage
 
 import numpy as np
 import pytest
@@ -18,85 +20,99 @@ from minispore.train.summary import Landscape, _behind
 ONE = Tensor(1.0)
 
 
-def warned(text: str, call: Callable[[], object]) -> str:
-    """It is warned of once, in these words; return the file of the line."""
+def warned(text: str, call: Callable[[], object]) -> WarningMessage:
+    """It is warned of once, in these words."""
     with pytest.warns(UserWarning, match=f"^{re.escape(text)}$") as told:
         call()
     [warning] = told
-    return warning.filename
+    return warning
 
 
-@pytest.mark.parametrize("line", [False, True])
-def test_warnings_word_for_word_and_at_the_line_of_the_caller(tmp_path: Path, line: bool) -> None:
+def all_but_full(folder: Path) -> list[WarningMessage]:
+    """Whatever is warned of, but for a file that is full."""
+    record = SummaryRecord(str(folder))
+
     def again() -> None:
         record.add_value("scalar", "s", ONE)
 
-    files: list[str] = []
+    def too_early() -> None:
+        record.add_value("graph", "g", nn.ReLU())
+        record.record(1)
 
-    files.append(
+    def too_late() -> None:
+        record.close()
+        record.record(1)
+
+    again()
+    return [
         warned(
             "For 'SummaryRecord', the 'max_file_size' should be greater than 0. but got value -1.",
-            lambda: SummaryRecord(str(tmp_path), max_file_size=-1).close(),
-        )
-    )
-    record = SummaryRecord(str(tmp_path))
-    again()
-    files.append(
+            lambda: SummaryRecord(str(folder), max_file_size=-1).close(),
+        ),
         warned(
             "For \"SummaryRecord.add_value\", 's/scalar' has duplicate values. "
             "Only the newest one will be recorded.",
             again,
-        )
-    )
-    record.add_value("graph", "g", nn.ReLU())
-    files.append(
+        ),
         warned(
             "Failed to get proto for graph: the network has not been called yet.",
-            lambda: record.record(1),
-        )
-    )
-    record.close()
-    files.append(
+            too_early,
+        ),
         warned(
             "For 'SummaryRecord', The record writer is closed, "
             "please check if close() method is called",
-            lambda: record.record(1),
-        )
-    )
-    files.append(
+            too_late,
+        ),
         warned(
             "For 'SummaryRecord', the record writer is closed and can not flush, "
             "please check if close() method is called",
             lambda: record.flush(),
-        )
-    )
-    assert not line or set(files) == {__file__}
+        ),
+    ]
 
 
-@pytest.mark.parametrize("line", [False, True])
-@pytest.mark.parametrize("threads", [True, False])
-def test_warnings_of_the_thread_are_at_the_line_of_the_caller(
-    tmp_path: Path, threads: bool, line: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not threads:  # each record has been written when it returns
-        monkeypatch.setattr(_behind, "executor", lambda name: _AtOnce())
+def full(folder: Path, way: str) -> list[WarningMessage]:
+    """The warnings of two files that are full, which come in one way or another."""
+    record = SummaryRecord(str(folder), max_file_size=1000)
 
-    def train() -> None:
-        with SummaryRecord(str(tmp_path), max_file_size=1000) as record:
-            record.add_value("tensor", "t", Tensor(np.zeros(300)))
+    def write() -> None:
+        record.add_value("tensor", "t", Tensor(np.zeros(300)))
+        if way == "with":
+            with record:
+                record.record(1)
+        else:
             record.record(1)
+            record.flush() if way == "flush" else record.close()
 
     with pytest.warns(UserWarning, match="reached: There are 9") as told:
-        train()
-    files = ["events.summary", "tfevents"]
-    for warning, file in zip(told, files, strict=True):
-        assert not line or warning.filename == __file__
+        write()
+    record.close()
+    return [*told]
+
+
+def test_warnings_word_for_word(tmp_path: Path) -> None:
+    all_but_full(tmp_path)
+    for warning, file in zip(full(tmp_path, "with"), ("events.summary", "tfevents"), strict=True):
         kind = re.escape(file)
         text = (
             rf"'max_file_size' reached: There are 9\d\d bytes remaining, but the '\S*{kind}\S*' "
             r"requires to write [12]\d\d\d bytes."
         )
         assert re.fullmatch(text, str(warning.message))
+
+
+@pytest.mark.parametrize("way", ["record", "flush", "close", "with"])
+@pytest.mark.parametrize("threads", [True, False])
+def test_each_warning_is_at_the_line_that_called(
+    tmp_path: Path, threads: bool, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not threads:  # each record has been written when it returns
+        monkeypatch.setattr(_behind, "executor", lambda name: _AtOnce())
+    if way == "record":  # nothing waits for others
+        monkeypatch.setattr(_behind, "_ENOUGH", 1)
+    for warning in (*all_but_full(tmp_path), *full(tmp_path, way)):
+        assert warning.filename == __file__
+        assert "record" in getline(__file__, warning.lineno).lower()
 
 
 @pytest.mark.parametrize("kind", ["scalar", "image", "tensor", "histogram"])
