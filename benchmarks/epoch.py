@@ -1,6 +1,5 @@
 """An epoch of the tutorial as a user runs it: pipeline, five callbacks, validation."""
 
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
@@ -9,6 +8,7 @@ import numpy as np
 
 from benchmarks import _peers
 from benchmarks._peers import Apart, Run
+from benchmarks._program import program
 from benchmarks._timing import Contestant, Row, compare
 from benchmarks.tutorial import BATCH, torch_layers
 from minispore.dataset import digits
@@ -16,47 +16,16 @@ from minispore.dataset._idx import read_idx
 
 TRAIN, TEST = 200 * BATCH, 40 * BATCH
 
-# One program for both: for MindSpore only the word is another.
-_PROGRAM = """
-import mindspore as ms
-from mindspore import nn
-from mindspore.dataset import MnistDataset, transforms, vision
+_RUN = """
 from mindspore.train import (
-    CheckpointConfig, EarlyStopping, History, LossMonitor, Model, ModelCheckpoint, TimeMonitor,
+    CheckpointConfig, EarlyStopping, History, LossMonitor, ModelCheckpoint, TimeMonitor,
 )
-
-ms.set_context(mode=ms.{mode})
-
-def pipeline(usage):
-    data = MnistDataset({folder}, usage=usage)
-    data = data.map([
-        vision.Rescale(1.0 / 255.0, 0),
-        vision.Normalize(mean=(0.1307,), std=(0.3081,)),
-        vision.HWC2CHW(),
-    ], "image")
-    return data.map(transforms.TypeCast(ms.int32), "label").batch(64)
-
-class Network(nn.Cell):
-    def __init__(self):
-        super().__init__()
-        self.flatten = nn.Flatten()
-        self.dense_relu_sequential = nn.SequentialCell(
-            nn.Dense(28 * 28, 512), nn.ReLU(), nn.Dense(512, 512), nn.ReLU(), nn.Dense(512, 10)
-        )
-
-    def construct(self, x):
-        return self.dense_relu_sequential(self.flatten(x))
-
-network = Network()
-optimizer = nn.SGD(network.trainable_params(), 1e-2)
-model = Model(network, nn.CrossEntropyLoss(), optimizer, metrics={{"accuracy"}})
-train, test = pipeline("train"), pipeline("test")
 
 def run():
     model.fit(1, train, test, dataset_sink_mode=False, callbacks=[
         LossMonitor(100),
         TimeMonitor(),
-        ModelCheckpoint("run", {folder}, CheckpointConfig(100, keep_checkpoint_max=2)),
+        ModelCheckpoint("run", folder, CheckpointConfig(100, keep_checkpoint_max=2)),
         History(),
         EarlyStopping("accuracy", mode="max", patience=3),
     ])
@@ -74,25 +43,20 @@ def rows() -> list[Row]:
                 ("GRAPH_MODE", "MindSpore, graph mode", 0.5),
                 ("PYNATIVE_MODE", "MindSpore, PyNative", None),
             ):
-                theirs = _peers.mindspore(_program("mindspore", mode, folder))
+                theirs = _peers.mindspore(program("mindspore", mode, folder, _RUN))
                 if theirs is not None:
                     apart.append(theirs)
                     others.append(Contestant(name, theirs, target))
             torch = _by_torch(Path(folder))
             if torch is not None:
                 others.append(Contestant("PyTorch eager, DataLoader, no callbacks", torch, 0.3))
-            ours = Apart(_program("minispore", "GRAPH_MODE", folder))
+            ours = Apart(program("minispore", "GRAPH_MODE", folder, _RUN))
             apart.append(ours)
             work = f"an epoch of {TRAIN // BATCH} steps: pipeline, five callbacks, validation"
             return compare(work, ours, others, turns=7)
         finally:
             for process in apart:
                 process.close()
-
-
-def _program(package: str, mode: str, folder: str) -> str:
-    program = _PROGRAM.format(mode=mode, folder=json.dumps(folder))
-    return program.replace("mindspore", package)
 
 
 class Samples:

@@ -1,10 +1,13 @@
-"""What `SummaryCollector` costs a training at its default frequency."""
+"""What `SummaryCollector` costs a training at its default frequency, and beside MindSpore's."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from benchmarks._timing import Row, beside
+from benchmarks import _peers
+from benchmarks._peers import Apart
+from benchmarks._program import program
+from benchmarks._timing import Contestant, Row, beside, compare
 from benchmarks.tutorial import BATCH, pipeline, trainer
 from minispore.dataset import digits
 from minispore.train import Callback, LossMonitor, RunContext, SummaryCollector
@@ -47,14 +50,41 @@ class _Epochs(Callback):
             self.times.append(perf_counter() - self._start)
 
 
+_RUN = """
+import tempfile
+from mindspore.train import SummaryCollector
+
+def run():
+    with tempfile.TemporaryDirectory() as summaries:
+        model.train(1, train, callbacks=[SummaryCollector(summaries)], dataset_sink_mode=False)
+"""
+
+
 def rows() -> list[Row]:
-    """Epochs of one training that are collected beside those that are not, in turns."""
-    epochs = _Epochs()
+    """A training with summaries beside one without, and beside MindSpore's."""
     with TemporaryDirectory() as folder:
         digits.write(folder, train=STEPS * BATCH, test=BATCH)
-        collector = _EverySecondEpoch(f"{folder}/summary")
-        callbacks: list[Callback] = [LossMonitor(), collector, epochs]
-        trainer(callbacks, pipeline(Path(folder)), 2 * (1 + TURNS))()
+        return [_beside_none(folder), *_beside_mindspore(folder)]
+
+
+def _beside_none(folder: str) -> Row:
+    """Epochs of one training that are collected beside those that are not, in turns."""
+    epochs = _Epochs()
+    callbacks: list[Callback] = [LossMonitor(), _EverySecondEpoch(f"{folder}/summary"), epochs]
+    trainer(callbacks, pipeline(Path(folder)), 2 * (1 + TURNS))()
     collected, alone = epochs.times[2::2], epochs.times[3::2]
     work = f"{STEPS} steps of the tutorial, SummaryCollector"
-    return [beside(work, collected, "without it", alone, 1.02)]
+    return beside(work, collected, "without it", alone, 1.02)
+
+
+def _beside_mindspore(folder: str) -> list[Row]:
+    theirs = _peers.mindspore(program("mindspore", "GRAPH_MODE", folder, _RUN))
+    if theirs is None:
+        return []
+    ours = Apart(program("minispore", "GRAPH_MODE", folder, _RUN))
+    work = f"a training of {STEPS} steps, SummaryCollector"
+    try:
+        return compare(work, ours, [Contestant("MindSpore, graph mode", theirs)], turns=7)
+    finally:
+        ours.close()
+        theirs.close()
