@@ -3,14 +3,16 @@
 from collections.abc import Callable, Iterator
 from threading import Event, current_thread, get_ident
 from time import monotonic, sleep
+from typing import TypeVar, cast
 
 import pytest
 
-from minispore._threads import _AtOnce
+from minispore._threads import Task, _AtOnce
 from minispore.train.summary import _behind
 from minispore.train.summary._behind import Behind
 
 FOREVER = 60.0
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -155,6 +157,38 @@ def test_one_that_is_alone_is_done_after_a_while(
         behind.do(telling("another"))
     behind.do(telling("last", done))
     assert done.wait(FOREVER)
+
+
+@pytest.mark.parametrize("program", [False, True])
+def test_so_is_one_that_is_alone_later(
+    program: bool, behind: Behind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the thread has done those before, or the program."""
+    pauses(0.01, monkeypatch)
+    for i in range(4):
+        done = Event()
+        behind.do(telling(str(i), done))
+        if program and i < 3:
+            behind.wait()
+        assert done.wait(FOREVER)
+        sleep(0.05)  # the thread has come, too
+
+
+def test_the_thread_is_asked_once_for_all_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses(FOREVER, monkeypatch)
+    asked: list[Callable[[], object]] = []
+
+    class Asked(_AtOnce):
+        def submit(self, task: Callable[[], T], /) -> Task[T]:
+            asked.append(task)
+            return super().submit(lambda: cast("T", None))
+
+    monkeypatch.setattr(_behind, "executor", lambda name: Asked())
+    behind = Behind()
+    for _ in range(5):
+        behind.do(telling("one"))
+    assert len(asked) == 1
+    behind.end()
 
 
 def test_the_thread_has_a_name(behind: Behind, monkeypatch: pytest.MonkeyPatch) -> None:
