@@ -21,6 +21,7 @@ gives a file up at the first field of a kind that it does not expect. Hence a fi
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -61,7 +62,7 @@ def for_tensorboard(events: Sequence[Event]) -> Iterator[bytes]:
 def for_mindspore(events: Sequence[Event]) -> Iterator[bytes]:
     """The events as MindSpore writes them."""
     contents = [value.content for event in events for value in event.values]
-    buckets = _buckets([content for content in contents if isinstance(content, Histogram)])
+    buckets = iter(_buckets([content for content in contents if isinstance(content, Histogram)]))
     for event in events:
         yield _event(event, partial(_mindspore_value, buckets=buckets))
 
@@ -156,14 +157,14 @@ def _mindspore_histogram(histogram: Histogram, buckets: memoryview) -> bytes:
     return b"".join([*parts, wire.varint_field(8, histogram.elements)])
 
 
-def _buckets(histograms: list[Histogram]) -> Iterator[memoryview]:
+def _buckets(histograms: list[Histogram]) -> list[memoryview]:
     """For each histogram, a bucket for each count.
 
     As all buckets are of one length, those of all histograms are written like one array. So that
     they are, a count has six bytes of seven bits, enough for four million million.
     """
     if not histograms:
-        return
+        return []
     counts = np.concatenate([histogram.counts for histogram in histograms])
     left = np.concatenate([histogram.edges[:-1] for histogram in histograms])
     right = np.concatenate([histogram.edges[1:] for histogram in histograms])
@@ -177,11 +178,9 @@ def _buckets(histograms: list[Histogram]) -> Iterator[memoryview]:
     for i in range(6):
         # Of each number the low eight bits are stored; the first says that another byte follows.
         found["count"][:, i] = counts >> 7 * i | (0x80 if i < 5 else 0)
-    data, start = found.view(np.uint8).data, 0
-    for histogram in histograms:
-        stop = start + len(histogram.counts) * _BUCKET.itemsize
-        yield data[start:stop]
-        start = stop
+    data = found.view(np.uint8).data
+    sizes = (len(histogram.counts) * _BUCKET.itemsize for histogram in histograms)
+    return [data[start:stop] for start, stop in pairwise(accumulate(sizes, initial=0))]
 
 
 def _tensorboard_tensor(array: NDArray[np.generic]) -> bytes:
