@@ -1,5 +1,6 @@
 """An epoch of the tutorial as a user runs it: pipeline, five callbacks, validation."""
 
+from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
@@ -34,29 +35,23 @@ def run():
 
 def rows() -> list[Row]:
     """The epoch beside MindSpore's two modes, and PyTorch without callbacks."""
-    apart: list[Apart] = []
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, ExitStack() as apart:
         digits.write(folder, train=TRAIN, test=TEST)
         others: list[Contestant] = []
-        try:
-            for mode, name, target in (
-                ("GRAPH_MODE", "MindSpore, graph mode", 0.5),
-                ("PYNATIVE_MODE", "MindSpore, PyNative", None),
-            ):
-                theirs = _peers.mindspore(program("mindspore", mode, folder, _RUN))
-                if theirs is not None:
-                    apart.append(theirs)
-                    others.append(Contestant(name, theirs, target))
-            torch = _by_torch(Path(folder))
-            if torch is not None:
-                others.append(Contestant("PyTorch eager, DataLoader, no callbacks", torch, 0.3))
-            ours = Apart(program("minispore", "GRAPH_MODE", folder, _RUN))
-            apart.append(ours)
-            work = f"an epoch of {TRAIN // BATCH} steps: pipeline, five callbacks, validation"
-            return compare(work, ours, others, turns=7)
-        finally:
-            for process in apart:
-                process.close()
+        for mode, name, target in (
+            ("GRAPH_MODE", "MindSpore, graph mode", 0.5),
+            ("PYNATIVE_MODE", "MindSpore, PyNative", None),
+        ):
+            theirs = _peers.mindspore(program("mindspore", mode, folder, _RUN))
+            if theirs is not None:
+                apart.enter_context(closing(theirs))
+                others.append(Contestant(name, theirs, target))
+        torch = _by_torch(Path(folder))
+        if torch is not None:
+            others.append(Contestant("PyTorch eager, DataLoader, no callbacks", torch, 0.3))
+        ours = apart.enter_context(closing(Apart(program("minispore", "GRAPH_MODE", folder, _RUN))))
+        work = f"an epoch of {TRAIN // BATCH} steps: pipeline, five callbacks, validation"
+        return compare(work, ours, others, turns=7)
 
 
 class Samples:

@@ -1,5 +1,6 @@
 """What `SummaryCollector` costs a training at its default frequency, and beside MindSpore's."""
 
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -81,10 +82,6 @@ def _beside_mindspore(folder: str) -> list[Row]:
     theirs = _peers.mindspore(program("mindspore", "GRAPH_MODE", folder, _RUN))
     if theirs is None:
         return []
-    ours = Apart(program("minispore", "GRAPH_MODE", folder, _RUN))
     work = f"a training of {STEPS} steps, SummaryCollector"
-    try:
+    with closing(theirs), closing(Apart(program("minispore", "GRAPH_MODE", folder, _RUN))) as ours:
         return compare(work, ours, [Contestant("MindSpore, graph mode", theirs)], turns=7)
-    finally:
-        ours.close()
-        theirs.close()
