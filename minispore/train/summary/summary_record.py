@@ -37,6 +37,7 @@ from minispore.train.summary._lineage import Lineage, encode
 from minispore.train.summary._steps import Given, Step, Values, as_events
 
 _Array = NDArray[np.generic]
+
 HEARD: Final = ("tensor", "scalar", "image", "histogram")
 _LINEAGE: Final = ("train_lineage", "eval_lineage", "custom_lineage_data")
 PLUGINS: Final = (*HEARD, *_LINEAGE, "dataset_graph", "graph", "landscape")

@@ -10,6 +10,7 @@ import pytest
 from minispore._threads import Task, _AtOnce
 from minispore.train.summary import _behind
 from minispore.train.summary._behind import Behind
+from tests.train.summary.waiting import pauses
 
 FOREVER = 60.0
 T = TypeVar("T")
@@ -20,11 +21,6 @@ def behind() -> Iterator[Behind]:
     behind = Behind()
     yield behind
     behind.end()
-
-
-def pauses(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_PAUSE", "_LATEST"):
-        monkeypatch.setattr(_behind, name, seconds)
 
 
 def telling(text: str, done: Event | None = None) -> Callable[[], list[str]]:

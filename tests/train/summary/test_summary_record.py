@@ -16,10 +16,10 @@ from minispore.train.summary import (
     Histogram,
     Image,
     TrainLineage,
-    _behind,
     read_events,
 )
 from minispore.train.summary._records import records
+from tests.train.summary.waiting import pauses
 
 ONE = Tensor(1.0)
 
@@ -248,8 +248,7 @@ def test_a_signal_that_comes_while_it_writes_may_flush(
 def test_large_values_are_not_kept_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("_PAUSE", "_LATEST"):
-        monkeypatch.setattr(_behind, name, 1e6)
+    pauses(1e6, monkeypatch)
     record = SummaryRecord(str(tmp_path))
     there: list[bool] = []
     for step in range(1, 5):
