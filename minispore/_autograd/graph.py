@@ -20,8 +20,11 @@ V = TypeVar("V")
 # One sequence for all threads: next() on it is atomic.
 _numbers = count(1)
 
-# Whether operations leave nodes behind. Outside of a differentiation none is recorded.
-recording: ContextVar[bool] = ContextVar("recording", default=False)
+# What this thread's innermost `record` block says; None outside of any.
+_mode: ContextVar[bool | None] = ContextVar("recording", default=None)
+
+# One item for each open `record` block of any thread; appending and popping are atomic.
+_blocks: list[None] = []
 
 
 class Node:
@@ -68,10 +71,30 @@ class record:  # noqa: N801 (used as a verb: `with record():`)
         self._on = on
 
     def __enter__(self) -> None:
-        self._token = recording.set(self._on)
+        _blocks.append(None)
+        self._token = _mode.set(self._on)
 
     def __exit__(self, *_: object) -> None:
-        recording.reset(self._token)
+        _mode.reset(self._token)
+        _blocks.pop()
+
+
+def is_recording() -> bool:
+    """Return whether operations on values with a node are recorded.
+
+    A thread without a `record` block of its own records while any other thread has one: it may
+    work for a function that is being differentiated there.
+    """
+    mode = _mode.get()
+    return bool(_blocks) if mode is None else mode
+
+
+def in_record_block() -> bool:
+    """Return whether this thread is inside a `record` block, be it on or off.
+
+    Arrays may then be in use by a graph, so what writes in place writes to new memory.
+    """
+    return _mode.get() is not None
 
 
 def walk(

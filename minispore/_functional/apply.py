@@ -8,7 +8,7 @@ from math import prod
 from typing import TypeAlias, TypeVarTuple, cast
 
 from minispore._array import Array, Shape, device_namespace, is_host, own, target_of, to_host
-from minispore._autograd import Node, recording
+from minispore._autograd import Node, is_recording
 from minispore._checks import described
 from minispore._functional.variable import T, Variable, check_tensor, wrap
 
@@ -20,7 +20,7 @@ def apply1(rule: Callable[[Array, *Ts], tuple[Array, tuple[Pull]]], x: T, *args:
     """The value of a rule of one operand."""
     a = x._data
     value, pullbacks = rule(a, *args)
-    if x._node is None or not recording.get():
+    if x._node is None or not is_recording():
         return wrap(value, x)
     return wrap(value, x, Node((x._node,), pullbacks, rule, (a,), args))
 
@@ -45,7 +45,7 @@ def apply2(
             raise
         a, b = met
         value, (p, q) = rule(a, b, *args)
-    if (m is None and n is None) or not recording.get():
+    if (m is None and n is None) or not is_recording():
         return wrap(value, x)
     # The pullback of a constant is not kept, nor is what only it would keep.
     pullbacks = (p if m else None, q if n else None)
@@ -76,7 +76,7 @@ def apply3(
             raise
         a, b, c = met
         value, (p, q, r) = rule(a, b, c, *args)
-    if (m is None and n is None and o is None) or not recording.get():
+    if (m is None and n is None and o is None) or not is_recording():
         return wrap(value, x)
     pullbacks = (p if m else None, q if n else None, r if o else None)
     return wrap(value, x, Node((m, n, o), pullbacks, rule, (a, b, c), args))
@@ -148,7 +148,7 @@ def _apply(
             f"but {getattr(rule, '__name__', 'it')} gave {len(pullbacks)}."
         )
     parents = tuple(x._node for x in operands)
-    if not any(parents) or not recording.get():
+    if not any(parents) or not is_recording():
         return wrap(value, operands[0])
     if users:
         pullbacks = [_copied(pullback) for pullback in pullbacks]

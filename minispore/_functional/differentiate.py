@@ -5,7 +5,7 @@ from operator import add, attrgetter
 from typing import NamedTuple, cast
 
 from minispore._array import namespace, own
-from minispore._autograd import Node, record, recording, walk
+from minispore._autograd import Node, in_record_block, is_recording, record, walk
 from minispore._functional import arithmetic
 from minispore._functional.apply import apply1, replay
 from minispore._functional.variable import T, Variable, wrap
@@ -45,8 +45,12 @@ def differentiate(
         The outputs, and for each position and weight a gradient of its shape and type.
     """
     # Within another differentiation the walk is a part of what is being differentiated.
-    nested = recording.get()
     given = list(args)
+    if in_record_block():
+        nested = is_recording()
+    else:
+        # A worker thread of a function that is being differentiated is given recorded values.
+        nested = is_recording() and any(cast("Variable", args[i])._node for i in positions)
     # Weights that are in no graph, plain tensors say, are inputs of this one.
     bare = [x for x in weights if x._node is None]
     try:
@@ -64,10 +68,10 @@ def differentiate(
         for x in bare:
             x._node = None
     ends = seeds(outputs)
-    if nested:
-        found = _walk_recorded(ends, set(wanted), since)
-    else:
-        found = _walk_arrays(ends, set(wanted), since)
+    # Pullbacks may call a user's code, which is recorded where the walk is differentiated in turn.
+    with record(on=nested):
+        found = (_walk_recorded if nested else _walk_arrays)(ends, set(wanted), since)
+    if not nested:
         outputs = detached(outputs)
     gradients = tuple(
         found[number] if number in found else _zeros(x)

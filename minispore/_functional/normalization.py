@@ -11,7 +11,7 @@ from minispore._functional.arithmetic import add, div, mul, sub
 from minispore._functional.axes import as_shape
 from minispore._functional.elementwise import sqrt
 from minispore._functional.operands import as_float, cast_to, dtype_of
-from minispore._functional.variable import T, Variable, check_tensor
+from minispore._functional.variable import T, Variable, check_tensor, writable
 from minispore._rules import normalization, shape
 
 
@@ -169,7 +169,7 @@ def _move(
     centered = x - center
     spread = xp.mean(centered * centered, axis=axes) * unbiased
     for running, new in ((mean, xp.reshape(center, mean.shape)), (variance, spread)):
-        own = running._data
+        own = writable(running)
         xp.multiply(own, 1 - by, out=own)
         xp.add(own, xp.astype(new * by, own.dtype), out=own)
 

@@ -9,7 +9,7 @@ from minispore import _dtype
 from minispore._array import Array, beside, device_namespace, from_host, place, target_of, to_host
 from minispore._checks import as_items, described
 from minispore._dtype import DType
-from minispore._functional.variable import Variable
+from minispore._functional.variable import Variable, is_recorded
 
 
 def from_values(
@@ -52,7 +52,7 @@ def on_host(values: object, owner: str) -> NDArray[np.generic]:
             f"For '{owner}', the argument 'input_data' must be a Tensor, a numpy array, a number, "
             f"or a list or tuple of them, but got {described(values)}."
         )
-    plain = _unwrapped(values)
+    plain = _unwrapped(values, owner)
     try:
         host: NDArray[np.generic] = np.array(plain)
         if host.dtype == np.float64 and host.size and bool(host.max() >= 2.0**63):
@@ -92,9 +92,17 @@ def _natural(numbers: NDArray[np.generic]) -> DType:
     return _dtype.uint64 if numbers.dtype == np.uint64 else _dtype.int64
 
 
-def _unwrapped(values: object) -> object:
+def _unwrapped(values: object, owner: str) -> object:
     """Nested lists and tuples with the variables in them turned into numpy arrays."""
     items = as_items(values)
     if items is not None:
-        return [_unwrapped(item) for item in items]
-    return to_host(values._data) if isinstance(values, Variable) else values
+        return [_unwrapped(item, owner) for item in items]
+    if isinstance(values, Variable):
+        if is_recorded(values):
+            raise TypeError(
+                f"For '{owner}', a list holds a tensor that is being differentiated, and no "
+                "gradient would flow through the elements that are read from it: join tensors "
+                "with ops.stack, or give ops.stop_gradient(x) to have a constant."
+            )
+        return to_host(values._data)
+    return values

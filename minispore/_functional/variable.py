@@ -4,8 +4,8 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from numpy import asarray, generic
 
-from minispore._array import Array, Shape
-from minispore._autograd import Node
+from minispore._array import Array, Shape, own
+from minispore._autograd import Node, in_record_block, is_recording
 from minispore._checks import described
 
 
@@ -52,3 +52,18 @@ def wrap(data: Array, like: T, node: Node | None = None) -> T:
     value._data = cast("Array", asarray(data)) if isinstance(data, generic) else data
     value._node = node
     return value
+
+
+def is_recorded(x: Variable) -> bool:
+    """Return whether operations on `x` are recorded now."""
+    return x._node is not None and is_recording()
+
+
+def writable(x: Variable) -> Array:
+    """Return the memory of `x` to write to; while a gradient is being computed it is a new copy.
+
+    The graph keeps arrays that the pullbacks need, and they must stay what they were.
+    """
+    if in_record_block():
+        x._data = own(x._data, copy=True)
+    return x._data

@@ -1,5 +1,6 @@
 """The elements of a tensor as Python and numpy see them."""
 
+from collections.abc import Callable
 from math import prod
 from typing import TypeAlias, cast
 
@@ -10,6 +11,11 @@ from minispore import _dtype
 from minispore._array import is_host, to_host
 from minispore._dtype import DType
 from minispore._functional.variable import Variable
+from minispore.common._numpy_protocol import (
+    apply_function,
+    apply_ufunc,
+    check_not_differentiated,
+)
 from minispore.common._printing import tensor_repr
 
 Scalar: TypeAlias = bool | int | float
@@ -116,11 +122,22 @@ class Host(Variable):
             raise TypeError("A tensor without axes has no length.")
         return self.shape[0]
 
-    # numpy's scalars and arrays leave operators to the tensor beside them: in their hands the
-    # result would be an array, out of the graph.
-    __array_priority__: float = 1000.0
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object
+    ) -> object:
+        return apply_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> object:
+        return apply_function(func, args, kwargs)
 
     def __array__(
         self, dtype: "np.dtype[np.generic] | None" = None, copy: bool | None = None
     ) -> NDArray[np.generic]:
+        check_not_differentiated(self)
         return np.array(to_host(self._data), dtype=dtype, copy=copy)

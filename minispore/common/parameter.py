@@ -10,6 +10,7 @@ from minispore._checks import check_type, described
 from minispore._dtype import int32
 from minispore._functional import indexing, placing
 from minispore._functional.values import from_values
+from minispore._functional.variable import writable
 from minispore.common.initializer import Initializer, initializer
 from minispore.common.tensor import Operand, Tensor
 
@@ -51,6 +52,7 @@ class Parameter(Tensor):
         parallel_optimizer: bool = True,
     ) -> None:
         super().__init__(default_input, int32 if type(default_input) is int else None)
+        self._node = None
         self.name = name
         self.requires_grad = requires_grad
 
@@ -154,10 +156,11 @@ class Parameter(Tensor):
         return Parameter, (self.asnumpy(), name, self.requires_grad)
 
     def __setitem__(self, index: object, value: Operand) -> None:
+        writable(self)
         indexing.assign_at(self, index, value)
 
     def _take(self, other: Tensor) -> None:
-        indexing.assign_at(self, ..., other)
+        self[...] = other
 
     def __repr__(self) -> str:
         return (

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from minispore import _dtype
 from minispore._array import Array, Namespace, from_host, register, to_host
-from minispore._autograd import recording
+from minispore._autograd import in_record_block
 from minispore._checks import check_type, described
 from minispore._dtype import DType
 from minispore._functional import (
@@ -23,7 +23,7 @@ from minispore._functional import (
 from minispore._functional.axes import as_shape
 from minispore._functional.operands import Number, Values
 from minispore._functional.values import from_values
-from minispore._functional.variable import check_tensor
+from minispore._functional.variable import check_tensor, is_recorded
 from minispore.common._methods import Methods
 
 Operand: TypeAlias = "Tensor | Values"
@@ -92,6 +92,9 @@ class Tensor(Methods):
             input_data = _initial(shape, dtype, init)
         self._data = from_values(input_data, dtype, "Tensor")
         self._node = None
+        if isinstance(input_data, Tensor) and is_recorded(input_data):
+            # A copy that gradients flow through, as through `ops.cast`.
+            self._node = elementwise.cast(input_data, self.dtype)._node
 
     def init_data(self) -> Self:
         """The tensor itself: unlike MindSpore's, one with an initialiser has its values at once."""
@@ -259,18 +262,22 @@ class Tensor(Methods):
         return indexing.getitem(self, index)
 
     def __setitem__(self, index: object, value: Operand) -> None:
-        if recording.get():
+        if self._is_rebound(value):
             self._become(indexing.setitem(self, index, value))
         else:
             indexing.assign_at(self, index, value)
 
-    # In place: while recording the tensor takes a new place in the graph, else a new content.
+    # In place: in a differentiation the tensor takes a new place in the graph, else a new content.
+
+    def _is_rebound(self, value: object) -> bool:
+        recorded = isinstance(value, Tensor) and is_recorded(value)
+        return recorded or is_recorded(self) or in_record_block()
 
     def _become(self, other: "Tensor") -> None:
         self._data, self._node = other._data, other._node
 
     def _take(self, other: "Tensor") -> None:
-        if recording.get():
+        if self._is_rebound(other):
             self._become(shape.broadcast_to(elementwise.cast(other, self.dtype), self.shape))
         else:
             indexing.assign_at(self, ..., other)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias, cast
 
-from minispore._autograd import record, recording
+from minispore._autograd import is_recording, record
 from minispore._checks import described
 from minispore.common.tensor import Tensor
 from minispore.nn._joint import joint
@@ -169,7 +169,7 @@ def call(cell: Watchable, args: Args, kwargs: Kwargs) -> object:
     hooks = cell._hooks or Hooks()
     args, kwargs = _before(cell, hooks.forward_pre, args, kwargs)
     caught: list[tuple[Tensor, ...]] = []
-    catching = recording.get() and hooks.watch_backward()
+    catching = is_recording() and hooks.watch_backward()
     entered = _enter(cell, hooks.backward, args, caught) if catching else args
     try:
         output = _construct(cell, entered, kwargs)
@@ -185,7 +185,7 @@ def call(cell: Watchable, args: Args, kwargs: Kwargs) -> object:
 
 def _construct(cell: Watchable, args: Args, kwargs: Kwargs) -> object:
     bprop = cast("Hook | None", getattr(cell, "bprop", None))
-    if bprop is None or not recording.get():
+    if bprop is None or not is_recording():
         return cell.construct(*args, **kwargs)
     with record(on=False):
         output = cell.construct(*args, **kwargs)

@@ -5,13 +5,14 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from minispore import Parameter, Tensor, grad, nn, ops, value_and_grad
 from minispore._array import Array
-from minispore._autograd import Node, record, recording, walk
+from minispore._autograd import Node, is_recording, record, walk
 
 
 def counted_chain(length: int) -> tuple[int, int]:
@@ -86,9 +87,9 @@ def test_a_deep_chain_needs_no_stack(depth: int) -> None:
 def test_nothing_is_recorded_outside_of_a_differentiation() -> None:
     weight = Parameter(Tensor([1.0]))
     assert (weight * 2.0)._node is None
-    assert not recording.get()
+    assert not is_recording()
     grad(nn.Identity())(Tensor([1.0]))
-    assert not recording.get()
+    assert not is_recording()
 
 
 def test_recording_ends_with_an_exception() -> None:
@@ -99,30 +100,65 @@ def test_recording_ends_with_an_exception() -> None:
 
     with pytest.raises(KeyError):
         grad(fails, 0, [weight])(Tensor([1.0]))
-    assert not recording.get()
+    assert not is_recording()
     assert weight._node is None
 
 
 def test_recording_can_be_turned_off_within() -> None:
     with record():
-        assert recording.get()
+        assert is_recording()
         with record(on=False):
-            assert not recording.get()
-        assert recording.get()
+            assert not is_recording()
+        assert is_recording()
 
 
-def test_other_threads_record_nothing() -> None:
-    seen: list[bool] = []
+def test_operations_in_worker_threads_are_recorded() -> None:
+    weight = Parameter(Tensor([2.0]))
 
-    def look(x: Tensor) -> Tensor:
-        other = threading.Thread(target=lambda: seen.append((x * 2.0)._node is not None))
-        other.start()
-        other.join()
-        seen.append((x * 2.0)._node is not None)
+    def fn(x: Tensor) -> Tensor:
+        with ThreadPoolExecutor(2) as pool:
+            of_inputs = list(pool.map(lambda k: x * x * float(k), range(1, 4)))
+            of_weights = pool.submit(lambda: weight * weight * 3.0).result()
+            inner = pool.submit(lambda: grad(lambda y: y * y * y)(x)).result()
+        return of_inputs[0] + of_inputs[1] + of_inputs[2] + of_weights + inner
+
+    # 6 x² + 3 w² + 3 x²
+    assert grad(fn)(Tensor([3.0])).tolist() == [2 * 6 * 3.0 + 2 * 3 * 3.0]
+    (by_weight,) = grad(fn, None, [weight])(Tensor([3.0]))
+    assert by_weight.tolist() == [2 * 3 * 2.0]
+
+
+def test_a_write_in_a_worker_thread_is_recorded() -> None:
+    def fn(x: Tensor) -> Tensor:
+        y = x * 1.0
+
+        def write() -> None:
+            y[0] = x[1] * 5.0
+
+        worker = threading.Thread(target=write)
+        worker.start()
+        worker.join()
+        return y.sum()
+
+    assert grad(fn)(Tensor([1.0, 2.0])).tolist() == [0.0, 6.0]
+
+
+def test_other_threads_keep_their_memory_during_a_differentiation() -> None:
+    """A thread with nothing to differentiate writes in place, whatever another one does."""
+    plain, seen = Tensor([1.0, 2.0]), list[object]()
+
+    def fn(x: Tensor) -> Tensor:
+        def write() -> None:
+            plain[0:1][0] = 5
+            seen.append(plain.tolist())
+
+        worker = threading.Thread(target=write)
+        worker.start()
+        worker.join()
         return x
 
-    grad(look)(Tensor([1.0]))
-    assert seen == [False, True]
+    grad(fn)(Tensor([1.0]))
+    assert seen == [[5.0, 2.0]]
 
 
 def test_threads_differentiate_beside_one_another() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from minispore import ops
 from minispore._array import Array, DeviceNamespace, device_namespace, to_host
 from minispore._checks import check_number, described
+from minispore._functional.variable import writable
 from minispore.common.dtype import DType, float32, int32
 from minispore.common.parameter import Parameter, ParameterTuple, parameter_in
 from minispore.common.tensor import Tensor, host_tensor
@@ -123,7 +124,7 @@ class Optimizer(Cell):
         decays = self._now(self._decays)
         self._begin_step()
         for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
-            data = parameter._data
+            data = writable(parameter)
             self._update(device_namespace(data), i, data, gradient._data, rates[i], decays[i])
         step = self.global_step._data
         device_namespace(step).add(step, 1, out=step)

@@ -12,7 +12,7 @@ What is written is TensorFlow's GraphDef:
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from minispore._autograd import Node, recording
+from minispore._autograd import Node, is_recording
 from minispore._functional.differentiate import detached
 from minispore.common import Parameter, Tensor
 from minispore.nn import Cell, TrainOneStepCell
@@ -49,7 +49,7 @@ class Tracer:
 
     def _drawing(self, construct: Callable[..., object]) -> Callable[..., object]:
         def drawing(*args: object, **kwargs: object) -> object:
-            inside = recording.get()
+            inside = is_recording()
             try:
                 what = recorded(construct, args, kwargs)
                 self._graph = self._drawn(what)

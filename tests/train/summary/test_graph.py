@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minispore import Parameter, Tensor, nn, value_and_grad
-from minispore._autograd import recording
+from minispore._autograd import is_recording
 from minispore.ops import where
 from minispore.train._files import protobuf as wire
 from minispore.train.summary._graph import Tracer
@@ -191,7 +191,7 @@ def test_the_gradients_of_a_step_are_not_recorded(monkeypatch: pytest.MonkeyPatc
     update = step.optimizer.construct
 
     def noting(gradients: object) -> object:
-        seen.append(recording.get())
+        seen.append(is_recording())
         return update(gradients)  # type: ignore[arg-type]
 
     monkeypatch.setattr(step.optimizer, "construct", noting)

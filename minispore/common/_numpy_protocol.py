@@ -1,0 +1,239 @@
+"""numpy's functions applied to tensors: `__array_ufunc__` and `__array_function__`.
+
+Applied to a tensor that is being differentiated, a function of numpy is the operation of minispore
+that has its name, or is refused: through numpy's arrays no gradient flows. Applied to any other
+tensor it gives what it gives for an array. An operator between an array and a tensor gives a
+tensor, always.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import signature
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispore._array import Axis, Shape, beside, to_host
+from minispore._autograd import in_record_block
+from minispore._functional import (
+    arithmetic,
+    elementwise,
+    linalg,
+    reduction,
+    statistics,
+)
+from minispore._functional import shape as _shape
+from minispore._functional.variable import Variable, is_recorded, wrap
+
+Function = Callable[..., object]
+
+# The method of the tensor on the left, and that of a tensor on the right of something else.
+_OPERATORS: dict[str, tuple[str, str]] = {
+    "add": ("__add__", "__radd__"),
+    "subtract": ("__sub__", "__rsub__"),
+    "multiply": ("__mul__", "__rmul__"),
+    "divide": ("__truediv__", "__rtruediv__"),
+    "floor_divide": ("__floordiv__", "__rfloordiv__"),
+    "remainder": ("__mod__", "__rmod__"),
+    "power": ("__pow__", "__rpow__"),
+    "matmul": ("__matmul__", "__rmatmul__"),
+    "bitwise_and": ("__and__", "__rand__"),
+    "bitwise_or": ("__or__", "__ror__"),
+    "bitwise_xor": ("__xor__", "__rxor__"),
+    "equal": ("__eq__", "__eq__"),
+    "not_equal": ("__ne__", "__ne__"),
+    "less": ("__lt__", "__gt__"),
+    "less_equal": ("__le__", "__ge__"),
+    "greater": ("__gt__", "__lt__"),
+    "greater_equal": ("__ge__", "__le__"),
+}
+
+
+def _reduction(reduce: Callable[..., Variable]) -> Function:
+    def over_axis(a: Variable, axis: Axis = None, *, keepdims: bool = False) -> Variable:
+        return reduce(a, axis, keepdims)
+
+    return over_axis
+
+
+def _deviation(reduce: Callable[..., Variable]) -> Function:
+    def over_axis(
+        a: Variable, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False
+    ) -> Variable:
+        return reduce(a, axis, ddof, keepdims)
+
+    return over_axis
+
+
+def _shape_of(a: Variable) -> Shape:
+    return a.shape
+
+
+def _ndim_of(a: Variable) -> int:
+    return a.ndim
+
+
+def _ravel(a: Variable) -> Variable:
+    return _shape.reshape(a, (-1,))
+
+
+def _transpose(a: Variable, axes: Sequence[int] | None = None) -> Variable:
+    return _shape.permute(a, range(a.ndim)[::-1] if axes is None else axes)
+
+
+def _dot(a: Variable, b: Variable) -> Variable:
+    if not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2):
+        raise TypeError(_refusal("dot", "an operand is no vector or matrix"))
+    return linalg.matmul(a, b)
+
+
+# Called with numpy's arguments; those that a function here does not take are refused.
+_FUNCTIONS: dict[str, Function] = {
+    "absolute": elementwise.abs,
+    "negative": arithmetic.neg,
+    "exp": elementwise.exp,
+    "log": elementwise.log,
+    "sqrt": elementwise.sqrt,
+    "square": elementwise.square,
+    "sign": elementwise.sign,
+    "sin": elementwise.sin,
+    "cos": elementwise.cos,
+    "tanh": elementwise.tanh,
+    "floor": elementwise.floor,
+    "rint": elementwise.round,
+    "isnan": elementwise.isnan,
+    "isinf": elementwise.isinf,
+    "isfinite": elementwise.isfinite,
+    "maximum": arithmetic.maximum,
+    "minimum": arithmetic.minimum,
+    "where": arithmetic.where,
+    "clip": elementwise.clip,
+    "sum": _reduction(reduction.sum),
+    "mean": _reduction(reduction.mean),
+    "max": _reduction(reduction.amax),
+    "min": _reduction(reduction.amin),
+    "argmax": _reduction(reduction.argmax),
+    "argmin": _reduction(reduction.argmin),
+    "var": _deviation(statistics.var),
+    "std": _deviation(statistics.std),
+    "dot": _dot,
+    "reshape": _shape.reshape,
+    "ravel": _ravel,
+    "transpose": _transpose,
+    "swapaxes": _shape.swapaxes,
+    "squeeze": _shape.squeeze,
+    "expand_dims": _shape.expand_dims,
+    "broadcast_to": _shape.broadcast_to,
+    "concatenate": _shape.concat,
+    "stack": _shape.stack,
+    "shape": _shape_of,
+    "ndim": _ndim_of,
+}
+
+
+def apply_ufunc(
+    ufunc: np.ufunc, method: str, inputs: tuple[object, ...], kwargs: Mapping[str, object]
+) -> object:
+    """Return what `__array_ufunc__` has to: a tensor, numpy's result, or NotImplemented.
+
+    Raises:
+        TypeError: A tensor that is being differentiated has no such operation.
+    """
+    outputs = kwargs.get("out", ())
+    if any(isinstance(out, Variable) for out in cast("tuple[object, ...]", outputs)):
+        return NotImplemented
+    plain = method == "__call__" and not kwargs
+    if plain and ufunc.__name__ in _OPERATORS:
+        left, right = inputs
+        ours, reflected = _OPERATORS[ufunc.__name__]
+        if isinstance(left, Variable):
+            return getattr(left, ours)(right)
+        return getattr(right, reflected)(left)
+    like = _differentiated(inputs)
+    if like is None:
+        arrays = cast("tuple[object, ...]", _to_arrays(inputs))
+        return getattr(ufunc, method)(*arrays, **kwargs)
+    if not plain:
+        raise TypeError(_refusal(ufunc.__name__, "it is called with a method or an option"))
+    return _apply(ufunc.__name__, inputs, kwargs, like)
+
+
+def apply_function(
+    function: Function, args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> object:
+    """Return what `__array_function__` has to: a tensor or numpy's result.
+
+    Raises:
+        TypeError: A tensor that is being differentiated has no such operation.
+    """
+    like = _differentiated((*args, *kwargs.values()))
+    if like is None:
+        arrays = {name: _to_arrays(value) for name, value in kwargs.items()}
+        return function(*cast("tuple[object, ...]", _to_arrays(args)), **arrays)
+    return _apply(function.__name__, args, kwargs, like)
+
+
+def check_not_differentiated(x: Variable) -> None:
+    """Raise TypeError if `x` is being differentiated by this thread."""
+    if _differentiated((x,)) is not None:
+        raise TypeError(
+            "A tensor that is being differentiated does not become a numpy array implicitly, "
+            "since no gradient flows through one: use operations of minispore, or pass "
+            "ops.stop_gradient(x) or x.asnumpy() to have a constant."
+        )
+
+
+def _apply(
+    name: str, args: tuple[object, ...], kwargs: Mapping[str, object], like: Variable
+) -> object:
+    operation = _FUNCTIONS.get(name)
+    if operation is None:
+        raise TypeError(_refusal(name, "minispore has no such operation for tensors"))
+    try:
+        signature(operation).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(_refusal(name, str(error))) from None
+    return operation(*_to_variables(args, like), **kwargs)
+
+
+def _refusal(name: str, reason: str) -> str:
+    return (
+        f"For numpy's '{name}' of a tensor that is being differentiated: {reason}. Use operations "
+        "of minispore, or pass ops.stop_gradient(x) or x.asnumpy() to have a constant."
+    )
+
+
+def _differentiated(values: Iterable[object]) -> Variable | None:
+    """Return the first tensor that this thread is differentiating, also out of lists and tuples."""
+    if not in_record_block():
+        return None
+    for value in values:
+        if isinstance(value, Variable):
+            if is_recorded(value):
+                return value
+        elif isinstance(value, list | tuple):
+            inner = _differentiated(cast("Sequence[object]", value))
+            if inner is not None:
+                return inner
+    return None
+
+
+def _to_arrays(value: object) -> object:
+    if isinstance(value, Variable):
+        return to_host(value._data)
+    if isinstance(value, list | tuple):
+        items = [_to_arrays(item) for item in cast("Sequence[object]", value)]
+        return items if isinstance(value, list) else tuple(items)
+    return value
+
+
+def _to_variables(args: Sequence[object], like: Variable) -> list[object]:
+    """Return the arguments with their arrays as constant tensors of the device of `like`."""
+    return [
+        wrap(beside(cast("NDArray[np.generic]", arg), like._data), like)
+        if isinstance(arg, np.ndarray)
+        else _to_variables(cast("Sequence[object]", arg), like)
+        if isinstance(arg, list)
+        else arg
+        for arg in args
+    ]

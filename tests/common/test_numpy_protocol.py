@@ -1,0 +1,218 @@
+"""numpy's functions of tensors: right and differentiable, or refused, never silently constant."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import minispore as ms
+from minispore import Parameter, Tensor, nn, ops
+from minispore.common import _numpy_protocol
+from minispore.testing import gradcheck
+
+Function = Callable[..., Any]
+
+# Of one tensor of shape (2, 3) with elements above 0.
+OF_ONE: dict[str, Function] = {
+    "absolute": np.absolute,
+    "negative": np.negative,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "square": np.square,
+    "sign": np.sign,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+    "floor": np.floor,
+    "rint": np.rint,
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isfinite": np.isfinite,
+    "clip": lambda x: np.clip(x, 0.5, 1.5),
+    "sum": lambda x: np.sum(x, axis=1, keepdims=True),
+    "mean": lambda x: np.mean(x, 0),
+    "max": lambda x: np.max(x, axis=1),
+    "min": np.min,
+    "argmax": lambda x: np.argmax(x, axis=1),
+    "argmin": lambda x: np.argmin(x, 0),
+    "var": lambda x: np.var(x, axis=1, ddof=1),
+    "std": lambda x: np.std(x, 0, keepdims=True),
+    "reshape": lambda x: np.reshape(x, (3, 2)),
+    "ravel": np.ravel,
+    "transpose": np.transpose,
+    "swapaxes": lambda x: np.swapaxes(x, 0, 1),
+    "squeeze": lambda x: np.squeeze(np.reshape(x, (1, 6))),
+    "expand_dims": lambda x: np.expand_dims(x, 1),
+    "broadcast_to": lambda x: np.broadcast_to(x, (2, 2, 3)),
+    "concatenate": lambda x: np.concatenate([x, x * 2.0], axis=1),
+    "stack": lambda x: np.stack([x, x * 2.0], axis=1),
+    "dot": lambda x: np.dot(x, np.ones((3, 2), np.float32)),
+    "where": lambda x: np.where(np.isfinite(x), x, 0.0),
+    "maximum": lambda x: np.maximum(x, 1.0),
+    "minimum": lambda x: np.minimum(np.ones((2, 3), np.float32), x),
+    "shape": lambda x: np.zeros(np.shape(x), np.float32) + x,
+    "ndim": lambda x: np.ndim(x) * x,
+}
+CONSTANT = {"floor", "rint", "sign", "isnan", "isinf", "isfinite", "argmax", "argmin"}
+
+values = st.integers(0, 2**31).map(
+    lambda seed: np.random.default_rng(seed).permutation(np.arange(1, 13))[:6].reshape(2, 3) / 4.0
+)
+
+
+def computed(function: Function, x: Tensor) -> Tensor:
+    """The value of `function` where its argument is being differentiated."""
+    seen: list[object] = []
+
+    def fn(x: Tensor) -> Tensor:
+        seen.append(function(x))
+        return x.sum()
+
+    ms.grad(fn)(x)
+    assert isinstance(seen[0], Tensor)
+    return seen[0]
+
+
+def test_every_function_of_the_table_is_tested() -> None:
+    assert set(OF_ONE) == set(_numpy_protocol._FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+@given(array=values)
+def test_the_value_is_that_of_numpy(name: str, array: NDArray[np.float64]) -> None:
+    function = OF_ONE[name]
+    expected = np.asarray(function(array))
+    found = computed(function, Tensor(array))
+    np.testing.assert_allclose(np.asarray(found, np.float64), expected, rtol=1e-12)
+    # Where nothing is differentiated the result is numpy's.
+    plain = function(Tensor(array))
+    if name not in {"shape", "ndim"}:
+        assert isinstance(plain, np.ndarray | np.generic)
+        np.testing.assert_array_equal(np.asarray(plain), expected)
+
+
+@pytest.mark.parametrize("name", sorted(set(OF_ONE) - CONSTANT))
+@given(array=values)
+def test_the_gradient_is_right(name: str, array: NDArray[np.float64]) -> None:
+    # Away from the corners of clip, maximum and minimum.
+    function = OF_ONE[name]
+    # Where nothing is differentiated, as in finite differences, `function` gives an array.
+    gradcheck(lambda x: ops.square(Tensor(function(x))), Tensor(array + 0.1))
+
+
+@pytest.mark.parametrize("name", sorted(CONSTANT))
+def test_no_gradient_flows_through_what_is_constant(name: str) -> None:
+    function = OF_ONE[name]
+    x = Tensor([[1.25, 2.5, 0.75], [3.5, 1.5, 2.25]])
+
+    def fn(x: Tensor) -> Tensor:
+        constant: Tensor = function(x)
+        return x.sum() + ops.cast(constant, ms.float32).sum()
+
+    found = ms.grad(fn)(x)
+    np.testing.assert_array_equal(found.asnumpy(), np.ones((2, 3), np.float32))
+
+
+def test_the_mixed_product_of_a_tutorial() -> None:
+    def fn(a: Tensor) -> Tensor:
+        product: Tensor = a * np.exp(a)
+        return product.sum()
+
+    found = np.asarray(ms.grad(fn)(Tensor([1.0, 2.0])), np.float64)
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(found, (1 + x) * np.exp(x), rtol=1e-6)
+
+
+UNKNOWN: dict[str, Function] = {
+    "arctan": np.arctan,
+    "cumsum": np.cumsum,
+    "linalg.norm": lambda x: np.linalg.norm(np.asarray(x)),
+    "svd": np.linalg.svd,
+    "add.reduce": np.add.reduce,
+    "exp with where": lambda x: np.exp(x, where=np.array([True, False])),
+    "sum with dtype": lambda x: np.sum(x, dtype=np.float64),
+    "var in numpy's order": lambda x: np.var(x, 0, np.float64),
+    "dot of three axes": lambda x: np.dot(np.reshape(x, (1, 1, 2)), x),
+    "median": np.median,
+    "array": np.array,
+    "asarray": np.asarray,
+    "array of a list": lambda x: np.array([x, x]),
+    "array of items": lambda x: np.array([x[0], x[1]]),
+    "in place": lambda x: np.add(np.ones(2), x, out=np.ones(2)),
+    "out": lambda x: np.exp(np.ones(2, np.float32), out=x),
+    "Tensor of a list": lambda x: Tensor([x[0], x[1]]),
+    "operand": lambda x: x * [x[0], 2.0],
+    "block": lambda x: np.block([x, x]),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_all_else_is_refused_and_says_how_to_have_a_constant(name: str) -> None:
+    def fn(x: Tensor) -> Tensor:
+        UNKNOWN[name](x)
+        return x.sum()
+
+    message = "stop_gradient" if name != "out" else "returned NotImplemented"
+    with pytest.raises(TypeError, match=message):
+        ms.grad(fn)(Tensor([1.0, 2.0]))
+
+
+def test_parameters_are_differentiated_too() -> None:
+    dense = nn.Dense(2, 1)
+
+    def fn(x: Tensor) -> Tensor:
+        return (dense(x) * float(np.sum(np.asarray(dense.weight)))).sum()
+
+    with pytest.raises(TypeError, match="does not become a numpy array implicitly"):
+        ms.value_and_grad(fn, None, dense.trainable_params())(Tensor([[1.0, 2.0]]))
+    assert np.asarray(dense.weight).shape == (1, 2)
+
+
+def test_constants_of_a_differentiation_become_arrays() -> None:
+    constant = Tensor([3.0, 4.0])
+
+    def fn(x: Tensor) -> Tensor:
+        kept = ops.stop_gradient(x)
+        return (
+            x * Tensor(sum(np.asarray(y, np.float32) for y in (constant, kept, x.asnumpy())))
+        ).sum()
+
+    assert ms.grad(fn)(Tensor([1.0, 2.0])).tolist() == [5.0, 8.0]
+
+
+@given(array=values)
+def test_a_tensor_of_a_tensor_is_differentiable(array: NDArray[np.float64]) -> None:
+    gradcheck(lambda x: Tensor(x) * Tensor(x, ms.float64), Tensor(array))
+    assert ms.grad(lambda x: Parameter(x) * x)(Tensor([3.0])).tolist() == [3.0]
+
+
+def test_an_operator_between_an_array_and_a_tensor_gives_a_tensor() -> None:
+    array, x = np.array([4.0, 6.0], np.float32), Tensor([1.0, 2.0])
+    found = [array + x, array - x, array * x, array / x, array // x, array % x, array**x]
+    expected = np.array([1.0, 2.0], np.float32)
+    plain = [array + expected, array - expected, array * expected, array / expected]
+    plain += [array // expected, array % expected, array**expected]
+    for one, other in zip(found, plain, strict=True):
+        assert isinstance(one, Tensor)
+        np.testing.assert_array_equal(one.asnumpy(), other)
+    for compare in (array < x, array <= x, array > x, array >= x, array == x, array != x):
+        assert isinstance(compare, Tensor)
+    assert (array > x).tolist() == [True, True]
+    assert (array < x).tolist() == [False, False]
+    assert isinstance(np.float32(2) * x, Tensor)
+    assert isinstance(array @ x, Tensor)
+    integers = np.array([6, 5])
+    assert (integers & Tensor([3, 3])).tolist() == [2, 1]
+
+
+def test_an_array_in_place_stays_an_array() -> None:
+    array = np.array([1.0, 2.0], np.float32)
+    same = array
+    array += Tensor([1.0, 1.0])  # type: ignore[arg-type]
+    assert array is same
+    assert array.tolist() == [2.0, 3.0]
