@@ -159,7 +159,9 @@ _min = cast("Callable[..., Floats]", minimum.reduce)
 
 
 def sum(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
-    """As numpy.sum."""
+    """As numpy.sum; half floats are added up as floats, so that only the result may overflow."""
+    if x.dtype.char == "e":
+        return _sum(x, axis=axis, keepdims=keepdims, dtype=np.float32).astype(np.float16)
     return _sum(x, axis=axis, keepdims=keepdims)
 
 

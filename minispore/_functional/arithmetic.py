@@ -120,7 +120,7 @@ def remainder(input: T | Values, other: T | Values) -> T:
     xp = device_namespace(x._data)
     if dtype_of(x).category < _dtype.FLOAT:
         return constant(xp.remainder, x, y, "remainder")
-    return sub(x, mul(constant(xp.floor_divide, x, y, "remainder"), y))
+    return apply2(rules.remainder, x, y)
 
 
 def pow(input: T | Values, exponent: T | Values) -> T:

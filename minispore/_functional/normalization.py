@@ -10,7 +10,7 @@ from minispore._functional.apply import apply1
 from minispore._functional.arithmetic import add, div, mul, sub
 from minispore._functional.axes import as_shape
 from minispore._functional.elementwise import sqrt
-from minispore._functional.operands import as_float, cast_to, dtype_of
+from minispore._functional.operands import as_float, cast_to, dtype_of, widen
 from minispore._functional.variable import T, Variable, check_tensor, writable
 from minispore._rules import normalization, shape
 
@@ -75,8 +75,7 @@ def batch_norm(
     check_bool(training, "training", owner)
     check_number(momentum, "momentum", owner, low=0, high=1)
     check_epsilon(eps, "eps", owner)
-    # Half floats are too coarse to be normalised, and too short to be added up.
-    wide = cast_to(x, dtype_of(weight))
+    wide = widen(cast_to(x, dtype_of(weight)))
     axes = (0, *range(2, x.ndim))
     count = prod(x.shape[i] for i in axes)
     if training:
@@ -147,7 +146,8 @@ def layer_norm(
 
 def standardize(x: T, first: int, epsilon: float) -> T:
     """(x − mean) / √(variance + epsilon) over the axes from `first`."""
-    return apply1(normalization.standardize, x, tuple(range(first, x.ndim)), epsilon)
+    y = apply1(normalization.standardize, widen(x), tuple(range(first, x.ndim)), epsilon)
+    return cast_to(y, dtype_of(x))
 
 
 def check_epsilon(value: object, name: str, owner: str) -> float:

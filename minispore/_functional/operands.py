@@ -38,6 +38,11 @@ def cast_to(x: T, dtype: DType) -> T:
     return wrap(namespace(x._data).astype(x._data, dtype.numpy_dtype), x)
 
 
+def widen(x: T) -> T:
+    """Return `x` in float32 if it is float16, in which sums and squares overflow; else itself."""
+    return cast_to(x, _dtype.float32) if x._data.dtype == np.float16 else x
+
+
 def as_float(x: T, owner: str, name: str = "input") -> T:
     """`x`, the argument `name` of the function `owner`, if it is of a float type; else in float32.
 

@@ -6,7 +6,7 @@ from minispore._checks import check_bool, check_int
 from minispore._functional.apply import apply1
 from minispore._functional.axes import check_axis
 from minispore._functional.indexing import gather_elements
-from minispore._functional.operands import cast_to, check_numbers, dtype_of
+from minispore._functional.operands import cast_to, check_numbers, dtype_of, widen
 from minispore._functional.variable import T, check_tensor, wrap
 from minispore._rules import reduction as rules
 
@@ -29,7 +29,7 @@ def cumsum(x: T, axis: int, dtype: _dtype.DTypeLike | None = None) -> T:
     place = check_axis(axis, x.ndim, "axis", "cumsum")
     wanted = dtype_of(x) if dtype is None else _dtype.as_dtype(dtype, "cumsum")
     # numpy adds small integers up in a type of its own choice.
-    return cast_to(apply1(rules.cumsum, cast_to(x, wanted), place), wanted)
+    return cast_to(apply1(rules.cumsum, widen(cast_to(x, wanted)), place), wanted)
 
 
 def sort(input_x: T, axis: int = -1, descending: bool = False) -> tuple[T, T]:

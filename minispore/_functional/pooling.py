@@ -11,7 +11,7 @@ from minispore._checks import check_bool, check_int
 from minispore._functional.apply import apply1
 from minispore._functional.arithmetic import div
 from minispore._functional.elementwise import stop_gradient
-from minispore._functional.operands import as_float, check_numbers, dtype_of
+from minispore._functional.operands import as_float, cast_to, check_numbers, dtype_of, widen
 from minispore._functional.sliding import (
     COLUMNS,
     ROWS,
@@ -223,16 +223,16 @@ def average(
     """The sum of each window, divided by `divisor` or, where that is 0, by what counts of it."""
     height, width = x.shape[2:]
     high, wide = fitted(x, rows, columns, ceil_mode, owner)
-    y = surrounded(inside(x), high, wide)
+    y = surrounded(inside(widen(x)), high, wide)
     y = apply1(reduction.sum, slid(y, COLUMNS, wide), COLUMNS + 1, False)
     y = apply1(reduction.sum, slid(y, ROWS, high), ROWS + 1, False)
     if divisor:
-        return outside(div(y, divisor))
+        return cast_to(outside(div(y, divisor)), dtype_of(x))
     xp = device_namespace(x._data)
-    down = _counts(xp, high, height, rows.after if count_include_pad else None, x._data.dtype)
-    right = _counts(xp, wide, width, columns.after if count_include_pad else None, x._data.dtype)
+    down = _counts(xp, high, height, rows.after if count_include_pad else None, y._data.dtype)
+    right = _counts(xp, wide, width, columns.after if count_include_pad else None, y._data.dtype)
     counts = _along(xp, down, ROWS) * _along(xp, right, COLUMNS)
-    return outside(div(y, wrap(counts, x)))
+    return cast_to(outside(div(y, wrap(counts, x))), dtype_of(x))
 
 
 def _counts(

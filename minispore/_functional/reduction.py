@@ -6,7 +6,7 @@ from minispore._checks import check_bool
 from minispore._functional.apply import apply1
 from minispore._functional.axes import as_axes, check_axis, check_elements
 from minispore._functional.indexing import gather_elements
-from minispore._functional.operands import as_float, cast_to, dtype_of
+from minispore._functional.operands import as_float, cast_to, dtype_of, widen
 from minispore._functional.shape import squeeze
 from minispore._functional.variable import T, Variable, check_tensor, wrap
 from minispore._rules import reduction as rules
@@ -143,7 +143,7 @@ def logsumexp(input: T, dim: Axis, keepdim: bool = False) -> T:
     check_bool(keepdim, "keepdim", "logsumexp")
     axes = as_axes(dim, x.ndim, "logsumexp", "dim")
     check_elements(x.shape, axes, "logsumexp")
-    return apply1(rules.logsumexp, x, axes, keepdim)
+    return cast_to(apply1(rules.logsumexp, widen(x), axes, keepdim), dtype_of(x))
 
 
 def argmax(input: T, dim: int | None = None, keepdim: bool = False) -> T:

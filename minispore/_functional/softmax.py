@@ -3,7 +3,7 @@
 from minispore import _dtype
 from minispore._functional.apply import apply1, apply2
 from minispore._functional.axes import check_axis, check_elements
-from minispore._functional.operands import as_float, cast_to, pair
+from minispore._functional.operands import as_float, cast_to, dtype_of, pair, widen
 from minispore._functional.variable import T, Variable
 from minispore._rules import softmax as rules
 
@@ -22,7 +22,8 @@ def softmax(input: T, axis: int = -1, *, dtype: _dtype.DTypeLike | None = None) 
     x = as_float(input, "softmax")
     if dtype is not None:
         x = cast_to(x, _dtype.check_float(_dtype.as_dtype(dtype, "softmax"), "softmax"))
-    return apply1(rules.softmax, x, _axis_with_elements(x, axis, "softmax"))
+    y = apply1(rules.softmax, widen(x), _axis_with_elements(x, axis, "softmax"))
+    return cast_to(y, dtype_of(x))
 
 
 def log_softmax(logits: T, axis: int = -1) -> T:
@@ -37,7 +38,8 @@ def log_softmax(logits: T, axis: int = -1) -> T:
         ValueError: `axis` is out of range, or has no elements.
     """
     x = as_float(logits, "log_softmax", "logits")
-    return apply1(rules.log_softmax, x, _axis_with_elements(x, axis, "log_softmax"))
+    y = apply1(rules.log_softmax, widen(x), _axis_with_elements(x, axis, "log_softmax"))
+    return cast_to(y, dtype_of(x))
 
 
 def softmax_cross_entropy(logits: T, targets: T) -> T:
@@ -66,7 +68,7 @@ def softmax_cross_entropy(logits: T, targets: T) -> T:
             f"but got {x.shape} and {y.shape}."
         )
     check_elements(x.shape, -1, owner)
-    return apply2(rules.softmax_cross_entropy, x, y)
+    return cast_to(apply2(rules.softmax_cross_entropy, widen(x), widen(y)), dtype_of(x))
 
 
 def _axis_with_elements(x: Variable, axis: int, owner: str) -> int:

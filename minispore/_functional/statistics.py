@@ -10,9 +10,10 @@ from minispore._functional.arithmetic import mul, pow, sub, where
 from minispore._functional.axes import as_axes, check_axis, check_elements
 from minispore._functional.comparison import equal, not_equal
 from minispore._functional.elementwise import sqrt
-from minispore._functional.operands import as_float, cast_to, dtype_of
+from minispore._functional.operands import as_float, cast_to, dtype_of, widen
 from minispore._functional.variable import T, check_tensor
 from minispore._rules import elementwise, reduction, shape
+from minispore._warn import warn
 
 # Of a matrix's norms those by its singular values are not supported.
 _OF_MATRICES = ("fro", 1, -1, inf, -inf)
@@ -38,7 +39,7 @@ def var(input: T, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = Fals
         TypeError: `input` is no tensor of floats, an axis or `ddof` no int, or `keepdims` no bool.
         ValueError: An axis is out of range or named twice.
     """
-    return _variance(input, axis, ddof, keepdims, "var")
+    return cast_to(_variance(input, axis, ddof, keepdims, "var"), dtype_of(input))
 
 
 def std(input: T, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = False) -> T:
@@ -60,7 +61,7 @@ def std(input: T, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = Fals
         TypeError: `input` is no tensor of floats, an axis or `ddof` no int, or `keepdims` no bool.
         ValueError: An axis is out of range or named twice.
     """
-    return _root(_variance(input, axis, ddof, keepdims, "std"), 2)
+    return cast_to(_root(_variance(input, axis, ddof, keepdims, "std"), 2), dtype_of(input))
 
 
 def norm(
@@ -106,12 +107,14 @@ def norm(
         x = cast_to(x, _dtype.check_float(_dtype.as_dtype(dtype, "norm"), "norm"))
     axes = _axes(dim, x.ndim, ord)
     if ord is None or len(axes) == 2:
-        return _of_matrix(x, axes, "fro" if ord is None else ord, keepdim)
-    if isinstance(ord, str):
+        value = _of_matrix(widen(x), axes, "fro" if ord is None else ord, keepdim)
+    elif isinstance(ord, str):
         raise TypeError(
             f"For 'norm', the argument 'ord' must be a number for vectors, but got {ord!r}."
         )
-    return _of_vector(x, axes, ord, keepdim)
+    else:
+        value = _of_vector(widen(x), axes, ord, keepdim)
+    return cast_to(value, dtype_of(x))
 
 
 def _variance(x: T, axis: Axis, ddof: int, keepdims: bool, owner: str) -> T:
@@ -124,12 +127,18 @@ def _variance(x: T, axis: Axis, ddof: int, keepdims: bool, owner: str) -> T:
     axes = as_axes(axis, x.ndim, owner)
     check_type(ddof, (int, bool), "ddof", owner)
     check_bool(keepdims, "keepdims", owner)
+    x = widen(x)
     squares = apply1(elementwise.square, sub(x, apply1(reduction.mean, x, axes, True)))
     value = apply1(reduction.mean, squares, axes, keepdims)
     if not ddof:
         return value
     count = prod(x.shape) // max(prod(value.shape), 1)
-    return mul(value, count / (count - ddof) if count != ddof else inf)
+    if count <= ddof:
+        warn(
+            f"For '{owner}', the argument 'ddof' should be less than the number of elements, "
+            f"{count}, but got {ddof}: the result is infinite or NaN."
+        )
+    return mul(value, count / (count - ddof) if count > ddof else inf)
 
 
 def _axes(dim: object, ndim: int, ord: object) -> tuple[int, ...]:

@@ -33,6 +33,15 @@ def divide(x: A, y: A) -> Binary[A]:
     )
 
 
+def remainder(x: A, y: A) -> Binary[A]:
+    """x − ⌊x / y⌋ · y, exactly."""
+    xp = namespace(x)
+    return xp.remainder(x, y), (
+        lambda g: unbroadcast(g, x.shape),
+        lambda g: unbroadcast(-g * xp.floor_divide(x, y), y.shape),
+    )
+
+
 def pow(x: A, y: A) -> Binary[A]:
     """x to the power y."""
     xp = namespace(x)

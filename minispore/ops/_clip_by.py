@@ -7,7 +7,7 @@ from typing import overload
 from minispore._checks import as_items, check_number, described
 from minispore._functional.arithmetic import add, maximum, mul
 from minispore._functional.elementwise import clip, sqrt, square
-from minispore._functional.operands import Number
+from minispore._functional.operands import Number, as_float, cast_to, dtype_of, widen
 from minispore._functional.reduction import sum
 from minispore.common.tensor import Tensor
 
@@ -94,12 +94,17 @@ def clip_by_global_norm(
         raise ValueError(f"For '{owner}', the argument 'clip_norm' must be > 0, but got {limit}.")
     if use_norm is not None:
         raise ValueError(f"For '{owner}', the argument 'use_norm' must be None, got {use_norm!r}.")
-    squares = [sum(square(one)) for one in _tensors(x, owner)]
+    squares = [sum(square(widen(one))) for one in _tensors(x, owner)]
     if not squares:
         return ()
     length = sqrt(reduce(add, squares))
     share = limit / maximum(length, limit)
-    return _of_each(lambda one: mul(one, share), x, owner)
+
+    def scaled(one: Tensor) -> Tensor:
+        values = as_float(one, owner)
+        return cast_to(mul(values, share), dtype_of(values))
+
+    return _of_each(scaled, x, owner)
 
 
 def _of_each(

@@ -15,6 +15,9 @@ from minispore import Parameter, Tensor, ops
 from minispore._functional.variable import T, Variable
 from minispore.ops import operations
 
+# Some of these arguments are good, but warned of.
+pytestmark = pytest.mark.filterwarnings("ignore:For '(var|std)', the argument 'ddof':UserWarning")
+
 ERRORS = (TypeError, ValueError, IndexError, RuntimeError)
 # Of another kind than any argument wants, or of a value out of every range.
 BAD: list[object] = [

@@ -50,6 +50,17 @@ def positive(x: Floats) -> Floats:
     return np.abs(x) + 0.25
 
 
+def halves(x: Floats) -> Floats:
+    """Numbers that no whole number divides."""
+    below: Floats = np.floor(8 * x)
+    return below + 0.5
+
+
+def whole(x: Floats) -> Floats:
+    size: Floats = 1 + np.floor(3 * np.abs(x))
+    return np.sign(x) * size
+
+
 def condition(x: Floats) -> NDArray[np.bool_]:
     return x > 0
 
@@ -319,6 +330,7 @@ CASES: dict[str, Case] = {
     "arithmetic.subtract": Case(arithmetic.subtract, broadcasting()),
     "arithmetic.multiply": Case(arithmetic.multiply, broadcasting()),
     "arithmetic.divide": Case(arithmetic.divide, broadcasting(), (anything, away_from_zero)),
+    "arithmetic.remainder": Case(arithmetic.remainder, broadcasting(), (halves, whole)),
     "arithmetic.pow": Case(arithmetic.pow, broadcasting(), (positive, anything)),
     "arithmetic.maximum": Case(arithmetic.maximum, broadcasting()),
     "arithmetic.minimum": Case(arithmetic.minimum, broadcasting()),

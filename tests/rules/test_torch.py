@@ -86,6 +86,7 @@ THEIRS: dict[str, Function] = {
     "arithmetic.subtract": torch.subtract,
     "arithmetic.multiply": torch.multiply,
     "arithmetic.divide": torch.divide,
+    "arithmetic.remainder": torch.remainder,
     "arithmetic.pow": torch.pow,
     "arithmetic.maximum": torch.maximum,
     "arithmetic.minimum": torch.minimum,

@@ -1,0 +1,92 @@
+"""Values at the edges: infinite logits, large remainders, more degrees of freedom than elements."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import minispore as ms
+from minispore import Tensor, ops
+
+finite = st.floats(-(2.0**100), 2.0**100, width=32)
+
+
+@given(data=st.data(), classes=st.integers(2, 6))
+def test_a_class_with_logit_minus_infinity_is_as_if_it_were_not_there(
+    data: st.DataObject, classes: int
+) -> None:
+    logits = np.array(
+        data.draw(st.lists(st.floats(-9, 9, width=32), min_size=classes, max_size=classes))
+    )
+    possible = data.draw(
+        st.lists(st.integers(0, classes - 1), min_size=1, max_size=classes, unique=True)
+    )
+    target = data.draw(st.sampled_from(possible))
+    masked = np.full(classes, -np.inf)
+    masked[possible] = logits[possible]
+
+    def loss(x: Tensor, label: int) -> Tensor:
+        return ops.cross_entropy(ops.reshape(x, (1, -1)), Tensor([label], ms.int32))
+
+    def loss_of_probabilities(x: Tensor, label: int) -> Tensor:
+        rows = ops.reshape(x, (1, -1))
+        return ops.cross_entropy(rows, Tensor(np.eye(x.size)[[label]]))
+
+    for fn in (loss, loss_of_probabilities):
+        by_logits = ms.value_and_grad(fn)
+        value, gradient = by_logits(Tensor(masked), target)
+        small, expected = by_logits(Tensor(logits[possible]), possible.index(target))
+        np.testing.assert_allclose(np.asarray(value, float), np.asarray(small, float), rtol=1e-12)
+        found = np.asarray(gradient, float)
+        np.testing.assert_allclose(found[possible], np.asarray(expected, float), atol=1e-12)
+        assert not found[np.isneginf(masked)].any()
+
+
+def test_the_loss_of_an_impossible_class_is_infinite() -> None:
+    logits = Tensor([[1.0, float("-inf"), 2.0]])
+    assert ops.cross_entropy(logits, Tensor([1], ms.int32)).item() == np.inf
+    smoothed = ops.cross_entropy(logits, Tensor([0], ms.int32), label_smoothing=0.1)
+    assert smoothed.item() == np.inf
+
+
+@given(x=finite, y=finite)
+def test_a_remainder_is_exact(x: float, y: float) -> None:
+    assume(y)
+    a, b = Tensor([x], ms.float32), Tensor([y], ms.float32)
+    expected = np.remainder(np.float32(x), np.float32(y))
+    for found in (ops.remainder(a, b), a % b, a % y, x % b):
+        assert found.item() == expected
+    assert abs(expected) <= abs(y)
+
+
+@given(x=st.floats(-100, 100), y=st.floats(-20, 20))
+def test_the_gradients_of_a_remainder(x: float, y: float) -> None:
+    assume(abs(y) > 1e-3)
+    a, b = Tensor(np.float64(x)), Tensor(np.float64(y))
+
+    def remainder(a: Tensor, b: Tensor) -> Tensor:
+        return a % b
+
+    by_x, by_y = ms.grad(remainder, (0, 1))(a, b)
+    assert by_x.item() == 1
+    assert by_y.item() == -np.floor_divide(x, y)
+    # It is piecewise linear in both.
+    second = ms.grad(lambda a, b: ms.grad(remainder, 1)(a, b) * a, 0)(a, b)
+    assert second.item() == -np.floor_divide(x, y)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in multiply:RuntimeWarning")
+@given(
+    values=st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=5),
+    ddof=st.integers(0, 8),
+)
+def test_a_variance_is_never_negative(values: list[float], ddof: int) -> None:
+    x = Tensor(values, ms.float64)
+    if ddof < len(values):
+        assert ops.var(x, ddof=ddof).item() >= 0
+        return
+    for name in ("var", "std"):
+        with pytest.warns(UserWarning, match=f"For '{name}', the argument 'ddof'") as caught:
+            value = getattr(ops, name)(x, ddof=ddof).item()
+        assert caught[0].filename == __file__
+        assert value == np.inf or np.isnan(value)

@@ -1,0 +1,92 @@
+"""Operations that add float16 up do so in float32: only the result is rounded, or overflows."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import minispore as ms
+from minispore import Tensor, nn, ops
+
+Floats = NDArray[np.float64]
+LABELS = Tensor(np.arange(4, dtype=np.int32))
+
+
+def layer_norm(x: Tensor) -> Tensor:
+    return nn.LayerNorm((8,), dtype=x.dtype)(x)
+
+
+def batch_norm(x: Tensor) -> Tensor:
+    # Running statistics of float16, which may overflow, stay what they are.
+    return nn.BatchNorm1d(8, dtype=x.dtype, eps=1e-3, momentum=1.0).set_train()(x)
+
+
+# Each from (4, 8) to any shape; at 1,000 the sum of squares of float16 overflows.
+OPERATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "LayerNorm": layer_norm,
+    "BatchNorm1d": batch_norm,
+    "layer_norm": lambda x: ops.layer_norm(x, (8,)),
+    "std": lambda x: ops.std(x, 1, ddof=1),
+    "var": lambda x: ops.var(x / 16.0, 0),
+    "norm": lambda x: ops.norm(x, dim=1),
+    "norm 3": lambda x: ops.norm(x, 3, 0),
+    "norm of a matrix": lambda x: ops.norm(x, "fro"),
+    "softmax": lambda x: ops.softmax(x / 64.0, 0),
+    "log_softmax": lambda x: ops.log_softmax(x / 64.0),
+    "logsumexp": lambda x: ops.logsumexp(x / 64.0, 1),
+    "sum": lambda x: ops.sum(x, 1),
+    "mean": ops.mean,
+    "cumsum": lambda x: ops.cumsum(x, 1),
+    "avg_pool2d": lambda x: ops.avg_pool2d(ops.reshape(x, (1, 1, 4, 8)), 4, 4),
+    "cross_entropy": lambda x: ops.cross_entropy(x / 64.0, LABELS),
+    "clip_by_global_norm": lambda x: ops.clip_by_global_norm((x,), 1.0)[0],
+}
+
+halves = st.builds(
+    lambda seed, scale: (
+        np.random.default_rng(seed).normal(0, scale, (4, 8)).clip(-2000, 2000).astype(np.float16)
+    ),
+    st.integers(0, 2**31),
+    st.sampled_from([1.0, 300.0, 1000.0]),
+)
+
+
+def close(found: Tensor, expected: Tensor) -> None:
+    """Assert that `found` is `expected` rounded to float16, and computed with float16 inputs."""
+    assert found.dtype == ms.float16
+    exact = np.asarray(expected, np.float64)
+    scale = np.abs(exact).max(initial=1e-3)
+    np.testing.assert_allclose(np.asarray(found, np.float64), exact, rtol=2**-9, atol=scale * 2**-8)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@given(array=halves)
+def test_the_value_is_that_of_float64_rounded(name: str, array: NDArray[np.float16]) -> None:
+    operation = OPERATIONS[name]
+    close(operation(Tensor(array)), operation(Tensor(array, ms.float64)))
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@given(array=halves)
+def test_so_is_the_gradient(name: str, array: NDArray[np.float16]) -> None:
+    operation = OPERATIONS[name]
+
+    def weighted(x: Tensor) -> Tensor:
+        y = operation(x)
+        weights = np.linspace(1, 2, y.size).reshape(y.shape)
+        return ops.sum(y * Tensor(weights, y.dtype) / 64.0)
+
+    close(ms.grad(weighted)(Tensor(array)), ms.grad(weighted)(Tensor(array, ms.float64)))
+
+
+def test_a_long_sum_is_not_cut_on_its_way() -> None:
+    alternating = Tensor(np.array([60000, 60000, -60000, -60000], np.float16))
+    assert ops.sum(alternating).item() == 0
+    ones = Tensor(np.ones(4000, np.float16))
+    assert ops.cumsum(ones, 0)[-1].item() == 4000
+    large = Tensor(np.full((1, 1, 300, 300), 1000, np.float16))
+    assert ops.avg_pool2d(large, 300, 300).item() == 1000
+    assert ops.softmax(Tensor(np.ones(70000, np.float16)))[0].item() == np.float16(1 / 70000)
