@@ -40,7 +40,7 @@ def cast_to(x: T, dtype: DType) -> T:
 
 def widen(x: T) -> T:
     """Return `x` in float32 if it is float16, in which sums and squares overflow; else itself."""
-    return cast_to(x, _dtype.float32) if x._data.dtype == np.float16 else x
+    return cast_to(x, _dtype.float32) if x._data.dtype.char == "e" else x
 
 
 def as_float(x: T, owner: str, name: str = "input") -> T:

@@ -36,7 +36,7 @@ def softmax_cross_entropy(logits: A, targets: A) -> Binary[A]:
     xp = namespace(logits)
     value, _ = log_softmax(logits, -1)
     # Of 0 · log 0, the loss by a class that has no probability on either side, the limit is 0.
-    costs = xp.where(xp.equal(targets, xp.zeros_like(targets)), 0.0, value)
+    costs = xp.where(xp.equal(targets, 0.0), 0.0, value)
     loss = -xp.sum(targets * costs, axis=-1)
 
     def to_logits(g: A) -> A:
