@@ -21,6 +21,7 @@ Values: TypeAlias = Number | Sequence[Number] | np.generic | NDArray[np.generic]
 
 # The type that numbers bring with them, by category.
 _OF_NUMBERS = (_dtype.bool_, _dtype.int64, _dtype.float32)
+_HALF = _dtype.float16.numpy_dtype
 
 
 def dtype_of(x: Variable) -> DType:
@@ -40,7 +41,7 @@ def cast_to(x: T, dtype: DType) -> T:
 
 def widen(x: T) -> T:
     """Return `x` in float32 if it is float16, in which sums and squares overflow; else itself."""
-    return cast_to(x, _dtype.float32) if x._data.dtype.char == "e" else x
+    return cast_to(x, _dtype.float32) if x._data.dtype == _HALF else x
 
 
 def as_float(x: T, owner: str, name: str = "input") -> T:
