@@ -57,7 +57,11 @@ class Host(Variable):
         return to_host(self._data).strides
 
     def asnumpy(self) -> NDArray[np.generic]:
-        """The elements as a numpy array, in the tensor's own memory (a copy if that is a GPU's)."""
+        """Return the elements as a numpy array; no gradient flows through it.
+
+        The array shares the tensor's memory, unless that is a GPU's. Writing into it changes
+        gradients in which the tensor's elements are still to be used.
+        """
         return to_host(self._data)
 
     def numpy(self) -> NDArray[np.generic]:
@@ -65,7 +69,7 @@ class Host(Variable):
         return to_host(self._data)
 
     def item(self) -> Scalar:
-        """The one element as a Python number.
+        """Return the one element as a Python number; no gradient flows through it.
 
         >>> from minispore import Tensor
         >>> Tensor([[0.5]]).item()
@@ -81,7 +85,7 @@ class Host(Variable):
         return cast("Scalar", to_host(self._data).item())
 
     def tolist(self) -> object:
-        """The elements as nested lists of Python numbers; without axes, a number."""
+        """Return the elements as nested lists of numbers; no gradient flows through them."""
         return to_host(self._data).tolist()
 
     def numel(self) -> int:
