@@ -117,10 +117,11 @@ def test_its_cells_are_those_of_its_attributes(changes: list[tuple[str, str]]) -
                 copied_from, cells = cells, copy.deepcopy(cells)
             case _:
                 cells = cells[1:]
-        held = [(name, each) for name, each in vars(cells).items() if isinstance(each, nn.Cell)]
-        assert identities(cells) == identities(each for _, each in held)
+        attributes: list[object] = list(cells.__dict__.values())
+        held = [each for each in attributes if isinstance(each, nn.Cell)]
+        assert identities(cells) == identities(held)
         assert len(cells) == len(held)
-        assert [id(cells[i]) for i in range(len(held))] == identities(each for _, each in held)
+        assert [id(cells[i]) for i in range(len(held))] == identities(held)
         assert not set(identities(cells)) & set(identities(copied_from))
 
 
