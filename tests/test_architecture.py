@@ -42,7 +42,7 @@ FLOORS = {
 # The side buildings: they know tensors or arrays, and nothing of operations or networks.
 NARROWER = {
     "dataset": {"_typing", "_checks", "_atomic", "_dtype", "common"},
-    "_metrics": {"_checks", "common"},
+    "_metrics": {"_checks", "_warn", "common"},
     "communication": {"_array", "_checks", "_left_out", "common"},
 }
 # Where code may run on a device, only `_array` may name an array library.

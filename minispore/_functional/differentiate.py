@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from operator import add, attrgetter
 from typing import NamedTuple, cast
 
-from minispore._array import namespace, own
+from minispore._array import Array, namespace, own
 from minispore._autograd import Node, in_record_block, is_recording, record, walk
 from minispore._functional import arithmetic
 from minispore._functional.apply import apply1, replay
 from minispore._functional.variable import T, Variable, wrap
 from minispore._rules import elementwise as rules
+from minispore._warn import warn
 
 _pullbacks = attrgetter("pullbacks")
 
@@ -73,10 +74,23 @@ def differentiate(
         found = (_walk_recorded if nested else _walk_arrays)(ends, set(wanted), since)
     if not nested:
         outputs = detached(outputs)
+    if wanted and not found:
+        warn(
+            "The gradients are all zero: the function's output does not depend on what it is "
+            "differentiated by, or not through operations that have a gradient. Comparisons, "
+            "'floor', 'round', 'stop_gradient', 'asnumpy', 'item' and 'float' have none."
+        )
     gradients = tuple(
         found[number] if number in found else _zeros(x)
         for number, x in zip(wanted, variables, strict=True)
     )
+    if nested:
+        # The derivative of a linear function is constant. Its own is zero, which is right, and
+        # known from the graph: it is no reason to warn.
+        gradients = tuple(
+            g if g._node else apply1(_constant, x, g._data)
+            for x, g in zip(variables, gradients, strict=True)
+        )
     return Derivative(outputs, gradients[: len(inputs)], gradients[len(inputs) :])
 
 
@@ -126,6 +140,11 @@ def _walk_arrays(
         result[number] = wrap(own(gradient, copy=id(gradient) in taken), ends[0][1])
         taken.add(id(gradient))
     return result
+
+
+def _constant(x: Array, value: Array) -> tuple[Array, tuple[Callable[[Array], Array]]]:
+    """A rule: the value does not depend on the operand."""
+    return value, (lambda _: namespace(x).zeros_like(x),)
 
 
 def _zeros(x: T) -> T:

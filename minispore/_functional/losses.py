@@ -6,8 +6,9 @@ from minispore._checks import check_one_of
 from minispore._functional.apply import apply1, apply2, unfit
 from minispore._functional.operands import as_float, check_numbers, dtype_of, pair
 from minispore._functional.reduction import mean, sum
-from minispore._functional.variable import T, check_tensor
+from minispore._functional.variable import T, Variable, check_tensor
 from minispore._rules import arithmetic, elementwise
+from minispore._warn import warn
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 REDUCTIONS = ("mean", "sum", "none")
@@ -24,7 +25,7 @@ def mse_loss(input: T, target: T, reduction: Reduction = "mean") -> T:
 
     Args:
         input: What was predicted.
-        target: What it should be; the shapes broadcast.
+        target: What it should be. Shapes broadcast, with a warning unless one is that of a number.
         reduction: "mean", "sum", or "none" to leave the elements as they are.
 
     Raises:
@@ -46,7 +47,7 @@ def l1_loss(input: T, target: T, reduction: Reduction = "mean") -> T:
 
     Args:
         input: What was predicted.
-        target: What it should be; the shapes broadcast.
+        target: What it should be. Shapes broadcast, with a warning unless one is that of a number.
         reduction: "mean", "sum", or "none" to leave the elements as they are.
 
     Raises:
@@ -55,6 +56,20 @@ def l1_loss(input: T, target: T, reduction: Reduction = "mean") -> T:
     """
     x = _difference(input, target, reduction, "l1_loss")
     return reduced(apply1(elementwise.absolute, x), reduction)
+
+
+def warn_of_broadcasting(input: Variable, target: Variable, owner: str) -> None:
+    """Warn if two shapes differ, unless one of them is a single number's.
+
+    With outputs of shape (N, 1) and labels of shape (N,), every output is compared with every
+    label: training runs, and learns the mean of the labels.
+    """
+    if input.shape != target.shape and input.shape and target.shape:
+        warn(
+            f"For '{owner}', the predictions are of shape {input.shape} and the targets of shape "
+            f"{target.shape}. They are broadcast, which is hardly what is meant: reshape one of "
+            "them, so that the shapes are the same."
+        )
 
 
 def reduced(losses: T, reduction: Reduction) -> T:
@@ -71,6 +86,8 @@ def _difference(input: T, target: T, reduction: Reduction, owner: str) -> T:
     x, y = pair(input, target, owner)
     check_numbers(x, owner)
     try:
-        return apply2(arithmetic.subtract, x, y)
+        difference = apply2(arithmetic.subtract, x, y)
     except ValueError:
         raise unfit(owner, input.shape, target.shape) from None
+    warn_of_broadcasting(input, target, owner)
+    return difference

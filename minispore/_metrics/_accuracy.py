@@ -7,6 +7,7 @@ from minispore._metrics._classes import (
     check_multilabel,
     class_count,
     labels_for,
+    warn_of_nan,
 )
 from minispore._metrics._metric import Metric, rearrange_inputs
 
@@ -57,6 +58,7 @@ class Accuracy(Metric):
         predicted, label = self._predicted_and_true(inputs)
         classes = class_count(predicted, self._class_num, "Accuracy")
         if self._type == "classification":
+            warn_of_nan(predicted, "Accuracy")
             correct = predicted.argmax(axis=1) == labels_for(predicted, label, "Accuracy")
         else:
             check_multilabel(predicted, label, "Accuracy")

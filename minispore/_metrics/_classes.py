@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from minispore._warn import warn
+
 Array = npt.NDArray[Any]
 
 
@@ -31,6 +33,15 @@ def class_count(predicted: Array, before: int, owner: str) -> int:
             f"{before} classes, this one has {classes}."
         )
     return classes
+
+
+def warn_of_nan(scores: Array, owner: str) -> None:
+    """Warn if a score is NaN: it is neither above nor below another."""
+    if scores.dtype.kind == "f" and np.isnan(scores).any():
+        warn(
+            f"For '{owner}.update', some of the predicted values are NaN, which have no order, so "
+            "that the result means nothing: the training may have diverged."
+        )
 
 
 def labels_for(predicted: Array, label: Array, owner: str, *, column: bool = False) -> Array:

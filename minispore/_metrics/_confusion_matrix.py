@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore._checks import check_int, check_one_of, check_type
-from minispore._metrics._classes import class_numbers
+from minispore._metrics._classes import class_numbers, warn_of_nan
 from minispore._metrics._metric import Metric, rearrange_inputs
 from minispore._metrics._positives import share
 
@@ -67,6 +67,7 @@ class ConfusionMatrix(Metric):
                 class number.
         """
         predicted, label = self._predicted_and_true(inputs)
+        warn_of_nan(predicted, "ConfusionMatrix")
         if predicted.ndim == label.ndim + 1 and predicted.ndim > 1 and predicted.shape[1]:
             predicted = predicted.argmax(axis=1)
         elif self.num_classes <= 2 or predicted.dtype.kind not in "biu":

@@ -13,6 +13,7 @@ from minispore._metrics._classes import (
     class_count,
     class_numbers,
     labels_for,
+    warn_of_nan,
 )
 from minispore._metrics._metric import Metric, rearrange_inputs
 
@@ -63,6 +64,7 @@ class Positives(Metric):
         if self._type == "classification":
             label = labels_for(predicted, label, owner, column=self._takes_column)
             numbers = class_numbers(label, classes, owner)
+            warn_of_nan(predicted, owner)
             counts = _by_class(predicted.argmax(axis=1), numbers, classes)
             self._counts = [counts + sum(self._counts)]
         else:

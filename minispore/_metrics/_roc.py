@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore._checks import check_int
+from minispore._metrics._classes import warn_of_nan
 from minispore._metrics._metric import Metric, rearrange_inputs
 
 Array = npt.NDArray[Any]
@@ -71,6 +72,7 @@ class ROC(Metric):
         if scores.shape[:1] + scores.shape[2:] == label.shape and scores.shape[1:2] == (1,):
             scores = scores.reshape(label.shape)  # a binary classifier's only column
         self._check_shapes(scores, label)
+        warn_of_nan(scores, "ROC")
         # Copies: what was given is the caller's.
         self._labels.append(label.flatten())
         self._scores.append(_by_class(scores) if self._many else scores.reshape(1, -1).copy())

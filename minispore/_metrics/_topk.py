@@ -3,7 +3,7 @@
 import numpy as np
 
 from minispore._checks import check_int
-from minispore._metrics._classes import class_count, labels_for
+from minispore._metrics._classes import class_count, labels_for, warn_of_nan
 from minispore._metrics._metric import Metric, rearrange_inputs
 
 
@@ -58,6 +58,7 @@ class TopKCategoricalAccuracy(Metric):
                 f"but the predicted value has shape {scores.shape}."
             )
         label = labels_for(scores, label, owner, column=True)
+        warn_of_nan(scores, owner)
         # Negated as floats, since unsigned integers have no negatives. A NaN comes last.
         best = np.argsort(-scores.astype(np.float64), axis=1, kind="stable")[:, : self.k]
         self._correct += int(np.count_nonzero(best == np.expand_dims(label, 1)))

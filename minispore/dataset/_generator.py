@@ -1,7 +1,8 @@
 """Datasets from the user's own Python objects: generators, iterables, and indexable objects."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from itertools import tee
+from types import FunctionType
 from typing import cast
 
 import numpy as np
@@ -30,7 +31,8 @@ class GeneratorDataset(MappableDataset):
     Args:
         source: A function that returns an iterator (a generator function), an iterable, or an
             object with `__getitem__` and `__len__`. Only the last can be shuffled, sampled, shared
-            in shards and indexed.
+            in shards and indexed. Of an iterator that can be used only once, such as a zip or a
+            generator, all rows are kept for the next epoch; a function needs no memory for that.
         column_names: Names of the columns.
         column_types: Their types, checked on every row; None for whatever comes.
         schema: None; MindSpore's schema files are not offered.
@@ -49,7 +51,7 @@ class GeneratorDataset(MappableDataset):
         ValueError: If there are no column names, or the source has no rows by number and is to be
             sampled or shared in shards; if arguments contradict one another.
         RuntimeError: On iteration, if the source fails or gives something else than `column_names`
-            and `column_types` say.
+            and `column_types` say, or no row after it gave some in an earlier pass.
 
     Examples:
         >>> def squares():
@@ -100,7 +102,7 @@ class GeneratorDataset(MappableDataset):
 
 def _starter(source: object) -> Callable[[], Iterable[object]]:
     """Return what gives the source's rows anew for each epoch."""
-    if isinstance(source, Generator):
+    if isinstance(source, Iterator) and not _starts_again(cast("Iterator[object]", source)):
         # It can be gone through only once, so what it gave is kept for the next epoch.
         kept = list(tee(cast(Iterator[object], source), 1))
 
@@ -117,6 +119,15 @@ def _starter(source: object) -> Callable[[], Iterable[object]]:
         f"For '{_OWNER}', the argument 'source' must be a function that returns an iterator, an "
         f"iterable, or an object with '__getitem__' and '__len__', but got {source!r}."
     )
+
+
+def _starts_again(source: Iterator[object]) -> bool:
+    """Whether `iter(source)` may go back to the start: only where a class of a program says how.
+
+    zip, map, files, generators and what else is written in C goes on from where it is.
+    """
+    method = type(source).__iter__
+    return isinstance(method, FunctionType) and method is not Iterator[object].__iter__
 
 
 def _size(source: object) -> int | None:

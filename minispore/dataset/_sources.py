@@ -115,6 +115,8 @@ class IterableNode(Node):
     convert: Callable[[object], Row]
     num_samples: int | None
     known_size: int | None = field(default=None)
+    # Not empty once a pass has given a row.
+    given: list[bool] = field(default_factory=list[bool], compare=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -146,11 +148,20 @@ class IterableNode(Node):
             taken += 1
 
     def _values(self) -> Iterator[tuple[object]]:
+        empty = True
         try:
             for value in self.start():
+                if empty:
+                    empty, self.given[:] = False, [True]
                 yield (value,)
         except Exception as error:
             raise user_code_failed(self.start, error) from error
+        if empty and self.given:
+            raise RuntimeError(
+                "For 'GeneratorDataset', the 'source' gave rows before, but none in this pass: it "
+                "is, or returns, an iterator that was used up. Give a function that makes a new "
+                "iterator for each pass, such as lambda: zip(x, y)."
+            )
 
 
 def row_converter(

@@ -12,6 +12,7 @@ from minispore._checks import check_one_of, check_type, described
 from minispore.common.dtype import DType, float16, float32
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
+from minispore.nn._hidden import warn_of_hidden
 from minispore.nn._hooks import Watchable, call
 from minispore.nn._moving import Movable
 
@@ -231,8 +232,15 @@ class Cell(Movable, Watchable):
         return (parameter for _, parameter in self.parameters_and_names(expand=expand))
 
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The parameters with `requires_grad`."""
-        return [parameter for parameter in self.get_parameters(recurse) if parameter.requires_grad]
+        """The parameters with `requires_grad`.
+
+        A warning names an attribute that is a plain list, tuple or dict of cells or parameters
+        which are in no Cell, ParameterTuple or attribute: they are not found.
+        """
+        found = list(self.get_parameters(recurse))
+        if recurse:
+            warn_of_hidden(self.cells_and_names(), found)
+        return [parameter for parameter in found if parameter.requires_grad]
 
     def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
         """The parameters without `requires_grad`."""

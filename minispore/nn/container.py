@@ -18,6 +18,25 @@ C = TypeVar("C", bound=Cell)
 class _Container(Cell, Generic[C]):
     """What both have in common: the behaviour of a list."""
 
+    # The children, which the attributes are looked through for once: len(), [i] and append() are
+    # each to cost as much in a large container as in a small one.
+    _known: list[tuple[str, C]] | None = None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        of_cells = isinstance(value, Cell) or isinstance(self.__dict__.get(name), Cell)
+        super().__setattr__(name, value)
+        if of_cells:
+            self._forget()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        self._forget()
+
+    def insert_child_to_cell(self, child_name: str, child_cell: Cell | None) -> None:
+        """As that of Cell."""
+        super().insert_child_to_cell(child_name, child_cell)
+        self._forget()
+
     def __len__(self) -> int:
         return len(self._items())
 
@@ -25,7 +44,8 @@ class _Container(Cell, Generic[C]):
         return len(self) > 0
 
     def __iter__(self) -> Iterator[C]:
-        return (cell for _, cell in self._items())
+        # Of a copy: the container may change while somebody iterates over it.
+        return iter([cell for _, cell in self._items()])
 
     @overload
     def __getitem__(self, index: int) -> C: ...
@@ -42,8 +62,8 @@ class _Container(Cell, Generic[C]):
         return items[self._checked_index(index)][1]
 
     def __setitem__(self, index: int, cell: C) -> None:
-        name, _ = self._items()[self._checked_index(index)]
-        self._put(name, self._checked_cell(cell))
+        place = self._checked_index(index)
+        self._put(place, self._items()[place][0], self._checked_cell(cell))
 
     def __delitem__(self, index: int | slice) -> None:
         items = self._items()
@@ -85,26 +105,41 @@ class _Container(Cell, Generic[C]):
             TypeError: `index` is no int, or `cell` no Cell.
             IndexError: `index` is out of range.
         """
-        items = self._items()
         place = self._checked_index(index, end=True)
         self._checked_cell(cell)
+        items = self._items()
+        number = len(items)
+        while str(number) in self.__dict__:
+            number += 1
+        if place == len(items):
+            self._put(place, str(number), cell)
+            return
         names = [name for name, _ in items]
         cells = [item for _, item in items]
+        names.insert(place, str(number))
         cells.insert(place, cell)
-        if place == len(items):
-            self._put(self._free_name(names), cell)
-            return
-        names.insert(place, self._free_name(names))
         self._replace_all(cells, names)
 
     def _items(self) -> list[tuple[str, C]]:
-        return [(name, cast("C", cell)) for name, cell in self._children()]
+        """The cells with their names; kept until something changes, and not to be changed."""
+        if self._known is None:
+            known = [(name, cast("C", cell)) for name, cell in self._children()]
+            object.__setattr__(self, "_known", known)
+            return known
+        return self._known
 
-    def _put(self, name: str, cell: C) -> None:
+    def _forget(self) -> None:
+        if self._known is not None:
+            object.__setattr__(self, "_known", None)
+
+    def _put(self, place: int, name: str, cell: C) -> None:
+        """Have `cell` under a name that is that of the cell at `place`, or a new one at the end."""
         # With the whole prefix: the container may have got its own place in a network already.
         if self._auto_prefix:
             cell.update_parameters_name(f"{self._param_prefix}{name}.")
+        items = self._items()
         object.__setattr__(self, name, cell)
+        items[place : place + 1] = [(name, cell)]
 
     def _replace_all(self, cells: list[C], names: list[str]) -> None:
         """Hold `cells`, under `names` if they were given by the user, else under positions."""
@@ -113,14 +148,7 @@ class _Container(Cell, Generic[C]):
         for name in before:
             delattr(self, name)
         for i, (name, cell) in enumerate(zip(names, cells, strict=True)):
-            self._put(str(i) if numbered else name, cell)
-
-    @staticmethod
-    def _free_name(names: list[str]) -> str:
-        number = len(names)
-        while str(number) in names:
-            number += 1
-        return str(number)
+            self._put(i, str(i) if numbered else name, cell)
 
     def _checked_index(self, index: object, *, end: bool = False) -> int:
         owner = type(self).__name__
@@ -181,7 +209,8 @@ class SequentialCell(_Container[Cell]):
         if len(args) == 1 and isinstance(first, OrderedDict):
             for name, cell in first.items():
                 self.insert_child_to_cell(name, self._checked_cell(cell))
-                self._put(name, cell)
+            for place, (name, cell) in enumerate(first.items()):
+                self._put(place, name, cell)
         elif len(args) == 1 and isinstance(first, list):
             self.extend(first)
         elif len(args) == 1 and not isinstance(first, Cell):

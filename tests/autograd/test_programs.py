@@ -72,6 +72,7 @@ def compare(program: Program, seed: int) -> None:
     assert_close(flat(by_all(along)(*tensors)), expected.bends @ way)
 
 
+@pytest.mark.filterwarnings("ignore:The gradients are all zero")
 @settings(max_examples=4 * settings().max_examples)
 @given(programs(), seeds)
 def test_a_program_and_its_derivatives_are_those_of_the_naive_way(
@@ -81,6 +82,7 @@ def test_a_program_and_its_derivatives_are_those_of_the_naive_way(
     compare(program, seed)
 
 
+@pytest.mark.filterwarnings("ignore:The gradients are all zero")
 @pytest.mark.slow
 @settings(max_examples=4 * settings().max_examples)
 @given(programs(max_steps=20), seeds)
@@ -88,6 +90,7 @@ def test_so_are_those_of_long_programs(program: Program, seed: int) -> None:
     compare(program, seed)
 
 
+@pytest.mark.filterwarnings("ignore:The gradients are all zero")
 @pytest.mark.parametrize("name", OPERATIONS)
 @given(st.data(), seeds)
 def test_each_operation_alone_is_that_of_the_naive_way(

@@ -1,7 +1,8 @@
 """Sources from arrays and Python objects, and samplers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import minispore
 import minispore.dataset as ds
+from minispore.dataset._block import as_tuple
 
 
 def rows(dataset: ds.Dataset) -> list[list[object]]:
@@ -174,6 +176,70 @@ def test_rows_of_different_shapes_pass_but_do_not_batch() -> None:
     assert rows(ragged) == [[[0, 1]], [[0, 1, 2]]]
     with pytest.raises(RuntimeError, match="rows of a batch must have the same shapes"):
         rows(ragged.batch(2))
+
+
+class Once(Iterator[int]):
+    """An iterator of a program; `__iter__` is that of `collections.abc`."""
+
+    def __init__(self, values: list[int]) -> None:
+        self.values = iter(values)
+
+    def __next__(self) -> int:
+        return next(self.values)
+
+
+class Restarts(Once):
+    def __init__(self, values: list[int]) -> None:
+        self.list = values
+
+    def __iter__(self) -> "Restarts":
+        self.values = iter(self.list)
+        return self
+
+
+class GoesOn(Once):
+    def __iter__(self) -> "GoesOn":
+        return self
+
+
+ITERATORS: list[Callable[[list[int]], Iterator[object]]] = [
+    iter, zip, enumerate, reversed, partial(map, float), partial(filter, None), chain, Once,
+    Restarts, lambda values: (value for value in values),
+]  # fmt: skip
+
+
+@given(
+    make=st.sampled_from(ITERATORS),
+    values=st.lists(st.integers(1, 99), min_size=1, max_size=9),
+    passes=st.lists(st.integers(0, 9), max_size=4),
+)
+def test_an_iterator_gives_the_same_rows_in_each_pass(
+    make: Callable[[list[int]], Iterator[object]], values: list[int], passes: list[int]
+) -> None:
+    expected = list(make(values))
+    names = ["x", "y"] if len(as_tuple(expected[0])) == 2 else ["x"]
+    dataset = ds.GeneratorDataset(make(values), names)
+    for count in passes:  # which need not go to the end
+        for _ in zip(range(count), dataset.create_tuple_iterator(num_epochs=1), strict=False):
+            pass
+    assert dataset.get_dataset_size() == len(values)
+    wanted = [list(as_tuple(row)) for row in expected]
+    assert rows(dataset) == rows(dataset) == wanted
+    assert rows(dataset.repeat(2)) == wanted * 2
+
+
+@pytest.mark.parametrize("make", [GoesOn, lambda values: partial(next, iter([iter(values)]), ())])
+def test_an_iterator_that_was_used_up_is_refused(make: Callable[[list[int]], object]) -> None:
+    dataset = ds.GeneratorDataset(make([1, 2, 3]), "x")  # type: ignore[arg-type]
+    assert order(dataset) == [1, 2, 3]
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="gave rows before, but none in this pass"):
+            rows(dataset)
+
+
+def test_a_source_without_rows_stays_one() -> None:
+    dataset = ds.GeneratorDataset(lambda: iter(()), "x")
+    assert rows(dataset) == rows(dataset) == []
 
 
 # samplers

@@ -99,6 +99,7 @@ def test_a_loss_refuses_what_is_no_tensor(name: str) -> None:
             LOSSES[name](outputs, labels)
 
 
+@pytest.mark.filterwarnings("ignore:.* They are broadcast")
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_loss_of_tensors_works_or_says_what_is_wrong(name: str) -> None:
     for outputs, labels in product(TENSORS, TENSORS):

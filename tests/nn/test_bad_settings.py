@@ -30,9 +30,10 @@ BAD: list[object] = [
     Tensor(3), ms.float32,
 ]  # fmt: skip
 # For arguments without a default.
+NETWORK = nn.Dense(2, 2)
 GOOD: dict[str, object] = {
-    "backbone": nn.Dense(2, 2), "network": nn.Dense(2, 2), "loss_fn": nn.MSELoss(),
-    "optimizer": nn.SGD(nn.Dense(2, 2).trainable_params()), "in_channels": 2, "out_channels": 2,
+    "backbone": nn.Dense(2, 2), "network": NETWORK, "loss_fn": nn.MSELoss(),
+    "optimizer": nn.SGD(NETWORK.trainable_params()), "in_channels": 2, "out_channels": 2,
     "momentum": 0.9, "learning_rate": 0.1, "decay_rate": 0.9, "min_lr": 0.01, "max_lr": 0.1,
     "end_learning_rate": 0.01, "power": 0.5, "decay_steps": 4, "warmup_steps": 4,
     "total_step": 4, "step_per_epoch": 2, "decay_epoch": 2, "warmup_epoch": 2,

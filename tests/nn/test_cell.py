@@ -193,7 +193,11 @@ def test_lists_of_cells_are_no_children() -> None:
     net.list = [nn.Dense(1, 1)]
     net.tuple = (one(),)
     assert list(net.cells()) == []
-    assert net.trainable_params() == []
+    with (
+        pytest.warns(UserWarning, match="'list' of the cell is a list"),
+        pytest.warns(UserWarning, match="'tuple' of the cell is a tuple"),
+    ):
+        assert net.trainable_params() == []
 
 
 def test_update_parameters_name_and_prefixes() -> None:

@@ -1,5 +1,6 @@
 """SequentialCell and CellList: lists of cells whose names follow their positions."""
 
+import copy
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -87,6 +88,48 @@ def test_a_container_behaves_as_a_list(
         ]
         assert [id(cells[i]) for i in range(-len(model), len(model))] == identities(model * 2)
         assert identities(cells[1:3]) == identities(model[1:3])
+
+
+attribute = st.tuples(
+    st.sampled_from(["append", "assign", "insert_child", "none", "delete", "copy", "cut"]),
+    st.sampled_from(["0", "1", "2", "a", "b"]),
+)
+
+
+@given(st.lists(attribute, max_size=8))
+def test_its_cells_are_those_of_its_attributes(changes: list[tuple[str, str]]) -> None:
+    cells: Any = nn.CellList([dense()])
+    copied_from: Any = nn.CellList()
+    for kind, name in changes:
+        own = isinstance(cells.__dict__.get(name), nn.Cell)
+        match kind:
+            case "append":
+                cells.append(dense())
+            case "assign":
+                setattr(cells, name, dense())
+            case "insert_child":
+                cells.insert_child_to_cell(name, dense())
+            case "none":
+                setattr(cells, name, None)
+            case "delete" if own:
+                delattr(cells, name)
+            case "copy":
+                copied_from, cells = cells, copy.deepcopy(cells)
+            case _:
+                cells = cells[1:]
+        attributes: list[object] = list(cells.__dict__.values())
+        held = [each for each in attributes if isinstance(each, nn.Cell)]
+        assert identities(cells) == identities(held)
+        assert len(cells) == len(held)
+        assert [id(cells[i]) for i in range(len(held))] == identities(held)
+        assert not set(identities(cells)) & set(identities(copied_from))
+
+
+def test_while_it_is_iterated_over_it_may_change() -> None:
+    cells = nn.CellList([dense(), dense()])
+    for cell in cells:
+        cells.append(cell)
+    assert len(cells) == 4
 
 
 def test_running_in_order() -> None:

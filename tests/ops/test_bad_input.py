@@ -220,6 +220,7 @@ def test_every_operation_has_a_good_call_with_all_its_arguments() -> None:
             run(function, arguments)
 
 
+@pytest.mark.filterwarnings("ignore:.* They are broadcast")
 @pytest.mark.parametrize(("name", "argument"), CASES)
 def test_it_works_or_says_in_its_own_name_what_is_wrong(name: str, argument: str) -> None:
     function = getattr(ops, name)
@@ -264,6 +265,7 @@ def tensors(draw: st.DrawFn) -> Tensor:
     return Tensor(values[: int(np.prod(shape))].reshape(shape))
 
 
+@pytest.mark.filterwarnings("ignore:.* They are broadcast")
 @settings(max_examples=400)
 @given(data=st.data(), name=st.sampled_from(list(GOOD)))
 def test_tensors_of_all_shapes_and_types(data: st.DataObject, name: str) -> None:

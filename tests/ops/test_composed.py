@@ -19,8 +19,8 @@ WEIGHTS = Tensor(np.array([0.5, 1.0, 2.0]))
 SMOOTH: dict[str, Callable[[Tensor], Tensor]] = {
     "cross_entropy": lambda x: ops.cross_entropy(x, LABELS, WEIGHTS, label_smoothing=0.25),
     "nll_loss": lambda x: ops.nll_loss(x * x, LABELS, WEIGHTS),
-    "mse_loss": lambda x: ops.mse_loss(x * x, ops.ones(3)),
-    "l1_loss": lambda x: ops.l1_loss(x * x, ops.ones(3)),
+    "mse_loss": lambda x: ops.mse_loss(x * x, ops.ones((2, 3))),
+    "l1_loss": lambda x: ops.l1_loss(x * x, ops.ones((2, 3))),
     "cumsum": lambda x: ops.cumsum(x * x, 1) * x,
     "sort": lambda x: ops.sort(x * x * x)[0] * x,
     "topk": lambda x: ops.topk(x * x * x, 2, 0)[0] * x,

@@ -54,6 +54,7 @@ def starts(outputs: Theirs) -> list[tuple[Theirs, Theirs]]:
     return [(each, start.to(each.dtype)) for each, start in pairs if each.requires_grad]
 
 
+@pytest.mark.filterwarnings("ignore:The gradients are all zero")
 @pytest.mark.parametrize("name", PAIRS)
 @settings(max_examples=settings().max_examples * 3 // 5)
 @given(data=st.data())

@@ -11,7 +11,7 @@ from minispore._functional.class_losses import (
     from_logits,
     marked,
 )
-from minispore._functional.losses import REDUCTIONS, Reduction
+from minispore._functional.losses import REDUCTIONS, Reduction, warn_of_broadcasting
 from minispore._functional.variable import check_tensor
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
@@ -45,6 +45,12 @@ class LossBase(Cell):
             check_tensor(outputs, self.cls_name, "logits")
             check_tensor(labels, self.cls_name, "labels")
 
+    def _difference(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        self._check(outputs, labels)
+        difference = outputs - labels
+        warn_of_broadcasting(outputs, labels, self.cls_name)
+        return difference
+
 
 class MSELoss(LossBase):
     """The square of the difference.
@@ -61,9 +67,8 @@ class MSELoss(LossBase):
     """
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The loss of tensors whose shapes broadcast."""
-        self._check(logits, labels)
-        return self.get_loss(ops.square(logits - labels))
+        """The loss; shapes broadcast, with a warning unless one is that of a number."""
+        return self.get_loss(ops.square(self._difference(logits, labels)))
 
 
 class L1Loss(LossBase):
@@ -77,9 +82,8 @@ class L1Loss(LossBase):
     """
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The loss of tensors whose shapes broadcast."""
-        self._check(logits, labels)
-        return self.get_loss(ops.abs(logits - labels))
+        """The loss; shapes broadcast, with a warning unless one is that of a number."""
+        return self.get_loss(ops.abs(self._difference(logits, labels)))
 
 
 class CrossEntropyLoss(LossBase):

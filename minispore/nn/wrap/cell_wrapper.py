@@ -8,6 +8,7 @@ from typing import cast
 
 from minispore import ops
 from minispore._checks import check_type, described
+from minispore._warn import warn
 from minispore.common.dtype import float32
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
@@ -99,7 +100,8 @@ class TrainOneStepCell(Cell):
 
     Args:
         network: From the inputs to the loss, such as a `WithLossCell`.
-        optimizer: What updates the parameters.
+        optimizer: What updates the parameters: the network's, or some of them. A warning says how
+            many are not the network's, if any.
         sens: What gradients are multiplied by; 1 if None.
         return_grad: Whether to return the gradients too.
 
@@ -125,6 +127,7 @@ class TrainOneStepCell(Cell):
         self.weights: ParameterTuple = optimizer.parameters
         self.sens: float | Tensor = 1.0 if sens is None else sens
         self.return_grad = return_grad
+        _warn_of_others(network, optimizer)
         self.grad_reducer: DistributedGradReducer | None = reducer_of(self.weights)
         self.reducer_flag: bool = self.grad_reducer is not None
         if self.grad_reducer is not None:
@@ -168,6 +171,19 @@ def rows_of(inputs: Sequence[object]) -> int:
     """The rows of a batch: the length of its first input, or 1 if that is no batch."""
     first = inputs[0] if inputs else None
     return first.shape[0] if isinstance(first, Tensor) and first.ndim else 1
+
+
+def _warn_of_others(network: Cell, optimizer: Optimizer) -> None:
+    """Warn if the optimiser updates parameters that the network has not."""
+    own = {id(parameter) for parameter in network.get_parameters()}
+    others = [parameter for parameter in optimizer.parameters if id(parameter) not in own]
+    if others:
+        warn(
+            f"For 'TrainOneStepCell', the optimizer updates {len(optimizer.parameters)} "
+            f"parameters, of which {len(others)} are not parameters of the network, such as "
+            f"'{others[0].name}'. Make the optimizer after the network, of its own "
+            "'trainable_params()'."
+        )
 
 
 def _check_loss_fn(loss_fn: object, owner: str) -> None:

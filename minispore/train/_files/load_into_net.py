@@ -29,7 +29,8 @@ def load_param_into_net(
     Unless `strict_load`, a float value is converted to a parameter's other float type, and a
     signed integer to another signed integer type if it holds the same numbers; and parameters that
     found no value take one whose name is theirs behind a common prefix, as where the checkpoint is
-    of a cell that wraps this one. A warning names the prefix.
+    of a cell that wraps this one. A warning names the prefix. Another says so where no value fits
+    any parameter.
 
     Source: mindspore.load_param_into_net.
 
@@ -78,6 +79,14 @@ def load_param_into_net(
             "For 'load_param_into_net', nothing was loaded, as these parameters do not fit:\n    "
             + "\n    ".join(problems)
         )
+    if targets and not sources:
+        reason = "it has no parameters"
+        if values:
+            own = next(iter(targets))
+            reason = (
+                f"no name in it, such as {next(iter(values))!r}, is one of 'net', such as {own!r}"
+            )
+        warn(f"For 'load_param_into_net', nothing was loaded from 'parameter_dict': {reason}.")
     for parameter, array in fitting:
         parameter.set_data(host_tensor(array))  # which copies
     used = set(sources.values())

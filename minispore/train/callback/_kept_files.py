@@ -1,8 +1,10 @@
 """The files that a saving policy keeps: one is removed only when no policy keeps it any longer."""
 
 import os
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from threading import Lock
 from typing import ClassVar
 from weakref import WeakSet
@@ -33,7 +35,8 @@ class KeptFiles:
     _lock: ClassVar[Lock] = Lock()  # runs in other threads have theirs in it
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
-        self._paths = [os.path.abspath(path) for path in paths]
+        # Not a list, nor a dict: of either, removing the first of many takes long.
+        self._paths = OrderedDict.fromkeys(os.path.abspath(path) for path in paths)
         with self._lock:
             self._all.add(self)
 
@@ -46,14 +49,13 @@ class KeptFiles:
     def add(self, path: str) -> None:
         """Keep a file: from now on the newest."""
         path = os.path.abspath(path)
-        if path in self._paths:
-            self._paths.remove(path)
-        self._paths.append(path)
+        self._paths[path] = None
+        self._paths.move_to_end(path)
 
     def remove(self, path: str) -> None:
         """Keep it no longer, and delete it unless another policy keeps it."""
         path = os.path.abspath(path)
-        self._paths.remove(path)
+        del self._paths[path]
         with self._lock:
             kept = any(path in other._paths for other in self._all)
         if not kept:
@@ -63,7 +65,7 @@ class KeptFiles:
 
     def keep_newest(self, most: int) -> None:
         """Remove the oldest until `most` are left."""
-        for path in self._paths[: max(0, len(self) - most)]:
+        for path in list(islice(self._paths, max(0, len(self) - most))):
             self.remove(path)
 
     def end_run(self) -> None:
