@@ -48,7 +48,7 @@ def site(session: nox.Session) -> None:
     session.run("mypy", *programs, env={"MYPYPATH": "docs"})
     folder = Path(session.create_tmp()).resolve() / "site"
     quiet = {"NO_MKDOCS_2_WARNING": "1"}
-    session.run("mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder), env=quiet)
+    session.run("mkdocs", "build", "--strict", "--site-dir", str(folder), env=quiet)
     session.run("python", "docs/check_site.py", str(folder))
 
 

@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Collection
 from importlib import import_module
+from inspect import isfunction, unwrap
 from pathlib import Path
 from typing import Protocol
 
@@ -143,10 +144,13 @@ def references() -> dict[str, list[str]]:
     for place, names in places:
         for name in names:
             value: object = getattr(import_module(place), name)
-            module = getattr(value, "__module__", None)
-            if getattr(value, "__name__", None) == name and module and value not in seen:
+            # The reference shows classes and `def` statements; what a call made has no docstring.
+            defined = isinstance(value, type) or (
+                isfunction(value) and unwrap(value).__code__.co_name == name
+            )
+            if defined and getattr(value, "__name__", None) == name and value not in seen:
                 seen.add(value)
-                found.setdefault(module, []).append(f"{place}.{name}")
+                found.setdefault(value.__module__, []).append(f"{place}.{name}")
     return found
 
 

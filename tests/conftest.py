@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # What must not pass a type checker may not even be imported.
 collect_ignore = ["typing"]
+# The files with "torch" in their names need PyTorch: the comparisons and what they share.
+WITH_TORCH = find_spec("torch") is not None
+collect_ignore_glob = [] if WITH_TORCH else ["*torch*.py"]
 
 ROOT = Path(__file__).parents[1]
 MNIST_FILES = (
@@ -48,6 +52,10 @@ def mnist_folder() -> Path | None:
     folder = Path(os.environ.get("MINISPORE_MNIST", ROOT.parent / "shared" / "mnist"))
     found = all((folder / f).is_file() or (folder / f"{f}.gz").is_file() for f in MNIST_FILES)
     return folder if found else None
+
+
+def pytest_report_header() -> str | None:
+    return None if WITH_TORCH else "PyTorch is not installed: tests/**/*torch*.py are left out"
 
 
 def pytest_sessionfinish() -> None:

@@ -145,6 +145,21 @@ def test_every_module_says_what_it_holds_and_hides_no_import(module: str) -> Non
     assert "TYPE_CHECKING" not in text, f"{module}: an import for the type checker hides a cycle"
 
 
+def test_what_test_files_share_can_be_imported_without_optional_packages() -> None:
+    """A helper that is skipped fails its importers; only files named after PyTorch need it."""
+    imported, skipped = set[str](), set[str]()
+    for path in (ROOT / "tests").rglob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ImportFrom):
+                names = {(node.module or "").rpartition(".")[2], *(n.name for n in node.names)}
+                assert "torch" in path.name or not any("torch" in name for name in names), path
+                imported |= names
+            elif isinstance(node, ast.Expr | ast.Assign) and "importorskip(" in ast.unparse(node):
+                skipped.add(path.stem)
+    assert skipped
+    assert not skipped & imported
+
+
 def test_no_file_is_longer_than_400_lines() -> None:
     folders = ("minispore", "tests", "examples", "benchmarks")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]

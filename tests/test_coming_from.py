@@ -44,15 +44,6 @@ def test_the_callback_ends_the_training_and_keeps_the_best(
     assert (tmp_path / file).is_file()
 
 
-def test_pytorchs_loop_ends_and_keeps_the_best(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("torch")
-    monkeypatch.chdir(tmp_path)
-    assert cast("int", run("PyTorch")["epoch"]) < 50
-    assert (tmp_path / "best.pt").is_file()
-
-
 def test_mindspores_differs_by_one_word() -> None:
     assert TABS["MindSpore"] == TABS["minispore"].replace("minispore", "mindspore")
 

@@ -1,7 +1,9 @@
 """The map of the whole: nothing is missing on it, and a step goes the way that it says."""
 
+import ast
 import re
 import sys
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -56,6 +58,19 @@ def test_a_package_says_on_which_floor_it_is(page: str) -> None:
 def test_a_pattern_that_fits_nothing_is_refused(sources: ModuleType) -> None:
     with pytest.raises(ValueError, match=r"'nn/nothing\.py'"):
         sources.filled("```files\nnn/nothing.py\n```\n")
+
+
+def test_the_map_links_only_what_the_reference_shows(sources: ModuleType) -> None:
+    """Names without a docstring, such as what a call returned, have no place in the reference."""
+    references: dict[str, list[str]] = sources.references()
+    assert len(references) > 100
+    for module, names in references.items():
+        file = import_module(module).__file__
+        assert file
+        tree = ast.parse(Path(file).read_text("utf-8"))
+        definitions = (ast.ClassDef, ast.FunctionDef)
+        defined = {node.name for node in tree.body if isinstance(node, definitions)}
+        assert {name.rpartition(".")[2] for name in names} <= defined
 
 
 def test_every_link_leads_to_a_page_with_the_files_text(sources: ModuleType) -> None:

@@ -190,19 +190,20 @@ class ParameterTuple(tuple[Parameter, ...]):
     Parameter (name=moments.weight, shape=(1,), dtype=Float32, requires_grad=True)
 
     Source: MindSpore's `mindspore.ParameterTuple`.
-
-    Args:
-        iterable: The parameters.
-
-    Raises:
-        TypeError: Something in it is no Parameter.
-        ValueError: Two parameters have one name.
     """
 
     __slots__ = ()
 
     def __new__(cls, iterable: Iterable[Parameter]) -> Self:
-        """Check and hold the parameters."""
+        """Check and hold the parameters.
+
+        Args:
+            iterable: The parameters.
+
+        Raises:
+            TypeError: Something in it is no Parameter.
+            ValueError: Two parameters have one name.
+        """
         if not isinstance(iterable, Iterable) or isinstance(iterable, Tensor):
             raise TypeError(
                 "For 'ParameterTuple', the argument 'iterable' must be a list of Parameters, "

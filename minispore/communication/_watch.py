@@ -1,5 +1,6 @@
 """Nobody waits for ever: an error in one process ends all, and so does too long a wait."""
 
+import gc
 import os
 import sys
 import threading
@@ -63,7 +64,11 @@ class Watch:
 def _where() -> str:
     """What the main thread does, as Python prints a traceback."""
     main = threading.main_thread().ident
+    # In CPython 3.11 a garbage collection inside of `sys._current_frames` waits for itself
+    # (gh-106883).
+    gc.disable()
     frame = next(frame for thread, frame in sys._current_frames().items() if thread == main)
+    gc.enable()
     return "".join(traceback.format_stack(frame))
 
 

@@ -54,22 +54,6 @@ def test_bytes_are_mindspores(
         np.testing.assert_array_equal(resized, again)
 
 
-@given(seed=seeds, own=sizes, size=sizes)
-def test_floats_are_pytorchs_and_bytes_the_same_rounded(
-    seed: int, own: tuple[int, int], size: tuple[int, int]
-) -> None:
-    torch = pytest.importorskip("torch")
-    image = np.random.default_rng(seed).integers(0, 256, (*own, 2)).astype(np.uint8)
-    floats = np.asarray(image, np.float64)
-    theirs = torch.nn.functional.interpolate(
-        torch.tensor(floats.transpose(2, 0, 1)[None]), size, mode="bilinear"
-    )
-    expected = theirs[0].numpy().transpose(1, 2, 0)
-    np.testing.assert_allclose(np.asarray(Resize(size)(floats), np.float64), expected, atol=1e-3)
-    resized = Resize(size)(image)
-    assert np.abs(np.asarray(resized, np.float64) - expected).max() < 1.01
-
-
 @given(own=sizes, shorter=sides)
 def test_of_one_length_it_is_the_shorter_sides(own: tuple[int, int], shorter: int) -> None:
     image = np.arange(own[0] * own[1], dtype=np.uint8).reshape(own)

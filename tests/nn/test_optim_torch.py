@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from minispore import Parameter, Tensor, float64
 from minispore.nn.optim import _blocks
 
-from .optim_pairs import OPTIMIZERS, RATES, STEPS, Kind, settings
-from .pairs import torch
+from .torch_layers import torch
+from .torch_optimizers import OPTIMIZERS, RATES, STEPS, Kind, settings
 
 SHAPES = [(), (3, 2), (7,)]
 

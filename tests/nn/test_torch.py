@@ -12,18 +12,18 @@ import minispore as ms
 from minispore import Tensor, nn
 from minispore.train import metrics
 
-from .optim_pairs import OPTIMIZERS, RATES
-from .pairs import PAIRS, Pair, Theirs, torch
+from .torch_layers import PAIRS, Pair, Theirs, torch
+from .torch_optimizers import OPTIMIZERS, RATES
 
 # What has a partner in a file of its own.
 ELSEWHERE: Mapping[str, str] = {
-    "AvgPool2d": "test_conv.py",
-    "BatchNorm1d": "test_normalization.py",
-    "BatchNorm2d": "test_normalization.py",
-    "Conv2d": "test_conv.py",
-    "Embedding": "test_normalization.py",
-    "LayerNorm": "test_normalization.py",
-    "MaxPool2d": "test_conv.py",
+    "AvgPool2d": "test_torch_conv.py",
+    "BatchNorm1d": "test_torch_normalization.py",
+    "BatchNorm2d": "test_torch_normalization.py",
+    "Conv2d": "test_torch_conv.py",
+    "Embedding": "test_torch_normalization.py",
+    "LayerNorm": "test_torch_normalization.py",
+    "MaxPool2d": "test_torch_conv.py",
 }
 # Why the others have no partner there.
 REASONS: Mapping[str, str] = {

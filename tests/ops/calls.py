@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
+from minispore import ops
+from minispore.ops import operations
 from minispore.testing import strategies as mst
 
 Array: TypeAlias = NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]
+# The operations in the older form.
+FORMS = ("minispore.ops.operations", "minispore.ops._with_settings")
+OLDER = [name for name in operations.__all__ if getattr(ops, name).__module__ in FORMS]
 generators = st.integers(0, 9999).map(np.random.default_rng)
 
 

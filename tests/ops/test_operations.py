@@ -8,7 +8,7 @@ import pytest
 from minispore import Tensor, grad, nn, ops
 from minispore.ops import operations
 
-from .pairs import OLDER
+from .calls import OLDER
 
 WITH_AN_AXIS = ["Argmax", "Concat", "LogSoftmax", "OneHot", "Softmax", "Stack"]
 WITH_BOOLS = [f"Reduce{kind}" for kind in ("All", "Any", "Max", "Mean", "Min", "Sum")]

@@ -12,7 +12,7 @@ import minispore as ms
 from minispore import Tensor, ops
 from minispore._checks import as_items
 
-from .pairs import ELSEWHERE, ORDERED, OTHER_METHODS, PAIRS, REASONS, Theirs, names_of, torch
+from .torch_ops import ELSEWHERE, ORDERED, OTHER_METHODS, PAIRS, REASONS, Theirs, names_of, torch
 
 
 def test_each_operation_has_a_partner_in_pytorch_or_a_reason() -> None:

@@ -1,6 +1,7 @@
 """Who waits for too long, or fails alone, ends all processes; here in one that is not ended."""
 
 import os
+import subprocess
 import sys
 from contextlib import suppress
 from threading import Event
@@ -69,6 +70,31 @@ def test_a_wait_above_the_limit_ends_the_program_and_says_where_it_is(program: P
         "ended.\nIt waits here:\n"
     )
     assert "    assert program.ended.wait(LATE)\n" in program.said
+
+
+# Garbage whose collection takes the interpreter's lock of threads, collected at each of the first
+# allocations in turn.
+COLLECTING = """
+import gc, threading
+from minispore.communication import _watch
+
+class Cycle:
+    def __init__(self):
+        self.me, self.local = self, threading.local()
+
+for threshold in range(1, 30):
+    gc.collect()
+    gc.disable()
+    Cycle()
+    gc.set_threshold(threshold)
+    gc.enable()
+    _watch._where()
+assert gc.isenabled()
+"""
+
+
+def test_a_garbage_collection_does_not_block_the_report_of_a_wait() -> None:
+    subprocess.run([sys.executable, "-c", COLLECTING], check=True, timeout=60)
 
 
 def test_each_wait_has_the_limit_for_itself(

@@ -1,6 +1,7 @@
 """Each rule's value and gradients against PyTorch's, also at kinks, zeros and infinities."""
 
 from collections.abc import Callable
+from importlib import import_module
 from math import prod
 from typing import Any, TypeAlias
 
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from .cases import CASES, Floats, Shape
 from .libraries import to_numpy
 
-torch = pytest.importorskip("torch")
-functional = pytest.importorskip("torch.nn.functional")
+torch: Any = import_module("torch")
+functional = torch.nn.functional
 
 # Of PyTorch, which need not be there, a type checker knows nothing.
 Theirs: TypeAlias = Any

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, int32, nn
 
-from .pairs import Theirs, torch
+from .torch_layers import Theirs, torch
 
 STEPS = 25
 Rates = list[float]

@@ -1,20 +1,20 @@
 """Each operation beside PyTorch's, with random calls of both."""
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any, TypeAlias, cast
 
-import pytest
 from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Tensor, ops
-from minispore.ops import operations
 
-from . import calls, losses
-from .calls import Call, along, numbers, of_one, of_several, over, positive, truths, whole
+from . import calls
+from . import torch_losses as losses
+from .calls import OLDER, Call, along, numbers, of_one, of_several, over, positive, truths, whole
 
-torch = pytest.importorskip("torch")
-functional = pytest.importorskip("torch.nn.functional")
+torch: Any = import_module("torch")
+functional = torch.nn.functional
 
 # Of PyTorch, which need not be there, a type checker knows nothing.
 Theirs: TypeAlias = Any
@@ -209,17 +209,14 @@ ORDERED: Mapping[str, Callable[..., Tensor]] = {
 }
 # Operations that have a partner in another file of tests.
 ELSEWHERE: Mapping[str, str] = {
-    "avg_pool2d": "nn/test_conv.py",
-    "batch_norm": "nn/test_normalization.py",
-    "conv2d": "nn/test_conv.py",
-    "clip_by_global_norm": "ops/test_clip_by.py",
-    "layer_norm": "nn/test_normalization.py",
-    "max_pool2d": "nn/test_conv.py",
-    "pad": "nn/test_normalization.py",
+    "avg_pool2d": "nn/test_torch_conv.py",
+    "batch_norm": "nn/test_torch_normalization.py",
+    "conv2d": "nn/test_torch_conv.py",
+    "clip_by_global_norm": "ops/test_torch_clip_by.py",
+    "layer_norm": "nn/test_torch_normalization.py",
+    "max_pool2d": "nn/test_torch_conv.py",
+    "pad": "nn/test_torch_normalization.py",
 }
-# The operations in the older form.
-FORMS = ("minispore.ops.operations", "minispore.ops._with_settings")
-OLDER = [name for name in operations.__all__ if getattr(ops, name).__module__ in FORMS]
 GRADIENTS = "compared with a naive engine in tests/autograd"
 # Why the others have no partner here.
 REASONS: Mapping[str, str] = {

@@ -1,17 +1,17 @@
 """Losses of classes beside PyTorch's: random calls, and PyTorch's own words for them."""
 
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 
 from minispore.testing import strategies as mst
 
 from .calls import Call, generators, numbers, positive
 
-torch = pytest.importorskip("torch")
-functional = pytest.importorskip("torch.nn.functional")
+torch: Any = import_module("torch")
+functional = torch.nn.functional
 
 Theirs: TypeAlias = Any
 reductions = st.sampled_from(["mean", "sum", "none"])

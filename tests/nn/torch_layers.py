@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -13,7 +13,9 @@ import minispore as ms
 from minispore import Tensor, nn
 from minispore.testing import strategies as mst
 
-torch = pytest.importorskip("torch")
+from .test_conv import of
+
+torch: Any = import_module("torch")
 
 Array: TypeAlias = NDArray[Any]
 # Of PyTorch, which need not be there, a type checker knows nothing.
@@ -22,7 +24,29 @@ reductions: st.SearchStrategy[Literal["mean", "sum", "none"]] = st.sampled_from(
     ["mean", "sum", "none"]
 )
 generators = st.integers(0, 9999).map(np.random.default_rng)
-batches = mst.shapes(2, 4, 1, 4)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def close(found: Tensor, expected: Theirs, atol: float = 1e-12) -> None:
+    ours, theirs = (np.asarray(x, np.float64) for x in (found.asnumpy(), expected.detach().numpy()))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=atol)
+
+
+def compare(ours: Callable[..., Tensor], theirs: Callable[..., Theirs], *inputs: Array) -> None:
+    """The same value, and the same slopes by each input."""
+    tensors = [torch.tensor(x, requires_grad=True) for x in inputs]
+    expected = theirs(*tensors)
+    start = of(9, *expected.shape)
+    expected.backward(torch.tensor(start))
+
+    def weighed(*given: Tensor) -> Tensor:
+        return (ours(*given) * Tensor(start)).sum()
+
+    found = ours(*map(Tensor, inputs))
+    close(found, expected)
+    for i, tensor in enumerate(tensors):
+        slope = ms.grad(weighed, i)(*map(Tensor, inputs))
+        close(slope, tensor.grad, 1e-10)
 
 
 @dataclass(frozen=True)
