@@ -1,11 +1,13 @@
-"""Files that are there whole or not at all.
+"""How the package opens files: it writes them completely or not at all, and only regular ones.
 
-All that the package writes goes through `replacing`, but for what grows line by line. A kill,
-an exception or a full disk at any moment leaves the old file (or none), never half of the new one.
+`replacing` writes a complete file: a kill, an exception or a full disk at any moment leaves the old
+file (or none), never half of the new one. What is read, or grows line by line, is opened with
+`regular`. Both refuse what is not a regular file: a FIFO would block, a device would be replaced.
 """
 
 import errno
 import os
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, Final
@@ -14,6 +16,31 @@ _BEGIN: Final = ".minispore-"
 _END: Final = ".tmp"
 # Folders that this process has looked through for what killed ones have left.
 _swept: Final[set[str]] = set()
+# Opening a FIFO returns at once, and a terminal does not become the process's own.
+_FLAGS: Final[int] = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+
+def regular(path: str, flags: int) -> int:
+    """Open a regular file; OSError if `path` is anything else. To be `open`'s argument `opener`.
+
+    Examples:
+        >>> open(os.devnull, opener=regular)
+        Traceback (most recent call last):
+        OSError: [Errno 22] Not a regular file: '/dev/null'
+    """
+    descriptor = os.open(path, flags | _FLAGS, 0o666)
+    try:
+        _check_regular(os.fstat(descriptor), path)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check_regular(status: os.stat_result, path: str | os.PathLike[str]) -> None:
+    # `open` refuses a folder, with an error of its own.
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file", os.fspath(path))
 
 
 @contextmanager
@@ -35,7 +62,8 @@ def replacing(
 
     Raises:
         OSError: With `path` as its file name: FileNotFoundError (no such folder),
-            IsADirectoryError, PermissionError, or the plain class for a full disk.
+            IsADirectoryError, PermissionError, or the plain class for a full disk and for a
+            `path` that is neither new nor a regular file.
 
     Examples:
         >>> import tempfile
@@ -50,6 +78,8 @@ def replacing(
     target = os.path.realpath(path)
     if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, "The file to write is a folder", os.fspath(path))
+    with suppress(FileNotFoundError):
+        _check_regular(os.stat(path), path)
     folder = os.path.dirname(target)
     sweep(folder)
     temporary, file = _open_in(folder, os.fspath(path))
@@ -106,7 +136,7 @@ def sweep(folder: str) -> None:
 
 def _remove_left(temporary: str) -> None:
     """Remove a temporary file if nobody is writing it: a kill unlocks what a process had open."""
-    with suppress(OSError), open(temporary, "rb") as file:
+    with suppress(OSError), open(temporary, "rb", opener=regular) as file:
         if _lock(file, wait=False):
             if os.name == "nt":  # which removes no open file, whoever has it open
                 file.close()

@@ -4,8 +4,9 @@ Under WebAssembly, as in a browser, Python has threads that cannot be started. W
 leave to a thread, it then does itself before it goes on, with the same result.
 """
 
+import os
 from collections.abc import Callable
-from threading import Thread
+from threading import Lock, Thread
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -64,6 +65,22 @@ def executor(name: str) -> Executor:
         return _AtOnce()
     attempt.join()
     return ThreadPoolExecutor(1, name)
+
+
+def fork_safe_lock() -> Lock:
+    """Return a lock for which a fork waits, so that no other thread holds it in the new process."""
+    lock = Lock()
+    if hasattr(os, "register_at_fork"):  # not on Windows
+        os.register_at_fork(
+            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+        )
+    return lock
+
+
+def after_fork_in_child(reset: Callable[[], None]) -> None:
+    """Call `reset` in each forked process: it has none of this one's other threads."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=reset)
 
 
 def _nothing() -> None:

@@ -160,6 +160,45 @@ def test_what_test_files_share_can_be_imported_without_optional_packages() -> No
     assert not skipped & imported
 
 
+# Where `open` is not given `opener=regular`: what the system and the package itself provide, and
+# new files in new folders.
+OPENS = {
+    "minispore._atomic",
+    "minispore._course.checking",
+    "minispore._course.child",
+    "minispore.tensorpack.trackers",
+    "minispore.testing._page",
+}
+
+
+def opens(call: ast.Call) -> bool:
+    """Whether a call opens a file by its name, whatever kind of file that is."""
+    called = call.func
+    if isinstance(called, ast.Name):
+        return called.id == "open" and "regular" not in {
+            each.value.id for each in call.keywords if isinstance(each.value, ast.Name)
+        }
+    names = {"open", "read_text", "read_bytes", "write_text", "write_bytes", "fromfile", "memmap"}
+    return isinstance(called, ast.Attribute) and called.attr in names
+
+
+def test_only_regular_files_are_opened() -> None:
+    """By `_atomic.replacing`, or `open` with its `regular`; `os.open` only makes new files."""
+    found = {
+        module: [
+            ast.unparse(node)
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            if isinstance(node, ast.Call) and opens(node)
+        ]
+        for module, path in MODULES.items()
+    }
+    others = {module: calls for module, calls in found.items() if calls and module not in OPENS}
+    assert others == {
+        "minispore._cli": ["os.open(os.devnull, os.O_WRONLY)"],
+        "minispore.train.summary._files": ["os.open(self.path, flags, 438)"],
+    }
+
+
 def test_no_file_is_longer_than_400_lines() -> None:
     folders = ("minispore", "tests", "examples", "benchmarks")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]

@@ -163,6 +163,15 @@ def test_what_a_killed_process_has_left_is_removed_and_nothing_else(tmp_path: Pa
     assert sorted(names(tmp_path)) == [".minispore-0.txt", ".other.tmp", "file", "minispore-0.tmp"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX's")
+@pytest.mark.timeout(10)
+def test_a_fifo_with_the_name_of_a_temporary_file_blocks_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".minispore-0.tmp")
+    with replacing(tmp_path / "file"):
+        pass
+    assert sorted(names(tmp_path)) == [".minispore-0.tmp", "file"]
+
+
 def test_what_another_process_is_writing_is_not_removed(tmp_path: Path) -> None:
     code = (
         "import sys\n"

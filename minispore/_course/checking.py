@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import cast
 
+from minispore._atomic import regular
 from minispore._course.judging import Verdict
 
 SECONDS = 30.0  # A check never takes longer.
@@ -77,7 +78,7 @@ def check(
                 late = True
             finally:
                 _end(process)
-        printed = output.read_text("utf-8", "replace")[-_PRINTED:]
+        printed = _text(output)[-_PRINTED:]
         took = perf_counter() - began
         verdict = _verdict(answer)
         if verdict is None:
@@ -98,7 +99,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _verdict(answer: Path) -> Verdict | None:
     try:
-        found = cast("dict[str, object]", json.loads(answer.read_text("utf-8")))
+        found = cast("dict[str, object]", json.loads(_text(answer)))
     except (OSError, ValueError):
         return None
     return Verdict(
@@ -113,9 +114,15 @@ def _verdict(answer: Path) -> Verdict | None:
 def _stack(answer: Path) -> str:
     """Where the process was when it was stopped."""
     try:
-        return answer.with_suffix(".stack").read_text("utf-8", "replace")
+        return _text(answer.with_suffix(".stack"))
     except OSError:
         return ""
+
+
+def _text(path: Path) -> str:
+    """A file's text; the learner's program may have put anything in its place."""
+    with open(path, encoding="utf-8", errors="replace", opener=regular) as file:
+        return file.read()
 
 
 def _late(stack: str, work: Path, seconds: float) -> Verdict:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
 
-from minispore._atomic import replacing
+from minispore._atomic import regular, replacing
 from minispore._course import lessons
 from minispore._course.errors import CourseError
 from minispore._course.source import stub
@@ -129,7 +129,8 @@ class Folder:
 
     def _progress(self) -> dict[int, Progress]:
         try:
-            return _read(json.loads(self._progress_file.read_text("utf-8")))
+            with open(self._progress_file, encoding="utf-8", opener=regular) as file:
+                return _read(json.load(file))
         except FileNotFoundError:
             return {}
         except (ValueError, RecursionError):

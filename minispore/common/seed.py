@@ -2,15 +2,15 @@
 
 import zlib
 from collections.abc import Mapping
-from threading import Lock
 from typing import Final, cast
 
 import numpy as np
 
 from minispore._checks import check_int
+from minispore._threads import fork_safe_lock
 
 _WORDS: Final = 624  # of MT19937
-_lock = Lock()
+_lock = fork_safe_lock()
 _seed: list[int | None] = [None]
 # What stands in for the seed where none was set: drawn when first needed.
 _chance: list[int | None] = [None]

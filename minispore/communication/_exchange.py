@@ -3,11 +3,12 @@
 Every function here is a meeting: all processes must call it, in the same order.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import prod
 from typing import Final, TypeVar, cast
+from zlib import crc32
 
 import numpy as np
 
@@ -26,6 +27,10 @@ BUFFER: Final = 1 << 22
 _TRAVELS_AS: Final["dict[np.dtype[np.generic], np.dtype[np.generic]]"] = {
     np.dtype(np.float16): np.dtype(np.float32)
 }
+
+# How many differences an error shows, and how many characters of what differs.
+_SHOWN: Final = 5
+_LONGEST: Final = 200
 
 # Who is called in this process alone, and so must not begin a meeting.
 _lone: "ContextVar[str | None]" = ContextVar("lone", default=None)
@@ -135,6 +140,49 @@ def highest(number: int) -> int:
     with world.watch:
         world.everyone.Allreduce(world.mpi.IN_PLACE, numbers, world.mpi.MAX)
     return int(numbers[0])
+
+
+def check_alike(owner: str, described: Mapping[str, str]) -> None:
+    """Compare descriptions of settings, by name, with those of the other processes.
+
+    Raises:
+        ValueError: In all processes, and it names what differs and where.
+    """
+    if len(set(gathered(crc32(repr(described).encode())))) == 1:
+        return
+    everybody = gathered(described)
+    found: list[str] = []
+    for name in dict.fromkeys(name for each in everybody for name in each):
+        ranks: dict[str, list[int]] = {}
+        for rank, each in enumerate(everybody):
+            ranks.setdefault(each.get(name, "nothing"), []).append(rank)
+        if len(ranks) > 1:
+            texts = [f"{text:.{_LONGEST}} in {processes(of)}" for text, of in ranks.items()]
+            found.append(f"'{name}' is {' and '.join(texts)}")
+    raise ValueError(
+        f"For '{owner}', settings must be the same in all processes, but {shortened(found, '; ')}."
+    )
+
+
+def described_setting(value: object) -> str:
+    """Describe a setting: by its class unless it is a number, a text or a row of them."""
+    if isinstance(value, np.ndarray | np.generic):
+        return repr(cast("object", value.tolist()))
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(described_setting, cast('Sequence[object]', value)))}]"
+    plain = value is None or isinstance(value, bool | int | float | str)
+    return repr(value) if plain else type(value).__qualname__
+
+
+def processes(ranks: Sequence[int]) -> str:
+    """Name processes in an error."""
+    return f"process{'es' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"
+
+
+def shortened(texts: Sequence[str], separator: str) -> str:
+    """Join the first of these texts, and say how many more there are."""
+    rest = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    return separator.join(texts[:_SHOWN]) + rest
 
 
 def fail_together(error: BaseException) -> None:

@@ -72,6 +72,17 @@ def dealt(dataset: Dataset, agree: Agree) -> Dataset:
     return Dataset(rebuilt(dataset._node, change))
 
 
+def length_policy(dataset: Dataset) -> str:
+    """Describe what decides how many batches there are, besides the rows."""
+    found: list[str] = []
+    for node in nodes_of(dataset._node):
+        if isinstance(node, Batch):
+            found.append(f"batch(drop_remainder={node.drop_remainder}, endless={node.endless})")
+        elif isinstance(node, StoreNode) and isinstance(node.sampler, DistributedSampler):
+            found.append(f"num_shards={node.sampler.num_shards}")
+    return f"Dataset({', '.join(found)})"
+
+
 def _is_shard(node: Node) -> bool:
     return isinstance(node, StoreNode) and isinstance(node.sampler, DistributedSampler)
 

@@ -11,12 +11,11 @@ import os
 import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from minispore._atomic import replacing
+from minispore._atomic import regular, replacing
 
 _UBYTE = 8
 _MAX_DIMS = 64  # numpy's own limit
@@ -126,7 +125,7 @@ def idx_bytes(array: npt.NDArray[np.uint8]) -> tuple[bytes, memoryview]:
 @contextmanager
 def _open(path: str | os.PathLike[str]) -> Generator[tuple[io.BufferedIOBase, int]]:
     """Open a plain or gzipped file; with it comes an upper bound of the bytes it can give."""
-    with Path(path).open("rb") as file:
+    with open(path, "rb", opener=regular) as file:
         size = os.fstat(file.fileno()).st_size
         gzipped = file.read(2) == _GZIP_MAGIC
         file.seek(0)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
 
-from minispore._atomic import replacing
+from minispore._atomic import regular, replacing
 from minispore._checks import check_number, check_type
 
 MNIST_MIRRORS: Final = (
@@ -49,6 +49,8 @@ MNIST_FILES: Final[Mapping[str, Content]] = {
 """MNIST's four files and what is in them."""
 
 _CHUNK = 1 << 16
+# What a gzip file may have beyond its content: a header, and a little for what cannot be packed.
+_OVERHEAD = 1 << 16
 _TRIES = 20  # for a mirror that breaks off again and again
 
 
@@ -140,10 +142,11 @@ def _fetch(url: str, path: Path, content: Content, *, progress: bool, timeout: f
     """Download from one mirror, going on where an earlier try was cut off."""
     # Each address has a part of its own: what two mirrors send may differ in its bytes.
     part = path.with_name(f".{path.name}.{_short_hash(url)}.part")
+    limit = content.size + content.size // 1000 + _OVERHEAD
     while True:
         resumed = part.exists()
-        _transfer(url, part, progress=progress, timeout=timeout)
         try:
+            _transfer(url, part, limit, progress=progress, timeout=timeout)
             _unpack(part, path, content)
         except _WrongContentError:
             part.unlink()
@@ -155,14 +158,18 @@ def _fetch(url: str, path: Path, content: Content, *, progress: bool, timeout: f
             return
 
 
-def _transfer(url: str, part: Path, *, progress: bool, timeout: float) -> None:
+def _transfer(url: str, part: Path, limit: int, *, progress: bool, timeout: float) -> None:
     """Append to `part` what is missing of `url`; try again as long as each try changes something.
 
     A part that is of no use to the server (see `_get`) is emptied, and then filled from the start.
+
+    Raises:
+        _WrongContentError: The file has more than `limit` bytes; the transfer was ended there.
+        _MirrorError: The mirror did not give it.
     """
     pooch = _import_pooch()
     for tries_left in reversed(range(_TRIES)):  # pragma: no branch (the last one ends it)
-        file = _Part(part)
+        file = _Part(part, limit)
         before = part.stat().st_size
         try:
             with file:
@@ -186,13 +193,15 @@ class _Part:
 
     Args:
         path: The file, made if it is not there.
+        limit: How many bytes it may have.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, limit: int) -> None:
         self.failure: OSError | None = None
         self._path = path
+        self._limit = limit
         # Without a buffer: what fails does so when it is written.
-        self._file = path.open("ab", buffering=0)
+        self._file = open(path, "ab", buffering=0, opener=regular)  # noqa: SIM115 (see `__exit__`)
 
     def __enter__(self) -> Self:
         return self
@@ -207,6 +216,10 @@ class _Part:
 
     def write(self, data: bytes) -> None:
         """Add the bytes at the end."""
+        if os.fstat(self._file.fileno()).st_size + len(data) > self._limit:
+            raise _WrongContentError(
+                f"its file has more than {self._limit} bytes, the most that the known content takes"
+            )
         rest = memoryview(data)
         try:
             while rest:
@@ -311,7 +324,7 @@ def _unpack(part: Path, path: Path, content: Content) -> None:
 
     digest = hashlib.sha256()
     size = 0
-    with part.open("rb") as raw:
+    with open(part, "rb", opener=regular) as raw:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         source = gzip.GzipFile(fileobj=raw) if packed else raw
@@ -336,7 +349,7 @@ def _holds(path: Path, content: Content) -> bool:
 
     if path.stat().st_size != content.size:
         return False
-    with path.open("rb") as file:
+    with open(path, "rb", opener=regular) as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == content.sha256
 
 

@@ -1,7 +1,7 @@
 """The gradients of several processes as one: what a training step does with them in between."""
 
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Final, cast
 
 import numpy as np
 
@@ -9,17 +9,23 @@ from minispore._array import Array, device_namespace, is_host, own, place, targe
 from minispore._checks import as_items, check_one_of, check_type, described
 from minispore._functional.variable import wrap
 from minispore.common.parallel import get_auto_parallel_context, is_chosen
-from minispore.common.parameter import Parameter
+from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.communication import GlobalComm, get_group_size
 from minispore.communication._exchange import (
     at_hand,
+    check_alike,
+    described_setting,
     is_data_parallel,
     spread,
     sums,
     travels_as,
 )
 from minispore.nn.cell import Cell
+from minispore.nn.optim.optimizer import Optimizer
+
+# Attributes that are no settings.
+_OF_ANY_CELL: Final = frozenset(vars(Cell()))
 
 
 class DistributedGradReducer(Cell):
@@ -162,10 +168,45 @@ def reducer_of(parameters: Sequence[Parameter]) -> DistributedGradReducer | None
     return DistributedGradReducer(parameters)
 
 
-def begin_alike(parameters: Iterable[Parameter]) -> None:
-    """Give every process the first one's values, unless `parameter_broadcast` was set to False."""
-    if is_chosen("parameter_broadcast") and not get_auto_parallel_context("parameter_broadcast"):
+def broadcasts_parameters() -> bool:
+    """Whether all processes begin with the first process's parameters."""
+    return not is_chosen("parameter_broadcast") or bool(
+        get_auto_parallel_context("parameter_broadcast")
+    )
+
+
+def begin_alike(network: Cell) -> None:
+    """Give every process the first one's parameters, unless `parameter_broadcast` was set to False.
+
+    Raises:
+        ValueError: In all processes: their parameters have other names, shapes or types, or their
+            optimizers other settings.
+    """
+    parameters = list(network.get_parameters())
+    if get_group_size() > 1:
+        described = {
+            f"parameter {p.name}": f"{p.dtype} {p.shape}, requires_grad={p.requires_grad}"
+            for p in parameters
+        }
+        for _, cell in network.cells_and_names():
+            if isinstance(cell, Optimizer):
+                described = _settings(cell) | described
+        check_alike(network.cls_name, described)
+    if not broadcasts_parameters():
         return
-    listed = list(parameters)
-    for parameter, values in zip(listed, spread([each._data for each in listed]), strict=True):
+    for parameter, values in zip(parameters, spread([p._data for p in parameters]), strict=True):
         parameter.set_data(wrap(values, parameter))
+
+
+def _settings(optimizer: Optimizer) -> dict[str, str]:
+    """Describe the classes and settings of an optimizer and of the cells in it, by their paths."""
+    found: dict[str, str] = {}
+    for path, cell in optimizer.cells_and_names(name_prefix="optimizer"):
+        found.setdefault(path, type(cell).__qualname__)
+        settings = vars(cell) | (optimizer._given if cell is optimizer else {})
+        for name, value in settings.items():
+            # The values of parameters are the first process's everywhere.
+            is_own = name not in _OF_ANY_CELL and not name.startswith("_")
+            if is_own and not isinstance(value, Parameter | ParameterTuple):
+                found[f"{path}.{name}"] = described_setting(value)
+    return found

@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from typing import Final
 
+from minispore._atomic import regular
 from minispore.common import Parameter, Tensor
 from minispore.tensorpack.channel import as_float, suggest
 from minispore.tensorpack.protocol import Trainer
@@ -173,7 +174,7 @@ class HyperFile:
         """Return the numbers by name, the last of each counting, and what is newly wrong."""
         text, wrong, values = "", list[str](), dict[str, float]()
         try:
-            with open(self.path, encoding="utf-8", errors="replace") as file:
+            with open(self.path, encoding="utf-8", errors="replace", opener=regular) as file:
                 text = file.read()
         except FileNotFoundError:
             pass

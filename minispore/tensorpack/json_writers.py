@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import ClassVar, cast
 
-from minispore._atomic import replacing
+from minispore._atomic import regular, replacing
 from minispore.tensorpack import logger
 from minispore.tensorpack.monitors import FileMonitor
 from minispore.tensorpack.states import Kept, Remembering
@@ -209,7 +209,7 @@ class JSONLWriter(RowWriter):
 
     def _write(self, path: str, row: str) -> None:
         rest = memoryview(f"{row}\n".encode())
-        with open(path, "ab", buffering=0) as file:
+        with open(path, "ab", buffering=0, opener=regular) as file:
             before = file.tell()
             try:
                 while rest:
@@ -224,7 +224,7 @@ class JSONLWriter(RowWriter):
 def _rows_of(path: str, *, in_lines: bool = False) -> list[Row]:
     """The rows of a file; ValueError, which names it, if it holds anything else."""
     try:
-        with open(path, encoding="utf-8", newline="\n") as file:
+        with open(path, encoding="utf-8", newline="\n", opener=regular) as file:
             rows: object = json.load(file) if not in_lines else _whole_lines(file)
         if not isinstance(rows, list):
             raise ValueError("it is no list of objects")

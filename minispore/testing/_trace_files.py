@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from typing import cast
 
-from minispore._atomic import replacing
+from minispore._atomic import regular, replacing
 from minispore._checks import check_one_of
 from minispore.testing._event import Event
 from minispore.testing._page import page
@@ -72,7 +72,7 @@ def read_trace(path: str | os.PathLike[str]) -> list[Event]:
         OSError: The file cannot be read.
     """
     ending = _ending(path, _READ, "load")
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=regular) as file:
         content = file.read()
     try:
         text = content.decode()

@@ -19,6 +19,7 @@ from minispore.communication._exchange import (
     of_the_first,
 )
 from minispore.nn._grad_reducer import begin_alike
+from minispore.train._alike import check_parameters
 from minispore.train._dataset import SupportsState
 from minispore.train._protocol import manager
 from minispore.train._protocol.callback import Callback
@@ -37,18 +38,8 @@ _STOPPING: Final[tuple[Event, ...]] = (
     Callback.on_train_epoch_end,
     Callback.on_eval_end,
 )
-
-
-def meet(owner: str) -> None:
-    """Begin what all processes do; RuntimeError, in all of them, if some begin something else."""
-    if not is_data_parallel("Model"):
-        return
-    called = gathered(owner)
-    if len(set(called)) > 1:
-        raise RuntimeError(
-            f"For '{owner}', all processes must call it, but the processes 0, 1, … call "
-            f"{', '.join(called)}."
-        )
+# After these parameters must be the same.
+_COMPARED: Final[tuple[Event, ...]] = (Callback.on_train_epoch_end, Callback.on_train_end)
 
 
 def manager_of(callbacks: Callback | Iterable[Callback] | None) -> CallbackManager:
@@ -83,9 +74,11 @@ class _ManagerOfRanks(CallbackManager):
             path = of_the_first(run_context.get_resume_requested())
             if path is not None:
                 run_context.request_resume(path)
-            begin_alike(run_context.original_args().train_network.get_parameters())
+            begin_alike(run_context.original_args().train_network)
         if event in _STOPPING:
             _agree_to_stop(run_context)
+        if event in _COMPARED:
+            check_parameters(run_context.original_args())
 
     def run(self, run_context: RunContext, body: Callable[[], R]) -> R:
         """As alone, but an exception that only some of the processes raise ends them all."""
@@ -149,8 +142,8 @@ def _without_chief_only(given: Sequence[Callback], listed: Sequence[Callback]) -
 def _stand_in(callback: Callback) -> Callback:
     base = _AbsentWithState if isinstance(callback, SupportsState) else _Absent
     # A training state names the classes of a run's callbacks.
-    name = {"__qualname__": type(callback).__qualname__}
-    return cast("Callback", type(type(callback).__name__, (base,), name)())
+    attributes = {"__qualname__": type(callback).__qualname__, "chief_only": callback.chief_only}
+    return cast("Callback", type(type(callback).__name__, (base,), attributes)())
 
 
 def _check_data(run_context: RunContext) -> None:

@@ -11,6 +11,7 @@ from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication import get_group_size
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
 from minispore.train import _loop
+from minispore.train._alike import check_call
 from minispore.train._arguments import (
     check_epochs,
     check_frequency,
@@ -25,7 +26,7 @@ from minispore.train._parts import data_of, evaluator_of, scores_of
 from minispore.train._protocol.callback import Callback
 from minispore.train._protocol.manager import CallbackManager, refuse_older_names
 from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
-from minispore.train._ranks import manager_of, meet
+from minispore.train._ranks import manager_of
 from minispore.train._scores import get_metrics
 from minispore.train.metrics import Metric
 
@@ -139,10 +140,11 @@ class Model:
                 is empty or does not yield what the network takes; if the model has a loss
                 function but no optimizer; if `resume` is no checkpoint of this training.
         """
+        arguments = locals()
         owner = "Model.train"
-        meet(owner)
-        check_sink(owner, sink_size, dataset_sink_mode=dataset_sink_mode)
         manager = manager_of(callbacks)
+        check_call(owner, manager.callbacks, self._metrics, arguments)
+        check_sink(owner, sink_size, dataset_sink_mode=dataset_sink_mode)
         context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
         manager.run(context, lambda: _loop.train(context, manager))
 
@@ -183,8 +185,10 @@ class Model:
             ValueError: as `train`; also if there is a `valid_dataset` but no metric, if
                 `valid_frequency` is not positive, or if a callback has hooks under older names.
         """
+        arguments = locals()
         owner = "Model.fit"
-        meet(owner)
+        manager = manager_of(callbacks)
+        check_call(owner, manager.callbacks, self._metrics, arguments)
         check_sink(
             owner,
             sink_size,
@@ -192,7 +196,6 @@ class Model:
             valid_dataset_sink_mode=valid_dataset_sink_mode,
         )
         check_frequency(valid_frequency)
-        manager = manager_of(callbacks)
         refuse_older_names(manager.callbacks)
         context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
         params = context.original_args()
@@ -232,12 +235,13 @@ class Model:
             TypeError: for an argument of another type.
             ValueError: if the model has no metric, or the dataset is empty.
         """
+        arguments = locals()
         owner = "Model.eval"
-        meet(owner)
+        manager = manager_of(callbacks)
+        check_call(owner, manager.callbacks, self._metrics, arguments)
         check_sink(owner, dataset_sink_mode=dataset_sink_mode)
         self._check_metrics(owner)
         valid_dataset = data_of(valid_dataset, "valid_dataset", owner)
-        manager = manager_of(callbacks)
         context = RunContext(
             InternalCallbackParam(
                 network=self._network,

@@ -6,7 +6,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -37,6 +37,8 @@ class Server:
         self.files: dict[str, bytes] = {}
         self.ranges = True  # whether it can send the rest of a file
         self.beside = 0  # how far from where it was asked to
+        self.announces = True  # whether it says how many bytes it sends
+        self.sent = 0  # bytes of files
         self.cuts: list[int] = []  # how many bytes each next answer gives before it breaks off
         self.requests: list[tuple[str, str | None]] = []
         self.address = ""
@@ -56,10 +58,15 @@ class Server:
         if start:
             start += self.beside
             handler.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
-        handler.send_header("Content-Length", str(len(data) - start))
+        if self.announces:
+            handler.send_header("Content-Length", str(len(data) - start))
         handler.end_headers()
         rest = data[start:]
-        handler.wfile.write(rest[: self.cuts.pop(0)] if self.cuts else rest)
+        rest = rest[: self.cuts.pop(0)] if self.cuts else rest
+        with suppress(ConnectionError):  # the client has closed it
+            for first in range(0, len(rest), 100_000):
+                handler.wfile.write(rest[first : first + 100_000])
+                self.sent += 100_000
 
 
 @contextmanager
@@ -185,14 +192,30 @@ def test_a_part_of_a_file_that_changed_is_thrown_away(tmp_path: Path, serve: Sta
 
 
 def test_a_part_longer_than_the_file_is_thrown_away(tmp_path: Path, serve: Start) -> None:
-    server = serve(PACKED + bytes(200_000))
-    server.cuts = [len(PACKED) + 140_000, 0]
+    server = serve(PACKED + bytes(60_000))
+    server.cuts = [len(PACKED) + 50_000, 0]
     with pytest.raises(RuntimeError, match="no mirror"):
         fetch(tmp_path, server)
     (part,) = tmp_path.iterdir()
     assert part.stat().st_size > len(PACKED)
     server.files["/file.gz"] = PACKED
     assert fetch(tmp_path, server) == UNPACKED
+
+
+@pytest.mark.parametrize("announces", [True, False])
+def test_a_file_that_is_too_large_is_not_downloaded_to_its_end(
+    tmp_path: Path, serve: Start, announces: bool
+) -> None:
+    bad, good = serve(bytes(50_000_000)), serve(PACKED)
+    bad.announces = announces
+    assert fetch(tmp_path, bad, good) == UNPACKED
+    assert names(tmp_path) == ["file"]
+    assert 0 < bad.sent < 25_000_000  # what the sockets hold is sent, too
+    limit = len(UNPACKED) + len(UNPACKED) // 1000 + 2**16
+    with pytest.raises(RuntimeError, match=f"its file has more than {limit} bytes"):
+        (tmp_path / "file").unlink()
+        fetch(tmp_path, bad)
+    assert names(tmp_path) == []
 
 
 def test_another_part_than_was_asked_for_is_not_taken(tmp_path: Path, serve: Start) -> None:

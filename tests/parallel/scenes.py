@@ -214,6 +214,39 @@ def unlike() -> object:
     return "nothing was said"
 
 
+def settings() -> object:
+    """An epoch more, or a weight decay, in the last process: all are told so, and can go on."""
+    last = communication.get_rank() == communication.get_group_size() - 1
+    net = network()
+    said: list[str] = []
+    for work in (
+        lambda: model().train(2 + last, CASES[0].shard(communication.get_rank(), 2)),
+        lambda: nn.TrainOneStepCell(
+            nn.WithLossCell(net, nn.CrossEntropyLoss()),
+            nn.SGD(net.trainable_params(), weight_decay=0.1 * last),
+        ),
+    ):
+        try:
+            work()
+        except ValueError as error:
+            said.append(str(error))
+    return said
+
+
+def diverges() -> object:
+    """A callback of the first process alone sets weights."""
+
+    class Halves(Callback):
+        chief_only = True
+
+        def on_train_epoch_end(self, run_context: RunContext) -> None:
+            for each in run_context.original_args().network.trainable_params():
+                each.set_data(each / 2)
+
+    train(CASES[0], Halves())
+    return None
+
+
 def loop() -> object:
     """A training loop of one's own: what the reducer gives, and a step of TrainOneStepCell."""
     rank = communication.get_rank()
@@ -320,7 +353,7 @@ SCENES: dict[str, Callable[[], object]] = {
     scene.__name__: scene
     for scene in (
         *(laws, metrics, stops, chief, params, saves, resumes, exits, backs, schools, unlike, loop),
-        *(device, card, raises, uncaught, sleeps),
+        *(device, card, raises, uncaught, sleeps, settings, diverges),
     )
 }
 

@@ -43,7 +43,9 @@ def play(processes: int, folder: Path, *scenes: str) -> Run:
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    scenes = "laws metrics stops params saves resumes exits backs schools unlike loop chief"
+    scenes = (
+        "laws metrics stops params saves resumes exits backs schools unlike settings loop chief"
+    )
     return play(2, tmp_path_factory.mktemp("two"), *scenes.split())
 
 
@@ -151,6 +153,19 @@ def test_a_training_that_is_begun_again_goes_on_in_all_processes(two: Run) -> No
 def test_data_that_do_not_end_together_are_refused_in_all_processes(two: Run) -> None:
     for said in two.seen("unlike"):
         assert re.search("equally many batches, .* are 1, 2", str(said))
+
+
+def test_settings_that_differ_are_refused_in_all_processes(two: Run) -> None:
+    for epochs, decay in two.seen("settings"):
+        assert "'epoch' is 2 in process 0 and 3 in process 1." in epochs
+        assert "'optimizer.weight_decay' is 0.0 in process 0 and 0.1 in process 1;" in decay
+
+
+def test_processes_whose_networks_differ_all_fail(tmp_path: Path) -> None:
+    done = launch(2, SCENES, tmp_path, "diverges", folder=tmp_path)
+    assert done.returncode != 0
+    assert "after epoch 1 these differ from process 0's in process 1: '0.weight'" in done.stderr
+    assert not list(tmp_path.glob("*.json"))
 
 
 def test_a_loop_of_one_s_own_has_the_same_gradients_everywhere(two: Run) -> None:

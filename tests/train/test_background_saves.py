@@ -1,5 +1,6 @@
 """Saving in the background: what was there when it was asked for, in order, no error lost."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -165,6 +166,30 @@ def test_an_error_comes_out_at_the_next_save_which_is_not_done(
     save_checkpoint([parameter(2.0)], tmp_path / "y", async_save=second)
     wait_for_saves()
     assert value(tmp_path / "y.ckpt") == 2.0
+
+
+@pytest.mark.parametrize("when", ["before it is written", "while it is written"])
+def test_a_folder_that_is_removed_meanwhile_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: threading.Event, when: str
+) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    write, removed = checkpoint_file.write, list[bool]()
+
+    def remove_and_write(*arguments: object, **options: object) -> None:
+        write(*arguments, **options)  # type: ignore[arg-type]
+        if not removed:
+            shutil.rmtree(folder.parent)
+            removed.append(True)
+
+    save_checkpoint([parameter(1.0)], folder / "x", async_save=True)
+    if when == "while it is written":
+        monkeypatch.setattr(checkpoint_file, "write", remove_and_write)
+    else:
+        shutil.rmtree(folder.parent)
+    gate.set()
+    wait_for_saves()
+    assert value(folder / "x.ckpt") == 1.0
 
 
 def test_wrong_arguments_are_refused_at_once(tmp_path: Path) -> None:

@@ -44,9 +44,9 @@ def test_a_file_that_stays_the_same_is_read_once(
     opened: list[object] = []
     plain = builtins.open
 
-    def counting(path: object, *args: object) -> object:
+    def counting(path: object, *args: object, **options: object) -> object:
         opened.append(path)
-        return plain(path, *args)  # type: ignore[call-overload]
+        return plain(path, *args, **options)  # type: ignore[call-overload]
 
     monkeypatch.setattr(builtins, "open", counting)
     assert steps_until_the_end(config) == 5

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -312,6 +313,15 @@ def test_names_by_functions(tmp_path: Path) -> None:
 
     Run(tmp_path)(ModelCheckpoint(prefix, directory, CheckpointConfig(5)))
     assert checkpoints(tmp_path / "of5") == ["epoch1", "epoch2"]
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "a/b", 3])
+def test_a_name_by_a_function_stays_in_the_folder(tmp_path: Path, name: object) -> None:
+    folder = tmp_path / "a"
+    saver = ModelCheckpoint(lambda _: cast("str", name), folder, CheckpointConfig(5))
+    with pytest.raises(ValueError, match=f"'prefix' must be a str .*, but got {name!r}"):
+        Run(folder)(saver)
+    assert [path.name for path in tmp_path.rglob("*")] == ["a"]
 
 
 def test_names_by_functions_go_on_after_a_resume(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from minispore._atomic import replacing
+from minispore._atomic import regular, replacing
 from minispore._checks import check_int, check_type
 from minispore.dataset._idx import idx_bytes
 from minispore.dataset.digits._generate import generate
@@ -130,8 +130,11 @@ def _mark(folder: Path, recipe: _Recipe, *, whole: bool) -> None:
 
 def _is_whole(folder: Path, recipe: _Recipe) -> bool:
     """Whether the marker tells of these very files and they have the right lengths."""
-    marker = folder / MARKER
-    if not marker.is_file() or marker.read_bytes() != _marker_text(recipe, whole=True):
+    try:
+        with open(folder / MARKER, "rb", opener=regular) as marker:
+            if marker.read() != _marker_text(recipe, whole=True):
+                return False
+    except FileNotFoundError:
         return False
     return all(
         (folder / name).is_file() and (folder / name).stat().st_size == length

@@ -131,7 +131,7 @@ class TrainOneStepCell(Cell):
         self.grad_reducer: DistributedGradReducer | None = reducer_of(self.weights)
         self.reducer_flag: bool = self.grad_reducer is not None
         if self.grad_reducer is not None:
-            begin_alike(self.get_parameters())
+            begin_alike(self)
 
     def construct(self, *inputs: Tensor) -> Tensor:
         """Do one step.

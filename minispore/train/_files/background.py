@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable
 
-from minispore._threads import start
+from minispore._threads import after_fork_in_child, start
 
 
 class _Save(threading.Thread):
@@ -47,6 +47,11 @@ class _Background:
     """The file that is being written, or was written last, until its error has been asked for."""
 
     def __init__(self) -> None:
+        self._reset()
+        after_fork_in_child(self._reset)
+
+    def _reset(self) -> None:
+        """Wait for nothing. A forked process leaves the file to the process that began it."""
         self._lock = threading.Lock()
         self._latest: _Save | None = None
 

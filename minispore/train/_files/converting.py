@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
+from minispore._atomic import regular
 from minispore._checks import check_int, check_type
 from minispore._warn import warn
 from minispore.train._files import checkpoint_file, safetensors_file
@@ -162,7 +163,7 @@ def _convert_file(
     path: str, made: str, target: _Format, name_map: Mapping[str, str], owner: str
 ) -> None:
     scan = checkpoint_file.scan if target == "safetensors" else safetensors_file.scan
-    with damage_named(path), open(path, "rb") as file:
+    with damage_named(path), open(path, "rb", opener=regular) as file:
         entries, has_crc = scan(file)
         unused = name_map.keys() - entries.keys()
         if unused:

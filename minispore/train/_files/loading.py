@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from io import BufferedIOBase
 from typing import cast
 
+from minispore._atomic import regular
 from minispore._checks import check_type
 from minispore._threads import start
 from minispore._warn import warn
@@ -134,10 +135,12 @@ def _read(path: str, choose: Choice, crc_check: bool, format_: str) -> Loaded:
         )
     background.settle(path)
     if not os.path.isfile(path):
-        what = "is a folder" if os.path.isdir(path) else "does not exist"
+        what = "does not exist"
+        if os.path.exists(path):
+            what = "is a folder" if os.path.isdir(path) else "is not a regular file"
         raise ValueError(f"For '{_OWNER}', the checkpoint file '{path}' {what}.")
     scan = safetensors_file.scan if format_ == "safetensors" else checkpoint_file.scan
-    with damage_named(path), open(path, "rb") as file:
+    with damage_named(path), open(path, "rb", opener=regular) as file:
         entries, has_crc = scan(file)
         if "" in entries:
             raise WireError("it has a value without a name")
@@ -167,6 +170,7 @@ class ParamDictFuture:
 
     def __init__(self, read: Callable[[], Loaded]) -> None:
         """Start reading."""
+        self._pid = os.getpid()
         self._read: Callable[[], Loaded] | None = read
         self._loaded: Loaded  # once it is done
         self._error: BaseException | None = None
@@ -176,6 +180,8 @@ class ParamDictFuture:
 
     def result(self) -> dict[str, Parameter | str]:
         """Wait until the file is read; its values, or the error that `load_checkpoint` raises."""
+        if self._pid != os.getpid() and not self._done.is_set():
+            self._run()  # a forked process has no thread that reads
         self._done.wait()
         if self._error is not None:
             raise self._error
@@ -187,8 +193,8 @@ class ParamDictFuture:
             self._loaded = self._read()
         except BaseException as error:
             self._error = error
-        self._read = None
         self._done.set()
+        self._read = None
 
 
 def load_checkpoint_async(

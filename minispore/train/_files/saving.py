@@ -51,7 +51,8 @@ def save_checkpoint(
             Parameters or of ``{"name": str, "data": Parameter or Tensor}``; or a dict of values by
             name, as `load_checkpoint` returns it.
         ckpt_file_name: The file; the ending of its format is added where it is missing. An
-            existing file is replaced. The folder must exist.
+            existing file is replaced. The folder must exist; one that is removed while the file is
+            written in the background is made again.
         integrated_save: Only for a network split over devices; has no effect.
         async_save: Whether to write in the background what the parameters are now: True, or
             MindSpore's "thread" or "process" (which is a thread, too). The next save waits for it;
@@ -107,7 +108,19 @@ def save_checkpoint(
     if async_save:
         copies = snapshot(values)
         full = os.path.abspath(path)  # the program may change its folder meanwhile
-        background.start(full, lambda: write_file(full, copies.items(), crc_check, format))
+        folder = os.path.dirname(full)
+        exists = os.path.isdir(folder)
+
+        def write() -> None:
+            try:
+                write_file(full, copies.items(), crc_check, format)
+            except FileNotFoundError:
+                if not exists:
+                    raise
+                os.makedirs(folder, exist_ok=True)  # it was removed meanwhile
+                write_file(full, copies.items(), crc_check, format)
+
+        background.start(full, write)
     else:
         write_file(path, on_host(values), crc_check, format)
 

@@ -52,7 +52,8 @@ class ModelCheckpoint(Callback):
 
     Raises:
         TypeError: `directory` or `config` is of a wrong type.
-        ValueError: `prefix` is of a wrong type or holds a "/", or `directory` is empty.
+        ValueError: `prefix`, or in training what it returns, is of a wrong type or holds a "/"; or
+            `directory` is empty.
         NotADirectoryError: `directory` is a file.
 
     Examples:
@@ -272,7 +273,7 @@ class ModelCheckpoint(Callback):
     def _name(self, params: InternalCallbackParam, ago: int = 0) -> str:
         """The name of the present step's file, or of that of some steps ago."""
         if not isinstance(self._prefix, str):
-            return self._prefix(params)
+            return file_prefix(self._prefix(params), _OWNER)
         step = params.cur_step_num - 1
         epochs_ago = step // params.batch_num - (step - ago) // params.batch_num
         epoch = params.cur_epoch_num - epochs_ago

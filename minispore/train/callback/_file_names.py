@@ -13,8 +13,8 @@ def file_prefix(prefix: object, owner: str) -> str:
     """Return `prefix` if files' names can begin with it; ValueError otherwise."""
     if not isinstance(prefix, str) or "/" in prefix or os.sep in prefix:
         raise ValueError(
-            f"For '{owner}', the argument 'prefix' must be a str without '/' (or a function, "
-            f"where one is taken), but got {prefix!r}."
+            f"For '{owner}', the argument 'prefix' must be a str without '/' (or a function that "
+            f"returns one, where one is taken), but got {prefix!r}."
         )
     return prefix
 

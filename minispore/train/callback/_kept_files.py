@@ -9,6 +9,8 @@ from threading import Lock
 from typing import ClassVar
 from weakref import WeakSet
 
+from minispore._threads import fork_safe_lock
+
 
 class KeptFiles:
     """Paths of the files that one callback keeps, the oldest first.
@@ -32,7 +34,7 @@ class KeptFiles:
     """
 
     _all: ClassVar[WeakSet["KeptFiles"]] = WeakSet()
-    _lock: ClassVar[Lock] = Lock()  # runs in other threads have theirs in it
+    _lock: ClassVar[Lock] = fork_safe_lock()  # runs in other threads have theirs in it
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
         # Not a list, nor a dict: of either, removing the first of many takes long.

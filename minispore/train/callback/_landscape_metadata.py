@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple, cast
 
+from minispore._atomic import regular
 from minispore.train.callback._summary_options import LandscapeOptions, read_landscape
 
 _OWNER: Final = "SummaryLandscape"
@@ -40,7 +41,7 @@ def read_metadata(path: str, owner: str) -> LandscapeMetadata:
     """
     import json
 
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=regular) as file:
         text = file.read()
     try:
         return _checked(json.loads(text.decode()))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Self, cast
 
-from minispore._atomic import sweep
+from minispore._atomic import regular, sweep
 from minispore._checks import check_type
 from minispore.communication._exchange import highest, is_data_parallel, is_first
 from minispore.train._protocol.callback import Callback
@@ -180,7 +180,7 @@ class OnRequestExit(Callback):
             state = os.stat(path)
             if self._config_seen == (state.st_mtime_ns, state.st_size):
                 return False
-            with open(path, "rb") as file:
+            with open(path, "rb", opener=regular) as file:
                 config: object = json.loads(file.read())
         except (OSError, ValueError, RecursionError):  # not there, or not yet written to its end
             return False

@@ -9,6 +9,7 @@ which finishes its work before the program ends. To leave all to the thread take
 uses every processor, and the threads of its matrix products do not rest between two of them.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -32,6 +33,7 @@ class Behind:
     """Tasks that wait, each of which returns what there is to warn about."""
 
     def __init__(self) -> None:
+        self._pid = os.getpid()
         self._executor = executor("summary")
         self._waiting: deque[tuple[float, _Work]] = deque()  # with the time since when
         self._held = 0  # the bytes of those that wait
@@ -50,7 +52,10 @@ class Behind:
 
         Raises:
             Exception: One of these tasks raised it; the one that is handed over is done anyway.
+            OSError: This is a forked process; nothing is done.
         """
+        if self._is_forked():
+            raise OSError("a forked process must make a SummaryRecord of its own")
         now = monotonic()
         with self._watching:
             self._waiting.append((now, task))
@@ -64,17 +69,25 @@ class Behind:
 
     def wait(self) -> list[str]:
         """Have all tasks done now; return and raise as `do`."""
+        if self._is_forked():
+            return []
         self._work()
         return self._told()
 
     def end(self) -> list[str]:
         """Have all tasks done and end the thread; return and raise as `do`."""
+        if self._is_forked():
+            return []
         self._ended.set()
         try:
             return self.wait()
         finally:
             # Nothing is left for the thread, and it may be waiting for this one.
             self._executor.shutdown(wait=False)
+
+    def _is_forked(self) -> bool:
+        """Whether this is a forked process, whose parent has the thread and the files."""
+        return self._pid != os.getpid()
 
     def _watch(self, caller: int) -> None:
         """Do what has waited long enough; at once if there are no threads."""

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from minispore._atomic import regular
 from minispore.train._files import protobuf as wire
 from minispore.train.summary._encode import MINDSPORE, TENSORFLOW
 from minispore.train.summary._event import Content, Event, Histogram, Image, Landscape, Value
@@ -45,7 +46,7 @@ def read_events(path: str | os.PathLike[str]) -> Iterator[Event]:
         >>> first.version, second.step, second.values
         ('MindSpore.Event:1', 1, (Value(tag='loss', content=0.5),))
     """
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=regular) as file:
         try:
             for data in records(file):
                 yield decode(data)

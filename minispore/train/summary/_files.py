@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import accumulate
-from threading import Lock
 from typing import Final
 
+from minispore._threads import fork_safe_lock
 from minispore.train._files.protobuf import WireError
 from minispore.train.summary._behind import gathered
 from minispore.train.summary._encode import for_mindspore, for_tensorboard
@@ -19,7 +19,7 @@ from minispore.train.summary._records import framed
 
 # Names given out in this process; the files themselves are made when they are first written to.
 _given: Final[set[str]] = set()
-_lock: Final = Lock()
+_lock: Final = fork_safe_lock()
 
 
 class Names:

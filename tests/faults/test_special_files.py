@@ -1,0 +1,130 @@
+"""Files that are not regular: a FIFO would block, and a device would be replaced."""
+
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+from minispore._atomic import regular
+from minispore._cli import main
+from minispore.tensorpack import JSONLWriter, JSONWriter
+from minispore.tensorpack.hyper_params import HyperFile
+from minispore.train import OnRequestExit, RunContext, save_checkpoint
+from tests.fuzz.law import Reader
+from tests.fuzz.readers import READERS
+
+from .test_disks import WRITERS, parameters, train
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX's"),
+    pytest.mark.timeout(60),  # what opens a FIFO waits for ever
+]
+
+Maker = Callable[[Path], object]
+# The first is the system's own, of sockets.
+REFUSED = "(No such device or address|Not a regular file)"
+
+
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made, chdir(path.parent):
+        made.bind(path.name)  # the system takes about 100 characters
+
+
+def link_to_fifo(path: Path) -> None:
+    fifo = path.with_name("fifo")
+    os.mkfifo(fifo)
+    path.symlink_to(fifo)
+
+
+MAKERS: dict[str, Maker] = {"fifo": os.mkfifo, "socket": make_socket, "link": link_to_fifo}
+
+
+@pytest.fixture(params=MAKERS)
+def make(request: pytest.FixtureRequest) -> Iterator[Maker]:
+    """What makes a file that is not regular, which must be there unchanged in the end."""
+    made: dict[Path, int] = {}
+
+    def make(path: Path) -> None:
+        MAKERS[request.param](path)
+        made[path] = path.stat().st_mode
+
+    yield make
+    assert {path: path.stat().st_mode for path in made} == made
+
+
+@pytest.mark.parametrize("reader", [each for each in READERS if each.refuses], ids=str)
+def test_no_reader_waits_for_one(tmp_path: Path, make: Maker, reader: Reader) -> None:
+    path = tmp_path / reader.file
+    make(path)
+    with pytest.raises((OSError, ValueError, RuntimeError), match=re.escape(str(tmp_path))):
+        reader.read(path)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_no_writer_replaces_one(tmp_path: Path, make: Maker, writer: str) -> None:
+    write, name = WRITERS[writer]
+    make(tmp_path / name)
+    with pytest.raises(OSError, match=re.escape(str(tmp_path / name))):
+        write(tmp_path, 1)
+
+
+def test_the_page_of_a_trace_does_not_replace_one(
+    tmp_path: Path, make: Maker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    WRITERS["trace"][0](tmp_path, 1)
+    out = tmp_path / "page.html"
+    make(out)
+    assert main(["trace", str(tmp_path / "trace.jsonl"), "-o", str(out)]) == 2
+    assert f"Not a regular file: '{out}'" in capsys.readouterr().err
+
+
+def test_a_request_to_exit_and_hyper_parameters_are_not_read_from_one(
+    tmp_path: Path, make: Maker
+) -> None:
+    make(tmp_path / "file")
+    file = HyperFile(str(tmp_path / "file"))
+    values, [wrong] = file.read()
+    assert not values
+    assert re.fullmatch(f"it cannot be read: {REFUSED}", wrong)
+    context = RunContext({})
+    OnRequestExit(False, config_file=tmp_path / "file", sig=()).on_train_step_end(context)
+    assert not context.get_stop_requested()
+
+
+@pytest.mark.parametrize("writer", [JSONWriter, JSONLWriter])
+def test_rows_are_not_written_into_one(
+    tmp_path: Path, make: Maker, writer: type[JSONWriter], caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / writer.FILENAME
+    make(path)
+    train([writer(tmp_path)])
+    assert re.search(f"{REFUSED}: '{path}'", caplog.text)
+
+
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_WRONLY, os.O_WRONLY | os.O_APPEND])
+def test_a_fifo_that_somebody_has_open_is_left_alone(tmp_path: Path, flags: int) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    other = os.open(path, os.O_RDWR)
+    before = set(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
+    with pytest.raises(OSError, match=f"Not a regular file: '{path}'"):
+        regular(str(path), flags)
+    assert before is None or set(os.listdir("/proc/self/fd")) == before
+    os.close(other)
+
+
+def test_a_device_stays_a_device(tmp_path: Path) -> None:
+    path = tmp_path / "null.ckpt"
+    try:
+        os.mknod(path, 0o600 | 0o020000, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    (tmp_path / "link.ckpt").symlink_to(path)
+    for name in ("null", "link"):
+        with pytest.raises(OSError, match="Not a regular file"):
+            save_checkpoint(parameters(1), tmp_path / name)
+        assert path.is_char_device()
