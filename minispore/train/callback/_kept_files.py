@@ -62,7 +62,9 @@ class KeptFiles:
                 os.unlink(path)
 
     def keep_newest(self, most: int) -> None:
-        """Remove the oldest until `most` are left."""
+        """Remove the oldest until `most` are left; files that no longer exist do not count."""
+        if len(self) > most:
+            self._paths = [path for path in self._paths if os.path.exists(path)]
         for path in self._paths[: max(0, len(self) - most)]:
             self.remove(path)
 
