@@ -14,7 +14,8 @@ first one on all of them; the second one each callback is called at its own plac
 | on_train_end, on_exception | | after_train |
 
 So each school sees its own order, and within one event the list's. `StopTraining` is silence for
-all of tensorpack's hooks but `after_train`, and a requested stop for MindSpore's callbacks.
+all of tensorpack's hooks but `after_train`, and a requested stop for MindSpore's callbacks. In an
+epoch that a requested stop has interrupted, `after_train` is the only hook that is still called.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -257,6 +258,8 @@ class Conductor(train.Callback):
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Likewise without an evaluation; with one, put its results in."""
+        if run_context.is_epoch_unfinished():
+            self._playing = False
         self.on_eval_begin(run_context)
         params = run_context.original_args()
         results = cast("Mapping[str, float]", params.get("eval_results", {}))

@@ -4,11 +4,12 @@ import math
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from time import perf_counter
 
 from minispore._checks import check_int, check_number
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
-from minispore.tensorpack.states import Kept, Remembering, Seconds
+from minispore.tensorpack.states import Kept, Remembering
 from minispore.train.callback._kept_files import KeptFiles
 from minispore.train.serialization import save_checkpoint
 
@@ -24,7 +25,8 @@ class ModelSaver(Remembering, Callback):
     Args:
         max_to_keep: How many files to keep, the newest; 0 for all.
         keep_checkpoint_every_n_hours: Of the files that would be removed, one is kept for good
-            when so many hours have passed since the last that was; or since the beginning.
+            when so many hours have passed since the last that was; or since the beginning. As in
+            TensorFlow, a resumed run begins to count again.
         checkpoint_dir: The folder; by default the logger's.
         var_collections: Accepted and without effect.
 
@@ -34,9 +36,7 @@ class ModelSaver(Remembering, Callback):
         ['model-6.ckpt', 'model-9.ckpt']
     """
 
-    _clock = Seconds()
-    _files = Kept(dict[str, float])  # and the clock when they were written
-    _kept_at = Kept(float)
+    _files = Kept(list[str])
 
     max_to_keep: int = 10
     keep_checkpoint_every_n_hours: float = 0.5
@@ -51,17 +51,19 @@ class ModelSaver(Remembering, Callback):
     def _setup_graph(self) -> None:
         self._folder = logger.folder_for(self.checkpoint_dir, self)
         self._policy = KeptFiles()
+        self._written: dict[str, float] = {}  # when the files were written, in this run
+        self._kept_at = perf_counter()  # when the run began, or the last file kept was written
 
     def _trigger(self) -> None:
         name = f"model-{self.global_step}.ckpt"
         if not _save(self, self._path(name)):
             return
         self._policy.add(self._path(name))
-        self._files.pop(name, None)
-        self._files[name] = self._clock
+        self._files = [*(each for each in self._files if each != name), name]
+        self._written[name] = perf_counter()
         while self.max_to_keep and len(self._files) > self.max_to_keep:
-            old, written = next(iter(self._files.items()))
-            del self._files[old]
+            old = self._files.pop(0)
+            written = self._written.pop(old, self._kept_at)
             if written - self._kept_at >= 3600 * self.keep_checkpoint_every_n_hours:
                 self._kept_at = written
             else:
@@ -74,13 +76,14 @@ class ModelSaver(Remembering, Callback):
         self._policy.end_run()
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on with these files.
+        """Go on with those of these files that exist.
 
         Raises:
             ValueError: It is no such state.
         """
         super().load_state_dict(state)
         self._policy.end_run()
+        self._files = [name for name in self._files if os.path.exists(self._path(name))]
         self._policy = KeptFiles(map(self._path, self._files))
 
 
@@ -138,7 +141,22 @@ class MinSaver(Remembering, MonitorBase):
         return (self.monitor_stat,)
 
     def _setup_graph(self) -> None:
-        self._path = os.path.join(logger.folder_for(self.checkpoint_dir, self), self._name)
+        logger.folder_for(self.checkpoint_dir, self)  # better known to be missing before training
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(logger.folder_for(self.checkpoint_dir, self), self._name)
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on with that best value; if its file does not exist, say so and forget it.
+
+        Raises:
+            ValueError: It is no such state.
+        """
+        super().load_state_dict(state)
+        if self.best is not None and not os.path.exists(self._path):
+            logger.warn(f"'{self._path}' no longer exists: the next {self.monitor_stat} is saved.")
+            self._best = math.nan
 
     def process_scalar(self, name: str, val: float) -> None:
         """Look at it the next time, or now if this time has just been."""

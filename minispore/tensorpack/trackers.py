@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from threading import Event, Thread
+from time import perf_counter
 from typing import Protocol
 
 from tqdm import tqdm
@@ -14,7 +15,6 @@ from minispore._checks import check_int
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.channel import as_float, name_list
-from minispore.tensorpack.states import Kept, Remembering, Seconds
 
 _BAR = "{l_bar}{bar}|{n_fmt}/{total_fmt}[{elapsed}<{remaining},{rate_noinv_fmt}{postfix}]"
 
@@ -92,8 +92,10 @@ class ProgressBar(Callback):
             self._bar = None
 
 
-class ThroughputTracker(Remembering, Callback):
+class ThroughputTracker(Callback):
     """Put in how many steps, or samples, are done in a second; only the steps' time counts.
+
+    A resumed run measures its own steps.
 
     The name is "Throughput (steps/sec)" or "Throughput (samples/sec)".
 
@@ -110,9 +112,6 @@ class ThroughputTracker(Remembering, Callback):
     """
 
     chief_only = False
-    _seconds = Kept(float)
-    _clock = Seconds()
-    _step = Kept(int)
 
     def __init__(self, samples_per_step: int | None = None) -> None:
         self._samples, self._unit = 1, "steps"
@@ -120,43 +119,41 @@ class ThroughputTracker(Remembering, Callback):
             owner = "ThroughputTracker"
             self._samples = check_int(samples_per_step, "samples_per_step", owner, low=1)
             self._unit = "samples"
-        self._running = False
+        self._begun: tuple[int, float] | None = None  # the step and the time
 
     def produces(self) -> Collection[str]:
         """Return the name."""
         return (f"Throughput ({self._unit}/sec)",)
 
     def _before_train(self) -> None:
-        self._step, self._running = self.global_step, False
+        self._steps, self._seconds, self._begun = 0, 0.0, None
 
     def _before_epoch(self) -> None:
-        self._clock, self._running = 0.0, True
+        self._begun = self.global_step, perf_counter()
 
     def _after_epoch(self) -> None:
         self._count()
-        self._running = False
+        self._begun = None
 
     def _count(self) -> None:
-        if self._running:
-            self._seconds += self._clock
-        self._clock = 0.0
+        if self._begun is not None:
+            step, time = self._begun
+            self._begun = self.global_step, perf_counter()
+            self._steps += self._begun[0] - step
+            self._seconds += self._begun[1] - time
 
     def _trigger(self) -> None:
         self._count()
-        steps = self.global_step - self._step
-        if steps and self._seconds:
-            speed = steps * self._samples / self._seconds
+        if self._steps and self._seconds:
+            speed = self._steps * self._samples / self._seconds
             self.trainer.monitors.put_scalar(f"Throughput ({self._unit}/sec)", speed)
-        self._seconds, self._step = 0.0, self.global_step
-
-    def state_dict(self) -> dict[str, object]:
-        """Return the steps and seconds since the last time."""
-        self._count()
-        return super().state_dict()
+        self._steps, self._seconds = 0, 0.0
 
 
-class EstimatedTimeLeft(Remembering, Callback):
+class EstimatedTimeLeft(Callback):
     """Tell how long the training will still take, and put the seconds in as "time/eta".
+
+    A resumed run measures its own epochs, from the first that it does from the beginning.
 
     Source: tensorpack.callbacks.EstimatedTimeLeft.
 
@@ -171,10 +168,6 @@ class EstimatedTimeLeft(Remembering, Callback):
         Estimated time left: 0 s.
     """
 
-    _seconds = Kept(list[float])  # of the last epochs
-    _elapsed = Seconds()
-    _epoch = Kept(int)
-
     def __init__(self, last_k_epochs: int = 5, median: bool = True) -> None:
         self._last = check_int(last_k_epochs, "last_k_epochs", "EstimatedTimeLeft", low=1)
         self._mean = statistics.median if median else statistics.fmean
@@ -184,13 +177,19 @@ class EstimatedTimeLeft(Remembering, Callback):
         return ("time/eta",)
 
     def _before_train(self) -> None:
-        self._elapsed, self._epoch = 0.0, self.epoch_num
+        self._seconds: list[float] = []  # of the last epochs
+        self._begun: tuple[int, float] | None = None  # how many epochs were done, and the time
+
+    def _before_epoch(self) -> None:
+        if self._begun is None and self.global_step % self.trainer.steps_per_epoch == 0:
+            self._begun = self.epoch_num - 1, perf_counter()
 
     def _trigger(self) -> None:
-        epochs = self.epoch_num - self._epoch
-        if epochs > 0:
-            self._seconds = [*self._seconds, self._elapsed / epochs][-self._last :]
-            self._elapsed, self._epoch = 0.0, self.epoch_num
+        if self._begun is not None and self.epoch_num > self._begun[0]:
+            epoch, time = self._begun
+            self._begun = self.epoch_num, perf_counter()
+            elapsed = (self._begun[1] - time) / (self.epoch_num - epoch)
+            self._seconds = [*self._seconds, elapsed][-self._last :]
         if self._seconds:
             left = self._mean(self._seconds) * (self.trainer.max_epoch - self.epoch_num)
             self.trainer.monitors.put_scalar("time/eta", left)

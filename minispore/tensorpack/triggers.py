@@ -35,7 +35,8 @@ class Every:
     Args:
         steps: Steps from one time to the next; so the steps of these numbers, counted from 1.
         epochs: Likewise for epochs.
-        seconds: Seconds from one time to the next, looked at after each step.
+        seconds: Seconds from one time to the next, looked at after each step. The break before a
+            resumed run does not count: the seconds that have passed are in the training state.
 
     Raises:
         TypeError: A number is of the wrong type.
@@ -82,7 +83,19 @@ class Every:
         return self.seconds is not None and elapsed >= self.seconds
 
 
-class PeriodicTrigger(ProxyCallback):
+class _Timed(ProxyCallback):
+    """Base class of what calls another one every so often."""
+
+    _elapsed = Seconds()
+    _counts_seconds = False
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the other's state, and its own: without a time where seconds do not count."""
+        state = super().state_dict()
+        return state if self._counts_seconds else state | {"elapsed": 0.0}
+
+
+class PeriodicTrigger(_Timed):
     """Trigger a callback every so often, instead of at the end of each epoch.
 
     All its other hooks are called as ever, but for `_trigger_epoch`.
@@ -109,8 +122,6 @@ class PeriodicTrigger(ProxyCallback):
         6
     """
 
-    _elapsed = Seconds()
-
     def __init__(
         self,
         triggerable: Callback,
@@ -128,6 +139,7 @@ class PeriodicTrigger(ProxyCallback):
         if before_train and every_k_steps is None and every_k_epochs is None:
             every_k_epochs = sys.maxsize  # never again
         self._every = every or Every(every_k_steps, every_k_epochs)
+        self._counts_seconds = self._every.seconds is not None
         self._at_first = before_train
 
     def _before_train(self) -> None:
@@ -146,7 +158,7 @@ class PeriodicTrigger(ProxyCallback):
             self.trigger()
 
 
-class EnableCallbackIf(ProxyCallback):
+class EnableCallbackIf(_Timed):
     """Call a callback's hooks of steps and epochs only while something is so.
 
     It is asked in `_before_epoch`, `_after_epoch`, `_trigger_epoch` and `_before_run`, and for
@@ -166,12 +178,12 @@ class EnableCallbackIf(ProxyCallback):
         epoch: 2 step: 1, loss is ...
     """
 
-    _elapsed = Seconds()
     _enabled = Kept(bool, True)
 
     def __init__(self, callback: train.Callback, pred: Predicate | Every) -> None:
         super().__init__(callback)
         self._pred = pred
+        self._counts_seconds = isinstance(pred, Every) and pred.seconds is not None
 
     def _pass(self, hook: str, *args: object) -> object:
         if hook in {"before_epoch", "before_run", "after_epoch", "trigger_epoch"}:

@@ -115,7 +115,10 @@ class Boundary:
         """A step is done, or the epoch closed: now save, if it was asked for or a stop was."""
         self._closed = closed
         if self._context.get_stop_requested():
-            self.leave("stopped" if self._context.is_interrupted() else "ended")
+            interrupted = self._context.is_interrupted()
+            if interrupted and not closed:
+                self._context.leave_epoch()
+            self.leave("stopped" if interrupted else "ended")
         asking = self._context.take_requests()
         if asking:
             self._save(self._held or self._state(asking), asking, "asked")
@@ -133,13 +136,17 @@ class Boundary:
 
     @contextmanager
     def validation(self) -> Generator[None, None, None]:
-        """Around a validation: a run that is stopped in it goes on before it."""
+        """Around a validation: a run that is stopped before its results goes on before it."""
         savers = self._context.get_state_savers()
         before = self._state([]) if savers else None
-        yield
-        if before is not None and self._context.is_interrupted():
-            self._held = before
-            self._save(before, savers, "stopped")
+        try:
+            yield
+        finally:  # also when a hook raises because there are no results
+            if self._context.is_interrupted() and not self._params.get("metrics"):
+                self._context.leave_epoch()
+                if before is not None:
+                    self._held = before
+                    self._save(before, savers, "stopped")
 
     def _save(self, state: TrainingState, savers: Sequence[StateSaver], occasion: Occasion) -> None:
         for saver in savers:

@@ -73,11 +73,15 @@ def _train_steps(
 
 
 def evaluate(context: RunContext, callbacks: CallbackManager, scores: Scores) -> dict[str, float]:
-    """Go through `valid_dataset` once, or until a stop is requested; return the results."""
+    """Go through `valid_dataset` once, or until a stop is requested; return the results.
+
+    An evaluation that a stop has interrupted has no results.
+    """
     params = context.original_args()
     network = params.eval_network
     ((_, batches),) = Epochs(params.valid_dataset, 1)
 
+    complete = True
     callbacks.emit(Callback.on_eval_begin, context)
     callbacks.emit(Callback.on_eval_epoch_begin, context)
     for batch in batches:
@@ -88,9 +92,10 @@ def evaluate(context: RunContext, callbacks: CallbackManager, scores: Scores) ->
         scores.update(params.net_outputs)
         callbacks.emit(Callback.on_eval_step_end, context)
         if context.get_stop_requested():
+            complete = next(batches, None) is None
             break
     callbacks.emit(Callback.on_eval_epoch_end, context)
-    params.metrics = scores.results()
-    params.eval_results = params.metrics | scores.eval_loss()
+    params.metrics = scores.results() if complete else {}
+    params.eval_results = params.metrics | scores.eval_loss() if complete else {}
     callbacks.emit(Callback.on_eval_end, context)
     return params.metrics

@@ -164,7 +164,8 @@ class Model:
         """Train the network and evaluate it in between.
 
         An epoch's evaluation comes before its `on_train_epoch_end`, which finds the results in
-        `metrics`. Both share one `RunContext`: a stop requested in an evaluation ends the run.
+        `metrics`. Both share one `RunContext`: a stop requested in an evaluation ends the run, and
+        if batches are left, this evaluation has no results.
 
         Args:
             epoch: the last epoch.
@@ -210,8 +211,10 @@ class Model:
             if valid_dataset is None or not is_due(valid_frequency, params.cur_epoch_num):
                 return
             training = {key: params[key] for key in ("batch_num", "cur_step_num", "net_outputs")}
-            self._evaluate(valid_dataset, context, manager)
-            params.update(training, mode="train")
+            try:
+                self._evaluate(valid_dataset, context, manager)
+            finally:
+                params.update(training, mode="train")
 
         manager.run(context, lambda: _loop.train(context, manager, validate))
 
@@ -230,6 +233,7 @@ class Model:
 
         Returns:
             The result of each metric by its name: a number for all metrics whose `eval` gives one.
+            Nothing if a stop has interrupted the evaluation.
 
         Raises:
             TypeError: for an argument of another type.

@@ -38,7 +38,6 @@ from minispore.tensorpack import (
     ScalarHistory,
     SimpleMovingAverage,
     ThroughputTracker,
-    states,
     trackers,
 )
 from minispore.tensorpack.channel import Array
@@ -206,7 +205,7 @@ def test_merge_summaries_of_a_period_and_a_name() -> None:
 @pytest.mark.parametrize("samples", [None, 32])
 def test_throughput(samples: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(states, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(trackers, "perf_counter", lambda: now[0])
 
     class Passing(Callback):
         def _before_run(self, run_context: object) -> None:
@@ -229,7 +228,7 @@ def test_estimated_time_left(
 ) -> None:
     caplog.set_level("INFO", "minispore.tensorpack")
     now = [0.0]
-    monkeypatch.setattr(states, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(trackers, "perf_counter", lambda: now[0])
 
     class Passing(Callback):
         def _trigger_epoch(self) -> None:

@@ -8,7 +8,7 @@ from minispore.tensorpack import Callback, StopTraining, adapter
 from minispore.train import Callback as TrainCallback
 from minispore.train import Model, RunContext
 
-from ..train.standins import Batches, ConstantLoss, Rows, make
+from ..train.standins import Batches, ConstantLoss, Outputs, Rows, make
 from .spies import (
     HOOKS,
     Boom,
@@ -112,14 +112,20 @@ def test_after_stop_training_mindspores_callbacks_see_a_requested_stop() -> None
         ]
 
 
-def test_a_stop_requested_by_mindspores_callback_closes_the_epoch() -> None:
-    class Stop(TrainCallback):
-        def on_train_step_end(self, run_context: RunContext) -> None:
-            run_context.request_stop()
-
-    log = Log()
-    Model(ConstantLoss()).train(3, Batches(3), [Pack(log, 0), Stop()])
-    assert [hook for _, hook, _ in log] == list(HOOKS)
+@pytest.mark.parametrize("for_good", [False, True])
+@pytest.mark.parametrize("event", ["on_train_step_end", "on_eval_step_end", "on_train_epoch_end"])
+def test_in_an_epoch_that_a_stop_has_interrupted_nothing_is_triggered(
+    event: str, for_good: bool
+) -> None:
+    log, stop = Log(), TrainCallback()
+    setattr(stop, event, lambda run_context: run_context.request_stop(for_good=for_good))
+    model = Model(ConstantLoss(), metrics={"acc"}, eval_network=Outputs(), eval_indexes=[0, 1, 2])
+    model.fit(3, Batches(1), Batches(2), 1, [Pack(log, 0), stop])
+    interrupted = event != "on_train_epoch_end" and not for_good
+    left_out = {"trigger_epoch"} if interrupted else set()
+    if interrupted and event == "on_train_step_end":
+        left_out.add("after_epoch")
+    assert [hook for _, hook, _ in log] == [hook for hook in HOOKS if hook not in left_out]
 
 
 def test_an_evaluation_of_its_own_has_none_of_tensorpacks_hooks() -> None:

@@ -11,7 +11,6 @@ from minispore.dataset import NumpySlicesDataset
 from minispore.tensorpack import (
     CallbackFactory,
     ClassificationError,
-    EstimatedTimeLeft,
     Every,
     HyperParamSetterWithFunc,
     InferenceRunner,
@@ -30,7 +29,6 @@ from minispore.tensorpack import (
     SendMonitorData,
     SimpleMovingAverage,
     StatMonitorParamSetter,
-    ThroughputTracker,
     states,
 )
 from minispore.tensorpack.channel import Array
@@ -127,7 +125,6 @@ def test_a_resumed_training_leaves_the_same(
 @pytest.mark.parametrize(
     "callback",
     [
-        EstimatedTimeLeft(),
         Every(epochs=2)(ScalarPrinter()),
         Every(steps=2)(ProgressBar()),
         HyperParamSetterWithFunc("learning_rate", lambda e, v: v),
@@ -141,7 +138,6 @@ def test_a_resumed_training_leaves_the_same(
         SendMonitorData(["true"], ["loss"]),
         SimpleMovingAverage("loss", 2),
         StatMonitorParamSetter("learning_rate", "loss", lambda v: v, 0.1, 2),
-        ThroughputTracker(),
     ],
     ids=lambda callback: type(callback).__name__,
 )

@@ -13,7 +13,6 @@ from minispore.tensorpack import (
     MinSaver,
     ModelSaver,
     savers,
-    states,
 )
 from minispore.train import load_checkpoint
 
@@ -43,7 +42,7 @@ def test_model_saver_keeps_one_every_so_often(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter(range(0, 10_000, 1000))
-    monkeypatch.setattr(states, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(savers, "perf_counter", lambda: next(clock))
     make().train(6, Rows(), [ModelSaver(1, 0.5, tmp_path)])
     # Half an hour is 1800 seconds; they are written at 1000, 2000, 3000, …
     assert files(tmp_path) == ["model-12.ckpt", "model-18.ckpt", "model-6.ckpt"]

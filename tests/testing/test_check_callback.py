@@ -335,7 +335,7 @@ def test_the_report_shows_the_simplest_run_of_each_law() -> None:
         "The callback NeedsEvaluation breaks 1 of 10 laws.",
         "",
         "errors: It raises nothing in a run in which nothing else is wrong.",
-        "  In train with 2 epochs of 2 steps (and 6 more runs):",
+        "  In train with 2 epochs of 2 steps (and 10 more runs):",
     ]
     assert raised.value.broken[0].where == "train with 2 epochs of 2 steps"
 

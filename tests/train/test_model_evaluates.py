@@ -47,15 +47,21 @@ def loss_of(model: Model) -> float:
     return float(np.mean(losses))
 
 
-def test_a_stop_ends_an_evaluation_with_the_results_so_far() -> None:
+@pytest.mark.parametrize("last", [1, 2, 3])
+def test_an_evaluation_that_a_stop_has_interrupted_has_no_results(last: int) -> None:
     class Stop(Look):
         def on_eval_step_end(self, run_context: RunContext) -> None:
-            run_context.request_stop()
+            if run_context.original_args().cur_step_num == last:
+                run_context.request_stop()
 
     stop, model = Stop(), make({"accuracy"})
-    assert model.eval(Rows(10), stop) == model.eval(Rows(4))
+    expected = model.eval(Rows(10)) if last == 3 else {}
+    assert model.eval(Rows(10), stop) == expected
     assert [event for event, _ in stop.seen][-2:] == ["on_eval_epoch_end", "on_eval_end"]
-    assert stop.seen[-1][1]["cur_step_num"] == 1
+    params = stop.seen[-1][1]
+    assert params["cur_step_num"] == last
+    assert params["metrics"] == expected
+    assert bool(params["eval_results"]) == (last == 3)
 
 
 def test_what_is_measured_is_named_before() -> None:

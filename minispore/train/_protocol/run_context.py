@@ -36,7 +36,8 @@ class InternalCallbackParam(dict[str, object]):
 
     During evaluation `batch_num`, `cur_step_num` and `net_outputs` are the evaluation's; also
     `eval_network`, `valid_dataset`, `eval_dataset_element`. From `on_eval_end` until the end of the
-    epoch `metrics` holds the results by metric, and `eval_results` the same and "eval_loss".
+    epoch `metrics` holds the results by metric, and `eval_results` the same and "eval_loss"; both
+    are empty if a stop has interrupted the evaluation.
 
     Raises:
         AttributeError: on reading a name that was never set.
@@ -136,6 +137,7 @@ class RunContext:
         self._original_args: InternalCallbackParam = original_args
         self._stop_requested = False
         self._for_good = False
+        self._epoch_unfinished = False
         self._resume_from: str | None = None
         self._savers: list[StateSaver] = []
         self._asking: list[StateSaver] = []
@@ -156,7 +158,8 @@ class RunContext:
                 other stop it goes on with the training.
         """
         self._stop_requested = True
-        self._for_good = self._for_good or for_good
+        # The training state of an unfinished epoch has been saved: it says that training goes on.
+        self._for_good = self._for_good or (for_good and not self._epoch_unfinished)
 
     def get_stop_requested(self) -> bool:
         """Return whether some callback asked for the run to end."""
@@ -165,6 +168,18 @@ class RunContext:
     def is_interrupted(self) -> bool:
         """Return whether the run is stopped without having come to its end."""
         return self._stop_requested and not self._for_good
+
+    def is_epoch_unfinished(self) -> bool:
+        """Return whether a stop has interrupted the epoch in its steps or in its evaluation.
+
+        `on_train_epoch_end` is still called, to close what is open. A resumed run goes on inside
+        the epoch and calls it again: do there only once what is done once for each epoch.
+        """
+        return self._epoch_unfinished
+
+    def leave_epoch(self) -> None:
+        """Note that the epoch is unfinished: it is what the loop does."""
+        self._epoch_unfinished = True
 
     def request_resume(self, path: str | os.PathLike[str]) -> None:
         """Go on from a training checkpoint, before the first step of this run.

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import TracebackType
 
 from minispore._checks import check_int, check_one_of
+from minispore._warn import warn
 from minispore.train._protocol.callback import Callback
 from minispore.train._protocol.run_context import RunContext
 from minispore.train._protocol.states import entries
@@ -132,7 +133,7 @@ class BestCheckpoint(Callback):
         return {"prefix": self._prefix, "values": values}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on with another one's files.
+        """Go on with another one's files; warn of those that do not exist, and forget them.
 
         Raises:
             ValueError: An entry is missing or of another type, or the prefix is another; nothing is
@@ -143,9 +144,15 @@ class BestCheckpoint(Callback):
         self._keep({os.path.join(self._directory, p): value for p, value in values.items()})
 
     def _keep(self, values: Mapping[str, float]) -> None:
-        self._values = dict(values)
+        self._values = {path: value for path, value in values.items() if os.path.exists(path)}
         self._kept.end_run()
         self._kept = KeptFiles(self._values)
+        missing = [path for path in values if path not in self._values]
+        if missing:
+            warn(
+                f"For '{_OWNER}', these files no longer exist, so new ones are not compared with "
+                f"them: {', '.join(missing)}."
+            )
 
     def _worst(self) -> float:
         return list(self._values.values())[-1]

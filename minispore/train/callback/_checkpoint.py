@@ -76,6 +76,7 @@ class ModelCheckpoint(Callback):
     chief_only = True
     _kept: str
     _kept_time: float | None
+    _resumed: bool
 
     def __init__(
         self,
@@ -97,8 +98,10 @@ class ModelCheckpoint(Callback):
 
     @property
     def latest_ckpt_file_name(self) -> str:
-        """The path of the newest checkpoint, "" before there is one."""
-        return self._in_passing or self._latest
+        """The path of the newest checkpoint, "" if there is none."""
+        path = self._in_passing or self._latest
+        # A file of an earlier run may be gone; one saved in the background may not exist yet.
+        return path if self._config.async_save or os.path.exists(path) else ""
 
     def __exit__(
         self,
@@ -120,6 +123,9 @@ class ModelCheckpoint(Callback):
         params = run_context.original_args()
         if not self._described:
             self._describe(params)
+        if self._resumed:
+            self._resumed = False
+            self._adopt(params, params.cur_step_num - 1)
         steps, seconds = self._config.save_checkpoint_steps, self._config.save_checkpoint_seconds
         due = (
             params.cur_step_num % steps == 0
@@ -139,17 +145,18 @@ class ModelCheckpoint(Callback):
         if occasion == "asked" or (occasion == "ended" and self._is_missing(params)):
             self._save(params, state)
         elif occasion == "stopped" and self._is_missing(params):
-            path = self._write(params, self._name(params), state)
-            self._supersede(path)
-            self._in_passing = path
+            self._save_in_passing(params, state)
         elif occasion == "resumed":
-            self._adopt(params)
+            self._adopt(params, params.cur_step_num)
 
     def on_train_end(self, run_context: RunContext) -> None:
         """Save the last step, unless that has been done or nothing is to be saved."""
         params = run_context.original_args()
         if not self._config.training_state and self._is_missing(params):
-            self._save(params)
+            if run_context.is_interrupted():
+                self._save_in_passing(params)
+            else:
+                self._save(params)
         if self._config.async_save:
             wait_for_saves()
         self._remove_old()
@@ -200,6 +207,7 @@ class ModelCheckpoint(Callback):
         self._kept = self._full(last_kept)
         self._files.end_run()
         self._files = KeptFiles(map(self._full, files))
+        self._resumed = not self._config.training_state
 
     def _start(self) -> None:
         """Begin a run: nothing saved yet, and the clocks at zero."""
@@ -210,6 +218,7 @@ class ModelCheckpoint(Callback):
         self._newest_only = ""  # the file that the next one replaces, where minutes count
         self._in_passing = ""  # the file that was only saved because the run was left there,
         self._surplus = KeptFiles()  # until the run, having been resumed, has saved its next
+        self._resumed = False  # whether what a stop has left is yet to be found
 
     def _is_missing(self, params: InternalCallbackParam) -> bool:
         """Whether the last step has yet to be saved."""
@@ -231,14 +240,21 @@ class ModelCheckpoint(Callback):
         if not self._config.async_save:
             self._remove_old()
 
-    def _adopt(self, params: InternalCallbackParam) -> None:
+    def _save_in_passing(
+        self, params: InternalCallbackParam, state: TrainingState | None = None
+    ) -> None:
+        """Write the step at which a stop has interrupted the run."""
+        path = self._write(params, self._name(params), state)
+        self._supersede(path)
+        self._in_passing = path
+
+    def _adopt(self, params: InternalCallbackParam, last: int) -> None:
         """Find what stops have left since the last saving: the state tells nothing of it."""
-        last = params.cur_step_num
         # Of names that a function makes, only the present one is known.
         first = self._saved_step + 1 if isinstance(self._prefix, str) else last
         folder = self._path(params, "")
         for step in range(first, last + 1):
-            name = f"{self._name(params, last - step)}.{self._config.format}"
+            name = f"{self._name(params, params.cur_step_num - step)}.{self._config.format}"
             path = os.path.join(folder, name)
             if path not in self._files and os.path.exists(path):
                 self._supersede(path)

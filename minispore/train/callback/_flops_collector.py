@@ -23,7 +23,7 @@ _OWNER = "FlopsUtilizationCollector"
 
 @dataclass
 class _Sums:
-    """What was added up since the last line."""
+    """What this run has added up since the last line."""
 
     steps: int = 0
     flops: int = 0
@@ -102,6 +102,7 @@ class FlopsUtilizationCollector(Callback):
         self._full_flops = full_flops
         self.flops: int = 0
         self._told = False
+        self._steps = 0  # since the last line, those before a resume included
         self._sums = _Sums()
         self._since = perf_counter()
 
@@ -116,6 +117,7 @@ class FlopsUtilizationCollector(Callback):
     def on_train_begin(self, run_context: RunContext) -> None:
         """Begin anew; measure the peak if none was given."""
         self._told = False
+        self._steps = 0
         self._sums = _Sums()
         if self.computility == 1:
             self.computility = measured_peak()
@@ -133,6 +135,7 @@ class FlopsUtilizationCollector(Callback):
         """Add the step up, and print if it is time."""
         self._look_away()
         now, sums = perf_counter(), self._sums
+        self._steps += 1
         sums.steps += 1
         sums.flops += self.flops
         sums.seconds += now - self._since
@@ -140,31 +143,28 @@ class FlopsUtilizationCollector(Callback):
         if not self._told:
             self._told = True
             self._print_flops()
-        if sums.steps >= self._data_size:
+        if self._steps >= self._data_size:
             share = sums.flops / sums.seconds / self.computility
             print(
                 f"Train per step time: {sums.seconds / sums.steps * 1e3:.3f} ms "
                 f"mfu:{share:.2%} hfu:{share:.2%}",
                 flush=True,
             )
+            self._steps = 0
             self._sums = _Sums()
 
     def state_dict(self) -> dict[str, object]:
-        """Return the operations of the latest step, and what was added up since the last line."""
-        return {"told": self._told, "latest": self.flops, **vars(self._sums)}
+        """Return the operations of the latest step, and how many steps since the last line."""
+        return {"told": self._told, "latest": self.flops, "steps": self._steps}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on adding up; the time between the two runs does not count.
+        """Go on counting steps; only those of this run are measured.
 
         Raises:
             ValueError: An entry is missing or of another type; nothing is changed then.
         """
         told, latest = entry(state, "told", bool, _OWNER), entry(state, "latest", int, _OWNER)
-        self._sums = _Sums(
-            steps=entry(state, "steps", int, _OWNER),
-            flops=entry(state, "flops", int, _OWNER),
-            seconds=entry(state, "seconds", float, _OWNER),
-        )
+        self._steps = entry(state, "steps", int, _OWNER)
         self._told, self.flops = told, latest
         self._since = perf_counter()
 

@@ -66,7 +66,9 @@ class KeptFiles:
                 os.unlink(path)
 
     def keep_newest(self, most: int) -> None:
-        """Remove the oldest until `most` are left."""
+        """Remove the oldest until `most` are left; files that no longer exist do not count."""
+        if len(self) > most:
+            self._paths = OrderedDict.fromkeys(filter(os.path.exists, self._paths))
         for path in list(islice(self._paths, max(0, len(self) - most))):
             self.remove(path)
 

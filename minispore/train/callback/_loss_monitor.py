@@ -76,7 +76,7 @@ class LossMonitor(Callback):
         """Print the results of the epoch's evaluation, if `fit` made one."""
         self._look()
         params = run_context.original_args()
-        if "metrics" in params:
+        if params.get("metrics"):
             print(
                 f"Eval result: epoch {params.cur_epoch_num}, metrics: {params.metrics}", flush=True
             )

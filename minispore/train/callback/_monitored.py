@@ -62,16 +62,18 @@ class Monitored:
             self._require(cast("Sequence[str]", names))
 
     def value(self, run_context: RunContext) -> float | None:
-        """Return the value, None if nothing was evaluated.
+        """Return the value, None if nothing was evaluated or the epoch is unfinished.
 
         Raises:
             ValueError: There was an evaluation without such a result, or it is no single number.
         """
+        if run_context.is_epoch_unfinished():
+            return None
         params = run_context.original_args()
         if self.name == "loss":
             return self._number(_loss(params))
         results = params.get("eval_results", params.get("metrics"))
-        if results is None:
+        if not results:
             return None
         measured = cast("dict[str, object]", results)
         self._require(tuple(measured))

@@ -224,7 +224,7 @@ class SummaryCollector(Callback):
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Write the results of the epoch's evaluation, if `fit` made one."""
         params = run_context.original_args()
-        if self._options.metric and "metrics" in params:
+        if self._options.metric and params.get("metrics"):
             record = self._open()
             for name, result in params.metrics.items():
                 if isinstance(result, int | float):
@@ -246,7 +246,7 @@ class SummaryCollector(Callback):
     def on_eval_end(self, run_context: RunContext) -> None:
         """Write what an evaluation of its own found."""
         params = run_context.original_args()
-        if self._options.eval_lineage and "cur_epoch_num" not in params:
+        if self._options.eval_lineage and params.metrics and "cur_epoch_num" not in params:
             record = self._open()
             size = params.batch_num * _batch_size(params.valid_dataset)
             record.add_value("eval_lineage", "eval", EvaluationLineage(params.metrics, size))

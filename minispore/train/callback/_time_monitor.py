@@ -1,12 +1,10 @@
 """TimeMonitor: print how long an epoch and a step take."""
 
-from collections.abc import Mapping
 from time import perf_counter
 
 from minispore._checks import check_int, check_type
 from minispore.train._protocol.callback import Callback
 from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
-from minispore.train._protocol.states import entry
 
 
 class _Stopwatch:
@@ -18,11 +16,13 @@ class _Stopwatch:
     def start(self) -> None:
         self._started = self._waiting_since = perf_counter()
         self.data = 0.0
+        self.steps = 0
 
     def data_arrived(self) -> None:
         self.data += perf_counter() - self._waiting_since
 
     def step_done(self) -> None:
+        self.steps += 1
         self._waiting_since = perf_counter()
 
     def leave_out(self, seconds: float) -> None:
@@ -36,7 +36,7 @@ class TimeMonitor(Callback):
     """Print the time of each epoch and its mean time per step, in milliseconds.
 
     In `fit` the training time is that of the steps, without the evaluation's, which has its own
-    line.
+    line. In an epoch inside which a run was resumed, the time is that of the steps since then.
 
     Source: mindspore.train.TimeMonitor.
 
@@ -109,22 +109,6 @@ class TimeMonitor(Callback):
         """Take the evaluation out of the training time."""
         self._train.leave_out(self._fit_eval.elapsed())
 
-    def state_dict(self) -> dict[str, object]:
-        """Return how long the epoch has taken so far, and how long it has waited for data."""
-        return {"elapsed": self._train.elapsed(), "data": self._train.data}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Let the epoch have taken as long; the time between the two runs does not count.
-
-        Raises:
-            ValueError: An entry is missing or no number; nothing is changed then.
-        """
-        elapsed = entry(state, "elapsed", float, "TimeMonitor")
-        data = entry(state, "data", float, "TimeMonitor")
-        self._train.start()
-        self._train.leave_out(-elapsed)
-        self._train.data = data
-
     def _report(self, what: str, watch: _Stopwatch, params: InternalCallbackParam) -> None:
         seconds = watch.elapsed()
         steps = params.get("batch_num", self.data_size)
@@ -133,6 +117,8 @@ class TimeMonitor(Callback):
                 "For 'TimeMonitor', the number of steps in an epoch is not known: "
                 "set the argument 'data_size', or 'batch_num' of the callback parameters."
             )
+        # Fewer where a run was stopped, or resumed inside of the epoch.
+        steps = watch.steps or steps
         line = f"{what} epoch time: {seconds * 1e3:5.3f} ms, "
         line += f"per step time: {seconds / steps * 1e3:5.3f} ms"
         if self.data_time:
