@@ -120,6 +120,7 @@ class Model:
         sink_size: int = -1,
         initial_epoch: int = 0,
         resume: str | os.PathLike[str] | None = None,
+        resume_strict: bool = True,
     ) -> None:
         """Train the network.
 
@@ -132,6 +133,8 @@ class Model:
             initial_epoch: epochs done before; training goes from the next one to `epoch`.
             resume: a checkpoint with a training state, of the same training with the same
                 callbacks: it goes on from there exactly as if it had not been interrupted.
+            resume_strict: raise an error if what decides the training has changed since the
+                checkpoint was saved; False for a warning.
 
         Raises:
             TypeError: for an argument of another type.
@@ -143,7 +146,9 @@ class Model:
         meet(owner)
         check_sink(owner, sink_size, dataset_sink_mode=dataset_sink_mode)
         manager = manager_of(callbacks)
-        context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
+        context = self._train_context(
+            owner, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+        )
         manager.run(context, lambda: _loop.train(context, manager))
 
     def fit(
@@ -158,6 +163,7 @@ class Model:
         sink_size: int = -1,
         initial_epoch: int = 0,
         resume: str | os.PathLike[str] | None = None,
+        resume_strict: bool = True,
     ) -> None:
         """Train the network and evaluate it in between.
 
@@ -177,6 +183,8 @@ class Model:
             initial_epoch: epochs done before; training goes from the next one to `epoch`.
             resume: a checkpoint with a training state, of the same training with the same
                 callbacks: it goes on from there exactly as if it had not been interrupted.
+            resume_strict: raise an error if what decides the training has changed since the
+                checkpoint was saved; False for a warning.
 
         Raises:
             TypeError: as `train`.
@@ -194,7 +202,9 @@ class Model:
         check_frequency(valid_frequency)
         manager = manager_of(callbacks)
         refuse_older_names(manager.callbacks)
-        context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
+        context = self._train_context(
+            owner, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+        )
         params = context.original_args()
         if valid_dataset is not None:
             self._check_metrics(owner)
@@ -318,6 +328,7 @@ class Model:
         initial_epoch: int,
         manager: CallbackManager,
         resume: str | os.PathLike[str] | None,
+        resume_strict: bool,
     ) -> RunContext:
         check_epochs(epoch, initial_epoch, owner)
         # Another network's own step would not know what to do with a batch without rows.
@@ -329,6 +340,7 @@ class Model:
                 "nothing would be trained."
             )
         check_type(resume, (str, os.PathLike), "resume", owner, none=True)
+        check_type(resume_strict, bool, "resume_strict", owner)
         context = RunContext(
             InternalCallbackParam(
                 mode="train",
@@ -349,6 +361,7 @@ class Model:
                 device_number=get_group_size(),
             )
         )
+        context.resume_strict = resume_strict
         if resume is not None:
             context.request_resume(resume)
         return context

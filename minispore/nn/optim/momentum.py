@@ -45,6 +45,7 @@ class Momentum(Optimizer):
         check_type(use_nesterov, bool, "use_nesterov", "Momentum")
         self.use_nesterov = use_nesterov
         self.momentum: Parameter = for_host(momentum, float32, "momentum")
+        self._given["momentum"] = momentum
         self.moments: ParameterTuple = self._state("moments")
 
     # Of the step that is being done.

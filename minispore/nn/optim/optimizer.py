@@ -97,6 +97,15 @@ class Optimizer(Cell):
         self.decay_flags: tuple[bool, ...] = tuple(
             setting.decay != 0.0 for setting in settings.each
         )
+        # As given, for a resumed run to compare: training may change the parameters' values.
+        given = [_as_given(rate) for rate in rates]
+        self._given: dict[str, object] = {
+            "learning_rate": given if self.is_group_lr else given[0],
+            "weight_decay": [each.decay for each in settings.each]
+            if self.is_group
+            else weight_decay,
+            "params": [setting.parameter for setting in settings.each],
+        }
         self._rates: list[Source] = list(rates)
         self._decays: list[Source] = [setting.decay for setting in settings.each]
         self._blocks = Blocks()
@@ -309,6 +318,11 @@ def _combined(rates: list[Parameter | LearningRateSchedule]) -> ParameterTuple |
         [_FixedLearningRate(rate) if isinstance(rate, Parameter) else rate for rate in rates],
         auto_prefix=False,
     )
+
+
+def _as_given(rate: Parameter | LearningRateSchedule) -> object:
+    own = rate.learning_rate if isinstance(rate, _ListedLearningRate) else rate
+    return own.asnumpy().copy()[()] if isinstance(own, Parameter) else own
 
 
 def _read_rate(value: object, name: str, owner: str) -> Parameter | LearningRateSchedule:

@@ -67,6 +67,7 @@ class SGD(Optimizer):
             )
         self.nesterov = nesterov
         self.momentum: Parameter = for_host(factor, float32, "momentum")
+        self._given["momentum"] = momentum
         self.accum: ParameterTuple = self._state("accum")
         # 1 until the first step, then 0: whether `accum` is still to be filled. On the host, which
         # looks there at each step.
