@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from minispore.dataset._node import Node
 from minispore.dataset._random import Epoch
-from minispore.dataset._sources import Store
-from minispore.dataset.samplers import BuiltinSampler, DistributedSampler
+from minispore.dataset._sources import ArrayStore, ObjectStore, Store
+from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 
 _OF_ONE_SHARD: Final = ("num_shards", "shard_id")
+_FUNCTIONS: Final = ("functions", "rows", "per_batch", "predicate", "start")
 
 
 @runtime_checkable
@@ -70,6 +71,32 @@ def described(node: Node) -> list[str]:
     shards = max((s.num_shards for s in samplers if isinstance(s, DistributedSampler)), default=1)
     walk = _walk(node, {})
     return [_line(each, shards) if before is None else f"{before} again" for each, before in walk]
+
+
+def code_and_data(node: Node) -> dict[str, object]:
+    """What `described` leaves out, by the line's number and a name: functions, objects and rows.
+
+    Of files it is some of the rows. The user's own objects are asked for none: they may count that.
+    """
+    found: dict[str, object] = {}
+    for i, (each, before) in enumerate(_walk(node, {})):
+        for name, value in _values(each).items() if before is None else ():
+            if name in _FUNCTIONS and not isinstance(value, int):
+                found[f"{i}.{name}"] = value
+            elif isinstance(value, IterSampler):
+                found[f"{i}.{name}"] = value.sampler
+            elif isinstance(value, ObjectStore):
+                found[f"{i}.source"] = value.source
+            elif isinstance(value, ArrayStore):
+                found[f"{i}.rows"] = value.arrays
+            elif isinstance(value, Store):
+                found[f"{i}.rows"] = list(value.rows(spread(value.count())))
+    return found
+
+
+def spread(count: int, most: int = 64) -> npt.NDArray[np.intp]:
+    """Return the numbers of at most so many rows, the first, the last and some evenly between."""
+    return np.linspace(0, count - 1, min(count, most)).astype(np.intp)
 
 
 def _children(node: Node) -> Iterator[Node]:

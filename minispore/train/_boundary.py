@@ -11,6 +11,7 @@ from typing import cast
 
 from minispore.common.seed import random_state, set_random_state
 from minispore.train._dataset import Epochs, SupportsState
+from minispore.train._fingerprint import fingerprint
 from minispore.train._protocol.callback import Callback
 from minispore.train._protocol.run_context import Occasion, RunContext, StateSaver
 from minispore.train._resume import check_fits, restore_callbacks
@@ -36,12 +37,16 @@ class Boundary:
     """
 
     _before: Mapping[str, object]  # the random state before a resume
+    _matched: Sequence[Callback | None]  # the callbacks for those of the checkpoint
 
     def __init__(self, context: RunContext, callbacks: Sequence[Callback], data: Epochs) -> None:
         self._context = context
         self._params = context.original_args()
         self._callbacks = callbacks
         self._data = data
+        # As the run begins: its callbacks and steps may change attributes.
+        names = ("network", "loss_fn", "optimizer", "train_dataset")
+        self._fingerprint = fingerprint(**{name: self._params[name] for name in names})
         self._closed = True  # whether no epoch is open
         self._held: TrainingState | None = None  # that of where the run is left
         self._checkpoint: TrainingCheckpoint | None = None
@@ -81,12 +86,14 @@ class Boundary:
         path = self._context.get_resume_requested()
         if path is not None and self._checkpoint is None:
             self._checkpoint = read_training_checkpoint(path)
-            check_fits(self._checkpoint, self._params, self._callbacks)
+            self._matched = check_fits(
+                self._checkpoint, self._context, self._callbacks, self._fingerprint
+            )
 
     def _restore(self, checkpoint: TrainingCheckpoint) -> None:
         values = checkpoint.values
         try:
-            restore_callbacks(checkpoint, self._callbacks)
+            restore_callbacks(checkpoint, self._matched)
         except ValueError:
             set_random_state(self._before)
             raise
@@ -97,9 +104,8 @@ class Boundary:
         set_random_state(cast("Mapping[str, object]", values["random"]))
         self._checkpoint = None
         # A kill may have come between one saver's file and the next one's.
-        asking = [
-            cast("StateSaver", self._callbacks[i]) for i in cast("list[int]", values["savers"])
-        ]
+        places = cast("list[int]", values["savers"])
+        asking = [cast("StateSaver", self._matched[i]) for i in places if self._matched[i]]
         others = [each for each in self._context.get_state_savers() if each not in asking]
         self._save(checkpoint.state, asking, "asked")
         self._save(checkpoint.state, others, "resumed")
@@ -172,6 +178,7 @@ class Boundary:
                 "savers": [places[id(saver)] for saver in asking],
                 "data": self._data.state_dict(closed=self._closed),
                 "random": random_state(),
+                "fingerprint": self._fingerprint,
             }
         )
 

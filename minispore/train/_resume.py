@@ -1,13 +1,15 @@
 """Whether a run can go on from a checkpoint, said before anything is changed; callbacks' states."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, cast
 
+from minispore._warn import warn
+from minispore.communication._exchange import is_first
 from minispore.train._dataset import SupportsState
+from minispore.train._fingerprint import differences
 from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import InternalCallbackParam
-from minispore.train._protocol.states import entry, numbers
+from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train._protocol.states import entries, entry, numbers
 from minispore.train._training_state import TrainingCheckpoint, printable
 
 _OWNER: Final = "resume"
@@ -16,23 +18,53 @@ _TOO_MANY: Final = 2**63
 
 
 def check_fits(
-    checkpoint: TrainingCheckpoint, params: InternalCallbackParam, callbacks: Sequence[Callback]
-) -> None:
-    """Raise ValueError unless the checkpoint is one of this very training."""
+    checkpoint: TrainingCheckpoint,
+    context: RunContext,
+    callbacks: Sequence[Callback],
+    fingerprint: Mapping[str, str],
+) -> list[Callback | None]:
+    """Return the callback for each one of the checkpoint, None for one that was removed.
+
+    Raises:
+        ValueError: The checkpoint is damaged, or not one of this training.
+    """
     try:
-        _check_form(checkpoint.values, callbacks)
+        _check_form(checkpoint.values)
+        matched = _matched(checkpoint.values, callbacks)
+        _check_savers(checkpoint.values, matched)
     except ValueError as error:
         raise ValueError(
             f"The training state in '{checkpoint.path}' is damaged: {printable(str(error))}"
         ) from error
-    for problem in _problems(checkpoint, params, callbacks):
-        raise ValueError(
-            f"The training state in '{checkpoint.path}' is not one of this training: "
-            f"{printable(problem)}."
+    saved = cast("Mapping[str, str] | None", checkpoint.values.get("fingerprint"))
+    # What is saved is the first process's.
+    changes = differences(saved, fingerprint) if saved is not None and is_first() else []
+    differing = "these settings differ:\n    " + "\n    ".join(changes)
+    for problem in _problems(checkpoint, context.original_args(), callbacks):
+        raise _another(checkpoint, problem)
+    if changes and context.resume_strict:
+        raise _another(
+            checkpoint, f"{differing}\nWith 'resume_strict=False' this is only a warning"
         )
+    notices = [differing] if changes else []
+    if saved is None:
+        notices = ["its settings are not known, since an older version has saved it"]
+    then, now = cast("list[str]", checkpoint.values["callbacks"]), _names(callbacks)
+    if then != now:
+        notices.append(f"its callbacks were {_listed(then)}, and are now {_listed(now)}")
+    for notice in notices if is_first() else ():
+        warn(f"The training goes on from '{checkpoint.path}', but {printable(notice)}.")
+    return matched
 
 
-def _check_form(values: Mapping[str, object], callbacks: Sequence[Callback]) -> None:
+def _another(checkpoint: TrainingCheckpoint, problem: str) -> ValueError:
+    return ValueError(
+        f"The training state in '{checkpoint.path}' is not one of this training: "
+        f"{printable(problem)}."
+    )
+
+
+def _check_form(values: Mapping[str, object]) -> None:
     """Raise ValueError unless everything is there, and of the kind that it is written as."""
     counts = {key: entry(values, key, int, _OWNER) for key in _COUNTS}
     for key, count in counts.items():
@@ -53,11 +85,37 @@ def _check_form(values: Mapping[str, object], callbacks: Sequence[Callback]) -> 
     data = cast("Mapping[str, object]", entry(values, "data", dict, _OWNER))
     if data.get("number") != counts["epoch"] - counts["initial_epoch"] - 1:
         raise ValueError("the dataset's epoch is not the training's.")
-    for place in numbers(values, "savers", int, _OWNER):
-        if not 0 <= place < len(names):
+    numbers(values, "savers", int, _OWNER)
+    if "fingerprint" in values:
+        entries(values, "fingerprint", str, _OWNER)
+
+
+def _check_savers(values: Mapping[str, object], matched: Sequence[Callback | None]) -> None:
+    for place in cast("list[int]", values["savers"]):
+        if not 0 <= place < len(matched):
             raise ValueError(f"there is no callback number {place}.")
-        if place < len(callbacks) and not hasattr(callbacks[place], "save_training_state"):
+        saver = matched[place]
+        if saver is not None and not hasattr(saver, "save_training_state"):
             raise ValueError(f"the callback number {place} saves nothing.")
+
+
+def _matched(values: Mapping[str, object], callbacks: Sequence[Callback]) -> list[Callback | None]:
+    """For each callback that was saved the next one of the run with the same class name."""
+    rest = list(callbacks)
+    matched: list[Callback | None] = []
+    for name in cast("list[str]", values["callbacks"]):
+        found = next((each for each in rest if type(each).__qualname__ == name), None)
+        rest = [each for each in rest if each is not found]
+        matched.append(found)
+    return matched
+
+
+def _names(callbacks: Iterable[Callback]) -> list[str]:
+    return [type(callback).__qualname__ for callback in callbacks]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def _problems(
@@ -67,11 +125,12 @@ def _problems(
     misfits = list(_misfits(checkpoint, params))
     if misfits:
         yield "these parameters differ:\n    " + "\n    ".join(misfits)
-    names = [type(callback).__qualname__ for callback in callbacks]
-    saved = cast("list[str]", values["callbacks"])
-    for i, (then, now) in enumerate(zip_longest(saved, names)):
-        if then != now:
-            yield f"its callback number {i} was {then or 'none'}, and is now {now or 'none'}"
+    states = cast("Mapping[str, object]", values["states"])
+    # The states' names begin with a number.
+    then = [name.partition(" ")[2] for name, state in states.items() if state is not None]
+    now = _names(each for each in callbacks if isinstance(each, SupportsState))
+    if then != now:
+        yield f"its callbacks with a state were {_listed(then)}, and are now {_listed(now)}"
     if values["batch_num"] != params.batch_num:
         yield f"its epochs had {values['batch_num']} steps, and now have {params.batch_num}"
     if values["initial_epoch"] != params.initial_epoch:
@@ -100,7 +159,7 @@ def _misfits(checkpoint: TrainingCheckpoint, params: InternalCallbackParam) -> I
         yield f"{name}: not in the file"
 
 
-def restore_callbacks(checkpoint: TrainingCheckpoint, callbacks: Sequence[Callback]) -> None:
+def restore_callbacks(checkpoint: TrainingCheckpoint, matched: Sequence[Callback | None]) -> None:
     """Give each callback its state; if one refuses, none has been changed.
 
     Raises:
@@ -108,12 +167,10 @@ def restore_callbacks(checkpoint: TrainingCheckpoint, callbacks: Sequence[Callba
     """
     states = cast("Mapping[str, Mapping[str, object] | None]", checkpoint.values["states"])
     done: list[tuple[SupportsState, Mapping[str, object]]] = []
-    for callback, (name, state) in zip(callbacks, states.items(), strict=True):
-        if state is None and not isinstance(callback, SupportsState):
+    for callback, (name, state) in zip(matched, states.items(), strict=True):
+        if state is None or not isinstance(callback, SupportsState):
             continue
         try:
-            if state is None or not isinstance(callback, SupportsState):
-                raise ValueError("of then and now, only one remembers anything")
             done.append((callback, callback.state_dict()))
             callback.load_state_dict(state)
         except Exception as error:

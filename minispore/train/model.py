@@ -121,6 +121,7 @@ class Model:
         sink_size: int = -1,
         initial_epoch: int = 0,
         resume: str | os.PathLike[str] | None = None,
+        resume_strict: bool = True,
     ) -> None:
         """Train the network.
 
@@ -133,6 +134,8 @@ class Model:
             initial_epoch: epochs done before; training goes from the next one to `epoch`.
             resume: a checkpoint with a training state, of the same training with the same
                 callbacks: it goes on from there exactly as if it had not been interrupted.
+            resume_strict: raise an error if what decides the training has changed since the
+                checkpoint was saved; False for a warning.
 
         Raises:
             TypeError: for an argument of another type.
@@ -145,7 +148,9 @@ class Model:
         manager = manager_of(callbacks)
         check_call(owner, manager.callbacks, self._metrics, arguments)
         check_sink(owner, sink_size, dataset_sink_mode=dataset_sink_mode)
-        context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
+        context = self._train_context(
+            owner, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+        )
         manager.run(context, lambda: _loop.train(context, manager))
 
     def fit(
@@ -160,6 +165,7 @@ class Model:
         sink_size: int = -1,
         initial_epoch: int = 0,
         resume: str | os.PathLike[str] | None = None,
+        resume_strict: bool = True,
     ) -> None:
         """Train the network and evaluate it in between.
 
@@ -180,6 +186,8 @@ class Model:
             initial_epoch: epochs done before; training goes from the next one to `epoch`.
             resume: a checkpoint with a training state, of the same training with the same
                 callbacks: it goes on from there exactly as if it had not been interrupted.
+            resume_strict: raise an error if what decides the training has changed since the
+                checkpoint was saved; False for a warning.
 
         Raises:
             TypeError: as `train`.
@@ -198,7 +206,9 @@ class Model:
         )
         check_frequency(valid_frequency)
         refuse_older_names(manager.callbacks)
-        context = self._train_context(owner, epoch, train_dataset, initial_epoch, manager, resume)
+        context = self._train_context(
+            owner, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+        )
         params = context.original_args()
         if valid_dataset is not None:
             self._check_metrics(owner)
@@ -326,6 +336,7 @@ class Model:
         initial_epoch: int,
         manager: CallbackManager,
         resume: str | os.PathLike[str] | None,
+        resume_strict: bool,
     ) -> RunContext:
         check_epochs(epoch, initial_epoch, owner)
         # Another network's own step would not know what to do with a batch without rows.
@@ -337,6 +348,7 @@ class Model:
                 "nothing would be trained."
             )
         check_type(resume, (str, os.PathLike), "resume", owner, none=True)
+        check_type(resume_strict, bool, "resume_strict", owner)
         context = RunContext(
             InternalCallbackParam(
                 mode="train",
@@ -357,6 +369,7 @@ class Model:
                 device_number=get_group_size(),
             )
         )
+        context.resume_strict = resume_strict
         if resume is not None:
             context.request_resume(resume)
         return context

@@ -14,11 +14,11 @@ from minispore.dataset import NumpySlicesDataset
 from minispore.train import (
     Callback,
     CheckpointConfig,
+    LambdaCallback,
     LossMonitor,
     Model,
     ModelCheckpoint,
     RunContext,
-    TimeMonitor,
     save_checkpoint,
 )
 from minispore.train._dataset import DatasetLike
@@ -102,6 +102,9 @@ RENAMED = f"""{NOT_THIS} these parameters differ:
     wight: not in the file
     accum.wight: not in the file
     stat.wight: not in the file."""
+WERE = "its callbacks with a state were LossMonitor, Counter, ModelCheckpoint, and are now"
+DIFFERS = f"{NOT_THIS} these settings differ:\n    "
+STRICT = "\nWith 'resume_strict=False' this is only a warning."
 ANOTHER = "does not fit: The state is that of another dataset, which had"
 BATCH, SHUFFLE = "Batch(rows=4, drop_remainder=False)", "Shuffle(buffer_size=2)"
 SPLIT = "(Where a 'split' is not the same, a seed set before makes it so.)"
@@ -120,18 +123,17 @@ def store(rows: int) -> str:
         (RENAMED, lambda: model(name="wight"), data, same, (2, 0)),
         (f"{NOT_THIS} its epochs had 3 steps, and now have 5.", model, lambda: data(batch=2),
          same, (2, 0)),
-        (f"{NOT_THIS} its callback number 2 was ModelCheckpoint, and is now none.", model, data,
+        (f"{NOT_THIS} {WERE} LossMonitor, Counter.", model, data,
          lambda _: [LossMonitor(0), Counter()], (2, 0)),
-        (f"{NOT_THIS} its callback number 0 was LossMonitor, and is now TimeMonitor.", model, data,
-         lambda path: [TimeMonitor(), Counter(), savers(path)], (2, 0)),
-        (f"{NOT_THIS} its callback number 3 was none, and is now LossMonitor.", model, data,
+        (f"{NOT_THIS} {WERE} Counter, ModelCheckpoint.", model, data,
+         lambda path: [LambdaCallback(), Counter(), savers(path)], (2, 0)),
+        (f"{NOT_THIS} {WERE} LossMonitor, Counter, ModelCheckpoint, LossMonitor.", model, data,
          lambda path: [*same(path), LossMonitor(0)], (2, 0)),
+        (f"{NOT_THIS} {WERE} none.", model, data, lambda _: [LambdaCallback()], (2, 0)),
         (f"{NOT_THIS} its 'initial_epoch' was 0, and is now 1.", model, data, same, (2, 1)),
         (f"{NOT_THIS} it was saved in epoch 2, and 'epoch' is now 1.", model, data, same, (1, 0)),
-        (f"{ANOTHER} {store(10)} where this one has {store(9)}. {SPLIT}",
+        (f"{DIFFERS}train_dataset.1: {store(10)} when saved, {store(9)} now{STRICT}",
          model, lambda: data(9), same, (2, 0)),
-        (f"{ANOTHER} {BATCH} where this one has {SHUFFLE}. {SPLIT}",
-         model, lambda: NumpySlicesDataset({"x": X, "y": Y}).batch(4).shuffle(2), same, (2, 0)),
         ("does not fit the callback '1 Counter': no 'count' today", model, data,
          lambda path: [LossMonitor(0), Counter(refuse=True), savers(path)], (2, 0)),
         (f"does not fit the callback '2 ModelCheckpoint': {PREFIX}", model, data,
@@ -159,6 +161,26 @@ def test_another_training(
         assert np.array_equal(each.asnumpy(), value)
     assert all(each.count == 0 for each in there if isinstance(each, Counter))
     assert not list((tmp_path / "other").glob("*"))
+
+
+def test_a_dataset_of_other_operations_is_refused_in_any_case(checkpoint: Path) -> None:
+    shuffled = NumpySlicesDataset({"x": X, "y": Y}).batch(4).shuffle(2)
+    there = same(checkpoint.parent / "other")
+    with (
+        pytest.warns(match="these settings differ") as warned,
+        pytest.raises(ValueError, match="^The training state") as raised,
+    ):
+        model().train(2, shuffled, there, resume=checkpoint, resume_strict=False)
+    assert str(raised.value) == (
+        f"The training state in '{checkpoint}' {ANOTHER} {BATCH} where this one has {SHUFFLE}. "
+        f"{SPLIT}"
+    )
+    assert str(warned[0].message) == (
+        f"The training goes on from '{checkpoint}', but these settings differ:\n"
+        f"    train_dataset.0: {BATCH} when saved, {SHUFFLE} now\n"
+        f"    train_dataset.1: {store(10)} when saved, {BATCH} now\n"
+        f"    train_dataset.2: nothing when saved, {store(10)} now."
+    )
 
 
 def test_files_that_hold_no_training(tmp_path: Path, checkpoint: Path) -> None:
@@ -234,7 +256,7 @@ def changed(checkpoint: Path, change: Change) -> Path:
     return path
 
 
-KINDS = {
+KINDS: dict[str, str] = {
     **dict.fromkeys(("initial_epoch", "batch_num", "epoch", "step"), "int"),
     **dict.fromkeys(("closed", "for_good"), "bool"),
     **dict.fromkeys(("net_outputs", "parameters", "callbacks", "savers"), "list"),
@@ -254,8 +276,13 @@ MISFITS: dict[str, Change] = {
     "is damaged: there is no callback number -1.": with_entries(savers=[2, -1]),
     "is damaged: the callback number 1 saves nothing.": with_entries(savers=[1]),
     "is damaged: the state of '1 Counter' is none.": with_state("1 Counter", [3]),
-    "does not fit the callback '1 Counter': of then and now, only one remembers anything": (
-        with_state("1 Counter", None)
+    "is not one of this training: its callbacks with a state were LossMonitor, ModelCheckpoint, "
+    "and are now LossMonitor, Counter, ModelCheckpoint.": with_state("1 Counter", None),
+    "is damaged: For 'resume', the state's 'fingerprint' must be of type dict, but got 1.5.": (
+        with_entries(fingerprint=1.5)
+    ),
+    "is damaged: For 'resume.fingerprint', the state's 'seed' must be of type str, but got 1.": (
+        with_entries(fingerprint={"seed": 1})
     ),
     "does not fit the callback '0 LossMonitor': For 'LossMonitor', the state holds no "
     "'last_print_time'.": with_state("0 LossMonitor", {}),
@@ -295,7 +322,8 @@ MISFITS: dict[str, Change] = {
 def test_a_file_that_says_something_else_of_the_training(checkpoint: Path, tmp_path: Path) -> None:
     """Each is refused with its own words, and nothing has changed."""
     given, there, rows = model(), same(tmp_path / "other"), data()
-    assert read_training_checkpoint(checkpoint).values.keys() == KINDS.keys() | {"version"}
+    others = {"version", "fingerprint"}
+    assert read_training_checkpoint(checkpoint).values.keys() == KINDS.keys() | others
     for message, change in MISFITS.items():
         path = changed(checkpoint, change)
         with pytest.raises(ValueError, match="^The training state") as raised:
@@ -327,8 +355,14 @@ def test_a_training_of_a_split_that_was_drawn_anew_is_refused(tmp_path: Path) ->
         return NumpySlicesDataset({"x": X, "y": Y}).split([6, 4])[0].batch(3)
 
     model().train(1, part(1), savers(tmp_path))
-    with pytest.raises(ValueError, match="Where a 'split' is not the same, a seed"):
-        model().train(2, part(2), savers(tmp_path), resume=tmp_path / "m-1_2.ckpt")
+    path = tmp_path / "m-1_2.ckpt"
+    with pytest.raises(ValueError, match="dataset_seed: 1 when saved, 2 now"):
+        model().train(2, part(2), savers(tmp_path), resume=path)
+    with (
+        pytest.warns(match="dataset_seed: 1 when saved, 2 now"),
+        pytest.raises(ValueError, match="Where a 'split' is not the same, a seed"),
+    ):
+        model().train(2, part(2), savers(tmp_path), resume=path, resume_strict=False)
 
 
 def test_a_foreign_dataset_that_has_become_shorter(tmp_path: Path) -> None:
@@ -338,8 +372,11 @@ def test_a_foreign_dataset_that_has_become_shorter(tmp_path: Path) -> None:
 
     model().train(1, Shrinking(), savers(tmp_path))
     path = tmp_path / "m-1_2.ckpt"
-    with pytest.raises(ValueError, match="^The training state") as raised:
-        model().train(1, Shrinking(4), savers(tmp_path), resume=path)
+    with (
+        pytest.warns(match=r"train_dataset\.rows: 10 when saved, 4 now"),
+        pytest.raises(ValueError, match="^The training state") as raised,
+    ):
+        model().train(1, Shrinking(4), savers(tmp_path), resume=path, resume_strict=False)
     assert str(raised.value) == (
         f"The training state in '{path}' does not fit: The dataset has come to its end before "
         "batch 2."

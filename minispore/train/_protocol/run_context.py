@@ -118,6 +118,9 @@ class RunContext:
     Args:
         original_args: the run's parameters; of a plain dict a copy is taken.
 
+    Attributes:
+        resume_strict: whether a training state of other settings is an error, or worth a warning.
+
     Raises:
         TypeError: if `original_args` is no dict.
 
@@ -139,6 +142,7 @@ class RunContext:
         self._for_good = False
         self._epoch_unfinished = False
         self._resume_from: str | None = None
+        self.resume_strict = True
         self._savers: list[StateSaver] = []
         self._asking: list[StateSaver] = []
 
