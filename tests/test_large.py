@@ -128,7 +128,7 @@ def test_many_steps() -> None:
 
 
 def test_many_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Nobody pulls the plug here, and waiting for the disk would take most of the time.
+    # Waiting until the disk has written each file would take most of the time.
     monkeypatch.setattr(os, "fsync", lambda _: None)
     config = CheckpointConfig(save_checkpoint_steps=1, keep_checkpoint_max=3)
     saving, measured = ModelCheckpoint("net", tmp_path, config), Measured(CHECKPOINTS)
