@@ -41,7 +41,8 @@ from minispore.train import (
 )
 from minispore.train.callback._kept_files import KeptFiles
 
-pytestmark = pytest.mark.slow
+# Of a limit for hangs that also holds on a busy machine.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 LAYERS = 50_000
 STEPS = 1_000_000
