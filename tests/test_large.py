@@ -41,7 +41,7 @@ from minispore.train import (
 )
 from minispore.train.callback._kept_files import KeptFiles
 
-# Of a limit for hangs that also holds on a busy machine.
+# The usual time limit is too short for these on a busy machine.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 LAYERS = 50_000
