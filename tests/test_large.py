@@ -41,7 +41,8 @@ from minispore.train import (
 )
 from minispore.train.callback._kept_files import KeptFiles
 
-pytestmark = pytest.mark.slow
+# The usual time limit is too short for these on a busy machine.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 LAYERS = 50_000
 STEPS = 1_000_000
@@ -128,7 +129,7 @@ def test_many_steps() -> None:
 
 
 def test_many_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Nobody pulls the plug here, and waiting for the disk would take most of the time.
+    # Waiting until the disk has written each file would take most of the time.
     monkeypatch.setattr(os, "fsync", lambda _: None)
     config = CheckpointConfig(save_checkpoint_steps=1, keep_checkpoint_max=3)
     saving, measured = ModelCheckpoint("net", tmp_path, config), Measured(CHECKPOINTS)
