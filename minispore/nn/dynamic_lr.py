@@ -4,10 +4,14 @@ Within an epoch the rate stays the same. Source: MindSpore's `mindspore.nn.dynam
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from minispore._checks import check_int, check_type
 from minispore.nn import _rates
 from minispore.nn._rates import check_bounds, check_rate, position
+
+# A longer list takes more memory than most machines have: a schedule as a cell needs none.
+_MAX_STEPS: Final = 10**8
 
 
 def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[float]) -> list[float]:
@@ -34,7 +38,7 @@ def piecewise_constant_lr(milestone: Sequence[int], learning_rates: Sequence[flo
         )
     rates: list[float] = []
     for i, (end, rate) in enumerate(zip(milestone, learning_rates, strict=True)):
-        check_int(end, f"milestone[{i}]", owner, low=1)
+        check_int(end, f"milestone[{i}]", owner, low=1, high=_MAX_STEPS)
         check_type(rate, float, f"learning_rates[{i}]", owner)
         if end < len(rates):
             raise ValueError(
@@ -243,7 +247,7 @@ def warmup_lr(
 def _by_epoch(
     rate: Callable[[int], float], total_step: int, step_per_epoch: int, owner: str
 ) -> list[float]:
-    check_int(total_step, "total_step", owner, low=1)
+    check_int(total_step, "total_step", owner, low=1, high=_MAX_STEPS)
     check_int(step_per_epoch, "step_per_epoch", owner, low=1)
     return [rate(step // step_per_epoch) for step in range(total_step)]
 

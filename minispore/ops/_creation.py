@@ -148,6 +148,11 @@ def arange(
     first, last = (0, start) if end is None else (start, end)
     if step == 0:
         raise ValueError("For 'arange', the argument 'step' must not be 0.")
+    if (last - first if step > 0 else first - last) >= 2**62 * abs(step):
+        # From 2**63 on, numpy would return an empty array.
+        raise ValueError(
+            f"For 'arange', there are too many numbers from {first} to {last} with step {step}."
+        )
     chosen = _of_numbers(first, last, step) if dtype is None else _dtype.as_dtype(dtype, "arange")
     return made("arange", current().arange, first, last, step, chosen.numpy_dtype)
 

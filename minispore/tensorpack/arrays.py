@@ -13,6 +13,7 @@ from minispore.common import Tensor
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.channel import Array, as_float, name_list
+from minispore.tensorpack.checked import checked
 from minispore.tensorpack.protocol import RunValues
 from minispore.tensorpack.states import Kept, Remembering
 from minispore.train.callback import RunContext
@@ -41,6 +42,7 @@ class OfArrays(Callback):
         """Take the arrays of a step, by name."""
 
 
+@checked
 @dataclass(eq=False)
 class ProcessTensors(OfArrays):
     """Call a function with arrays of each step; see `Trainer.array` for their names.
@@ -65,6 +67,7 @@ class ProcessTensors(OfArrays):
         self.fn(*run_values.results)
 
 
+@checked
 class DumpTensors(OfArrays):
     """Save arrays of each step as `DumpTensor-{global_step}.npz` in the logger's folder.
 
@@ -92,6 +95,7 @@ class DumpTensors(OfArrays):
             np.savez(file, allow_pickle=False, **named)
 
 
+@checked
 @dataclass(eq=False)
 class CheckNumerics(Callback):
     """End the training if a trainable parameter is NaN or infinite.
@@ -179,6 +183,7 @@ class _Means(Remembering, OfArrays):
         return super().state_dict()
 
 
+@checked
 class MovingAverageSummary(_Means):
     """Keep an average of scalars that forgets, and put it in as `{name}/EMA` after each epoch.
 
@@ -219,6 +224,7 @@ class MovingAverageSummary(_Means):
             self.trainer.monitors.put_scalar(f"{name}/EMA", total / self._weights[name])
 
 
+@checked
 class SimpleMovingAverage(_Means):
     """Put the mean of a scalar's last values in as `{name}/SMA`, once in so many steps.
 
@@ -257,6 +263,7 @@ class SimpleMovingAverage(_Means):
                 self.trainer.monitors.put_scalar(f"{name}/SMA", sum(values) / len(values))
 
 
+@checked
 @dataclass(eq=False)
 class MergeAllSummaries(Callback):
     """Put in what `ops`' summaries hand out in the network, in each epoch's last step.

@@ -7,6 +7,7 @@ from typing import Final
 from minispore._atomic import regular
 from minispore.common import Parameter, Tensor
 from minispore.tensorpack.channel import as_float, suggest
+from minispore.tensorpack.checked import checked
 from minispore.tensorpack.protocol import Trainer
 from minispore.train.callback._learning_rate import learning_rate_of
 
@@ -46,6 +47,7 @@ class HyperParam(ABC):
         """Change it."""
 
 
+@checked
 class GraphVarParam(HyperParam):
     """A parameter of one element, of the network or the optimiser.
 
@@ -104,6 +106,7 @@ class GraphVarParam(HyperParam):
         self.parameter.set_data(Tensor(v, self.parameter.dtype).reshape(self.parameter.shape))
 
 
+@checked
 class ObjAttrParam(HyperParam):
     """An attribute of an object.
 

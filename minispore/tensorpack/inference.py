@@ -8,11 +8,13 @@ from typing import Final, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from minispore._checks import described
 from minispore.common import Tensor
 from minispore.ops._summary import listeners
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.channel import Array, Number, as_float, name_list, suggest
+from minispore.tensorpack.checked import checked
 from minispore.train._dataset import DatasetLike, Epochs, check_dataset
 from minispore.train.callback._monitored import as_array, first_output
 from minispore.train.metrics import Metric
@@ -83,6 +85,7 @@ class _Ratios(Inferencer):
         return dict(zip(self._names, ratios, strict=True))
 
 
+@checked
 class ScalarStats(_Ratios):
     """The mean of scalars over the batches, each batch counting the same.
 
@@ -107,6 +110,7 @@ class ScalarStats(_Ratios):
         self._sums += [means, np.ones_like(means)]
 
 
+@checked
 class ClassificationError(_Ratios):
     """The share of wrong samples, exact whatever the size of the last batch.
 
@@ -138,6 +142,7 @@ class ClassificationError(_Ratios):
         self._sums += [[wrong.astype(np.float64).sum()], [wrong.size]]
 
 
+@checked
 class BinaryClassificationStats(_Ratios):
     """Precision and recall of a classification in 0 and 1; 0 where nothing is positive.
 
@@ -170,6 +175,7 @@ class BinaryClassificationStats(_Ratios):
         self._sums += [[both, both], [predicted.sum(), positive.sum()]]
 
 
+@checked
 @dataclass(eq=False)
 class MetricInferencer(Inferencer):
     """Any metric of `minispore.train`.
@@ -211,6 +217,7 @@ Measures: TypeAlias = Inferencer | Metric
 Tower: TypeAlias = Callable[..., Mapping[str, Tensor | Array]]
 
 
+@checked
 class InferenceRunner(Callback):
     """Measure the network on a dataset, after each epoch, and put the results in the channel.
 
@@ -314,7 +321,10 @@ def _inferencer(given: object) -> Inferencer:
     if isinstance(given, Metric):
         return MetricInferencer(given, f"validation_{type(given).__name__.lower()}")
     if not isinstance(given, Inferencer):
-        raise TypeError(f"For 'InferenceRunner', {given!r} is neither Inferencer nor Metric.")
+        raise TypeError(
+            "For 'InferenceRunner', 'infs' must be an Inferencer or a Metric, or several, "
+            f"but got {described(given)}."
+        )
     return given
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import MonitorBase
 from minispore.tensorpack.channel import Array, Memory
+from minispore.tensorpack.checked import checked
 from minispore.tensorpack.states import Kept, Remembering
 from minispore.train.summary import Event, Value
 from minispore.train.summary._encode import for_tensorboard
@@ -38,6 +39,7 @@ class ScalarHistory(Memory, MonitorBase):
         self.add(name, self.global_step, val)
 
 
+@checked
 @dataclass(eq=False)
 class ScalarPrinter(Remembering, MonitorBase):
     """Print the numbers that were put in since the last time.
@@ -88,6 +90,7 @@ class ScalarPrinter(Remembering, MonitorBase):
         self._values = {}
 
 
+@checked
 class FileMonitor(MonitorBase):
     """Base class of monitors that write files.
 
@@ -118,6 +121,7 @@ class FileMonitor(MonitorBase):
                 self._folder = None
 
 
+@checked
 class TFEventWriter(FileMonitor):
     """Write an event file of all that is put in the channel, at once, and of the network's graph.
 

@@ -12,6 +12,7 @@ from minispore._atomic import replacing
 from minispore.nn import Optimizer
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
+from minispore.tensorpack.checked import checked
 from minispore.tensorpack.protocol import RunValues
 from minispore.train.callback import RunContext
 
@@ -19,6 +20,7 @@ _RULES = os.path.dirname(os.path.abspath(rules.__file__))
 _PULLBACK = ".<locals>."
 
 
+@checked
 class GraphProfiler(Callback):
     """Write a trace of each step for Chrome (chrome://tracing) or Perfetto.
 
@@ -48,7 +50,10 @@ class GraphProfiler(Callback):
         self, dump_metadata: bool = False, dump_tracing: bool = True, dump_event: bool = False
     ) -> None:
         if dump_metadata or dump_event or not dump_tracing:
-            raise ValueError("For 'GraphProfiler', there is only 'dump_tracing'.")
+            raise ValueError(
+                "For 'GraphProfiler', 'dump_tracing' must be True, and 'dump_metadata' and "
+                f"'dump_event' False, but got {dump_tracing}, {dump_metadata} and {dump_event}."
+            )
         self._open: list[tuple[FrameType, str, int]] = []
         self._events: list[dict[str, object]] = []
         self._watching = False

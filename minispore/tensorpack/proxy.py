@@ -6,6 +6,7 @@ from typing import Final, Self, cast
 
 from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.tensorpack.channel import names_of
+from minispore.tensorpack.checked import checked
 from minispore.tensorpack.protocol import RunValues
 from minispore.tensorpack.states import Remembering
 from minispore.train import callback as train
@@ -42,6 +43,7 @@ class _Inside(RunContext):
         super().request_save(self._listed)
 
 
+@checked
 class ProxyCallback(Remembering, Callback):
     """A callback that passes every hook on to another one.
 
@@ -65,8 +67,6 @@ class ProxyCallback(Remembering, Callback):
     """
 
     def __init__(self, cb: train.Callback) -> None:
-        if not isinstance(cb, train.Callback):
-            raise TypeError(f"There must be a Callback, but got {cb!r}.")
         self.cb: train.Callback = cb
         self.chief_only: bool = getattr(cb, "chief_only", True)
         self.hears: bool = getattr(cb, "hears", False)

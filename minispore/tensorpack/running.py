@@ -15,6 +15,7 @@ from minispore._checks import check_one_of, check_type, described
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.tensorpack.channel import name_list
+from minispore.tensorpack.checked import checked
 from minispore.tensorpack.protocol import Trainer
 from minispore.tensorpack.states import Kept, Remembering
 from minispore.train.callback import RunContext
@@ -26,6 +27,7 @@ _JOIN_SECONDS: Final = 5.0
 _SHELL: Final = re.compile(r"[|&;<>`]|\$\(")
 
 
+@checked
 @dataclass(eq=False)
 class RunOp(Callback):
     """Call a function; what is computed is no graph, so that an operation is a function here.
@@ -52,10 +54,6 @@ class RunOp(Callback):
     verbose: bool = False
     chief_only = False
 
-    def __post_init__(self) -> None:
-        if not callable(self.op):
-            raise TypeError(f"For 'RunOp', 'op' must be a function, got {self.op!r}.")
-
     def _run(self, wanted: bool) -> None:
         if wanted and self.verbose:
             logger.info(f"Running {getattr(self.op, '__name__', self.op)} ...")
@@ -72,6 +70,7 @@ class RunOp(Callback):
         self._run(self.run_step)
 
 
+@checked
 class RunUpdateOps(RunOp):
     """Nothing: what tensorpack collects to be updated, layers update themselves here.
 
@@ -92,6 +91,7 @@ class RunUpdateOps(RunOp):
         super().__init__(collection or (lambda: None), False, False, collection is not None)
 
 
+@checked
 class StartProcOrThread(Callback):
     """Start threads or processes before training, and end them after it.
 
@@ -131,6 +131,7 @@ class StartProcOrThread(Callback):
                 logger.warn(f"{each!r} has not ended within {_JOIN_SECONDS:g} seconds.")
 
 
+@checked
 class InjectShell(Callback):
     """Open a shell when a file is there, and remove the file; the training goes on after the shell.
 
@@ -202,6 +203,7 @@ def _pdb(trainer: Trainer) -> None:
     pdb.set_trace()  # noqa: T100
 
 
+@checked
 class Command(Callback):
     """Base class of what calls a program with numbers in its arguments.
 
@@ -230,21 +232,19 @@ class Command(Callback):
         shell: bool = False,
         timeout: float = 60,
     ) -> None:
-        if not isinstance(command, str | list | tuple) or not all(
-            isinstance(each, str) for each in command
-        ):
-            raise TypeError(f"The command must be a list of str, but got {described(command)}.")
+        given = f"but got {described(command)}."
+        owner = type(self).__name__
         if shell and not isinstance(command, str):
-            raise TypeError("A command for the shell must be a str.")
+            raise TypeError(f"For '{owner}', 'command' must be a str with 'shell' True, {given}")
         if isinstance(command, str):
             if not shell and _SHELL.search(command):
                 raise ValueError(
-                    f"The command {command!r} is for a shell: give a list of arguments, or "
-                    "shell=True."
+                    f"For '{owner}', 'command' must be a list of arguments, or for a shell with "
+                    f"'shell' True, {given}"
                 )
             command = [command] if shell else shlex.split(command)
         if not command or not command[0]:
-            raise ValueError("The command must not be empty.")
+            raise ValueError(f"For '{owner}', 'command' must not be empty, {given}")
         self._names, self._parts = name_list(names), command
         self._shell, self._timeout = shell, timeout
         either = "|".join(re.escape(name) for name in self._names) or "(?!)"

@@ -9,11 +9,13 @@ from time import perf_counter
 from minispore._checks import check_int, check_number
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
+from minispore.tensorpack.checked import checked
 from minispore.tensorpack.states import Kept, Remembering
 from minispore.train.callback._kept_files import KeptFiles
 from minispore.train.serialization import save_checkpoint
 
 
+@checked
 @dataclass(eq=False)
 class ModelSaver(Remembering, Callback):
     """Save the network and its optimiser's state as `model-{global_step}.ckpt`, after each epoch.
@@ -87,6 +89,7 @@ class ModelSaver(Remembering, Callback):
         self._policy = KeptFiles(map(self._path, self._files))
 
 
+@checked
 @dataclass(eq=False)
 class MinSaver(Remembering, MonitorBase):
     """Save what is trained as `min-{name}.ckpt` whenever a number is smaller than ever.
@@ -178,6 +181,7 @@ class MinSaver(Remembering, MonitorBase):
             logger.info(f"Saved '{self._name}' with {self.monitor_stat} {self._sign * value:.5g}.")
 
 
+@checked
 class MaxSaver(MinSaver):
     """Save what is trained as `max-{name}.ckpt` whenever a number is greater than ever.
 

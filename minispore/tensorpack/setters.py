@@ -9,11 +9,13 @@ import numpy as np
 from minispore._checks import check_int, check_number, check_one_of, described
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
+from minispore.tensorpack.checked import checked
 from minispore.tensorpack.hyper_params import GraphVarParam, HyperFile, HyperParam
 from minispore.tensorpack.states import Kept, Remembering
 from minispore.train._protocol.states import entry
 
 
+@checked
 class HyperParamSetter(Remembering, Callback):
     """Base class of what sets a hyper-parameter, by default before training and after each epoch.
 
@@ -86,6 +88,7 @@ class HyperParamSetter(Remembering, Callback):
         self.param.set_value(value)
 
 
+@checked
 class HumanHyperParamSetter(HyperParamSetter):
     r"""Set it to what a file says, which is read again each time; see `HyperFile`.
 
@@ -120,6 +123,7 @@ class HumanHyperParamSetter(HyperParamSetter):
         return values.get(self.param.readable_name)
 
 
+@checked
 class ScheduledHyperParamSetter(HyperParamSetter):
     """Set it by a schedule.
 
@@ -156,7 +160,9 @@ class ScheduledHyperParamSetter(HyperParamSetter):
         super().__init__(param)
         check_one_of(interp, (None, "linear"), "interp", owner)
         if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in schedule):
-            raise TypeError(f"For '{owner}', 'schedule' must be pairs, got {described(schedule)}.")
+            raise TypeError(
+                f"For '{owner}', 'schedule' must be pairs, but got {described(schedule)}."
+            )
         self.schedule: list[tuple[int, float]] = sorted(
             (check_int(e, "schedule", owner, low=0), check_number(v, "schedule", owner))
             for e, v in schedule
@@ -202,6 +208,7 @@ class ScheduledHyperParamSetter(HyperParamSetter):
             self.trigger()
 
 
+@checked
 class HyperParamSetterWithFunc(HyperParamSetter):
     """Set it to what a function returns.
 
@@ -232,6 +239,7 @@ class HyperParamSetterWithFunc(HyperParamSetter):
         return self._func(self.epoch_num, self.get_current_value())
 
 
+@checked
 class StatMonitorParamSetter(HyperParamSetter):
     """Change it when a number has not become smaller (or greater) for some time.
 

@@ -15,6 +15,7 @@ from minispore._checks import check_int
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.channel import as_float, name_list
+from minispore.tensorpack.checked import checked
 
 _BAR = "{l_bar}{bar}|{n_fmt}/{total_fmt}[{elapsed}<{remaining},{rate_noinv_fmt}{postfix}]"
 
@@ -29,6 +30,7 @@ class _Bar(Protocol):
     def close(self) -> None: ...
 
 
+@checked
 class ProgressBar(Callback):
     r"""Draw a bar for each epoch on standard output, with numbers of the current step.
 
@@ -92,6 +94,7 @@ class ProgressBar(Callback):
             self._bar = None
 
 
+@checked
 class ThroughputTracker(Callback):
     """Put in how many steps, or samples, are done in a second; only the steps' time counts.
 
@@ -150,6 +153,7 @@ class ThroughputTracker(Callback):
         self._steps, self._seconds = 0, 0.0
 
 
+@checked
 class EstimatedTimeLeft(Callback):
     """Tell how long the training will still take, and put the seconds in as "time/eta".
 
@@ -266,6 +270,7 @@ class PeakMemoryTracker(Callback):
         self.trainer.monitors.put_scalar("PeakMemory(MB)/host", most * unit / 2**20)
 
 
+@checked
 class GPUUtilizationTracker(Callback):
     """Put the mean utilisation of GPUs during an epoch's steps in, as "GPUUtil/0" in percent.
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from minispore._checks import check_int, check_number
+from minispore._checks import check_int, check_number, described
 from minispore.tensorpack.adapter import Callback
+from minispore.tensorpack.checked import checked
 from minispore.tensorpack.protocol import Hooks
 from minispore.tensorpack.proxy import ProxyCallback
 from minispore.tensorpack.states import Kept, Seconds
@@ -24,6 +25,7 @@ def _triggered(callback: train.Callback) -> Callback | None:
     return callback if has_it and isinstance(callback, Callback) else None
 
 
+@checked
 @dataclass(frozen=True)
 class Every:
     """A time that comes again: every so many steps, epochs or seconds, whichever comes first.
@@ -63,7 +65,10 @@ class Every:
         if self.seconds is not None:
             check_number(self.seconds, "seconds", "Every", low=0)
         if (self.steps or self.epochs or self.seconds) is None or self.seconds == 0:
-            raise ValueError("For 'Every', there must be 'steps', 'epochs' or positive 'seconds'.")
+            raise ValueError(
+                "For 'Every', 'steps', 'epochs' or positive 'seconds' must be given, but got "
+                f"seconds={self.seconds}."
+            )
 
     def __call__(self, callback: train.Callback) -> ProxyCallback:
         """Return `callback` at these times."""
@@ -83,6 +88,17 @@ class Every:
         return self.seconds is not None and elapsed >= self.seconds
 
 
+def _every(owner: str, steps: int | None, epochs: int | None) -> Every:
+    for name, number in (("every_k_steps", steps), ("every_k_epochs", epochs)):
+        if number is not None:
+            check_int(number, name, owner, low=1)
+    if steps is None and epochs is None:
+        raise ValueError(
+            f"For '{owner}', 'every_k_steps' or 'every_k_epochs' must be given, but got neither."
+        )
+    return Every(steps, epochs)
+
+
 class _Timed(ProxyCallback):
     """Base class of what calls another one every so often."""
 
@@ -95,6 +111,7 @@ class _Timed(ProxyCallback):
         return state if self._counts_seconds else state | {"elapsed": 0.0}
 
 
+@checked
 class PeriodicTrigger(_Timed):
     """Trigger a callback every so often, instead of at the end of each epoch.
 
@@ -133,12 +150,12 @@ class PeriodicTrigger(_Timed):
         super().__init__(triggerable)
         if _triggered(triggerable) is None:
             raise TypeError(
-                f"For 'PeriodicTrigger', {type(triggerable).__name__} has no '_trigger' of its "
-                "own, which is all that would be called: use EnableCallbackIf."
+                "For 'PeriodicTrigger', 'triggerable' must have a '_trigger' of its own, which is "
+                f"all that would be called, but got {described(triggerable)}: use EnableCallbackIf."
             )
         if before_train and every_k_steps is None and every_k_epochs is None:
             every_k_epochs = sys.maxsize  # never again
-        self._every = every or Every(every_k_steps, every_k_epochs)
+        self._every = every or _every("PeriodicTrigger", every_k_steps, every_k_epochs)
         self._counts_seconds = self._every.seconds is not None
         self._at_first = before_train
 
@@ -158,6 +175,7 @@ class PeriodicTrigger(_Timed):
             self.trigger()
 
 
+@checked
 class EnableCallbackIf(_Timed):
     """Call a callback's hooks of steps and epochs only while something is so.
 
@@ -208,6 +226,7 @@ class EnableCallbackIf(_Timed):
         return every.epoch_is_due(self.epoch_num)
 
 
+@checked
 class PeriodicCallback(EnableCallbackIf):
     """Call a callback's hooks only every so often, which makes it rarer, never more frequent.
 
@@ -237,7 +256,7 @@ class PeriodicCallback(EnableCallbackIf):
         every_k_steps: int | None = None,
         every_k_epochs: int | None = None,
     ) -> None:
-        every = Every(every_k_steps, every_k_epochs)
+        every = _every("PeriodicCallback", every_k_steps, every_k_epochs)
 
         def is_time(cb: Callback) -> bool:
             due = every.step_is_due(cb.global_step) or every.epoch_is_due(cb.epoch_num)
@@ -247,6 +266,7 @@ class PeriodicCallback(EnableCallbackIf):
         super().__init__(callback, is_time)
 
 
+@checked
 class CallbackFactory(Callback):
     """A callback from functions, each of which gets the callback.
 

@@ -86,7 +86,7 @@ def test_another_process_draws_the_same() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ((-1,), ValueError, "'count' must be at least 0, but got -1"),
+        ((-1,), ValueError, r"'count' must be in \[0, 2147483647\], but got -1"),
         ((1.5,), TypeError, "'count'"),
         ((True,), TypeError, "'count'"),
         ((1, -1), ValueError, "'seed' must be at least 0, but got -1"),

@@ -116,8 +116,8 @@ def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"train": 0}, ValueError, "'train' must be at least 1, but got 0"),
-        ({"test": -3}, ValueError, "'test' must be at least 1, but got -3"),
+        ({"train": 0}, ValueError, r"'train' must be in \[1, 2147483647\], but got 0"),
+        ({"test": -3}, ValueError, r"'test' must be in \[1, 2147483647\], but got -3"),
         ({"seed": -1}, ValueError, "'seed' must be at least 0, but got -1"),
         ({"train": 2.5}, TypeError, "'train'"),
     ],

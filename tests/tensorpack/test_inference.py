@@ -167,9 +167,9 @@ def test_arrays_that_are_not_there(infs: Inferencer, message: str) -> None:
 
 
 def test_what_cannot_be_measured() -> None:
-    with pytest.raises(TypeError, match="neither Inferencer nor Metric"):
+    with pytest.raises(TypeError, match="'infs' must be an Inferencer or a Metric"):
         InferenceRunner(Rows(), ["accuracy"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
-    with pytest.raises(TypeError, match="InferenceRunner.*dataset"):
+    with pytest.raises(TypeError, match="InferenceRunner.*'input' must be DatasetLike"):
         InferenceRunner(3, [])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
     class Short(Batches):

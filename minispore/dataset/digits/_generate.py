@@ -15,6 +15,7 @@ from minispore.dataset.digits._strokes import Drawings, read_drawings
 Images = npt.NDArray[np.uint8]
 Labels = npt.NDArray[np.uint8]
 
+MAX_COUNT: Final = 2**31 - 1  # what the header of MNIST's files can hold
 _BLOCK: Final = 250  # images; a multiple of 10, and small enough for the processor's caches
 _STREAMS: Final = {"train": 0, "test": 1}
 _drawings = cache(read_drawings)
@@ -39,14 +40,15 @@ def generate(count: int, seed: int = 0, usage: str = "train") -> tuple[Images, L
 
     Raises:
         TypeError: If `count` or `seed` is no int.
-        ValueError: If `count` or `seed` is negative, or `usage` is another word.
+        ValueError: If `count` or `seed` is negative, `count` is above 2,147,483,647, or `usage` is
+            another word.
 
     Examples:
         >>> images, labels = generate(500, seed=1)
         >>> images.shape, images.dtype, np.bincount(labels).tolist()
         ((500, 28, 28), dtype('uint8'), [50, 50, 50, 50, 50, 50, 50, 50, 50, 50])
     """
-    check_int(count, "count", "generate", low=0)
+    check_int(count, "count", "generate", low=0, high=MAX_COUNT)
     check_int(seed, "seed", "generate", low=0)
     check_one_of(usage, _STREAMS, "usage", "generate")
     images, labels = np.empty((count, SIZE, SIZE), np.uint8), np.empty(count, np.uint8)

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from minispore._atomic import regular, replacing
 from minispore._checks import check_int, check_type
 from minispore.dataset._idx import idx_bytes
-from minispore.dataset.digits._generate import generate
+from minispore.dataset.digits._generate import MAX_COUNT, generate
 
 MARKER: Final = "minispore-digits.json"
 """The name of the marker's file."""
@@ -55,7 +55,7 @@ def write(
 
     Raises:
         TypeError: If an argument is of the wrong type.
-        ValueError: If a count is less than 1 or `seed` less than 0.
+        ValueError: If a count is less than 1 or above 2,147,483,647, or `seed` less than 0.
         FileExistsError: If there are MNIST files in the folder that this function did not write.
         OSError: If the folder cannot be written to.
 
@@ -73,8 +73,8 @@ def write(
     """
     check_type(directory, (str, os.PathLike), "directory", "write")
     recipe = _Recipe(
-        check_int(train, "train", "write", low=1),
-        check_int(test, "test", "write", low=1),
+        check_int(train, "train", "write", low=1, high=MAX_COUNT),
+        check_int(test, "test", "write", low=1, high=MAX_COUNT),
         check_int(seed, "seed", "write", low=0),
     )
     folder = Path(directory)
