@@ -30,7 +30,9 @@ def peak():
 
 def fresh(code: str) -> list[float]:
     """The numbers that a piece of code prints, run by an interpreter of its own."""
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8"
+    )
     return [float(word) for word in done.stdout.split()]
 
 
@@ -65,7 +67,7 @@ for line in sys.stdin:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            text=True,
+            encoding="utf-8",
         )
 
     def __call__(self, *args: object) -> float:

@@ -73,7 +73,7 @@ def _play(python: str, library: str) -> dict[str, Outcome]:
         env=os.environ | {"PYTHONPATH": str(root)},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     outcomes = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

@@ -60,7 +60,7 @@ def train(folder: Path, wait_in: int) -> None:
 def begin(folder: Path, wait_in: int = 0) -> subprocess.Popen[str]:
     """Start this script once more, to do the training in that folder."""
     command = [sys.executable, __file__, str(folder), str(wait_in)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    return subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")  # noqa: S603
 
 
 def main(folder: Path) -> None:

@@ -35,7 +35,7 @@ from minispore.tensorpack import (
 from minispore.train import LossMonitor, Model
 
 # A program that is called with a file, and a line to write there.
-NOTIFY = "import sys; open(sys.argv[1], 'a').write(sys.argv[2] + '\\n')"
+NOTIFY = "import sys; open(sys.argv[1], 'a', encoding='utf-8').write(sys.argv[2] + '\\n')"
 
 
 class Network(nn.Cell):

@@ -103,7 +103,7 @@ def test_a_disk_that_is_full_for_real(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(OLD)
     done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, str(path)], capture_output=True, encoding="utf-8", check=True
     )
     assert "nothing was changed" in done.stdout
     assert str(path) in done.stdout
@@ -183,7 +183,10 @@ def test_what_another_process_is_writing_is_not_removed(tmp_path: Path) -> None:
     )
     mine = tmp_path / "mine"
     with subprocess.Popen(
-        [sys.executable, "-c", code, mine], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, mine],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "writing\n"

@@ -35,8 +35,8 @@ def test_what_is_wrong_with_a_page_is_found(tmp_path: Path, check_site: ModuleTy
     browser = next(filter(None, map(shutil.which, check_site.BROWSERS)), None)
     if browser is None:
         pytest.skip("There is no Chromium on this machine.")
-    (tmp_path / "index.html").write_text(WRONG)
-    (tmp_path / "right.html").write_text("<p>Right</p>")
+    (tmp_path / "index.html").write_text(WRONG, "utf-8")
+    (tmp_path / "right.html").write_text("<p>Right</p>", "utf-8")
     told = [str(line) for line in check_site.look_at_all(tmp_path, browser).told]
     for wanted in (
         "asks elsewhere for http://nowhere.invalid/wrong.png",

@@ -21,7 +21,7 @@ from .train.standins import Batches, ConstantLoss
 
 
 def read_table(folder: Path) -> list[dict[str, str]]:
-    with (folder / "metrics.csv").open(newline="") as file:
+    with (folder / "metrics.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
@@ -96,9 +96,9 @@ def test_a_results_folder_that_is_a_file_is_named(
     digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     taken = tmp_path / "taken"
-    taken.write_text("mine")
+    taken.write_text("mine", "utf-8")
     assert str(taken) in refused(["train", "--data", str(digits), "--out", str(taken)], capsys)
-    assert taken.read_text() == "mine"
+    assert taken.read_text("utf-8") == "mine"
 
 
 def test_a_gpu_that_is_missing_is_told(
@@ -274,7 +274,7 @@ def lines_until_interrupted(process: subprocess.Popen[str]) -> Iterator[str]:
 def test_ctrl_c_ends_a_run_with_the_checkpoint_saved(digits: Path, tmp_path: Path) -> None:
     arguments = command("train", "--data", digits, "--out", tmp_path, "--epochs", 100_000)
     with subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
     ) as process:
         # Should the interrupt not work, the run must not go on for ever.
         watchdog = threading.Timer(60, process.kill)

@@ -61,5 +61,7 @@ def test_the_hooks_and_the_names_of_the_tables_exist() -> None:
     for school, hooks_of_school in zip((Callback, tp.Callback), names, strict=True):
         assert len(hooks_of_school) > 7
         assert all(hasattr(school, name) for name in hooks_of_school)
-    for target in re.findall(r"\]\[(minispore\.[\w.]+)\]", TEXT):
+    targets = re.findall(r"\]\[(minispore\.[\w.]+)\]", TEXT)
+    assert targets
+    for target in targets:
         assert resolve_name(target) is not None

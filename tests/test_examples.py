@@ -25,7 +25,7 @@ def test_an_example_runs_without_a_warning(script: Path, tmp_path: Path) -> None
         [sys.executable, "-W", "error", str(script)],
         cwd=tmp_path,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=300,
         check=False,
     )
@@ -65,7 +65,7 @@ def check_lenet(printed: str, folder: Path) -> None:
 
 
 def check_tensorpack(printed: str, folder: Path) -> None:
-    rows = json.loads((folder / "stats.json").read_text())
+    rows = json.loads((folder / "stats.json").read_text("utf-8"))
     assert [(row["epoch_num"], row["global_step"]) for row in rows] == [
         (1, 188),
         (2, 376),
@@ -76,7 +76,7 @@ def check_tensorpack(printed: str, folder: Path) -> None:
     assert min(errors) < 0.2
     assert all(row["val-error-top5"] < error for row, error in zip(rows, errors, strict=True))
 
-    notes = (folder / "notifications.txt").read_text().splitlines()
+    notes = (folder / "notifications.txt").read_text("utf-8").splitlines()
     assert notes == [f"validation error {error}" for error in errors]
     checkpoints = {file.name for file in folder.glob("*.ckpt")}
     assert checkpoints == {

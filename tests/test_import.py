@@ -22,7 +22,9 @@ LATER = {
 def modules_after(statement: str) -> set[str]:
     """The modules that a fresh interpreter holds after one statement."""
     code = f"{statement}\nimport sys\nprint(*sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    )
     return set(run.stdout.split())
 
 

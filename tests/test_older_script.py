@@ -156,6 +156,6 @@ def test_mindspore_prints_the_same(tmp_path: Path) -> None:
     file.write_text(SCRIPT, "utf-8")
     run = subprocess.run(
         [PYTHON, str(file)],
-        capture_output=True, text=True, check=True, env={**os.environ, "GLOG_v": "4"},
+        capture_output=True, encoding="utf-8", check=True, env={**os.environ, "GLOG_v": "4"},
     )  # fmt: skip
     assert run.stdout == PRINTED

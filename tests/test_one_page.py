@@ -74,7 +74,9 @@ def test_the_map_links_only_what_the_reference_shows(sources: ModuleType) -> Non
 
 
 def test_every_link_leads_to_a_page_with_the_files_text(sources: ModuleType) -> None:
-    for file in set(re.findall(r"\]\(\.\./(minispore/.*?)\)", TEXT)):
+    files = set(re.findall(r"\]\(\.\./(minispore/.*?)\)", TEXT))
+    assert files
+    for file in files:
         assert (ROOT / file).read_text("utf-8").rstrip() in sources.as_page(ROOT / file)
 
 

@@ -99,7 +99,7 @@ def test_mindspore_gives_these_outcomes(name: str) -> None:
         [os.environ["MINISPORE_MINDSPORE_PYTHON"], "-m", f"tests.{name}.oracle", "mindspore"],
         input="\n".join(lines(name)),
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
         cwd=ROOT,
         env={**os.environ, "GLOG_v": "4"},

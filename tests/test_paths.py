@@ -95,6 +95,6 @@ def test_mindspore_has_these_names_there() -> None:
         lines.append("print([module.__name__, *(n for n in wanted if not hasattr(module, n))])")
     told = subprocess.run(
         [PYTHON, "-c", "\n".join(lines)],
-        capture_output=True, text=True, check=True, env={**os.environ, "GLOG_v": "4"},
+        capture_output=True, encoding="utf-8", check=True, env={**os.environ, "GLOG_v": "4"},
     )  # fmt: skip
     assert [line for line in told.stdout.splitlines() if "," in line] == []

@@ -20,7 +20,7 @@ def main(number: int, work: Path, answer: Path, seconds: float, megabytes: int) 
         seconds: After how many to stop.
         megabytes: How much memory there is.
     """
-    with answer.with_suffix(".stack").open("w") as stack:
+    with answer.with_suffix(".stack").open("w", encoding="utf-8") as stack:
         faulthandler.dump_traceback_later(seconds, exit=True, file=stack)
         from hypothesis import settings
 

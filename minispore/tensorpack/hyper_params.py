@@ -159,7 +159,7 @@ class HyperFile:
         >>> import os, tempfile
         >>> folder = tempfile.TemporaryDirectory()
         >>> file = HyperFile(os.path.join(folder.name, "hyper.txt"))
-        >>> with open(file.path, "w") as written:
+        >>> with open(file.path, "w", encoding="utf-8") as written:
         ...     _ = written.write("learning_rate : 1e-3\nmomentum 0.9\nweight_decay: 0.0")
         >>> file.read()
         ({'learning_rate': 0.001}, ["line 2 is no 'name: number': 'momentum 0.9'"])

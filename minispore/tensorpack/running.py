@@ -146,10 +146,11 @@ class InjectShell(Callback):
         enter: What to call with the trainer instead of a shell.
 
     Examples:
+        >>> from pathlib import Path
         >>> from minispore.tensorpack import CallbackFactory
         >>> from minispore.tensorpack._examples import train
         >>> def touch(callback):
-        ...     open(os.path.join(logger.get_logger_dir(), "INJECT_SHELL.tmp"), "w").close()
+        ...     Path(logger.get_logger_dir(), "INJECT_SHELL.tmp").touch()
         >>> shell = InjectShell(enter=lambda trainer: print("step", trainer.global_step))
         >>> train(CallbackFactory(before_train=touch), shell)
         To open a shell, create the file '...INJECT_SHELL.tmp'.

@@ -99,10 +99,11 @@ class HumanHyperParamSetter(HyperParamSetter):
         file_name: The file, in the logger's folder.
 
     Examples:
+        >>> from pathlib import Path
         >>> from minispore.tensorpack._examples import train
         >>> def write(callback):
-        ...     with open(os.path.join(logger.get_logger_dir(), "hyper.txt"), "w") as file:
-        ...         _ = file.write("learning_rate: 0.125\n")
+        ...     file = Path(logger.get_logger_dir(), "hyper.txt")
+        ...     _ = file.write_text("learning_rate: 0.125\n", "utf-8")
         >>> from minispore.tensorpack import CallbackFactory
         >>> _ = train(CallbackFactory(trigger=write), HumanHyperParamSetter("learning_rate"))
         After 3 steps, learning_rate changes from 0.5 to 0.125.

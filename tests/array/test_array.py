@@ -155,5 +155,7 @@ print(faults(10))
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of that C library")
 def test_memory_that_a_step_frees_is_there_for_the_next_one() -> None:
     """Not one page of it is asked of the system anew."""
-    run = subprocess.run([sys.executable, "-c", STEPS], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", STEPS], capture_output=True, encoding="utf-8", check=True
+    )
     assert int(run.stdout) < 50

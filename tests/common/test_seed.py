@@ -94,7 +94,7 @@ def test_a_stream_is_the_same_in_every_process() -> None:
     run = subprocess.run(
         [sys.executable, "-c", code + "print(generator('init').random())"],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     set_seed(3)

@@ -123,7 +123,7 @@ def test_where_the_system_has_no_such_clock_a_case_may_take_any_time(
 
 def test_a_function_that_is_gone_is_told(tmp_path: Path) -> None:
     file = tmp_path / "lesson_01_graph.py"
-    file.write_text("x = 1\n")
+    file.write_text("x = 1\n", "utf-8")
     assert told(judge(exercise(), load(file))) == "The file defines no walk any more."
 
 
@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_loaded_is_told_with_its_line(
     tmp_path: Path, text: str, words: str
 ) -> None:
     file = tmp_path / "lesson_01_graph.py"
-    file.write_text(text)
+    file.write_text(text, "utf-8")
     with pytest.raises(CourseError, match=re.escape(words)):
         load(file)
 
@@ -188,7 +188,7 @@ def test_a_process_that_cannot_be_told_to_end_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deaf = tmp_path / "python"
-    deaf.write_text("#!/bin/sh\nexec sleep 60\n")
+    deaf.write_text("#!/bin/sh\nexec sleep 60\n", "utf-8")
     deaf.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(deaf))
     assert "It was still running after 1 seconds" in checked(tmp_path, BODY, seconds=0.1)
@@ -212,7 +212,7 @@ def test_what_keeps_a_judge_from_judging_is_the_verdict(
     monkeypatch.setattr(hypothesis, "settings", Mock())  # these tests keep their profile
     answer = tmp_path / "answer.json"
     child.main(1, solution(tmp_path, BODY), answer, 60.0, 7)
-    assert words in json.loads(answer.read_text())["lines"][0]
+    assert words in json.loads(answer.read_text("utf-8"))["lines"][0]
 
 
 @pytest.mark.parametrize(("most", "count"), [(-1, 1), (2**60, 1), (2**20, 0)])

@@ -51,21 +51,21 @@ def test_the_list_has_every_lesson(run: Run) -> None:
 
 def test_an_exercise_is_started_once(run: Run) -> None:
     assert str(FILE) in run("start", "1")
-    FILE.write_text("mine")
+    FILE.write_text("mine", "utf-8")
     assert "learn reset 1" in run("start", "1", status=2)
-    assert FILE.read_text() == "mine"
+    assert FILE.read_text("utf-8") == "mine"
 
 
 def test_a_reset_keeps_what_was_there(run: Run) -> None:
     run("start", "1")
-    fresh = FILE.read_text()
-    FILE.write_text("first")
+    fresh = FILE.read_text("utf-8")
+    FILE.write_text("first", "utf-8")
     run("reset", "1")
-    FILE.write_text("second")
+    FILE.write_text("second", "utf-8")
     run("reset", "1")
-    assert FILE.read_text() == fresh
-    assert FILE.with_suffix(".py.bak").read_text() == "first"
-    assert FILE.with_suffix(".py.bak2").read_text() == "second"
+    assert FILE.read_text("utf-8") == fresh
+    assert FILE.with_suffix(".py.bak").read_text("utf-8") == "first"
+    assert FILE.with_suffix(".py.bak2").read_text("utf-8") == "second"
 
 
 def test_hints_come_one_by_one(run: Run) -> None:
@@ -133,7 +133,7 @@ def test_a_damaged_record_is_told_and_left_alone(
 
 def test_the_record_is_small_json(run: Run) -> None:
     run("hint", "1")
-    assert json.loads(RECORD.read_text()) == {
+    assert json.loads(RECORD.read_text("utf-8")) == {
         "format": 1,
         "lessons": {"1": {"hints": 1, "checks": 0, "passed": False}},
     }

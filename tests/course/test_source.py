@@ -32,7 +32,7 @@ class Kind:
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module of this test's own: what is known of a module is known for good."""
     name = f"material_{tmp_path.name}"
-    (tmp_path / f"{name}.py").write_text(SOURCE)
+    (tmp_path / f"{name}.py").write_text(SOURCE, "utf-8")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     return name
 

@@ -47,7 +47,7 @@ def test_a_second_call_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("other", [(31, 10, 0), (30, 11, 0), (30, 10, 1)])
 def test_other_parameters_replace_the_files(tmp_path: Path, other: tuple[int, int, int]) -> None:
     digits.write(tmp_path / "x", 30, 10, 0)
-    (tmp_path / "x" / "mine.txt").write_text("kept")
+    (tmp_path / "x" / "mine.txt").write_text("kept", "utf-8")
     digits.write(tmp_path / "x", *other)
     digits.write(tmp_path / "y", *other)
     assert content(tmp_path / "x") == content(tmp_path / "y") | {"mine.txt": b"kept"}
@@ -107,10 +107,10 @@ def test_files_of_others_are_not_overwritten(tmp_path: Path, name: str) -> None:
 
 
 def test_a_folder_that_is_a_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "taken").write_text("mine")
+    (tmp_path / "taken").write_text("mine", "utf-8")
     with pytest.raises(FileExistsError, match="taken"):
         digits.write(tmp_path / "taken", 30, 10)
-    assert (tmp_path / "taken").read_text() == "mine"
+    assert (tmp_path / "taken").read_text("utf-8") == "mine"
 
 
 @pytest.mark.parametrize(

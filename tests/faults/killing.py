@@ -89,7 +89,7 @@ class Nursery:
             [sys.executable, "-W", "ignore", "-c", NURSERY],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             # One thread in each process: it is forked, and the machine has others to serve.
             env={**os.environ, "PYTHONPATH": PATH, "OPENBLAS_NUM_THREADS": "1"},
         )
@@ -103,13 +103,13 @@ class Nursery:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         for path in (self._out, self._errors):
-            path.write_text("")
+            path.write_text("", "utf-8")
         words = ["training.py", kind, str(folder), str(self._out), str(self._errors)]
         self._process.stdin.write("\t".join(words) + "\n")
         self._process.stdin.flush()
         process = int(self._process.stdout.readline())
-        while not self._out.read_text().startswith("begin\n"):
-            assert not self._errors.read_text()
+        while not self._out.read_text("utf-8").startswith("begin\n"):
+            assert not self._errors.read_text("utf-8")
             time.sleep(0.001)
         began = time.monotonic()
         for blow in blows:
@@ -118,10 +118,10 @@ class Nursery:
                 os.kill(process, blow.number)
         status = int(self._process.stdout.readline())
         seconds = time.monotonic() - began
-        lines = self._out.read_text().splitlines()[1:]
+        lines = self._out.read_text("utf-8").splitlines()[1:]
         end = lines.pop() if lines and lines[-1].startswith(("end", "stopped")) else ""
         asked = any(blow.number != signal.SIGKILL for blow in blows)
-        return Run(lines, end, self._errors.read_text(), status, seconds, asked)
+        return Run(lines, end, self._errors.read_text("utf-8"), status, seconds, asked)
 
 
 @dataclass
@@ -187,7 +187,7 @@ def look_at(folder: Path) -> tuple[int, int]:
         elif path.suffix in {".ckpt", ".safetensors"}:
             assert load_checkpoint(path, format=path.suffix[1:])
         elif path.suffix == ".json":
-            json.loads(path.read_text())
+            json.loads(path.read_text("utf-8"))
         elif path.suffix == ".jsonl":
             lines = path.read_bytes().splitlines(keepends=True)
             torn += not lines[-1].endswith(b"\n")

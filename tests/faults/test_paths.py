@@ -118,14 +118,14 @@ def test_a_file_that_is_in_the_place_of_a_folder_is_named_at_once(
     tmp_path: Path, maker: str, below: bool
 ) -> None:
     taken = tmp_path / "taken"
-    taken.write_text("mine")
+    taken.write_text("mine", "utf-8")
     with pytest.raises(OSError, match=re.escape(str(taken))):
         MAKERS[maker](taken / "inner" if below else taken)
     assert contents(tmp_path) == {"taken": b"mine"}
 
 
 def test_a_request_that_cannot_be_saved_leaves_the_handlers_alone(tmp_path: Path) -> None:
-    (tmp_path / "rank_0").write_text("mine")
+    (tmp_path / "rank_0").write_text("mine", "utf-8")
     with pytest.raises(OSError, match="rank_0"):
         train([Stop(), OnRequestExit(directory=tmp_path)])
 

@@ -222,6 +222,7 @@ def convert(path: Path) -> None:
     """To the other format, and whatever there was stays if that cannot be."""
     to_safetensors = path.suffix == ".ckpt"
     made = path.with_suffix(".safetensors" if to_safetensors else ".ckpt")
+    made.unlink(missing_ok=True)  # what an earlier conversion wrote is read-only
     made.write_bytes(b"before")
     try:
         (ckpt_to_safetensors if to_safetensors else safetensors_to_ckpt)(path)

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.gpu, needs_mpi]
 def test_both_ways_train_the_same(card: str, tmp_path: Path) -> None:
     done = launch(2, HERE / "scenes.py", tmp_path, "card", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    seen = [json.loads((tmp_path / f"card-{i}.json").read_text()) for i in range(2)]
+    seen = [json.loads((tmp_path / f"card-{i}.json").read_text("utf-8")) for i in range(2)]
     if not seen[0]:
         pytest.skip("this MPI says that it does not take a card's arrays")
     for over_host, direct in seen:

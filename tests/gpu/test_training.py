@@ -132,7 +132,7 @@ def test_the_tutorial(card: str, tmp_path: Path) -> None:
         [sys.executable, "-c", program],
         cwd=tmp_path,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=600,
         check=False,
     )
@@ -149,7 +149,7 @@ def test_the_command_line_on_the_real_mnist(card: str, mnist: Path, tmp_path: Pa
         [sys.executable, "-m", "minispore", "train", "--device", "gpu", "--data", str(mnist)],
         cwd=tmp_path,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=600,
         check=False,
     )

@@ -112,7 +112,7 @@ def in_cupys_python(*args: str) -> str:
     return subprocess.run(
         [PYTHON, *args],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -52,7 +52,7 @@ def test_it_passes_on_a_device(folder: str) -> None:
         [*command, *left_out, "-p", "no:cacheprovider", f"tests/{folder}"],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )

@@ -50,7 +50,7 @@ def launch(
         cwd=folder,
         env=os.environ | settings | environment,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=LIMIT,
         check=False,
     )

@@ -367,7 +367,7 @@ def main(folder: Path, *scenes: str) -> None:
         print(f"[{scene}]", flush=True)
         seen = SCENES[scene]()
         file = folder / f"{scene}-{communication.get_rank()}.json"
-        file.write_text(json.dumps(seen))
+        file.write_text(json.dumps(seen), "utf-8")
     communication.release()
     assert communication.get_group_size() == 1
     assert not communication.GlobalComm.CUDA_AWARE

@@ -17,7 +17,7 @@ def test_both_ways_of_a_device_train_the_cpu_s_bits(tmp_path: Path) -> None:
     done = launch(2, scenes, tmp_path, "device", folder=tmp_path, MINISPORE_MPI_CUDA="1")
     assert done.returncode == 0, done.stdout + done.stderr
     for i, rows in enumerate([[0, 2, 0, 2], [3, 1, 3, 1]]):
-        told, asked, *ways = json.loads((tmp_path / f"device-{i}.json").read_text())
+        told, asked, *ways = json.loads((tmp_path / f"device-{i}.json").read_text("utf-8"))
         assert told is True
         assert asked in {True, False}  # by the MPI that is there
         cpu, over_host, direct = ways

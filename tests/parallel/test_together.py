@@ -32,7 +32,7 @@ class Run:
     def seen(self, scene: str) -> list[Any]:
         """What each process has seen of a scene."""
         files = [self.folder / f"{scene}-{i}.json" for i in range(self.processes)]
-        return [json.loads(file.read_text()) for file in files]
+        return [json.loads(file.read_text("utf-8")) for file in files]
 
 
 def play(processes: int, folder: Path, *scenes: str) -> Run:

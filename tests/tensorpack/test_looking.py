@@ -382,7 +382,7 @@ def test_graph_profiler(folder: Path) -> None:
     make().train(1, Rows(), [Every(steps=2)(GraphProfiler())])
     (path,) = folder.iterdir()
     assert path.name == "chrome-trace-2.json"
-    events = json.loads(path.read_text())["traceEvents"]
+    events = json.loads(path.read_text("utf-8"))["traceEvents"]
     assert {"forward", "backward", "update"} == {event["cat"] for event in events}
     assert any("dense" in event["name"] or "matmul" in event["name"] for event in events)
     assert all(event["ph"] == "X" and event["dur"] >= 0 for event in events)
@@ -394,5 +394,5 @@ def test_graph_profiler(folder: Path) -> None:
 def test_the_defaults(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*DEFAULT_CALLBACKS(), *DEFAULT_MONITORS())
     assert {path.name.split(".")[0] for path in folder.iterdir()} == {"events", "stats"}
-    rows = json.loads((folder / "stats.json").read_text())
+    rows = json.loads((folder / "stats.json").read_text("utf-8"))
     assert [row["half"] for row in rows] == [1.5, 3]

@@ -161,8 +161,8 @@ def test_names_that_are_not(name: str, message: str) -> None:
 
 def rows_of(path: Path) -> list[dict[str, float]]:
     if path.suffix == ".json":
-        return json.loads(path.read_text())  # type: ignore[no-any-return]
-    return [json.loads(line) for line in path.read_text().splitlines()]
+        return json.loads(path.read_text("utf-8"))  # type: ignore[no-any-return]
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 WRITERS = [JSONWriter, JSONLWriter]
@@ -193,15 +193,15 @@ def test_a_run_that_follows_appends(writer: Writer, tmp_path: Path) -> None:
 def test_another_file_is_moved_aside(writer: Writer, content: str | None, tmp_path: Path) -> None:
     if content is None:
         run([writer(tmp_path)], 2)
-        content = (tmp_path / writer.FILENAME).read_text()
+        content = (tmp_path / writer.FILENAME).read_text("utf-8")
     else:
         content += "\n"
-        (tmp_path / writer.FILENAME).write_text(content)
+        (tmp_path / writer.FILENAME).write_text(content, "utf-8")
     run([writer(tmp_path)], 1)
     rows = rows_of(tmp_path / writer.FILENAME)
     assert rows == [{"loss": 0.5, "epoch_num": 1, "global_step": 3}]
     (aside,) = [path for path in tmp_path.iterdir() if path.name != writer.FILENAME]
-    assert aside.read_text() == content
+    assert aside.read_text("utf-8") == content
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -211,10 +211,10 @@ def test_files_moved_aside_at_the_same_time_are_all_kept(
     noon = datetime(2020, 1, 1, 12, tzinfo=UTC)
     monkeypatch.setattr(json_writers, "datetime", SimpleNamespace(now=lambda: noon))
     for content in ("first\n", "second\n", "third\n"):
-        (tmp_path / writer.FILENAME).write_text(content)
+        (tmp_path / writer.FILENAME).write_text(content, "utf-8")
         run([writer(tmp_path)], 1)
     aside = sorted(path for path in tmp_path.iterdir() if path.name != writer.FILENAME)
-    assert [path.read_text() for path in aside] == ["first\n", "second\n", "third\n"]
+    assert [path.read_text("utf-8") for path in aside] == ["first\n", "second\n", "third\n"]
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -247,7 +247,7 @@ def test_a_disk_that_fails_does_not_end_the_training(
 
 def test_an_unfinished_line_is_removed(tmp_path: Path) -> None:
     run([JSONLWriter(tmp_path)], 1)
-    with (tmp_path / "stats.jsonl").open("a") as file:
+    with (tmp_path / "stats.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"loss": 0.')
     run([JSONLWriter(tmp_path)], 1, initial=1)
     assert [row["epoch_num"] for row in rows_of(tmp_path / "stats.jsonl")] == [1, 2]

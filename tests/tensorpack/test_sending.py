@@ -44,7 +44,7 @@ def note(tmp_path: Path) -> list[str]:
 
 
 def notes(folder: Path) -> list[str]:
-    return (folder / "notes").read_text().splitlines() if (folder / "notes").exists() else []
+    return (folder / "notes").read_text("utf-8").splitlines() if (folder / "notes").exists() else []
 
 
 def test_a_program_gets_the_newest_value(note: list[str], tmp_path: Path) -> None:

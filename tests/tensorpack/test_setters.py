@@ -251,7 +251,7 @@ def test_a_file_changes_a_hyper_parameter(folder: Path, caplog: pytest.LogCaptur
 
     def edit(cb: Callback) -> None:
         if cb.epoch_num in texts:
-            (folder / "hyper.txt").write_text(texts[cb.epoch_num])
+            (folder / "hyper.txt").write_text(texts[cb.epoch_num], "utf-8")
 
     run([CallbackFactory(trigger=edit), HumanHyperParamSetter(param), watch], 6)
     assert watch.values == [1, 0.5, 0.5, 1e-3, 1e-3, 0.25]
@@ -272,7 +272,7 @@ def test_good_lines_count_among_bad_ones(
 ) -> None:
     path = tmp_path_factory.mktemp("hyper") / "hyper.txt"
     texts = [each if isinstance(each, str) else f"{each[0]}: {each[1]!r}" for each in lines]
-    path.write_text("".join(f"{text}\n" for text in texts))
+    path.write_text("".join(f"{text}\n" for text in texts), "utf-8")
     values, wrong = HyperFile(os.fspath(path)).read()
     for text, each in zip(texts, lines, strict=True):
         if isinstance(each, tuple):
@@ -289,7 +289,7 @@ def test_good_lines_count_among_bad_ones(
 )
 def test_malformed_lines(text: str, tmp_path: Path) -> None:
     path = tmp_path / "hyper.txt"
-    path.write_text(f"momentum: 0.5\n{text}\n")
+    path.write_text(f"momentum: 0.5\n{text}\n", "utf-8")
     file = HyperFile(os.fspath(path))
     assert file.read() == ({"momentum": 0.5}, [f"line 2 is no 'name: number': {text!r}"])
     assert file.read() == ({"momentum": 0.5}, [])  # told once

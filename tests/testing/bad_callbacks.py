@@ -233,7 +233,7 @@ class ForgetsWhatItChanged(SavesNothing):
 
 class ForgetsItsFiles(SavesNothing):
     def step(self, run_context: RunContext) -> None:
-        open(f"{self._steps}.txt", "w").close()
+        open(f"{self._steps}.txt", "w", encoding="utf-8").close()
 
 
 class CannotLoad(SavesNothing):
@@ -296,7 +296,7 @@ OPENED: list[TextIO] = []  # for whoever tidies up
 
 class LeavesFile(Callback):
     def on_train_begin(self, run_context: RunContext) -> None:
-        self.file = open("log.txt", "w")  # noqa: SIM115
+        self.file = open("log.txt", "w", encoding="utf-8")  # noqa: SIM115
         OPENED.append(self.file)
 
     def on_train_end(self, run_context: RunContext) -> None:
@@ -305,7 +305,7 @@ class LeavesFile(Callback):
 
 class LeavesTemporaryFile(Callback):
     def on_train_step_end(self, run_context: RunContext) -> None:
-        open("net.ckpt.tmp", "w").close()
+        open("net.ckpt.tmp", "w", encoding="utf-8").close()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         os.replace("net.ckpt.tmp", "net.ckpt")

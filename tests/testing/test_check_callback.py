@@ -184,7 +184,7 @@ class Writes(Callback):
     """It holds a file open during the run, and tells the time."""
 
     def __enter__(self) -> Self:
-        self.file = open("log.txt", "a")
+        self.file = open("log.txt", "a", encoding="utf-8")
         return self
 
     def on_train_step_end(self, run_context: RunContext) -> None:
@@ -314,7 +314,7 @@ def test_where_the_system_does_not_show_open_files_none_are_found(
 ) -> None:
     monkeypatch.setattr(_leaks, "_DESCRIPTORS", None)
     before = Surroundings.now()
-    with (tmp_path / "file").open("w"):
+    with (tmp_path / "file").open("w", encoding="utf-8"):
         assert not [change for change in before.changes() if change.endswith("still open")]
 
 

@@ -11,7 +11,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "howto" / "testing.md"
 
 def test_only_the_strategies_want_hypothesis() -> None:
     code = "import minispore.testing, sys; print('hypothesis' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    )
     assert run.stdout == "False\n"
 
 

@@ -127,8 +127,8 @@ def test_what_cannot_be_read_or_written_is_told_in_one_line(
     good, bad, odd = (tmp_path / name for name in ("good.jsonl", "bad.jsonl", "odd.txt"))
     EventTrace([Event("run")]).save(good)
     before = good.read_bytes()
-    bad.write_text('{"name": "run"}\n')
-    odd.write_text("")
+    bad.write_text('{"name": "run"}\n', "utf-8")
+    odd.write_text("", "utf-8")
     out = tmp_path / "page.html"
     nowhere = tmp_path / "nowhere" / "page.html"
     for path, target, words in (
@@ -173,7 +173,7 @@ def test_a_browser_shows_every_event(trace: EventTrace, tmp_path: Path) -> None:
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     shown = subprocess.run(
         [CHROMIUM, *options, f"--user-data-dir={tmp_path}", "--dump-dom", path.as_uri()],
-        capture_output=True, text=True, check=True, timeout=120,
+        capture_output=True, encoding="utf-8", check=True, timeout=120,
     ).stdout  # fmt: skip
     read = Page(shown)
     rows = [a for _, a in read.elements if a.get("role") == "treeitem"]

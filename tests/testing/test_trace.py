@@ -67,8 +67,8 @@ LINE = (
 def test_a_file_from_before_changes_were_recorded_has_none(tmp_path: Path) -> None:
     older = LINE.replace(', "changed": []', "")
     lines, timeline = tmp_path / "trace.jsonl", tmp_path / "trace.json"
-    lines.write_text(older)
-    timeline.write_text(f'{{"traceEvents": [{{"cat": "loop", "args": {older}}}]}}')
+    lines.write_text(older, "utf-8")
+    timeline.write_text(f'{{"traceEvents": [{{"cat": "loop", "args": {older}}}]}}', "utf-8")
     for path in (lines, timeline):
         assert repr(EventTrace.load(path)) == repr(EventTrace([Event("run", duration=0.5)]))
 
@@ -100,7 +100,7 @@ def test_a_time_line_has_what_lies_between_the_events(tmp_path: Path) -> None:
     with record_events() as trace:
         make().fit(1, ROWS, ROWS, callbacks=[LossMonitor(100)])
     trace.save(path)
-    items = json.loads(path.read_text())["traceEvents"]
+    items = json.loads(path.read_text("utf-8"))["traceEvents"]
     assert all({"name", "cat", "ph", "ts", "dur", "pid", "tid"} <= item.keys() for item in items)
     spans = {item["name"]: (item["ts"], item["ts"] + item["dur"]) for item in items}
     nested = ["run", "train", "train epoch 1", "eval", "eval epoch 1", "eval step 2"]

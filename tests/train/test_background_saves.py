@@ -282,7 +282,7 @@ save_checkpoint([weights], sys.argv[1], async_save=True)
 
 def at_exit(path: Path) -> str:
     command = [sys.executable, "-c", AT_EXIT, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     return done.stderr
 
 

@@ -82,7 +82,7 @@ def test_no_policy_removes_what_another_keeps(tmp_path: Path) -> None:
 
 
 def test_files_of_others_are_never_removed(tmp_path: Path) -> None:
-    (tmp_path / "best-7_1.ckpt.txt").write_text("mine")
+    (tmp_path / "best-7_1.ckpt.txt").write_text("mine", "utf-8")
     best, context = BestCheckpoint("value", directory=tmp_path), run_context()
     best.on_train_begin(context)
     for number in range(1, 6):

@@ -43,7 +43,7 @@ def peak(code: str, *arguments: Path) -> int:
     """The most memory, in bytes, that a process of its own has had while it ran this code."""
     code = "import sys\nimport numpy as np\nfrom minispore import Tensor\n" + code + PEAK
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return int(subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout)
 
 
 @pytest.mark.slow

@@ -83,7 +83,7 @@ def of_half_a_model() -> None:
 def of_a_group_that_is_none() -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "train_metadata.json"
-        path.write_text('{"epoch_group": {"0": 3}, "model_params_file_map": {}}')
+        path.write_text('{"epoch_group": {"0": 3}, "model_params_file_map": {}}', "utf-8")
         try:
             read_metadata(str(path), "Here")
         except ValueError as error:

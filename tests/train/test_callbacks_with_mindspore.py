@@ -138,7 +138,7 @@ def printed_by(python: str, package: str, folder: Path) -> str:
     done = subprocess.run(
         [python, "-c", PROGRAM, package],
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
         cwd=folder,  # MindSpore leaves files there
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -148,9 +148,9 @@ def printed_by(python: str, package: str, folder: Path) -> str:
 
 
 def test_they_print_what_mindspores_printed(tmp_path: Path) -> None:
-    assert printed_by(sys.executable, "minispore", tmp_path) == PRINTED.read_text()
+    assert printed_by(sys.executable, "minispore", tmp_path) == PRINTED.read_text("utf-8")
 
 
 @pytest.mark.skipif(not PYTHON, reason="MINISPORE_MINDSPORE_PYTHON is not set")
 def test_mindspore_still_prints_it(tmp_path: Path) -> None:
-    assert printed_by(str(PYTHON), "mindspore", tmp_path) == PRINTED.read_text()
+    assert printed_by(str(PYTHON), "mindspore", tmp_path) == PRINTED.read_text("utf-8")

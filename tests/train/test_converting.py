@@ -201,6 +201,7 @@ def test_a_file_that_shrinks_while_it_is_converted_is_named(
 ) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint([Parameter(Tensor(np.ones(100_000)), name="x")], path)
+    path.chmod(0o600)  # a checkpoint is read-only
     write_file = saving.write_file
 
     def shrink_and_write(*given: object) -> None:

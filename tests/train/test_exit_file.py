@@ -40,7 +40,7 @@ def test_a_file_that_stays_the_same_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "config.json"
-    config.write_text('{"GracefulExit": 0}')
+    config.write_text('{"GracefulExit": 0}', "utf-8")
     opened: list[object] = []
     plain = builtins.open
 
@@ -55,7 +55,7 @@ def test_a_file_that_stays_the_same_is_read_once(
 
 def test_a_run_can_be_stopped_again_and_again(tmp_path: Path) -> None:
     config = tmp_path / "config.json"
-    config.write_text('{"GracefulExit": 1}')
+    config.write_text('{"GracefulExit": 1}', "utf-8")
     for time in (1, 2, 3):
         net = nn.Dense(4, 3)
         model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1))

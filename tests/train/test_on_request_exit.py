@@ -117,7 +117,7 @@ def test_signals_of_ones_own(tmp_path: Path) -> None:
 def test_a_config_file(tmp_path: Path, content: str | None, steps: list[int]) -> None:
     config = tmp_path / "config.json"
     if content is not None:
-        config.write_text(content)
+        config.write_text(content, "utf-8")
     send = Send(0, 0)
     exit_ = OnRequestExit(directory=tmp_path, config_file=config)
     Model(ConstantLoss()).train(1, Batches(3), [send, exit_])
@@ -130,7 +130,9 @@ def test_a_config_file_that_is_written_meanwhile(tmp_path: Path) -> None:
     class Write(Callback):
         def on_train_step_end(self, run_context: RunContext) -> None:
             step = run_context.original_args().cur_step_num
-            config.write_text(json.dumps({"GracefulExit": int(step == 4), "step": "." * step}))
+            config.write_text(
+                json.dumps({"GracefulExit": int(step == 4), "step": "." * step}), "utf-8"
+            )
 
     send = Send(0, 0)
     exit_ = OnRequestExit(directory=tmp_path, config_file=config)

@@ -277,6 +277,7 @@ def test_a_file_that_shrinks_while_it_is_read_is_named(
 ) -> None:
     path = tmp_path / "x.ckpt"
     save_checkpoint([parameter(np.ones(100_000), "x")], path)
+    path.chmod(0o600)  # a checkpoint is read-only
     fill = stored._fill
 
     def shrink_and_fill(*given: object) -> None:

@@ -246,5 +246,5 @@ def test_mindspore_opens_the_file(tmp_path: Path) -> None:
     path = saver.latest_ckpt_file_name
     bias = read_training_checkpoint(path).parameters["3.bias"].asnumpy().tolist()
     command = [str(PYTHON), "-c", LOAD, path]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     assert done.stdout.splitlines()[-1] == '[] {"version": ' + str(bias)

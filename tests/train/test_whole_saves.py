@@ -121,7 +121,7 @@ def test_a_full_disk_is_reported_and_leaves_the_old_file(tmp_path: Path, backgro
     path = tmp_path / "x.ckpt"
     save_checkpoint([parameter(np.full(1, 1))], path)
     command = [sys.executable, "-c", FULL, str(path), str(int(background))]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     printed = done.stdout.splitlines()
     assert printed[:-1] == ["goes on"] * background
     assert "nothing was changed" in printed[-1]

@@ -38,7 +38,7 @@ mindspore.save_checkpoint(mindspore.load_checkpoint(source, **options), target, 
 def resaved(path: Path, format_: str = "ckpt", *, crc: bool = False) -> Path:
     target = path.with_name(f"again.{format_}")
     command = [str(PYTHON), "-c", RESAVE, str(path), str(target), format_, str(crc)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     assert "do not contain the crc" not in done.stdout + done.stderr
     return target
@@ -119,7 +119,7 @@ def test_our_conversions_make_mindspores_bytes(tmp_path: Path) -> None:
 def test_the_same_trainings_compare_as_the_documentation_says() -> None:
     root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "benchmarks.compare_callbacks"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() in (root / "docs" / "compatibility.md").read_text("utf-8")
 

@@ -137,7 +137,7 @@ def test_the_metadata_are_mindspores(tmp_path: Path) -> None:
     collected(tmp_path, intervals=[[1, 2, 3], [2, 3, 4]])
     folder = tmp_path / "ckpt_dir"
     files = {str(i): str((folder / f"Dense_{i}_epoch.ckpt").resolve()) for i in (1, 2, 3)}
-    assert json.loads((folder / "train_metadata.json").read_text()) == {
+    assert json.loads((folder / "train_metadata.json").read_text("utf-8")) == {
         "epoch_group": {"0": [1, 2, 3], "1": [2, 3, 4]},
         "model_params_file_map": files,
         "step_per_epoch": 5,
@@ -183,7 +183,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         make(parts, {"landscape_size": 3})
     with pytest.raises(ValueError, match='^For "SummaryLandscape", the keys'):
         make(parts, {"size": 3})
-    (tmp_path / "ckpt_dir" / "train_metadata.json").write_text("{")
+    (tmp_path / "ckpt_dir" / "train_metadata.json").write_text("{", "utf-8")
     method = "'SummaryLandscape.gen_landscapes_with_multi_process'"
     with pytest.raises(ValueError, match=f"^For {method}, the file '.*' is not as it was written"):
         make(parts)

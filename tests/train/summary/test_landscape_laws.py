@@ -192,7 +192,7 @@ def test_without_intervals_all_of_the_run_is_one(tmp_path: Path, unit: str, firs
     specified: dict[str, object] = {"collect_landscape": {"unit": unit}}
     collector = SummaryCollector(str(tmp_path), collect_specified_data=specified)
     model.train(3, data(), collector, initial_epoch=first)
-    found = json.loads((tmp_path / "ckpt_dir" / "train_metadata.json").read_text())
+    found = json.loads((tmp_path / "ckpt_dir" / "train_metadata.json").read_text("utf-8"))
     steps = {"step": range(1, 5 * (3 - first) + 1), "epoch": range(first + 1, 4)}[unit]
     assert found["epoch_group"] == {"0": list(steps)}
     assert found["model_params_file_map"].keys() == {str(number) for number in steps}
@@ -203,7 +203,7 @@ def test_a_loop_by_hand_need_not_say_with_which_epoch_it_begins(tmp_path: Path) 
     params = RunContext({"epoch_num": 2, "batch_num": 3}).original_args()
     saver.begin(params)
     saver.end(params)
-    found = json.loads((tmp_path / "ckpt_dir" / "train_metadata.json").read_text())
+    found = json.loads((tmp_path / "ckpt_dir" / "train_metadata.json").read_text("utf-8"))
     assert found["epoch_group"] == {"0": [1, 2]}
 
 

@@ -49,7 +49,7 @@ def wrong() -> Iterator[tuple[Place, object, str]]:
 
 def put(folder: Path, content: object) -> str:
     path = folder / "train_metadata.json"
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(content), "utf-8")
     return str(path)
 
 

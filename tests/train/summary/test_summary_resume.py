@@ -50,5 +50,5 @@ def test_the_summaries_go_on_where_they_were(tmp_path: Path) -> None:
         for a, b in zip(one.values, other.values, strict=True):
             assert a.tag == b.tag
             assert repr(a.content) == repr(b.content)
-    saved = json.loads((parted / "ckpt_dir" / "train_metadata.json").read_text())
+    saved = json.loads((parted / "ckpt_dir" / "train_metadata.json").read_text("utf-8"))
     assert list(saved["model_params_file_map"]) == ["1", "2", "3", "4"]

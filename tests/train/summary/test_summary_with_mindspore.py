@@ -37,7 +37,7 @@ print(json.dumps(found))
 
 def read(path: Path | str, module: str, name: str) -> list[dict[str, object]]:
     command = [str(PYTHON), "-c", READ, module, name, str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     found: list[dict[str, object]] = json.loads(done.stdout.splitlines()[-1])
     return found
