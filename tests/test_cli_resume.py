@@ -81,6 +81,20 @@ def test_ctrl_c_ends_a_run_with_the_checkpoint_saved(digits: Path, tmp_path: Pat
     assert seconds == sorted(seconds)
 
 
+@pytest.mark.parametrize("damage", [b"", b"\0\xff", b"step\n1,2,3,4\n", b"step\n1,2,a,4,5\n"])
+def test_a_damaged_table_is_refused_in_one_line(
+    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: bytes
+) -> None:
+    arguments = ["train", "--data", str(digits), "--out", str(tmp_path), "--epochs", "1"]
+    assert main(arguments) == 0
+    (tmp_path / "metrics.csv").write_bytes(damage)
+    assert main([*arguments, "--resume"]) == 2
+    error = capsys.readouterr().err
+    assert f"the table {tmp_path / 'metrics.csv'} is damaged" in error
+    assert error.count("\n") == 1
+    assert (tmp_path / "metrics.csv").read_bytes() == damage
+
+
 def without_times(folder: Path) -> list[Row]:
     return [row._replace(seconds=0.0) for row in read_table(folder / "metrics.csv")]
 

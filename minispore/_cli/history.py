@@ -121,15 +121,22 @@ class History(Callback):
 
 
 def read_table(path: Path) -> list[Row]:
-    """The rows of a table; none if there is no such file."""
+    """The rows of a table; none if there is no such file.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
     if not path.exists():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        _, *rows = csv.reader(file)
-    return [
-        Row(int(step), int(epoch), float(seconds), float(loss), float(score) if score else None)
-        for step, epoch, seconds, loss, score in rows
-    ]
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            _, *rows = csv.reader(file)
+        return [
+            Row(int(step), int(epoch), float(seconds), float(loss), float(score) if score else None)
+            for step, epoch, seconds, loss, score in rows
+        ]
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"the table {path} is damaged: {error}") from error
 
 
 def accuracy_of(run_context: RunContext) -> float | None:
