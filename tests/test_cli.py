@@ -2,31 +2,22 @@
 
 import csv
 import os
-import signal
+import random
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import minispore
-from minispore._cli import downloading, history, main
+from minispore._cli import downloading, main
 from minispore._cli.data import cache_folder
-from minispore.train import Callback, Model, RunContext
-
-from .train.standins import Batches, ConstantLoss
 
 
 def read_table(folder: Path) -> list[dict[str, str]]:
     with (folder / "metrics.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "minispore", *map(str, arguments)]
 
 
 # What is refused.
@@ -46,6 +37,8 @@ def command(*arguments: object) -> list[str]:
         (["train", "--lr", "fast"], "--lr: must be a number, but got 'fast'"),
         (["train", "--seed", "-1"], "--seed: must be from 0 to 4294967295, but got -1"),
         (["train", "--device", "tpu"], "--device: invalid choice: 'tpu'"),
+        (["train", "--threads", "0"], "--threads: must be from 1"),
+        (["train", "--resume"], "argument --resume: needs --out DIR, the folder of the run"),
         (["download"], "DIR"),
         (["download", "imagenet", "here"], "invalid choice: 'imagenet'"),
     ],
@@ -122,6 +115,54 @@ def test_a_loss_that_explodes_is_told(
     assert "--lr" in error
 
 
+def test_results_of_another_run_are_not_overwritten(
+    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["train", "--data", str(digits), "--out", str(tmp_path), "--epochs", "1"]
+    assert main(arguments) == 0
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    capsys.readouterr()
+    error = refused(arguments, capsys)
+    assert f"the folder {tmp_path} holds the results of another run" in error
+    assert "--resume" in error
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--lr=0.5", "optimizer.learning_rate: 0.02 when saved, 0.5 now"),
+        ("--seed=2", "seed: 1 when saved, 2 now"),
+        ("--batch-size=32", "its epochs had 32 steps, and now have 63"),
+        ("--epochs=1", "it was saved in epoch 2, and 'epoch' is now 1"),
+    ],
+)
+def test_a_run_is_resumed_with_its_own_arguments_only(
+    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, words: str
+) -> None:
+    arguments = ["train", "--data", str(digits), "--out", str(tmp_path), "--epochs", "2"]
+    assert main(arguments) == 0
+    capsys.readouterr()
+    assert words in refused([*arguments, "--resume", option], capsys)
+
+
+def test_without_a_checkpoint_there_is_nothing_to_resume(
+    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mnist-graph.ckpt").touch()
+    arguments = ["train", "--data", str(digits), "--out", str(tmp_path), "--resume"]
+    words = f"there is no checkpoint to resume from in the folder {tmp_path}\n"
+    assert refused(arguments, capsys).endswith(words)
+
+
+def test_threads_cannot_be_set_once_numpy_has_been_imported(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = dict(os.environ)
+    assert "before numpy is imported" in refused(["train", "--threads", "1"], capsys)
+    assert dict(os.environ) == before
+
+
 # What works.
 
 
@@ -177,6 +218,7 @@ def test_a_run_leaves_checkpoints_a_table_and_a_picture(
 def test_the_same_seed_gives_the_same_weights(digits: Path, tmp_path: Path) -> None:
     def weights(name: str, seed: int) -> bytes:
         out = tmp_path / name
+        random.seed()
         main(["train", "--data", str(digits), "--out", str(out), "--epochs", "1", f"--seed={seed}"])
         return (out / "mnist-1_32.ckpt").read_bytes()
 
@@ -232,7 +274,30 @@ def test_a_download_that_fails_is_told_in_one_line(
     assert error.endswith("no mirror gave 'file': one: is down two: is down\n")
 
 
-# Ctrl-C.
+THREADS = """
+import os, sys, threading
+from minispore._cli import main
+status = main(sys.argv[1:])
+from threadpoolctl import threadpool_info
+others = threading.active_count() - 1  # of Python, such as that of tqdm
+computing = len(os.listdir("/proc/self/task")) - others
+print(status, computing, *{each["num_threads"] for each in threadpool_info()})
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted by Linux")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_it_computes_with_so_many_threads(digits: Path, tmp_path: Path, threads: int) -> None:
+    """As Linux counts the threads of the process, and as numpy's library reports it."""
+    threads = min(threads, len(os.sched_getaffinity(0)))
+    arguments = ["train", "--data", digits, "--out", tmp_path, "--epochs", "1"]
+    process = subprocess.run(
+        [sys.executable, "-c", THREADS, *map(str, arguments), f"--threads={threads}"],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert process.stdout.splitlines()[-1] == f"0 {threads} {threads}"
 
 
 def test_ctrl_c_outside_of_a_training_is_told_in_one_line(
@@ -244,52 +309,3 @@ def test_ctrl_c_outside_of_a_training_is_told_in_one_line(
     monkeypatch.setattr(downloading, "download_mnist", interrupt)
     assert main(["download", "mnist", str(tmp_path)]) == 130
     assert capsys.readouterr().err == "minispore download: stopped by Ctrl-C\n"
-
-
-@pytest.mark.parametrize("stop", [history.EVERY - 1, history.EVERY, history.EVERY + 1])
-def test_a_run_that_is_stopped_has_each_step_in_one_row(stop: int, tmp_path: Path) -> None:
-    class Stop(Callback):
-        def on_train_step_end(self, run_context: RunContext) -> None:
-            if run_context.original_args().cur_step_num == stop:
-                run_context.request_stop()
-
-    model = Model(ConstantLoss())
-    table = history.History(tmp_path / "metrics.csv")
-    model.train(1, Batches(2 * history.EVERY), [Stop(), table])
-    assert [int(row["step"]) for row in read_table(tmp_path)] == sorted(
-        {stop, min(stop, history.EVERY)}
-    )
-
-
-def lines_until_interrupted(process: subprocess.Popen[str]) -> Iterator[str]:
-    """The lines of a running process; after the first one it gets SIGINT."""
-    assert process.stdout is not None
-    for number, line in enumerate(process.stdout):
-        if number == 0:
-            process.send_signal(signal.SIGINT)
-        yield line
-
-
-@pytest.mark.skipif(os.name == "nt", reason="SIGINT cannot be sent to one process on Windows")
-def test_ctrl_c_ends_a_run_with_the_checkpoint_saved(digits: Path, tmp_path: Path) -> None:
-    arguments = command("train", "--data", digits, "--out", tmp_path, "--epochs", 100_000)
-    with subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
-    ) as process:
-        # Should the interrupt not work, the run must not go on for ever.
-        watchdog = threading.Timer(60, process.kill)
-        watchdog.start()
-        lines = list(lines_until_interrupted(process))
-        watchdog.cancel()
-        assert process.stderr is not None
-        assert "Traceback" not in process.stderr.read()
-    assert process.returncode == 130
-    assert lines[0].startswith("epoch 1/100000: ")
-    step = int(read_table(tmp_path)[-1]["step"])
-    assert lines[-1].startswith(f"Stopped by Ctrl-C after step {step}; in {tmp_path}: mnist-")
-    epoch, in_epoch = (step - 1) // 32 + 1, (step - 1) % 32 + 1
-    assert f"mnist-{epoch}_{in_epoch}.ckpt" in lines[-1]
-    saved = minispore.load_checkpoint(str(tmp_path / f"mnist-{epoch}_{in_epoch}.ckpt"))
-    weight = saved["dense_relu_sequential.0.weight"]
-    assert isinstance(weight, minispore.Parameter)
-    assert weight.shape == (512, 784)

@@ -4,12 +4,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from minispore._cli.arguments import parse
-from minispore._cli.downloading import download
+from minispore._cli.arguments import Arguments, parse
 from minispore._cli.errors import UserError
-from minispore._cli.learning import learn
-from minispore._cli.tracing import trace
-from minispore._cli.training import train
+from minispore._cli.threads import set_threads
 
 __all__ = ["main"]
 
@@ -29,12 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = parse(argv)
     try:
-        if arguments.command == "learn":
-            return 0 if learn(arguments) else NOT_SOLVED
-        if arguments.command == "trace":
-            trace(arguments)
-            return 0
-        finished = train(arguments) if arguments.command == "train" else download(arguments)
+        return _run(arguments)
     except UserError as error:
         print(f"minispore {arguments.command}: error: {error}", file=sys.stderr)
         return 2
@@ -44,4 +36,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever reads the output has read enough, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    return 0 if finished else INTERRUPTED
+
+
+def _run(arguments: Arguments) -> int:
+    if arguments.command == "train":
+        if arguments.threads is not None:
+            set_threads(arguments.threads)
+        # These import numpy.
+        from minispore._cli.training import train
+
+        return 0 if train(arguments) else INTERRUPTED
+    if arguments.command == "learn":
+        from minispore._cli.learning import learn
+
+        return 0 if learn(arguments) else NOT_SOLVED
+    if arguments.command == "trace":
+        from minispore._cli.tracing import trace
+
+        trace(arguments)
+    else:
+        from minispore._cli.downloading import download
+
+        download(arguments)
+    return 0

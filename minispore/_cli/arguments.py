@@ -22,6 +22,8 @@ class Arguments(argparse.Namespace):
     seed: int
     device: Literal["cpu", "gpu"]
     out: Path | None = None
+    resume: bool
+    threads: int | None = None
     # download
     dataset: Literal["mnist"]
     folder: Path
@@ -56,7 +58,10 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     _add_download(commands.add_parser("download", help="fetch a data set"))
     _add_learn(commands.add_parser("learn", help="the course: lessons with exercises"))
     _add_trace(commands.add_parser("trace", help="show the events of a run as a page"))
-    return parser.parse_args(sys.argv[1:] if argv is None else argv, Arguments())
+    arguments = parser.parse_args(sys.argv[1:] if argv is None else argv, Arguments())
+    if arguments.command == "train" and arguments.resume and arguments.out is None:
+        parser.error("argument --resume: needs --out DIR, the folder of the run")
+    return arguments
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +79,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epochs", type=_positive_int, default=3, help="passes over the data")
     parser.add_argument("--batch-size", type=_positive_int, default=64, help="images in a step")
     parser.add_argument("--lr", type=_positive_float, default=0.02, help="the learning rate")
-    parser.add_argument(
-        "--seed", type=_seed, default=1, help="same seed and arguments, same weights"
-    )
+    parser.add_argument("--seed", type=_seed, default=1, help="of all random numbers")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where to compute")
     parser.add_argument(
         "--out",
@@ -84,6 +87,18 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         default=argparse.SUPPRESS,
         help="folder for what the run leaves behind (default: runs/ and the time)",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        default=False,
+        help="go on with the run in --out from its newest checkpoint",
+    )
+    parser.add_argument(
+        "--threads",
+        type=_positive_int,
+        default=argparse.SUPPRESS,
+        help="threads that numpy computes with (default: its library's choice, often all cores)",
     )
 
 

@@ -5,11 +5,8 @@ from minispore._cli.errors import told_to_the_user
 from minispore.dataset.download import download_mnist
 
 
-def download(arguments: Arguments) -> bool:
+def download(arguments: Arguments) -> None:
     """Download, and say how to go on.
-
-    Returns:
-        True: there is no half success.
 
     Raises:
         UserError: pooch is missing, no mirror answers, or the folder cannot be written.
@@ -17,4 +14,3 @@ def download(arguments: Arguments) -> bool:
     with told_to_the_user(ImportError, OSError, RuntimeError):
         folder = download_mnist(arguments.folder)
     print(f"MNIST is in {folder}; next: minispore train --data {folder}")
-    return True

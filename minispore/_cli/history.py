@@ -2,12 +2,13 @@
 
 import csv
 import math
+from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
 from time import perf_counter
-from typing import BinaryIO, NamedTuple, Protocol, Self
+from typing import BinaryIO, NamedTuple, Protocol, Self, cast
 
-from minispore._atomic import replacing
+from minispore._atomic import regular, replacing
 from minispore._cli.errors import UserError
 from minispore.train import Callback, RunContext
 
@@ -51,8 +52,12 @@ class History(Callback):
         self.rows.clear()
         self._losses: list[float] = []
         self._started = perf_counter()
-        self._write_table()
         return self
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        """Begin the table, unless the run goes on with one."""
+        if run_context.get_resume_requested() is None:
+            self._write_table()
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Note the loss.
@@ -78,6 +83,20 @@ class History(Callback):
         if self._losses or accuracy is not None:
             self._add_row(run_context, accuracy)
 
+    def state_dict(self) -> dict[str, object]:
+        """Return how many rows there are, and the losses since the last one.
+
+        The rows are in the file: their times would make each run's checkpoints differ.
+        """
+        return {"rows": len(self.rows), "losses": self._losses}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on with the rows that were there; the time between the runs does not count."""
+        self.rows = read_table(self._path)[: cast("int", state["rows"])]
+        self._losses = list(cast("list[float]", state["losses"]))
+        self._started = perf_counter() - (self.rows[-1].seconds if self.rows else 0.0)
+        self._write_table()
+
     def _add_row(self, run_context: RunContext, accuracy: float | None) -> None:
         params = run_context.original_args()
         row = Row(
@@ -99,6 +118,25 @@ class History(Callback):
         table.writerows(self.rows)
         with replacing(self._path) as file:
             file.write(text.getvalue().encode())
+
+
+def read_table(path: Path) -> list[Row]:
+    """The rows of a table; none if there is no such file.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    if not path.exists():
+        return []
+    try:
+        with open(path, newline="", encoding="utf-8", opener=regular) as file:
+            _, *rows = csv.reader(file)
+        return [
+            Row(int(step), int(epoch), float(seconds), float(loss), float(score) if score else None)
+            for step, epoch, seconds, loss, score in rows
+        ]
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"the table {path} is damaged: {error}") from error
 
 
 def accuracy_of(run_context: RunContext) -> float | None:

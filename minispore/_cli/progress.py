@@ -1,8 +1,9 @@
 """A progress bar for each epoch, and the line that remains of it."""
 
+from collections.abc import Mapping
 from time import perf_counter
 from types import TracebackType
-from typing import NoReturn
+from typing import NoReturn, cast
 
 from tqdm import tqdm
 
@@ -52,6 +53,16 @@ class ProgressBar(Callback):
         self._steps += 1
         self._bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
         self._bar.update()
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the sum of the epoch's losses, and of how many steps it is."""
+        return {"total_loss": self._total_loss, "steps": self._steps}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Go on in the middle of the epoch."""
+        self._total_loss = cast("float", state["total_loss"])
+        self._steps = cast("int", state["steps"])
+        self._bar.update(self._steps)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Put a line in the bar's place."""

@@ -1,5 +1,7 @@
 """`minispore train`: the tutorial's network on digits, from the data to the last line."""
 
+import random
+import re
 from datetime import datetime
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import numpy as np
 from minispore import nn
 from minispore._cli.arguments import Arguments
 from minispore._cli.data import data_folder
-from minispore._cli.errors import told_to_the_user
+from minispore._cli.errors import UserError, told_to_the_user
 from minispore._cli.history import History, plot
 from minispore._cli.interrupt import StopOnInterrupt
 from minispore._cli.network import Network, batches
@@ -25,10 +27,14 @@ def train(arguments: Arguments) -> bool:
 
     Raises:
         UserError: The device, the data or the folder for the results cannot be used, a file cannot
-            be written, or the training diverged.
+            be written or belongs to another run, there is nothing to resume from, or the training
+            diverged.
     """
     set_seed(arguments.seed)
+    random.seed(arguments.seed)  # its state is in the checkpoints
     with told_to_the_user(OSError, ValueError, RuntimeError):
+        out = results_folder(arguments.out, resume=arguments.resume)
+        resume = newest_checkpoint(out) if arguments.resume else None
         set_context(device_target=arguments.device.upper())
         folder = data_folder(arguments.data)
         train_data = batches(folder, "train", arguments.batch_size)
@@ -37,7 +43,7 @@ def train(arguments: Arguments) -> bool:
             # Whatever is wrong with the files is told now, and not at the end of an epoch.
             next(iter(data.create_tuple_iterator(num_epochs=1)))
         steps = train_data.get_dataset_size()
-        out = results_folder(arguments.out)
+        out.mkdir(parents=True, exist_ok=True)
 
     network = Network()
     model = Model(
@@ -51,15 +57,20 @@ def train(arguments: Arguments) -> bool:
     checkpoint = ModelCheckpoint(
         prefix="mnist",
         directory=str(out),
-        config=CheckpointConfig(save_checkpoint_steps=steps, keep_checkpoint_max=5),
+        config=CheckpointConfig(
+            save_checkpoint_steps=steps, keep_checkpoint_max=5, append_info=["training_state"]
+        ),
     )
+    # A checkpoint of a run with other arguments is a ValueError.
+    kinds = (OSError,) if resume is None else (OSError, ValueError)
     # A loss that grows beyond all bounds ends the run with a line of its own, as does a full disk.
-    with np.errstate(over="ignore", invalid="ignore"), told_to_the_user(OSError):
+    with np.errstate(over="ignore", invalid="ignore"), told_to_the_user(*kinds):
         model.fit(
             arguments.epochs,
             train_data,
             test_data,
             callbacks=[interrupt, history, ProgressBar(arguments.epochs), checkpoint],
+            resume=resume,
         )
         drawn = plot(history.rows, out / "plot.png")
 
@@ -68,11 +79,35 @@ def train(arguments: Arguments) -> bool:
     return not interrupt.requested
 
 
-def results_folder(wanted: Path | None) -> Path:
-    """The folder for the results, made if need be; by default one for this moment."""
+def results_folder(wanted: Path | None, *, resume: bool) -> Path:
+    """The folder for the results; by default one for this moment.
+
+    Raises:
+        UserError: It holds those of another run, which is not resumed.
+    """
     out = wanted or Path("runs") / datetime.now().astimezone().strftime("%Y-%m-%d_%H-%M-%S")
-    out.mkdir(parents=True, exist_ok=True)
+    if not resume and any((out / name).exists() for name in ("metrics.csv", "plot.png")):
+        raise UserError(
+            f"the folder {out} holds the results of another run: go on with that by --resume, or "
+            "give another --out"
+        )
     return out
+
+
+def newest_checkpoint(out: Path) -> Path:
+    """The checkpoint of the latest epoch and step.
+
+    Raises:
+        UserError: There is none.
+    """
+    found = [
+        (int(place[1]), int(place[2]), path)
+        for path in out.glob("mnist-*.ckpt")
+        if (place := re.fullmatch(r"mnist-(\d+)_(\d+)\.ckpt", path.name))
+    ]
+    if not found:
+        raise UserError(f"there is no checkpoint to resume from in the folder {out}")
+    return max(found)[2]
 
 
 def last_line(

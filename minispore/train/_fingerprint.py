@@ -201,16 +201,16 @@ def _names(code: CodeType) -> Iterator[str]:
 def _code(code: CodeType) -> str:
     """A check sum of what a function does, without where it stands; Pythons compile differently."""
 
-    def told(constant: object) -> str:
+    def text_of(constant: object) -> str:
         if isinstance(constant, frozenset):
             return repr(sorted(map(repr, cast("frozenset[object]", constant))))
         if not isinstance(constant, CodeType):
             return repr(constant)
         names = constant.co_names, constant.co_varnames, constant.co_freevars
-        return repr((constant.co_code, *names, [told(each) for each in constant.co_consts]))
+        return repr((constant.co_code, *names, [text_of(each) for each in constant.co_consts]))
 
     major, minor = sys.version_info[:2]
-    return f"code {_check_sum(told(code).encode())} of Python {major}.{minor}"
+    return f"code {_check_sum(text_of(code).encode())} of Python {major}.{minor}"
 
 
 def _array(array: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]") -> str:

@@ -33,6 +33,7 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
     "train/summary/_decode.py": ("events", "event"),
     "_atomic.py": "writes",
     "_cli/__init__.py": "opens the null device",
+    "_cli/history.py": "a table of numbers, of which its own tests have the damage",
     "_cli/tracing.py": ("trace", "trace for browsers"),
     "_course/checking.py": "reads what its own child process has just written",
     "_course/child.py": "reads the kernel's /proc/self/statm",

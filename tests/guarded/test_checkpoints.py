@@ -74,7 +74,7 @@ def test_an_interrupted_training_goes_on_on_the_other_device(gpu: Traffic, tmp_p
         set_seed(2)
         small_model().train(1, data(), ModelCheckpoint("net", str(folder), config))
         set_context(device_target=second)
-        set_seed(9)
+        set_seed(2)
         model = small_model()
         saver = ModelCheckpoint("net", str(folder), config)
         model.train(2, data(), saver, resume=str(folder / "net-1_7.ckpt"))

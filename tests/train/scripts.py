@@ -155,7 +155,7 @@ _SGD = sgd()
 
 @dataclass(frozen=True)
 class Script:
-    """A program that trains; each run makes everything anew."""
+    """A program that trains; each run makes new objects."""
 
     seed: int = 1
     dataset_seed: int | None = None

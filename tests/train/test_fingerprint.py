@@ -315,7 +315,7 @@ def test_a_change_is_refused_by_its_path(tmp_path: Path, name: str) -> None:
     before.run(tmp_path / "c", file)  # as it was: without a warning
 
 
-def test_who_means_a_change_gets_one_warning(tmp_path: Path) -> None:
+def test_without_resume_strict_a_change_is_one_warning(tmp_path: Path) -> None:
     (before, after), _ = CHANGES["a dropout rate"]
     file = before.run(tmp_path / "a")
     with pytest.warns(UserWarning, match="The training goes on from") as warned:
