@@ -118,11 +118,15 @@ def test_in_an_epoch_that_a_stop_has_interrupted_nothing_is_triggered(
     event: str, for_good: bool
 ) -> None:
     log, stop = Log(), TrainCallback()
-    setattr(stop, event, lambda run_context: run_context.request_stop(for_good=for_good))
+
+    def request_stop(run_context: RunContext) -> None:
+        run_context.request_stop(for_good=for_good)
+
+    setattr(stop, event, request_stop)
     model = Model(ConstantLoss(), metrics={"acc"}, eval_network=Outputs(), eval_indexes=[0, 1, 2])
     model.fit(3, Batches(1), Batches(2), 1, [Pack(log, 0), stop])
     interrupted = event != "on_train_epoch_end" and not for_good
-    left_out = {"trigger_epoch"} if interrupted else set()
+    left_out: set[str] = {"trigger_epoch"} if interrupted else set()
     if interrupted and event == "on_train_step_end":
         left_out.add("after_epoch")
     assert [hook for _, hook, _ in log] == [hook for hook in HOOKS if hook not in left_out]
