@@ -36,7 +36,10 @@ def train(
         callbacks.emit(Callback.on_train_epoch_begin, context)
         boundary.opened()
         _train_steps(batches, context, callbacks, boundary)
-        if validate is not None and not context.get_stop_requested():
+        if context.get_stop_requested():
+            # Also where a resumed epoch has no steps left, only its validation.
+            boundary.reached()
+        elif validate is not None:
             with boundary.validation():
                 validate()
         callbacks.emit(Callback.on_train_epoch_end, context)

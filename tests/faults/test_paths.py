@@ -34,8 +34,8 @@ class Remove(Callback):
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
         if run_context.original_args().cur_step_num == 5:
-            while self.folder.exists():  # a thread may just be making a file in it
-                shutil.rmtree(self.folder, ignore_errors=True)
+            # At once, though a thread may just be making a file in it.
+            shutil.rmtree(self.folder.rename(self.folder.with_name("removed")))
 
 
 @pytest.mark.parametrize("saver", SAVERS)

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from minispore.tensorpack import JSONLWriter, JSONWriter, MaxSaver, MinSaver, ModelSaver
@@ -87,6 +87,7 @@ trainings = st.builds(
 @settings(max_examples=20)
 @given(trainings, st.lists(st.tuples(events, st.integers(1, 9)), min_size=1, max_size=3))
 @example(Training(epochs=5), [("on_eval_step_end", 5)])
+@example(Training(epochs=5), [("on_eval_begin", 1), ("on_train_begin", 1)])
 @example(Training(epochs=5, trouble_first=True), [("on_train_step_end", 7)])
 @example(Training(epochs=5), [("on_train_step_end", 5)])
 def test_after_stops_the_files_are_the_same(
@@ -112,8 +113,12 @@ def test_after_stops_the_files_are_the_same(
         assert part.history.state_dict() == straight.history.state_dict()
 
 
-@settings(max_examples=15)
+# Many draws are left out: those that end, or are killed before there is a backup.
+@settings(max_examples=15, suppress_health_check=[HealthCheck.filter_too_much])
 @given(trainings, st.lists(st.tuples(events, st.integers(1, 9)), min_size=1, max_size=3))
+@example(
+    Training(epochs=5, trouble_first=True), [("on_train_step_end", 7), ("on_eval_step_end", 2)]
+)
 def test_after_kills_what_is_listed_exists(
     training: Training, kills: list[tuple[str, int]]
 ) -> None:

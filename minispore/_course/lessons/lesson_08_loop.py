@@ -229,12 +229,12 @@ LESSON = Lesson(
             ),
             Bug(
                 "a stopped run is validated",
-                "train", " and not context.get_stop_requested()", "",
+                "train", "elif validate is not None", "if validate is not None",
             ),
             Bug(
                 "the validation comes when its epoch is closed",
                 "train",
-                "        if validate is not None and not context.get_stop_requested():\n"
+                "        elif validate is not None:\n"
                 "            with boundary.validation():\n"
                 "                validate()\n"
                 "        callbacks.emit(Callback.on_train_epoch_end, context)\n",
