@@ -93,11 +93,13 @@ class DatasetIterator(Generic[T]):
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Go to where another iterator stood.
 
-        Rows before are not computed again, unless there is Python code in the pipeline: then those
-        of the current epoch are, from the random state in which it began.
+        The epochs before count towards `num_epochs`. Rows before are not computed again, unless
+        there is Python code in the pipeline: then those of the current epoch are, from the random
+        state in which it began.
 
         Raises:
-            ValueError: If the state is none, or of another pipeline; nothing is changed then.
+            ValueError: If the state is none, of another pipeline, or of an epoch after the last one
+                of this iterator; nothing is changed then.
         """
         try:
             first = Epoch(int(cast("int", state["seed"])), seeded=bool(state["seeded"]))
@@ -113,6 +115,12 @@ class DatasetIterator(Generic[T]):
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"This is no state of a dataset's iterator: {error!r}.") from error
         _compare(pipeline, described(self._node))
+        begun = number + (taken > 0)
+        if 0 <= self._num_epochs < begun:
+            raise ValueError(
+                f"The state is that of an iterator that has begun {begun} epochs, but this one has "
+                f"'num_epochs' {self._num_epochs}; the epochs before the state count too."
+            )
         self._first, self._number, self._taken = first, number, taken
         for watch, rows in before:
             watch.before = rows

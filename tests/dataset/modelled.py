@@ -68,12 +68,13 @@ class Modelled:
 
 @dataclass
 class Running:
-    """An iterator, what it has still to give in this epoch, and how many more there are."""
+    """An iterator, its rows that are left in this epoch, its `num_epochs`, and how many ended."""
 
     of: Modelled
     iterator: DatasetIterator[list[Array]]
     left: list[Row]
     epochs: int
+    ended: int = 0
 
 
 def plain(row: list[Array]) -> Row:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multiple, rule
@@ -200,27 +201,48 @@ class Pipelines(RuleBasedStateMachine):
 
     @rule(run=running, n=st.integers(1, 6))
     def read(self, run: Running, n: int) -> None:
-        for _ in range(n if run.epochs else 0):
+        for _ in range(n):
+            if run.ended == run.epochs:
+                with pytest.raises(RuntimeError, match=f"has given its {run.epochs} epochs"):
+                    next(run.iterator)
+                return
             row = next(run.iterator, None)
             if row is not None:
                 assert plain(row) == run.left.pop(0)
                 continue
             assert not run.left
-            run.epochs -= 1
+            run.ended += 1
             run.left = list(run.of.rows)
             return
 
-    @rule(target=running, run=running)
-    def go_on_in_another_iterator(self, run: Running) -> object:
-        if not run.epochs:
-            return NOTHING
-        dataset = run.of.dataset
-        iterator = dataset.create_tuple_iterator(num_epochs=run.epochs, output_numpy=True)
-        iterator.load_state_dict(run.iterator.state_dict())
-        return replace(run, iterator=iterator, left=list(run.left))
+    @rule(target=running, run=running, epochs=few)
+    def go_on_in_another_iterator(self, run: Running, epochs: int) -> object:
+        """Its `num_epochs` counts the epochs before, too."""
+        iterator = run.of.dataset.create_tuple_iterator(num_epochs=epochs, output_numpy=True)
+        state = run.iterator.state_dict()
+        begun = run.ended + (len(run.left) < len(run.of.rows))
+        if epochs < begun:
+            with pytest.raises(
+                ValueError, match=f"has begun {begun} epochs, but .* 'num_epochs' {epochs};"
+            ):
+                iterator.load_state_dict(state)
+            return replace(run, iterator=iterator, left=list(run.of.rows), epochs=epochs, ended=0)
+        iterator.load_state_dict(state)
+        return replace(run, iterator=iterator, left=list(run.left), epochs=epochs)
 
 
 Pipelines.TestCase.settings = settings(
     stateful_step_count=30, max_examples=2 * settings().max_examples
 )
 TestPipelines = Pipelines.TestCase
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 3])
+@pytest.mark.parametrize("reads", [2, 3, 4])
+def test_the_epochs_before_a_state_count_towards_num_epochs(reads: int, epochs: int) -> None:
+    state = Pipelines()
+    run = state.open(epochs=2, of=state.begin(columns=("a",), first=[0]))
+    for _ in range(reads):  # a row, the end of its epoch, and again
+        state.read(n=1, run=run)
+    other = state.go_on_in_another_iterator(run=run, epochs=epochs)
+    state.read(n=1, run=other)
