@@ -1,4 +1,4 @@
-"""Which files are no tests, and whose assertions pytest rewrites.
+"""Which files are no tests, whose assertions pytest rewrites, and with which seeds a test begins.
 
 `pytest FOLDER` may be called from any working directory.
 """
@@ -10,3 +10,20 @@ collect_ignore = ["benchmarks", "conftest.py", "docs", "examples", "noxfile.py"]
 collect_ignore += ["minispore/_array/_cupy.py"]
 # What the tests share, too: `python -O` leaves out all other assertions.
 pytest.register_assert_rewrite("tests")
+
+
+@pytest.fixture(scope="session")
+def random_state_of_the_session() -> dict[str, object]:
+    """The random state before the first test: no seed is set."""
+    # Not imported above: tests/conftest.py sets environment variables before numpy is imported.
+    from minispore.common.seed import random_state
+
+    return random_state()
+
+
+@pytest.fixture(autouse=True)
+def same_random_state(random_state_of_the_session: dict[str, object]) -> None:
+    """Begin each test with the same random state, whichever tests ran before."""
+    from minispore.common.seed import set_random_state
+
+    set_random_state(random_state_of_the_session)

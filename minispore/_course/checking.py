@@ -18,6 +18,11 @@ from minispore._course.judging import Verdict
 
 SECONDS = 30.0  # A check never takes longer.
 MEGABYTES = 1024  # beside what Python, numpy and minispore have before the file is loaded
+_ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "PYTHONOPTIMIZE": "",  # The learner's file may use assert.
+}
 _TO_SAY_WHERE = 2.0
 _PRINTED = 2000
 
@@ -65,7 +70,7 @@ def check(
             process = subprocess.Popen(  # noqa: S603 (it is Python itself)
                 [sys.executable, "-m", "minispore._course.child", *map(str, arguments)],
                 cwd=inside,
-                env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+                env=os.environ | _ENVIRONMENT,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,

@@ -12,6 +12,8 @@ from minispore._threads import fork_safe_lock
 _WORDS: Final = 624  # of MT19937
 _lock = fork_safe_lock()
 _seed: list[int | None] = [None]
+# The seed of datasets alone, None where they follow the program's.
+_dataset_seed: list[int | None] = [None]
 # What stands in for the seed where none was set: drawn when first needed.
 _chance: list[int | None] = [None]
 _streams: "dict[str, np.random.Generator]" = {}
@@ -20,7 +22,8 @@ _streams: "dict[str, np.random.Generator]" = {}
 def set_seed(seed: int) -> None:
     """Start every random stream of the program anew from `seed`: same seed, same run.
 
-    numpy's global state is seeded, too.
+    numpy's global state is seeded, too. A seed that `dataset.config.set_seed` has set before no
+    longer counts, as in MindSpore: the last call decides the order of the data.
 
     >>> set_seed(7)
     >>> first = generator("init").random()
@@ -38,6 +41,7 @@ def set_seed(seed: int) -> None:
     checked = check_int(seed, "seed", "set_seed", low=0, high=2**32 - 1)
     with _lock:
         _seed[0] = checked
+        _dataset_seed[0] = None
         _streams.clear()
     np.random.seed(checked)  # noqa: NPY002 (for users' code)
 
@@ -50,6 +54,16 @@ def get_seed() -> int | None:
     1
     """
     return _seed[0]
+
+
+def set_dataset_seed(seed: int) -> None:
+    """Set the seed of datasets alone, until the next `set_seed`."""
+    _dataset_seed[0] = seed
+
+
+def get_dataset_seed() -> int | None:
+    """The seed of datasets alone, None if there is none since the last `set_seed`."""
+    return _dataset_seed[0]
 
 
 def generator(stream: str) -> "np.random.Generator":
@@ -71,7 +85,7 @@ def stream_seed(stream: str) -> "np.random.SeedSequence":
 
 
 def random_state() -> dict[str, object]:
-    """All of the program's chance: seed, streams, numpy's global state and that of `random`.
+    """All of the program's chance: seeds, streams, numpy's global state and that of `random`.
 
     After `set_random_state` with it, everything is drawn again as it was from here on, in this
     process or another. It consists of dicts with str keys, lists, tuples, int, float, str, None and
@@ -82,7 +96,12 @@ def random_state() -> dict[str, object]:
     with _lock:
         streams = {name: stream.bit_generator.state for name, stream in _streams.items()}
         entropy = _entropy() if _seed[0] is None else None
-    program = {"seed": _seed[0], "entropy": entropy, "streams": streams}
+    program = {
+        "seed": _seed[0],
+        "dataset_seed": _dataset_seed[0],
+        "entropy": entropy,
+        "streams": streams,
+    }
     version, words, gauss = random.getstate()
     python = {"version": version, "words": np.array(words, np.uint32), "gauss": gauss}
     legacy = np.random.get_state(legacy=False)  # noqa: NPY002 (what users' code draws from)
@@ -109,7 +128,9 @@ def _set_random_state(state: Mapping[str, object]) -> None:
     program = cast("Mapping[str, object]", state["program"])
     python = cast("Mapping[str, object]", state["python"])
     legacy = cast("dict[str, object]", state["numpy"])
-    _check_seeds(program["seed"], program["entropy"])
+    # Checkpoints of earlier versions do not hold the seed of datasets.
+    dataset_seed = program.get("dataset_seed", _dataset_seed[0])
+    _check_seeds(program["seed"], dataset_seed, program["entropy"])
     _check_place(legacy)
     if not isinstance(python["gauss"], float | None):
         raise ValueError("'gauss' is no float")
@@ -118,6 +139,7 @@ def _set_random_state(state: Mapping[str, object]) -> None:
     np.random.set_state(legacy)  # noqa: NPY002 (likewise)
     with _lock:
         _seed[0] = cast("int | None", program["seed"])
+        _dataset_seed[0] = cast("int | None", dataset_seed)
         _chance[0] = cast("int | None", program["entropy"])
         states = cast("Mapping[str, Mapping[str, object]]", program["streams"])
         for name in _streams.keys() - states.keys():
@@ -133,8 +155,8 @@ def _stream(name: str) -> "np.random.Generator":
     return _streams[name]
 
 
-def _check_seeds(seed: object, entropy: object) -> None:
-    for name, value in (("seed", seed), ("entropy", entropy)):
+def _check_seeds(seed: object, dataset_seed: object, entropy: object) -> None:
+    for name, value in (("seed", seed), ("dataset_seed", dataset_seed), ("entropy", entropy)):
         if value is not None and (type(value) is not int or not 0 <= value < 2**64):
             raise ValueError(f"the program's {name} is {value!r}")
 

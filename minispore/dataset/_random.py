@@ -4,9 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from minispore.common.seed import generator, get_seed
-
-_override: list[int | None] = [None]
+from minispore.common.seed import generator, get_dataset_seed, get_seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +47,9 @@ class Epoch:
 
 def first_epoch() -> Epoch:
     """Return the first pass under the seed of `dataset.config`, or else of the program."""
-    seed = _override[0] if _override[0] is not None else get_seed()
+    seed = get_dataset_seed()
+    if seed is None:
+        seed = get_seed()
     if seed is not None:
         return Epoch(seed, seeded=True)
     return Epoch(int(generator("dataset").integers(2**63)), seeded=False)
-
-
-def override_seed(seed: int) -> None:
-    """Set the seed of datasets alone."""
-    _override[0] = seed
-
-
-def overriding_seed() -> int | None:
-    """Return the seed of datasets alone, None if it was not set."""
-    return _override[0]

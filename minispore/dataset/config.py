@@ -3,8 +3,8 @@
 import os
 
 from minispore._checks import check_int, check_type
+from minispore.common.seed import get_dataset_seed, set_dataset_seed
 from minispore.common.seed import get_seed as _program_seed
-from minispore.dataset._random import override_seed, overriding_seed
 
 __all__ = [
     "get_num_parallel_workers",
@@ -22,7 +22,7 @@ _settings = {"num_parallel_workers": min(8, os.cpu_count() or 1), "prefetch_size
 
 
 def set_seed(seed: int) -> None:
-    """Set the seed of every random order in datasets; it goes before the program's seed.
+    """Set the seed of every random order in datasets, until the next `minispore.set_seed`.
 
     With a seed, the order of epoch `e` is the same in every iterator over the same pipeline.
     Source: https://www.mindspore.cn/docs/en/master/api_python/mindspore.dataset.config.html
@@ -43,12 +43,12 @@ def set_seed(seed: int) -> None:
         >>> order() == order()
         True
     """
-    override_seed(check_int(seed, "seed", "set_seed", low=0, high=2**32 - 1))
+    set_dataset_seed(check_int(seed, "seed", "set_seed", low=0, high=2**32 - 1))
 
 
 def get_seed() -> int:
-    """Return the seed of datasets: set here, else the program's, else MindSpore's default 5489."""
-    seed = overriding_seed()
+    """Return the seed of datasets: the last that was set, here or for the program, or else 5489."""
+    seed = get_dataset_seed()
     if seed is None:
         seed = _program_seed()
     return _MINDSPORE_DEFAULT_SEED if seed is None else seed

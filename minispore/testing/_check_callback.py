@@ -1,5 +1,6 @@
 """check_callback: run a callback through every way that a run can go."""
 
+import gc
 import os
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -63,6 +64,8 @@ def check_callback(
         check_one_of(law, tuple(LAWS), "ignore", "check_callback")
     if not kinds:
         raise ValueError("For 'check_callback', the argument 'modes' must name at least one.")
+    # What the garbage of other code prints when it is collected is not the callback's output.
+    gc.collect()
     with TemporaryDirectory() as folder:
         kit = _Kit(factory, folder)
         broken = [each for each in kit.faults(kinds) if each.law not in ignore]

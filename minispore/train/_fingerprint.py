@@ -17,9 +17,9 @@ import numpy as np
 
 from minispore.common import Parameter, ParameterTuple, Tensor, get_seed
 from minispore.common.dtype import DType
+from minispore.common.seed import get_dataset_seed
 from minispore.dataset import Dataset
 from minispore.dataset._position import code_and_data, described, spread
-from minispore.dataset._random import overriding_seed
 from minispore.nn import Cell, Optimizer
 from minispore.train._dataset import SupportsState
 
@@ -47,7 +47,7 @@ def fingerprint(**roots: object) -> dict[str, str]:
         >>> found["network.0.p"], found["network.1"]
         ('0.5', 'ReLU()')
     """
-    seeds = {"seed": get_seed(), "dataset_seed": overriding_seed()}
+    seeds = {"seed": get_seed(), "dataset_seed": get_dataset_seed()}
     return _walk({**seeds, **roots}, {})
 
 

@@ -5,7 +5,6 @@ import random
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
@@ -18,19 +17,16 @@ from numpy.typing import NDArray
 
 from minispore import get_seed, set_seed
 from minispore.common import seed as module
-from minispore.common.seed import generator, random_state, set_random_state
+from minispore.common.seed import (
+    generator,
+    get_dataset_seed,
+    random_state,
+    set_dataset_seed,
+    set_random_state,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 names = st.text(min_size=1, max_size=8)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _as_it_was() -> Iterator[None]:
-    before = module._seed[0], dict(module._streams)
-    yield
-    module._seed[0] = before[0]
-    module._streams.clear()
-    module._streams.update(before[1])
 
 
 @pytest.fixture
@@ -179,6 +175,30 @@ def test_a_state_tells_no_more_than_the_seed_and_what_was_drawn() -> None:
     assert python["words"].dtype == np.uint32
 
 
+@given(seeds, seeds)
+def test_the_seed_of_datasets_belongs_to_the_state_and_ends_with_set_seed(
+    seed: int, other: int
+) -> None:
+    set_seed(seed)
+    state = random_state()
+    set_dataset_seed(other)
+    with_another = random_state()
+    set_random_state(state)
+    assert get_dataset_seed() is None
+    set_random_state(with_another)
+    assert get_dataset_seed() == other
+    set_seed(seed)
+    assert get_dataset_seed() is None
+
+
+def test_a_state_of_an_earlier_version_leaves_the_seed_of_datasets() -> None:
+    set_dataset_seed(7)
+    state = copy.deepcopy(random_state())
+    del cast("dict[str, object]", state["program"])["dataset_seed"]
+    set_random_state(state)
+    assert get_dataset_seed() == 7
+
+
 def damaged(path: tuple[str, ...], value: object) -> dict[str, object]:
     """A state in which the value at `path` is another."""
     set_seed(3)
@@ -194,6 +214,7 @@ def damaged(path: tuple[str, ...], value: object) -> dict[str, object]:
 
 PLACE = ("numpy", "state", "pos")
 SEED, ENTROPY = ("program", "seed"), ("program", "entropy")
+DATASET_SEED = ("program", "dataset_seed")
 
 
 @pytest.mark.parametrize(
@@ -206,6 +227,7 @@ SEED, ENTROPY = ("program", "seed"), ("program", "entropy")
         (PLACE, True, "ValueError('there is no word True')"),
         (ENTROPY, -1, 'ValueError("the program\'s entropy is -1")'),
         (ENTROPY, 2**64, 'ValueError("the program\'s entropy is 18446744073709551616")'),
+        (DATASET_SEED, -1, 'ValueError("the program\'s dataset_seed is -1")'),
         (SEED, "3", "ValueError(\"the program's seed is '3'\")"),
         (("program", "streams", "init"), {}, "ValueError"),
         (("python", "gauss"), "0", "ValueError(\"'gauss' is no float\")"),

@@ -154,6 +154,14 @@ def test_a_right_solution_passes(tmp_path: Path) -> None:
     assert result.printed == ""
 
 
+def test_the_learners_assert_counts_whatever_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONOPTIMIZE", "1")
+    result = check(1, solution(tmp_path, '    assert False, "this line"\n'))
+    assert "this line" in told(result.verdict)
+
+
 def test_a_loop_that_lets_nothing_through_ends_too(tmp_path: Path) -> None:
     # In a function, since Python 3.11 lets an exception at the very jump of a loop out of its try.
     spin = "    def spin():\n        while True: pass\n"

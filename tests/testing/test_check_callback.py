@@ -1,5 +1,6 @@
 """The laws of callbacks: the package's own keep them, and who breaks one is found out."""
 
+import gc
 import os
 import signal
 import sys
@@ -36,7 +37,7 @@ from minispore.train import (
 from minispore.train import callback as cb
 from minispore.train._protocol.callback import EVENTS
 
-from .bad_callbacks import BAD, OPENED
+from .bad_callbacks import BAD, OPENED, Late
 from .runs import ROWS
 
 
@@ -152,6 +153,7 @@ def found_out(factory: Callable[[], Callback]) -> CallbackError:
         check_callback(factory, modes=[mode_of(factory)])
     while OPENED:
         OPENED.pop().close()
+    gc.collect()  # Some print when they are collected: not during another test.
     assert surroundings() == before
     return raised.value
 
@@ -166,6 +168,15 @@ def test_who_breaks_a_law_is_found_out(
     assert law in {each.law for each in error.broken}
     assert any(each.law == law and words in each.message for each in error.broken), error
     assert LAWS[law] in str(error)
+
+
+def test_the_garbage_of_other_code_is_not_the_callbacks() -> None:
+    gc.disable()  # only the check itself collects
+    try:
+        Late()
+        check_callback(Callback, modes=["eval"])
+    finally:
+        gc.enable()
 
 
 def test_there_is_somebody_who_breaks_each_law() -> None:

@@ -1,7 +1,7 @@
 """A resumed run is compared with the saved one: each change is refused, and named by its path."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -15,7 +15,6 @@ from minispore.dataset import (
     NumpySlicesDataset,
     SequentialSampler,
     WeightedRandomSampler,
-    _random,
     transforms,
     vision,
 )
@@ -37,13 +36,6 @@ from .scripts import (
     program,
     sgd,
 )
-
-
-@pytest.fixture(autouse=True)
-def no_dataset_seed() -> Iterator[None]:
-    before = _random._override[0]
-    yield
-    _random._override[0] = before
 
 
 def nets(*makes: Callable[[], object]) -> tuple[Script, Script]:
