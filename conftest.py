@@ -12,18 +12,20 @@ collect_ignore += ["minispore/_array/_cupy.py"]
 pytest.register_assert_rewrite("tests")
 
 
-@pytest.fixture(scope="session")
-def random_state_of_the_session() -> dict[str, object]:
-    """The random state before the first test: no seed is set."""
+STATE: dict[str, object] = {}
+
+
+def pytest_sessionstart() -> None:
+    """Save the random state before a test module is imported: no seed is set."""
     # Not imported above: tests/conftest.py sets environment variables before numpy is imported.
     from minispore.common.seed import random_state
 
-    return random_state()
+    STATE.update(random_state())
 
 
 @pytest.fixture(autouse=True)
-def same_random_state(random_state_of_the_session: dict[str, object]) -> None:
+def same_random_state() -> None:
     """Begin each test with the same random state, whichever tests ran before."""
     from minispore.common.seed import set_random_state
 
-    set_random_state(random_state_of_the_session)
+    set_random_state(STATE)

@@ -78,7 +78,8 @@ def _batches(data: Dataset, start: int = 0) -> list[list[int]]:
     """Of two epochs, but for the first so many."""
     epoch, taken = divmod(start, max(1, len(data)))
     found = data.create_tuple_iterator(num_epochs=2, output_numpy=True)
-    found.load_state_dict({**found.state_dict(), "epoch": min(epoch, 2), "taken": taken})
+    place = {"epoch": epoch, "taken": taken} if epoch < 2 else {"epoch": 2, "taken": 0}
+    found.load_state_dict(found.state_dict() | place)
     return [batch.tolist() for _ in range(epoch, 2) for (batch,) in found]
 
 

@@ -157,7 +157,7 @@ def test_another_process_describes_alike(tmp_path: Path) -> None:
             [sys.executable, file],
             env=os.environ | {"PYTHONHASHSEED": seed},
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=True,
         ).stdout
         for seed in ("1", "2")
