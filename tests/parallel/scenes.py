@@ -215,7 +215,7 @@ def unlike() -> object:
 
 
 def settings() -> object:
-    """An epoch more, or a weight decay, in the last process: all are told so, and can go on."""
+    """An epoch more, or a weight decay, in the last process: all raise the error and can go on."""
     last = communication.get_rank() == communication.get_group_size() - 1
     net = network()
     said: list[str] = []
