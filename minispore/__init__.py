@@ -1,90 +1,66 @@
-"""MindSpore's training stack, small enough to read.
+"""MindSpore's training stack on numpy: an educational reference implementation.
 
-`import minispore as ms` gives MindSpore's top-level names; `minispore.nn`, `minispore.ops`,
-`minispore.dataset` and `minispore.train` are its packages.
+`import minispore as ms` provides MindSpore's top-level names. The packages are `minispore.nn`,
+`ops`, `dataset`, `train`, `common`, `communication` and `tensorpack`; `minispore.engine` is the
+automatic differentiation engine, and `minispore.testing` a testing kit.
 
-A name is imported when it is first used: a program that only differentiates functions loads
-neither datasets nor callbacks, and starts that much faster. `__init__.pyi` has the same names for
-type checkers; a test keeps the two alike.
+A name is imported when it is first used, so that a program which only differentiates functions does
+not load datasets and callbacks. `__init__.pyi` lists the names and the modules that define them.
 """
 
+import ast
 import sys
+from collections.abc import Sequence
 from importlib import import_module
+from importlib.machinery import ModuleSpec
+from pkgutil import get_data
+from types import ModuleType
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-# Where each name comes from.
-_HOMES = {
-    "minispore": (
-        "common", "communication", "context", "dataset", "nn", "ops", "tensorpack", "train",
-    ),
-    "minispore.common": ("dtype",),
-    "minispore.common.context": (
-        "GRAPH_MODE",
-        "PYNATIVE_MODE",
-        "get_context",
-        "set_context",
-        "set_device",
-    ),
-    "minispore.common.dtype": (
-        "bool_", "byte", "double", "dtype_to_nptype", "dtype_to_pytype", "float16", "float32",
-        "float64", "float_", "half", "int8", "int16", "int32", "int64", "int_", "long",
-        "pytype_to_dtype", "short", "single", "ubyte", "uint", "uint8", "uint16", "uint32",
-        "uint64", "ushort",
-    ),
-    "minispore.common.jit": ("jit",),
-    "minispore.common.parallel": (
-        "ParallelMode",
-        "get_auto_parallel_context",
-        "reset_auto_parallel_context",
-        "set_auto_parallel_context",
-    ),
-    "minispore.common.parameter": ("Parameter", "ParameterTuple"),
-    "minispore.common.seed": ("get_seed", "set_seed"),
-    "minispore.common.tensor": ("Tensor", "from_numpy", "tensor"),
-    "minispore.ops": ("GradOperation", "get_grad", "grad", "value_and_grad"),
-    "minispore.train": (
-        "F1", "MAE", "MSE", "ROC", "Accuracy", "BackupAndRestore", "Callback", "CheckpointConfig",
-        "ConfusionMatrix", "ConfusionMatrixMetric", "CosineSimilarity", "Dice", "EarlyStopping",
-        "Fbeta", "FlopsUtilizationCollector", "History", "LambdaCallback", "LearningRateScheduler",
-        "Loss", "LossMonitor", "Metric", "Model", "ModelCheckpoint", "OnRequestExit", "Perplexity",
-        "Precision", "Recall", "ReduceLROnPlateau", "RunContext", "SummaryCollector",
-        "SummaryLandscape", "SummaryRecord", "TimeMonitor", "Top1CategoricalAccuracy",
-        "Top5CategoricalAccuracy", "TopKCategoricalAccuracy", "async_ckpt_thread_status", "auc",
-        "ckpt_to_safetensors", "get_metric_fn", "load_checkpoint", "load_checkpoint_async",
-        "load_param_into_net", "names", "rearrange_inputs", "safetensors_to_ckpt",
-        "save_checkpoint",
-    ),
-}  # fmt: skip
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-# MindSpore has these here, too; asked for them, `minispore.train` says what to use instead.
-_LEFT_OUT = {
-    "BleuScore", "ConvertModelUtils", "ConvertNetUtils", "DatasetHelper", "DynamicLossScaleManager",
-    "FixedLossScaleManager", "HausdorffDistance", "LossScaleManager", "MeanSurfaceDistance",
-    "OcclusionSensitivity", "RootMeanSquareDistance", "TrainFaultTolerance",
-    "build_searched_strategy", "build_train_network", "connect_network_with_dataset", "data_sink",
-    "export", "export_split_mindir", "get_ckpt_path_with_strategy", "load",
-    "load_distributed_checkpoint", "merge_sliced_parameter", "restore_group_info_list",
-}  # fmt: skip
+# Type checkers read the imports of `__init__.pyi`; here each is made when its name is first used.
+_MODULES = {
+    alias.name: node.module or ""
+    for node in ast.parse(get_data(__name__, "__init__.pyi") or b"").body
+    if isinstance(node, ast.ImportFrom)
+    for alias in node.names
+}
+# Names of packages that a package above them defines.
+_DEFINED_ABOVE = {"dataset.WaitedDSCallback": "minispore.train.callback._waited_ds_callback"}
 
-# Type checkers read `__init__.pyi` instead.
-__all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = list(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> object:
-    home = "minispore.train" if name in _LEFT_OUT else _HOME.get(name)
-    if home is None:
-        # With these two, Python's traceback suggests the name that was meant.
-        raise AttributeError(
-            f"module 'minispore' has no attribute '{name}'", name=name, obj=sys.modules[__name__]
-        )
-    if home in ("minispore", "minispore.common"):
-        value: object = import_module(f"{home}.{name}")
+    module = _MODULES.get(name) or _DEFINED_ABOVE.get(name)
+    if module is None:
+        from minispore.utils.unsupported import module_attributes
+
+        return module_attributes(__name__)[0](name)
+    if module == "minispore":
+        value: object = import_module(f"minispore.{name}")
     else:
-        value = getattr(import_module(home), name)
+        value = getattr(import_module(module), name.rpartition(".")[2])
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted(__all__)
+
+
+class _UnsupportedModules:
+    """Find the modules that MindSpore has and minispore not, to say what to use instead."""
+
+    @staticmethod
+    def find_spec(
+        path: str, _search: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not path.startswith("minispore."):
+            return None
+        from minispore.utils.unsupported import find_module
+
+        return find_module(path)
+
+
+sys.meta_path.append(_UnsupportedModules)

@@ -1,4 +1,4 @@
-# What type checkers see of `__init__.py`, where the same names are given when they are first used.
+# The names of `__init__.py` for type checkers; there they are imported when they are first used.
 
 from minispore import common, communication, context, dataset, nn, ops, tensorpack, train
 from minispore.common import dtype

@@ -1,4 +1,7 @@
 """The module from which MindSpore's scripts import the names of `minispore.common.context`."""
 
-from minispore.common.context import *  # noqa: F403 (the same names, whatever they are)
-from minispore.common.context import __all__  # noqa: F401 (that another star takes them, too)
+from minispore.common.context import *  # noqa: F403 (exactly the public names)
+from minispore.common.context import __all__  # noqa: F401 (for another star import)
+from minispore.utils.unsupported import module_attributes
+
+globals()["__getattr__"] = module_attributes(__name__)[0]

@@ -1,11 +1,15 @@
-"""MindSpore's log, which scripts import as `from mindspore import log as logger`.
+"""MindSpore's logging functions, imported as `from minispore import log as logger`.
 
-It is Python's logger "minispore": warnings and errors go to the standard error, and the rest to
-what a program sets up with the module `logging`.
+They are methods of Python's logger "minispore". By default, warnings and errors are printed to the
+standard error; a program configures the logger with the module `logging`.
+
+Source: MindSpore's `mindspore.log`.
 """
 
 import logging
 from typing import Final
+
+from minispore.utils.unsupported import module_attributes
 
 _log: Final = logging.getLogger("minispore")
 
@@ -16,3 +20,5 @@ info: Final = _log.info
 warning: Final = _log.warning
 
 __all__ = ["critical", "debug", "error", "info", "warning"]
+
+globals()["__getattr__"] = module_attributes(__name__)[0]

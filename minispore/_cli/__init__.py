@@ -6,23 +6,31 @@ from collections.abc import Sequence
 
 from minispore._cli.arguments import Arguments, parse
 from minispore._cli.errors import UserError
-from minispore._cli.threads import set_threads
 
 __all__ = ["main"]
 
 NOT_SOLVED = 1
-INTERRUPTED = 130  # what a shell reports of a program that Ctrl-C ended
+INTERRUPTED = 130  # the exit status that shells report after Ctrl-C
+
+# OpenBLAS, MKL, Accelerate and BLIS; the last one is for builds with OpenMP.
+THREAD_VARIABLES = (
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
     Args:
-        argv: The arguments, without the program's name; by default the process's own.
+        argv: The arguments without the program's name; None for those of the process.
 
     Returns:
-        0 for success, 1 for an exercise that is not solved, 2 for arguments or data that are no
-        good, 130 after Ctrl-C.
+        0 for success, 1 for an exercise that is not solved, 2 for invalid arguments or data, 130
+        after Ctrl-C.
     """
     arguments = parse(argv)
     try:
@@ -33,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"minispore {arguments.command}: stopped by Ctrl-C", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # whoever reads the output has read enough, as `head` does
+    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -41,21 +49,30 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: Arguments) -> int:
     if arguments.command == "train":
         if arguments.threads is not None:
-            set_threads(arguments.threads)
+            _set_threads(arguments.threads)
         # These import numpy.
         from minispore._cli.training import train
 
         return 0 if train(arguments) else INTERRUPTED
+    from minispore._cli import commands
+
     if arguments.command == "learn":
-        from minispore._cli.learning import learn
-
-        return 0 if learn(arguments) else NOT_SOLVED
+        return 0 if commands.learn(arguments) else NOT_SOLVED
     if arguments.command == "trace":
-        from minispore._cli.tracing import trace
-
-        trace(arguments)
+        commands.trace(arguments)
     else:
-        from minispore._cli.downloading import download
-
-        download(arguments)
+        commands.download(arguments)
     return 0
+
+
+def _set_threads(number: int) -> None:
+    """Set the number of threads, before numpy is imported.
+
+    Raises:
+        UserError: If numpy has already been imported.
+    """
+    if "numpy" in sys.modules:
+        raise UserError(
+            "--threads must be set before numpy is imported: start the command in its own process"
+        )
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(number)))

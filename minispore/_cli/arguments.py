@@ -1,9 +1,9 @@
-"""The arguments of `minispore`, each checked as it is read."""
+"""The arguments of the command line, and their parser."""
 
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -11,7 +11,7 @@ from minispore import __version__
 
 
 class Arguments(argparse.Namespace):
-    """What was asked for. Which names are set depends on the command."""
+    """The arguments. The command determines which of them are set."""
 
     command: Literal["train", "download", "learn", "trace"]
     # train
@@ -27,24 +27,42 @@ class Arguments(argparse.Namespace):
     # download
     dataset: Literal["mnist"]
     folder: Path
-    # learn, which has a folder too
+    # learn, together with folder
     action: Literal["list", "start", "check", "hint", "reset", "status", "grade"]
     number: int
     as_json: bool
     jobs: int | None = None
-    # trace, which has an out too
+    # trace, together with out
     file: Path
 
 
+def _integer(low: int, high: int) -> Callable[[str], int]:
+    """Return the type of an argument that is an integer within limits."""
+
+    def parse_integer(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be a whole number, but got {text!r}") from None
+        if not low <= number <= high:
+            raise argparse.ArgumentTypeError(f"must be from {low} to {high}, but got {text}")
+        return number
+
+    return parse_integer
+
+
+_POSITIVE = _integer(1, 2**31 - 1)
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser that complains in one line."""
+    """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
 
 def parse(argv: Sequence[str] | None = None) -> Arguments:
-    """Read the command line; leave the program with status 2 if it makes no sense.
+    """Return the parsed command line; exit with status 2 if it is invalid.
 
     >>> parse(["train", "--epochs", "2", "--lr", "0.1"]).epochs
     2
@@ -74,55 +92,59 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "--data",
         default="digits",
         metavar="DIR|digits",
-        help="a folder with MNIST's four files, or 'digits' for images that minispore draws itself",
+        help="a folder with MNIST's four files, or 'digits' for generated images",
     )
-    parser.add_argument("--epochs", type=_positive_int, default=3, help="passes over the data")
-    parser.add_argument("--batch-size", type=_positive_int, default=64, help="images in a step")
+    parser.add_argument("--epochs", type=_POSITIVE, default=3, help="passes over the data")
+    parser.add_argument("--batch-size", type=_POSITIVE, default=64, help="images in a step")
     parser.add_argument("--lr", type=_positive_float, default=0.02, help="the learning rate")
-    parser.add_argument("--seed", type=_seed, default=1, help="of all random numbers")
+    parser.add_argument(
+        "--seed", type=_integer(0, 2**32 - 1), default=1, help="seed of all random numbers"
+    )
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where to compute")
     parser.add_argument(
         "--out",
         type=Path,
         metavar="DIR",
         default=argparse.SUPPRESS,
-        help="folder for what the run leaves behind (default: runs/ and the time)",
+        help="folder for the results (default: runs/ and the time)",
     )
     parser.add_argument(
         "--resume",
         action="store_true",
         default=False,
-        help="go on with the run in --out from its newest checkpoint",
+        help="resume the run in --out from its newest checkpoint",
     )
     parser.add_argument(
         "--threads",
-        type=_positive_int,
+        type=_POSITIVE,
         default=argparse.SUPPRESS,
-        help="threads that numpy computes with (default: its library's choice, often all cores)",
+        help="number of threads of numpy (default: its library's choice, often all cores)",
     )
 
 
 def _add_download(parser: argparse.ArgumentParser) -> None:
     parser.description = "Fetch a data set, check it, and put it into a folder."
-    parser.add_argument("dataset", choices=("mnist",), help="which one")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="where to put its files")
+    parser.add_argument("dataset", choices=("mnist",), help="the data set")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the folder for its files")
 
 
 def _add_learn(parser: argparse.ArgumentParser) -> None:
-    """The actions of `minispore learn`."""
+    """Add the actions of `minispore learn`."""
     parser.description = "The course: its pages are in docs/learn, its exercises are made here."
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, text in (
         ("list", "show the lessons"),
-        ("start", "put the exercise of a lesson into your folder"),
-        ("check", "say whether your solution is right"),
+        ("start", "write the exercise of a lesson into your folder"),
+        ("check", "check your solution"),
         ("hint", "give a hint, and another one each time"),
-        ("reset", "begin an exercise anew; your file is kept beside it"),
-        ("status", "show how far you are"),
+        ("reset", "start an exercise again; your file is kept under another name"),
+        ("status", "show your progress"),
     ):
         action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
         if name in {"start", "check", "hint", "reset"}:
-            action.add_argument("number", type=_lesson, metavar="N", help="the lesson's number")
+            action.add_argument(
+                "number", type=_integer(1, 99), metavar="N", help="the lesson's number"
+            )
         if name != "list":
             action.add_argument(
                 "--folder",
@@ -131,15 +153,17 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
                 default=Path("minispore-course"),
                 help="where your solutions are (default: minispore-course)",
             )
-    grading = actions.add_parser("grade", help="check what a class has handed in")
+    grading = actions.add_parser("grade", help="grade the submissions of a class")
     grading.description = "Check many submissions, each in its own process, with limits."
     grading.add_argument(
-        "folder", type=Path, metavar="DIR", help="has a folder for each submission"
+        "folder", type=Path, metavar="DIR", help="contains a folder for each submission"
     )
-    grading.add_argument("--json", action="store_true", dest="as_json", help="JSON, and no table")
+    grading.add_argument(
+        "--json", action="store_true", dest="as_json", help="JSON instead of a table"
+    )
     grading.add_argument(
         "--jobs",
-        type=_positive_int,
+        type=_POSITIVE,
         default=argparse.SUPPRESS,
         help="checks at the same time (default: half as many as there are cores)",
     )
@@ -147,9 +171,9 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
 
 def _add_trace(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Make an interactive page of a trace: who was called when, for how long, what it changed, "
-        "where a stop was requested, what was raised. minispore.testing.record_events records a "
-        "trace."
+        "Make an interactive page of a trace: when each callback was called, how long it took, "
+        "what it changed, where a stop was requested, which errors were raised. "
+        "minispore.testing.record_events records a trace."
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="the trace, .jsonl or .json")
     parser.add_argument(
@@ -160,28 +184,6 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         help="the page to write (default: FILE with the ending .html)",
     )
-
-
-def _lesson(text: str) -> int:
-    return _whole_number(text, 1, 99)
-
-
-def _positive_int(text: str) -> int:
-    return _whole_number(text, 1, 2**31 - 1)
-
-
-def _seed(text: str) -> int:
-    return _whole_number(text, 0, 2**32 - 1)
-
-
-def _whole_number(text: str, low: int, high: int) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a whole number, but got {text!r}") from None
-    if not low <= number <= high:
-        raise argparse.ArgumentTypeError(f"must be from {low} to {high}, but got {text}")
-    return number
 
 
 def _positive_float(text: str) -> float:

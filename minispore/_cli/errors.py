@@ -1,16 +1,16 @@
-"""What is the user's to mend: told in one line, without a traceback."""
+"""Errors that the user can fix, which are printed in one line without a traceback."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
 
 
 class UserError(Exception):
-    """Arguments, data or an environment that the command cannot work with."""
+    """An error in arguments, data or the environment."""
 
 
 @contextmanager
-def told_to_the_user(*kinds: type[Exception]) -> Generator[None]:
-    """Turn errors of these kinds into a `UserError` with the same message, on one line."""
+def as_user_error(*kinds: type[Exception]) -> Generator[None]:
+    """Convert errors of these classes to a `UserError` with the same message on one line."""
     try:
         yield
     except kinds as error:

@@ -1,4 +1,4 @@
-"""What a run leaves to look at: a table of its losses and accuracies, and their picture."""
+"""The table of a run's losses and accuracies, and its plot."""
 
 import csv
 import math
@@ -8,9 +8,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import BinaryIO, NamedTuple, Protocol, Self, cast
 
-from minispore._atomic import regular, replacing
 from minispore._cli.errors import UserError
 from minispore.train import Callback, RunContext
+from minispore.utils.atomic import atomic_write, regular
 
 EVERY = 50  # steps between two rows
 
@@ -19,11 +19,11 @@ class Row(NamedTuple):
     """One row of the table.
 
     Attributes:
-        step: Steps done since the start of the run.
+        step: The number of steps since the start of the run.
         epoch: The epoch, from 1.
-        seconds: Time since the start of the run.
-        loss: The mean of the steps since the row before.
-        accuracy: On the test set, in the last row of an epoch; else None.
+        seconds: The time since the start of the run.
+        loss: The mean loss of the steps since the previous row.
+        accuracy: The accuracy on the test set in the last row of an epoch; otherwise None.
     """
 
     step: int
@@ -34,13 +34,13 @@ class Row(NamedTuple):
 
 
 class History(Callback):
-    """Write a row every 50 steps and at the end of an epoch, as the run goes on.
+    """Write a row every 50 steps and at the end of each epoch.
 
     Args:
         path: The CSV file to write.
 
     Attributes:
-        rows: What was written.
+        rows: The rows of the table.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,15 +55,15 @@ class History(Callback):
         return self
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Begin the table, unless the run goes on with one."""
+        """Start the table, unless the run is resumed."""
         if run_context.get_resume_requested() is None:
             self._write_table()
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """Note the loss.
+        """Record the loss.
 
         Raises:
-            UserError: The loss is no finite number any more.
+            UserError: If the loss is not finite.
         """
         params = run_context.original_args()
         loss = params.net_outputs.item()
@@ -72,26 +72,26 @@ class History(Callback):
                 f"the loss became {loss} in step {params.cur_step_num}: try a smaller --lr"
             )
         self._losses.append(loss)
-        # The last row of an epoch waits for the accuracy.
+        # The last row of an epoch is written with the accuracy.
         in_epoch = (params.cur_step_num - 1) % params.batch_num + 1
         if in_epoch % EVERY == 0 and in_epoch < params.batch_num:
             self._add_row(run_context, None)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Note the accuracy."""
+        """Record the accuracy."""
         accuracy = accuracy_of(run_context)
         if self._losses or accuracy is not None:
             self._add_row(run_context, accuracy)
 
     def state_dict(self) -> dict[str, object]:
-        """Return how many rows there are, and the losses since the last one.
+        """Return the number of rows, and the losses since the last one.
 
-        The rows are in the file: their times would make each run's checkpoints differ.
+        The rows are in the file: with their times, checkpoints of equal runs would differ.
         """
         return {"rows": len(self.rows), "losses": self._losses}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on with the rows that were there; the time between the runs does not count."""
+        """Continue the table; the time between the runs does not count."""
         self.rows = read_table(self._path)[: cast("int", state["rows"])]
         self._losses = list(cast("list[float]", state["losses"]))
         self._started = perf_counter() - (self.rows[-1].seconds if self.rows else 0.0)
@@ -111,20 +111,20 @@ class History(Callback):
         self._write_table()
 
     def _write_table(self) -> None:
-        """Replace the file: whoever looks at it, at whatever moment, sees whole rows."""
+        """Replace the file atomically, so that readers never see an incomplete row."""
         text = StringIO(newline="")
         table = csv.writer(text)
         table.writerow(Row._fields)
         table.writerows(self.rows)
-        with replacing(self._path) as file:
+        with atomic_write(self._path) as file:
             file.write(text.getvalue().encode())
 
 
 def read_table(path: Path) -> list[Row]:
-    """The rows of a table; none if there is no such file.
+    """Return the rows of a table; an empty list if there is no such file.
 
     Raises:
-        ValueError: The file is damaged.
+        ValueError: If the file is damaged.
     """
     if not path.exists():
         return []
@@ -140,13 +140,13 @@ def read_table(path: Path) -> list[Row]:
 
 
 def accuracy_of(run_context: RunContext) -> float | None:
-    """The accuracy of the epoch that ends; None if a stop kept it from being measured in full."""
+    """Return the accuracy of the epoch; None if a stop request interrupted its evaluation."""
     params = run_context.original_args()
     return None if run_context.get_stop_requested() else params.metrics["accuracy"]
 
 
 def plot(rows: list[Row], path: Path) -> bool:
-    """Draw loss and accuracy over the steps as a PNG; False where matplotlib is not installed."""
+    """Plot loss and accuracy over steps to a PNG file; return False without matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -163,13 +163,13 @@ def plot(rows: list[Row], path: Path) -> bool:
     for axes in (upper, lower):
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         _save(figure, file)
     return True
 
 
 class _Savable(Protocol):
-    """What is asked of a figure here; matplotlib types its own signature only in part."""
+    """The method of a figure that is used here; matplotlib annotates it only in part."""
 
     def savefig(self, fname: BinaryIO) -> None: ...
 

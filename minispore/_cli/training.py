@@ -1,4 +1,4 @@
-"""`minispore train`: the tutorial's network on digits, from the data to the last line."""
+"""`minispore train`: train the tutorial's network on digits."""
 
 import random
 import re
@@ -9,30 +9,28 @@ import numpy as np
 
 from minispore import nn
 from minispore._cli.arguments import Arguments
-from minispore._cli.data import data_folder
-from minispore._cli.errors import UserError, told_to_the_user
+from minispore._cli.callbacks import ProgressBar, StopOnInterrupt
+from minispore._cli.errors import UserError, as_user_error
 from minispore._cli.history import History, plot
-from minispore._cli.interrupt import StopOnInterrupt
-from minispore._cli.network import Network, batches
-from minispore._cli.progress import ProgressBar
+from minispore._cli.tutorial import Network, batches, data_folder
 from minispore.common import set_context, set_seed
 from minispore.train import CheckpointConfig, Model, ModelCheckpoint
 
 
 def train(arguments: Arguments) -> bool:
-    """Train, validate after each epoch, save, and say where everything is.
+    """Train, validate after each epoch, save, and print where the results are.
 
     Returns:
-        Whether the run came to its end: False after Ctrl-C.
+        Whether the run ended; False after Ctrl-C.
 
     Raises:
-        UserError: The device, the data or the folder for the results cannot be used, a file cannot
-            be written or belongs to another run, there is nothing to resume from, or the training
-            diverged.
+        UserError: If the device, the data or the folder for the results cannot be used, a file
+            cannot be written or belongs to another run, there is nothing to resume from, or the
+            training diverged.
     """
     set_seed(arguments.seed)
     random.seed(arguments.seed)  # its state is in the checkpoints
-    with told_to_the_user(OSError, ValueError, RuntimeError):
+    with as_user_error(OSError, ValueError, RuntimeError):
         out = results_folder(arguments.out, resume=arguments.resume)
         resume = newest_checkpoint(out) if arguments.resume else None
         set_context(device_target=arguments.device.upper())
@@ -40,7 +38,7 @@ def train(arguments: Arguments) -> bool:
         train_data = batches(folder, "train", arguments.batch_size)
         test_data = batches(folder, "test", arguments.batch_size)
         for data in (train_data, test_data):
-            # Whatever is wrong with the files is told now, and not at the end of an epoch.
+            # Errors in the files are raised now, and not at the end of an epoch.
             next(iter(data.create_tuple_iterator(num_epochs=1)))
         steps = train_data.get_dataset_size()
         out.mkdir(parents=True, exist_ok=True)
@@ -63,8 +61,8 @@ def train(arguments: Arguments) -> bool:
     )
     # A checkpoint of a run with other arguments is a ValueError.
     kinds = (OSError,) if resume is None else (OSError, ValueError)
-    # A loss that grows beyond all bounds ends the run with a line of its own, as does a full disk.
-    with np.errstate(over="ignore", invalid="ignore"), told_to_the_user(*kinds):
+    # A loss that overflows ends the run with a UserError, as does a full disk.
+    with np.errstate(over="ignore", invalid="ignore"), as_user_error(*kinds):
         model.fit(
             arguments.epochs,
             train_data,
@@ -75,45 +73,45 @@ def train(arguments: Arguments) -> bool:
         drawn = plot(history.rows, out / "plot.png")
 
     saved = Path(checkpoint.latest_ckpt_file_name).name
-    print(last_line(out, saved, history, drawn=drawn, interrupted=interrupt.requested))
+    print(summary_line(out, saved, history, drawn=drawn, interrupted=interrupt.requested))
     return not interrupt.requested
 
 
-def results_folder(wanted: Path | None, *, resume: bool) -> Path:
-    """The folder for the results; by default one for this moment.
+def results_folder(out: Path | None, *, resume: bool) -> Path:
+    """Return the folder for the results; by default one named after the current time.
 
     Raises:
-        UserError: It holds those of another run, which is not resumed.
+        UserError: If it has the results of another run, which is not resumed.
     """
-    out = wanted or Path("runs") / datetime.now().astimezone().strftime("%Y-%m-%d_%H-%M-%S")
+    out = out or Path("runs") / datetime.now().astimezone().strftime("%Y-%m-%d_%H-%M-%S")
     if not resume and any((out / name).exists() for name in ("metrics.csv", "plot.png")):
         raise UserError(
-            f"the folder {out} holds the results of another run: go on with that by --resume, or "
-            "give another --out"
+            f"the folder {out} contains the results of another run: resume it with --resume, or "
+            "choose another --out"
         )
     return out
 
 
 def newest_checkpoint(out: Path) -> Path:
-    """The checkpoint of the latest epoch and step.
+    """Return the checkpoint of the latest epoch and step.
 
     Raises:
-        UserError: There is none.
+        UserError: If there is none.
     """
-    found = [
-        (int(place[1]), int(place[2]), path)
+    checkpoints = [
+        (int(match[1]), int(match[2]), path)
         for path in out.glob("mnist-*.ckpt")
-        if (place := re.fullmatch(r"mnist-(\d+)_(\d+)\.ckpt", path.name))
+        if (match := re.fullmatch(r"mnist-(\d+)_(\d+)\.ckpt", path.name))
     ]
-    if not found:
+    if not checkpoints:
         raise UserError(f"there is no checkpoint to resume from in the folder {out}")
-    return max(found)[2]
+    return max(checkpoints)[2]
 
 
-def last_line(
+def summary_line(
     out: Path, checkpoint: str, history: History, *, drawn: bool, interrupted: bool
 ) -> str:
-    """How the run ended, and where to find what it left."""
+    """Return how the run ended, and where its files are."""
     last = history.rows[-1]
     if interrupted:
         outcome = f"Stopped by Ctrl-C after step {last.step}"

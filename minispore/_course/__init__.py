@@ -1,6 +1,10 @@
-"""The course: lessons whose exercises are made from the shipped source, and what grades them.
+"""The interactive course: lessons with exercises cut from the shipped source, and their grading.
 
-A lesson is a module in `lessons` and a page in docs/learn. What the learner gets is cut out of the
-package's own source when it is asked for; what the learner hands in runs in a process of its own.
-It needs hypothesis, which ``pip install 'minispore[testing]'`` brings.
+A lesson is a module in `lessons` and a page in docs/learn. Exercises are extracted from the
+package's own source on request; a submission is checked in a separate process. The course needs
+hypothesis, which ``pip install 'minispore[testing]'`` installs.
 """
+
+
+class CourseError(Exception):
+    """A lesson that does not exist, or a file that is missing or unreadable."""

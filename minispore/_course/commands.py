@@ -1,70 +1,70 @@
-"""What `minispore learn` does and says, one function for each action."""
+"""The actions of `minispore learn`, one function for each; they return the text to print."""
 
 import json
 from pathlib import Path
 
-from minispore._course import lessons
-from minispore._course.checking import check
-from minispore._course.exercise import Build
-from minispore._course.folder import Folder
-from minispore._course.grading import aligned, as_record, as_table, grade
+from minispore._course import grading, lessons, sandbox
+from minispore._course.exercise import CodeExercise
+from minispore._course.grading import align_columns
+from minispore._course.workspace import Workspace
 
 
-def listed() -> str:
-    """The lessons as a table."""
+def list_lessons() -> str:
+    """Return a table of the lessons."""
     rows = [["lesson", "title", "minutes", "you write", "page"]]
     for number in lessons.names():
-        one = lessons.lesson(number)
-        written = "code" if isinstance(one.exercise, Build) else "a check"
-        rows.append([str(number), one.title, str(one.minutes), written, lessons.page(number)])
-    return aligned(rows)
+        lesson = lessons.lesson(number)
+        kind = "code" if isinstance(lesson.exercise, CodeExercise) else "a check"
+        rows.append([str(number), lesson.title, str(lesson.minutes), kind, lessons.page(number)])
+    return align_columns(rows)
 
 
-def started(folder: Path, number: int) -> str:
-    """Put an exercise into the folder.
+def start(folder: Path, number: int) -> str:
+    """Write an exercise into the folder.
 
     Raises:
-        CourseError: As in `Folder.start`.
+        CourseError: See `Workspace.start`.
     """
-    file = Folder(folder).start(number)
+    file = Workspace(folder).start(number)
     return (
         f"Your exercise: {file}\n"
-        f"Read {lessons.page(number)}, write what is missing, then: minispore learn check {number}"
+        f"Read {lessons.page(number)}, write the missing code, then run: "
+        f"minispore learn check {number}"
     )
 
 
-def begun_anew(folder: Path, number: int) -> str:
-    """Begin an exercise anew, with the old file kept.
+def reset(folder: Path, number: int) -> str:
+    """Replace an exercise by its initial version and keep the old file.
 
     Raises:
-        CourseError: As in `Folder.reset`.
+        CourseError: See `Workspace.reset`.
     """
-    file, kept = Folder(folder).reset(number)
-    return f"Your exercise begins anew: {file}\nWhat you had is now {kept}"
+    file, kept = Workspace(folder).reset(number)
+    return f"Exercise reset: {file}\nYour previous version: {kept}"
 
 
 def hint(folder: Path, number: int) -> str:
-    """The next hint.
+    """Return the next hint.
 
     Raises:
-        CourseError: As in `Folder.hint`.
+        CourseError: See `Workspace.hint`.
     """
-    count, text = Folder(folder).hint(number)
-    return f"Hint {count} of {len(lessons.lesson(number).hints)}: {text}"
+    count, text = Workspace(folder).hint(number)
+    return f"Hint {count} of {len(lessons.lesson(number).hint_list())}: {text}"
 
 
-def checked(folder: Path, number: int) -> tuple[str, bool]:
-    """Check a solution; return what to say, and whether it is right.
+def check(folder: Path, number: int) -> tuple[str, bool]:
+    """Check a solution; return the report and whether the solution is correct.
 
     Raises:
-        CourseError: There is nothing to check, or the record of the progress is damaged.
+        CourseError: The exercise was not started, or the progress file is damaged.
     """
-    mine = Folder(folder)
-    file = mine.work(number)
-    mine.progress(number)  # a damaged record is told before the work, not after it
-    result = check(number, file)
+    workspace = Workspace(folder)
+    file = workspace.solution(number)
+    workspace.progress(number)  # report a damaged file before the check, not after it
+    result = sandbox.check(number, file)
     verdict = result.verdict
-    mine.checked(number, passed=verdict.passed)
+    workspace.record_check(number, passed=verdict.passed)
     parts = [f"Your code printed:\n{text}\n"] if (text := result.printed.rstrip()) else []
     parts += verdict.lines
     if verdict.passed:
@@ -77,31 +77,29 @@ def checked(folder: Path, number: int) -> tuple[str, bool]:
 
 
 def status(folder: Path) -> str:
-    """How far the learner is, as a table.
+    """Return a table of the learner's progress.
 
     Raises:
-        CourseError: The record of the progress is damaged.
+        CourseError: The progress file is damaged.
     """
-    mine = Folder(folder)
+    workspace = Workspace(folder)
     rows = [["lesson", "title", "state", "checks", "hints"]]
     for number in lessons.names():
-        one, progress = lessons.lesson(number), mine.progress(number)
-        if progress.passed:
-            state = "solved"
-        elif mine.file(number).is_file():
-            state = "started"
-        else:
-            state = "to do"
-        hints = f"{progress.hints}/{len(one.hints)}"
-        rows.append([str(number), one.title, state, str(progress.checks), hints])
-    return aligned(rows)
+        lesson, progress = lessons.lesson(number), workspace.progress(number)
+        started = "started" if workspace.file(number).is_file() else "to do"
+        state = "solved" if progress.passed else started
+        hints = f"{progress.hints}/{len(lesson.hint_list())}"
+        rows.append([str(number), lesson.title, state, str(progress.checks), hints])
+    return align_columns(rows)
 
 
-def graded(folder: Path, *, as_json: bool, jobs: int | None) -> str:
-    """Grade what a class has handed in, as a table or as JSON.
+def grade(folder: Path, *, as_json: bool, jobs: int | None) -> str:
+    """Grade the submissions of a class; return a table or JSON.
 
     Raises:
-        CourseError: As in `grade`.
+        CourseError: See `grading.grade`.
     """
-    grades = grade(folder, jobs=jobs)
-    return json.dumps(as_record(grades), indent=2) if as_json else as_table(grades)
+    grades = grading.grade(folder, jobs=jobs)
+    if as_json:
+        return json.dumps(grading.as_record(grades), indent=2)
+    return grading.as_table(grades)

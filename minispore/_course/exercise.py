@@ -1,183 +1,169 @@
-"""What a lesson is made of: its idea, its exercise, its hints."""
+"""The parts of a lesson: properties, exercises, implementations to judge, hints."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from hypothesis.strategies import SearchStrategy
 
-from minispore._course.searching import smallest
-from minispore._course.source import Bug, mutated
-from minispore._course.words import shown
+from minispore._course.counterexamples import minimal_counterexample
+from minispore._course.source import Bug, load_mutant
 
 C = TypeVar("C")
+Adapter: TypeAlias = Callable[[Callable[..., object]], object]
 
 
-@dataclass(frozen=True)
-class Law:
-    """Something that holds for each right solution.
-
-    Attributes:
-        says: The law as a sentence.
-        broken: Gets a solution and a share, as in `judge`; tells of a case that breaks the law.
-    """
-
-    says: str
-    broken: Callable[[ModuleType, int], str | None]
-
-
-def law(
-    says: str,
-    cases: SearchStrategy[C],
-    holds: Callable[[ModuleType, C], None],
-    *,
-    show: Callable[[C], str] = shown,
-    examples: int = 100,
-) -> Law:
-    """A law that is checked with random cases.
+class Property:
+    """A statement that holds for each correct solution, and is checked on random cases.
 
     Args:
-        says: The law as a sentence.
-        cases: Where the cases come from.
-        holds: Gets the module with the solution and a case; raises `words.Wrong`, usually by
-            `words.expect`, where the solution is wrong.
-        show: A case in words, for the sentence "For <case>, …".
-        examples: How many cases to try.
+        description: The statement, as a sentence.
+        cases: The strategy that generates the cases.
+        check: Takes the solution's module and a case; raises `feedback.WrongResult`, usually
+            through `feedback.expect`, if the solution is wrong.
+        show: Formats a case for the sentence "For <case>, …".
+        examples: The number of cases to try.
 
-    Returns:
-        The law.
+    Attributes:
+        description: The statement.
+        find_counterexample: Takes a solution and the speedup (see `minimal_counterexample`);
+            returns a sentence about a case in which the property is violated, or None.
     """
 
-    def broken(work: ModuleType, share: int) -> str | None:
-        return smallest(
-            cases, lambda case: holds(work, case), show=show, examples=examples, share=share
-        )
+    def __init__(
+        self,
+        description: str,
+        cases: SearchStrategy[C],
+        check: Callable[[ModuleType, C], None],
+        *,
+        show: Callable[[C], str] = str,
+        examples: int = 100,
+    ) -> None:
+        def find_counterexample(work: ModuleType, speedup: int) -> str | None:
+            return minimal_counterexample(
+                cases, lambda case: check(work, case), show=show, examples=examples, speedup=speedup
+            )
 
-    return Law(says, broken)
+        self.description = description
+        self.find_counterexample = find_counterexample
 
 
 @dataclass(frozen=True)
-class Build:
-    """An exercise in which a piece of minispore is written anew.
+class CodeExercise:
+    """An exercise in which a part of minispore is rewritten.
 
     Attributes:
-        module: The shipped module that it is cut out of.
-        tasks: For each function or method whose body is to be written, what is to be done.
-        laws: What must hold for it, the most helpful first.
-        bugs: Changes of the shipped source that each break a law.
+        module: The shipped module from which the exercise is cut.
+        tasks: The task for each function or method whose body is to be written.
+        properties: The properties of a correct solution, the most helpful first.
+        bugs: Changes of the shipped source that each violate a property.
     """
 
     module: str
     tasks: Mapping[str, str]
-    laws: tuple[Law, ...]
+    properties: tuple[Property, ...]
     bugs: tuple[Bug, ...]
+
+
+def bugs(where: str, *changes: tuple[str, str, str]) -> tuple[Bug, ...]:
+    """Return several bugs of one definition, each from its description, old text and new text."""
+    return tuple(Bug(description, where, old, new) for description, old, new in changes)
 
 
 @dataclass(frozen=True)
 class Implementation:
-    """What a learner's property is given to judge.
+    """An implementation that a learner's check must accept or reject.
 
     Attributes:
-        says: What it is or, of a wrong one, what is wrong with it.
-        make: Makes it.
+        description: Its name, or what is wrong with it.
+        make: Returns the implementation.
     """
 
-    says: str
+    description: str
     make: Callable[[], object]
 
 
-def _itself(found: Callable[..., object]) -> object:
-    return found
+def _unchanged(function: Callable[..., object]) -> object:
+    return function
 
 
-def followed_by(*more: object) -> Callable[[Callable[..., object]], object]:
-    """What makes a function of x alone of one that wants further arguments.
+def with_arguments(*more: object) -> Adapter:
+    """Return an adapter that fixes all arguments of a function except the first.
 
     >>> from operator import pow
-    >>> cube = followed_by(3)(pow)
+    >>> cube = with_arguments(3)(pow)
     >>> cube(2) if callable(cube) else None
     8
     """
 
-    def adapted(found: Callable[..., object]) -> object:
-        def of_one(x: object) -> object:
-            return found(x, *more)
+    def adapt(function: Callable[..., object]) -> object:
+        def of_first(x: object) -> object:
+            return function(x, *more)
 
-        return of_one
+        return of_first
 
-    return adapted
+    return adapt
 
 
-def shipped(
-    module: str, name: str, adapted: Callable[[Callable[..., object]], object] = _itself
-) -> Implementation:
-    """A function or class of minispore, as it is.
+def reference(module: str, name: str, adapt: Adapter = _unchanged) -> Implementation:
+    """Return a function or class of minispore as an implementation.
 
     Args:
-        module: Where it is defined.
+        module: The module that defines it.
         name: Its name.
-        adapted: Makes of it what the learner's property is called with.
-
-    Returns:
-        The implementation.
+        adapt: Turns it into the object that the learner's check takes.
 
     Examples:
-        >>> shipped("minispore._rules.elementwise", "relu").make().__name__
+        >>> reference("minispore.engine.rules.elementwise", "relu").make().__name__
         'relu'
     """
-    return Implementation(name, lambda: adapted(getattr(import_module(module), name)))
+    return Implementation(name, lambda: adapt(getattr(import_module(module), name)))
 
 
-def seeded(
-    module: str,
-    name: str,
-    says: str,
-    old: str,
-    new: str,
-    adapted: Callable[[Callable[..., object]], object] = _itself,
+def mutant(
+    module: str, name: str, description: str, old: str, new: str, adapt: Adapter = _unchanged
 ) -> Implementation:
-    """A function or class of minispore with a bug in it.
+    """Return a function or class of minispore with a seeded bug.
 
     Args:
-        module: Where it is defined.
-        name: Its name; of a method, "Class.method", and the class is what is made.
-        says: What is wrong with it, as in `Bug`.
+        module: The module that defines it.
+        name: Its name; for a method, "Class.method", and the class is returned.
+        description: What is wrong with it, as in `Bug`.
         old: The text to replace.
-        new: What takes its place.
-        adapted: As in `shipped`.
-
-    Returns:
-        The implementation.
+        new: The replacement.
+        adapt: As in `reference`.
 
     Examples:
-        >>> wrong = seeded("minispore._rules.elementwise", "square", "no 2", "2.0 * x", "x")
+        >>> wrong = mutant("minispore.engine.rules.elementwise", "square", "no 2", "2.0 * x", "x")
         >>> wrong.make()(3.0)[1][0](1.0)
         3.0
     """
-    bug = Bug(says, name, old, new)
+    bug = Bug(description, name, old, new)
     top = name.partition(".")[0]
-    return Implementation(says, lambda: adapted(getattr(mutated(module, bug), top)))
+    return Implementation(description, lambda: adapt(getattr(load_mutant(module, bug), top)))
 
 
 @dataclass(frozen=True)
-class Property:
-    """An exercise in which a check is written: it tells right implementations from wrong ones.
+class TestExercise:
+    """An exercise in which a check is written that separates correct from wrong implementations.
 
     Attributes:
-        module: The shipped module that it is cut out of; usually the lesson's own.
-        name: The function to write. It is called with one implementation, and raises
-            AssertionError if that is wrong.
-        task: What is to be done.
-        right: What it must accept.
-        wrong: What it must reject.
+        module: The module from which the exercise is cut; usually the lesson's own.
+        name: The function to write. It takes one implementation and raises AssertionError if
+            that is wrong.
+        task: The task.
+        correct: The implementations that it must accept.
+        wrong: The implementations that it must reject.
     """
+
+    __test__ = False  # not a test class, whatever its name looks like to pytest
 
     module: str
     name: str
     task: str
-    right: tuple[Implementation, ...]
+    correct: tuple[Implementation, ...]
     wrong: tuple[Implementation, ...]
 
     @property
@@ -186,33 +172,22 @@ class Property:
         return {self.name: self.task}
 
 
-def paragraphs(text: str) -> tuple[str, ...]:
-    r"""A text's paragraphs, each on one line.
-
-    >>> paragraphs("First think,\n  then write.\n\n  Then read.")
-    ('First think, then write.', 'Then read.')
-    """
-    return tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
-
-
 @dataclass(frozen=True)
 class Lesson:
-    """One idea, with what there is to do about it.
+    """A lesson: its title, and an exercise with hints.
 
     Attributes:
         title: The title of its page.
-        idea: The idea in one sentence.
-        minutes: How long it takes.
-        explains: The public and private names of minispore that it explains, each as it is
-            imported: "minispore.Tensor". Pages and exercises use only what they or earlier lessons
-            explain.
-        hints: One after the other, each giving away a little more.
-        exercise: What there is to do.
+        minutes: The time that it takes.
+        exercise: The exercise.
+        hints: The hints as paragraphs, each more specific than the one before.
     """
 
     title: str
-    idea: str
     minutes: int
-    explains: tuple[str, ...]
-    hints: tuple[str, ...]
-    exercise: Build | Property
+    exercise: CodeExercise | TestExercise
+    hints: str
+
+    def hint_list(self) -> list[str]:
+        """Return each hint on one line."""
+        return [" ".join(part.split()) for part in self.hints.split("\n\n")]

@@ -1,4 +1,4 @@
-"""Many submissions at once: each file in its own process, and a table of what came of it."""
+"""Grading of many submissions: each file is checked in its own process."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -6,112 +6,114 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeAlias
 
-from minispore._course import lessons
-from minispore._course.checking import Checked, check
-from minispore._course.errors import CourseError
-from minispore._course.folder import Folder
+from minispore._course import CourseError, lessons
+from minispore._course.sandbox import CheckResult, check
+from minispore._course.workspace import Workspace
 
-Grades: TypeAlias = Mapping[str, Mapping[int, Checked]]
+Grades: TypeAlias = Mapping[str, Mapping[int, CheckResult]]
 
 
 def grade(folder: Path, *, jobs: int | None = None) -> Grades:
-    """Check all that was handed in.
+    """Check all submissions.
 
     Args:
-        folder: It has one folder for each submission, in which, or in whose `minispore-course`,
-            lie the files of the lessons.
-        jobs: How many checks run at the same time; by default half as many as there are cores.
+        folder: Contains one folder for each submission, with the lessons' files in it or in its
+            subfolder `minispore-course`.
+        jobs: The number of checks that run at the same time; by default half the number of cores.
 
     Returns:
-        By the names of the submissions' folders, then by lessons; what was not handed in is
-        left out.
+        The results by submission folder and lesson; lessons that were not submitted are left out.
 
     Raises:
-        CourseError: It is no folder, or there are no folders in it.
+        CourseError: It is not a folder, or it contains no folders.
         OSError: It cannot be read.
     """
     if not folder.is_dir():
-        raise CourseError(f"{folder} is no folder")
+        raise CourseError(f"{folder} is not a folder")
     names = sorted(
         each.name for each in folder.iterdir() if each.is_dir() and not each.name.startswith(".")
     )
     if not names:
-        raise CourseError(f"{folder} has no folders in it: each submission is a folder")
-    wanted = [
+        raise CourseError(f"{folder} contains no folders: each submission must be a folder")
+    files = [
         (name, number, file)
         for name in names
         for number in lessons.names()
-        if (file := _handed_in(folder / name, number)) is not None
+        if (file := _submitted_file(folder / name, number)) is not None
     ]
+    grades: dict[str, dict[int, CheckResult]] = {name: {} for name in names}
     with ThreadPoolExecutor(jobs or max(1, (os.cpu_count() or 1) // 2)) as pool:
-        running = [pool.submit(check, number, file) for _, number, file in wanted]
-        results = [each.result() for each in running]
-    grades: dict[str, dict[int, Checked]] = {name: {} for name in names}
-    for (name, number, _), result in zip(wanted, results, strict=True):
-        grades[name][number] = result
+        futures = [(name, n, pool.submit(check, n, file)) for name, n, file in files]
+        for name, number, future in futures:
+            grades[name][number] = future.result()
     return grades
 
 
-def _handed_in(submission: Path, number: int) -> Path | None:
+def _submitted_file(submission: Path, number: int) -> Path | None:
     for folder in (submission, submission / "minispore-course"):
-        file = Folder(folder).file(number)
+        file = Workspace(folder).file(number)
         if file.is_file():
             return file
     return None
 
 
 def as_table(grades: Grades) -> str:
-    """A line for each submission: what is passed, in part or not, and how many.
+    """Return a table with a row for each submission.
 
     >>> print(as_table({"ada": {}}))
     submission  passed
     ada         0
     """
-    numbers = sorted({number for one in grades.values() for number in one})
+    numbers = sorted({number for results in grades.values() for number in results})
     rows = [["submission", *map(str, numbers), "passed"]]
-    for name, one in grades.items():
-        cells = [_cell(one.get(number)) for number in numbers]
-        rows.append([name, *cells, str(sum(each.verdict.passed for each in one.values()))])
-    return aligned(rows)
+    for name, results in grades.items():
+        cells = [_cell(results.get(number)) for number in numbers]
+        rows.append([name, *cells, str(_passed(results))])
+    return align_columns(rows)
 
 
-def _cell(checked: Checked | None) -> str:
-    if checked is None:
+def _passed(results: Mapping[int, CheckResult]) -> int:
+    return sum(each.verdict.passed for each in results.values())
+
+
+def _cell(result: CheckResult | None) -> str:
+    if result is None:
         return "-"
-    verdict = checked.verdict
-    return "passed" if verdict.passed else f"{verdict.done}/{verdict.of}" if verdict.of else "no"
+    verdict = result.verdict
+    partial = f"{verdict.done}/{verdict.total}" if verdict.total else "no"
+    return "passed" if verdict.passed else partial
 
 
 def as_record(grades: Grades) -> dict[str, object]:
-    """The same for JSON, with what each learner would have been told."""
+    """Return the grades as a JSON object, with the feedback for each learner."""
     return {
         "submissions": [
             {
                 "name": name,
-                "passed": sum(each.verdict.passed for each in one.values()),
-                "lessons": {str(number): _record(each) for number, each in sorted(one.items())},
+                "passed": _passed(results),
+                "lessons": {str(number): _record(each) for number, each in sorted(results.items())},
             }
-            for name, one in grades.items()
+            for name, results in grades.items()
         ]
     }
 
 
-def _record(checked: Checked) -> dict[str, object]:
-    verdict = checked.verdict
+def _record(result: CheckResult) -> dict[str, object]:
+    verdict = result.verdict
     return {
         "passed": verdict.passed,
         "done": verdict.done,
-        "of": verdict.of,
+        "of": verdict.total,
         "told": list(verdict.lines),
-        "got_away": list(verdict.away),
-        "seconds": round(checked.seconds, 2),
+        "got_away": list(verdict.undetected),
+        "seconds": round(result.seconds, 2),
     }
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as lines, with their cells below one another.
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
+    """Return the rows as lines with aligned columns.
 
-    >>> print(aligned([["a", "b"], ["longer", "c"]]))
+    >>> print(align_columns([["a", "b"], ["longer", "c"]]))
     a       b
     longer  c
     """

@@ -1,7 +1,7 @@
-"""The shipped source as material: definitions by name, stubs without their bodies, seeded bugs.
+"""Access to the shipped source: definitions by name, stubs without bodies, mutants.
 
-Nothing here is a copy of the source. A name or a piece of text that is no longer there is an error,
-so an exercise that has drifted from the package fails the tests instead of the learner.
+Nothing here is a copy of the source. A name or text that is no longer in the source is an error, so
+an exercise that does not fit the package fails the tests.
 """
 
 import ast
@@ -20,16 +20,16 @@ _WIDTH = 100
 
 @dataclass(frozen=True)
 class Bug:
-    """A bug to seed: one change of the text of a definition.
+    """A seeded bug: one replacement in the text of a definition.
 
     Attributes:
-        says: What is wrong then, as a clause: "a gradient that comes twice counts once".
+        description: The resulting bug, as a clause: "repeated gradients are counted once".
         where: The function, class or method, by its qualified name in its module.
-        old: The text to replace; it stands in the definition exactly once.
-        new: What takes its place.
+        old: The text to replace; it occurs exactly once in the definition.
+        new: The replacement.
     """
 
-    says: str
+    description: str
     where: str
     old: str
     new: str
@@ -37,10 +37,10 @@ class Bug:
 
 @cache
 def text_of(module: str) -> str:
-    """The source of a module, whether it lies in a folder or in an archive.
+    """Return the source of a module, from a folder or an archive.
 
     Raises:
-        ValueError: There is no such module, or no source of it.
+        ValueError: There is no such module, or its source is missing.
     """
     spec = find_spec(module)
     get = getattr(spec.loader, "get_source", None) if spec else None
@@ -51,13 +51,13 @@ def text_of(module: str) -> str:
 
 
 def lines_of(module: str, name: str) -> tuple[int, str]:
-    """The text of a definition, and the number of its first line.
+    """Return the number of a definition's first line, and its text.
 
     Raises:
         ValueError: The module has no such definition.
 
     Examples:
-        >>> number, text = lines_of("minispore._rules.elementwise", "exp")
+        >>> number, text = lines_of("minispore.engine.rules.elementwise", "exp")
         >>> text.splitlines()[0]
         'def exp(x: A) -> Unary[A]:'
     """
@@ -66,23 +66,23 @@ def lines_of(module: str, name: str) -> tuple[int, str]:
 
 
 def stub(module: str, tasks: Mapping[str, str]) -> str:
-    """The source of a file in which some bodies are still to be written.
+    """Return the source of an exercise file, in which some bodies are missing.
 
-    It has the functions and classes that are named, as they stand in the source, with the imports
-    that they need. What else they use of their module is imported from there.
+    It contains the named functions and classes of the source and the imports that they need; other
+    names of their module are imported from it.
 
     Args:
-        module: Where they are defined.
-        tasks: For each function, or method as in "Class.method", what is to be done. Its body
-            becomes its docstring, with the task below, and `raise NotImplementedError`.
+        module: The module that defines them.
+        tasks: The task for each function, or method as in "Class.method". The body becomes the
+            docstring, followed by the task, and `raise NotImplementedError`.
 
     Raises:
         ValueError: The module has no such function.
 
     Examples:
-        >>> text = stub("minispore._rules.elementwise", {"square": "Return x² and its pullback."})
+        >>> text = stub("minispore.engine.rules.elementwise", {"square": "Write it."})
         >>> text.splitlines()[0], text.splitlines()[-1]
-        ('from minispore._array import A', '    raise NotImplementedError')
+        ('from minispore.engine.array import A', '    raise NotImplementedError')
     """
     lines = text_of(module).splitlines()
     kept = dict.fromkeys(name.partition(".")[0] for name in tasks)
@@ -106,15 +106,15 @@ def stub(module: str, tasks: Mapping[str, str]) -> str:
     return "\n\n\n".join([imports, *parts] if imports else parts) + "\n"
 
 
-def mutated(module: str, *bugs: Bug) -> ModuleType:
-    """The module anew, with bugs in it; the real one is left alone.
+def load_mutant(module: str, *bugs: Bug) -> ModuleType:
+    """Return a copy of the module with bugs; the module itself is not changed.
 
     Raises:
-        ValueError: The text to replace is not there, or is there more than once.
+        ValueError: The text to replace does not occur exactly once.
 
     Examples:
         >>> bug = Bug("the 2 is lost", "square", "2.0 * x", "x")
-        >>> _, (pullback,) = mutated("minispore._rules.elementwise", bug).square(3.0)
+        >>> _, (pullback,) = load_mutant("minispore.engine.rules.elementwise", bug).square(3.0)
         >>> pullback(1.0)
         3.0
     """
@@ -123,15 +123,15 @@ def mutated(module: str, *bugs: Bug) -> ModuleType:
         first, last = _extent(_find(module, bug.where))
         text = "\n".join(lines[first - 1 : last])
         if (count := text.count(bug.old)) != 1:
-            raise ValueError(f"In {module}.{bug.where}, {bug.old!r} is there {count} times.")
-        # On the same lines, so that the next bug is found where the source has it.
+            raise ValueError(f"In {module}.{bug.where}, {bug.old!r} occurs {count} times.")
+        # Keep the number of lines, so that the positions in the source stay valid for the next bug.
         changed = text.replace(bug.old, bug.new).splitlines()
         changed += [""] * (last - first + 1 - len(changed))
         if len(changed) > last - first + 1:
-            raise ValueError(f"The bug in {bug.where} needs more lines than there were.")
+            raise ValueError(f"The bug in {bug.where} needs more lines than the source has.")
         lines[first - 1 : last] = changed
     made = ModuleType(f"{module}_with_a_bug")
-    # What a class asks of its module (dataclasses do) it finds here.
+    # Dataclasses look up their module here.
     sys.modules[made.__name__] = made
     exec(compile("\n".join(lines), f"<{module} with a bug>", "exec"), made.__dict__)  # noqa: S102
     return made
@@ -144,7 +144,7 @@ def _find(module: str, name: str) -> _Function | ast.ClassDef:
         found = None
         for node in body:
             if isinstance(node, _Function | ast.ClassDef) and node.name == part:
-                found = node  # the last one: before it may stand overloads
+                found = node  # the last one: overloads may precede it
         if found is None:
             raise ValueError(f"The module {module!r} defines no {name!r}.")
         body = found.body
@@ -158,28 +158,27 @@ def _tree(module: str) -> ast.Module:
 
 
 def _extent(node: _Function | ast.ClassDef) -> tuple[int, int]:
-    """The first and the last line of a definition, with its decorators."""
-    return min(node.lineno, *(d.lineno for d in node.decorator_list), node.lineno), (
-        node.end_lineno or node.lineno
-    )
+    """Return the first and the last line of a definition, decorators included."""
+    first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+    return first, node.end_lineno or node.lineno
 
 
 def _empty_body(node: _Function, task: str) -> list[str]:
     first = node.body[0]
     if first.lineno == node.lineno:
-        raise ValueError(f"The body of {node.name!r} stands on one line with its head.")
+        raise ValueError(f"The body of {node.name!r} is on the same line as its header.")
     indent = " " * first.col_offset
-    said = ast.get_docstring(node) or ""
-    quotes = 'r"""' if "\\" in said + task else '"""'
-    ahead = "" if said else " " * len(quotes)
+    docstring = ast.get_docstring(node) or ""
+    quotes = 'r"""' if "\\" in docstring + task else '"""'
+    ahead = "" if docstring else " " * len(quotes)
     wrapped = textwrap.fill(f"To do: {task}", _WIDTH - len(indent), initial_indent=ahead)
-    text = f"{said}\n\n{wrapped}" if said else wrapped.lstrip()
-    docstring = textwrap.indent(f'{quotes}{text}\n"""', indent)
-    return [*docstring.splitlines(), f"{indent}raise NotImplementedError"]
+    text = f"{docstring}\n\n{wrapped}" if docstring else wrapped.lstrip()
+    lines = textwrap.indent(f'{quotes}{text}\n"""', indent)
+    return [*lines.splitlines(), f"{indent}raise NotImplementedError"]
 
 
 def _names(node: ast.AST) -> set[str]:
-    """The names that a definition uses, also in annotations between quotes."""
+    """Return the names that a definition uses, also in quoted annotations."""
     found = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
     for each in ast.walk(node):
         for quoted in (getattr(each, "annotation", None), getattr(each, "returns", None)):
@@ -190,9 +189,9 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _imports(module: str, names: set[str]) -> str:
-    """Import statements for those of the names that the module has from elsewhere or itself."""
-    wanted: dict[str, set[str]] = {}
-    plain = set[str]()  # one name each
+    """Return import statements for the names that the module imports or defines."""
+    names_from: dict[str, set[str]] = {}
+    plain = set[str]()  # statements with one name each
     for node in _tree(module).body:
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -203,11 +202,11 @@ def _imports(module: str, names: set[str]) -> str:
                 if alias.asname in names:
                     plain.add(ast.unparse(ast.ImportFrom(node.module, [alias], 0)))
                 elif alias.asname is None and alias.name in names:
-                    wanted.setdefault(node.module or "", set()).add(alias.name)
-        elif own := set(_bound(node)) & names:
-            wanted.setdefault(module, set()).update(own)
+                    names_from.setdefault(node.module or "", set()).add(alias.name)
+        elif own := set(_defined_names(node)) & names:
+            names_from.setdefault(module, set()).update(own)
     statements = [(text.split()[1], text) for text in plain]
-    statements += [(origin, _import_from(origin, found)) for origin, found in wanted.items()]
+    statements += [(origin, _import_from(origin, each)) for origin, each in names_from.items()]
     groups: dict[int, list[str]] = {}
     for origin, text in sorted(statements, key=lambda each: (each[1][:4] == "from", each[0])):
         top = origin.partition(".")[0]
@@ -216,8 +215,8 @@ def _imports(module: str, names: set[str]) -> str:
     return "\n\n".join("\n".join(groups[rank]) for rank in sorted(groups))
 
 
-def _bound(node: ast.stmt) -> Iterator[str]:
-    """The names that a statement of a module defines."""
+def _defined_names(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement of a module defines."""
     if isinstance(node, _Function | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Assign | ast.AnnAssign):

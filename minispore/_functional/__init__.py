@@ -1,1 +1,1 @@
-"""Floor 3: where rules meet values. Functions of tensors, before anyone says Tensor."""
+"""Apply derivative rules to tensors; the functional API beneath `ops`."""

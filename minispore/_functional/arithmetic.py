@@ -1,60 +1,135 @@
-"""Arithmetic of two operands; either may be a Python number."""
+"""Arithmetic of two operands, which are broadcast; one of them may be a number."""
 
-from typing import Literal
+from typing import Final, Literal
 
-from minispore import _dtype
-from minispore._array import device_namespace, to_host
-from minispore._checks import check_one_of
-from minispore._functional.apply import apply1, apply2, apply3, constant
-from minispore._functional.operands import Values, as_float, check_numbers, dtype_of, pair
-from minispore._functional.variable import T, Variable, check_tensor, wrap
-from minispore._rules import arithmetic as rules
+from minispore._functional.primitive import primitive
+from minispore.engine import dtypes
+from minispore.engine.array import device_namespace, to_host
+from minispore.engine.dispatch import (
+    T,
+    Values,
+    Variable,
+    apply1,
+    apply2,
+    apply3,
+    apply_nondifferentiable,
+    as_float,
+    check_numbers,
+    check_tensor,
+    dtype_of,
+    promote_operands,
+    wrap,
+)
+from minispore.engine.rules import arithmetic as rules
+from minispore.utils.checks import check_one_of
+
+__all__ = [
+    "Add",
+    "Div",
+    "FloorDiv",
+    "Maximum",
+    "Minimum",
+    "Mul",
+    "Neg",
+    "Pow",
+    "RealDiv",
+    "Select",
+    "Sub",
+    "add",
+    "div",
+    "divide",
+    "floor_divide",
+    "maximum",
+    "minimum",
+    "mul",
+    "multiply",
+    "neg",
+    "negative",
+    "pow",
+    "remainder",
+    "select",
+    "sub",
+    "subtract",
+    "where",
+]
 
 
 def add(input: T | Values, other: T | Values) -> T:
-    """`input + other`, element by element, with broadcasting.
+    """Return `input + other`, elementwise and broadcast.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.add(Tensor([1.0, 2.0]), 1)
-    Tensor(shape=[2], dtype=Float32, value= [ 2.00000000e+00,  3.00000000e+00])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.add(Tensor([1.0, 2.0]), 1).tolist()
+        [2.0, 3.0]
+
+    Source: MindSpore's `mindspore.ops.add`.
     """
-    x, y = pair(input, other, "add")
+    x, y = promote_operands(input, other, "add")
     return apply2(rules.add, x, y)
 
 
-def sub(input: T | Values, other: T | Values) -> T:
-    """`input - other`, element by element, with broadcasting.
+Add: Final = primitive("Add", add)
 
-    >>> from minispore import Tensor, ops
-    >>> ops.sub(Tensor([1.0, 2.0]), 1)
-    Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  1.00000000e+00])
+
+def sub(input: T | Values, other: T | Values) -> T:
+    """Return `input - other`, elementwise and broadcast.
+
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
+
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
 
     Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+        TypeError: The operands are bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.sub(Tensor([1.0, 2.0]), 1).tolist()
+        [0.0, 1.0]
+
+    Source: MindSpore's `mindspore.ops.sub`.
     """
-    x, y = pair(input, other, "sub")
+    x, y = promote_operands(input, other, "sub")
     check_numbers(x, "sub")
     return apply2(rules.subtract, x, y)
 
 
+subtract = sub
+Sub: Final = primitive("Sub", sub)
+
+
 def mul(input: T | Values, other: T | Values) -> T:
-    """`input * other`, element by element, with broadcasting.
+    """Return `input * other`, elementwise and broadcast.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.mul(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
-    Tensor(shape=[2], dtype=Float32, value= [ 3.00000000e+00,  8.00000000e+00])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.mul(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])).tolist()
+        [3.0, 8.0]
+
+    Source: MindSpore's `mindspore.ops.mul`.
     """
-    x, y = pair(input, other, "mul")
+    x, y = promote_operands(input, other, "mul")
     return apply2(rules.multiply, x, y)
+
+
+multiply = mul
+Mul: Final = primitive("Mul", mul)
 
 
 def div(
@@ -63,87 +138,132 @@ def div(
     *,
     rounding_mode: Literal["floor", "trunc"] | None = None,
 ) -> T:
-    """`input / other`, element by element; integers are divided as float32.
-
-    >>> from minispore import Tensor, ops
-    >>> ops.div(Tensor([7, -7]), 2)
-    Tensor(shape=[2], dtype=Float32, value= [ 3.50000000e+00, -3.50000000e+00])
+    """Return `input / other`, elementwise and broadcast.
 
     Args:
-        input: The dividend.
-        other: The divisor.
-        rounding_mode: "floor" or "trunc" rounds the quotient down or towards zero.
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
+        rounding_mode: "floor" or "trunc" rounds the quotient down or towards zero; its gradient is
+            zero.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: `rounding_mode` is none of these, or the shapes do not broadcast.
+    Returns:
+        A tensor of the broadcast shape, of a float type; with `rounding_mode` of the promoted type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.div(Tensor([7, -7]), 2).tolist()
+        [3.5, -3.5]
+        >>> ops.div(Tensor([7, -7]), 2, rounding_mode="trunc").tolist()
+        [3, -3]
+
+    Source: MindSpore's `mindspore.ops.div`.
     """
-    x, y = pair(input, other, "div")
+    x, y = promote_operands(input, other, "div")
     if rounding_mode is not None:
-        check_one_of(rounding_mode, ("floor", "trunc"), "rounding_mode", "div")
+        check_one_of(rounding_mode, ("floor", "trunc"), "rounding_mode")
         xp = device_namespace(x._data)
-        quotient = constant(xp.divide, as_float(x, "div"), as_float(y, "div"), "div")._data
+        quotient = apply_nondifferentiable(
+            xp.divide, as_float(x, "div"), as_float(y, "div"), "div"
+        )._data
         rounded = xp.floor(quotient) if rounding_mode == "floor" else xp.trunc(quotient)
         return wrap(xp.astype(rounded, x._data.dtype), x)
     return apply2(rules.divide, as_float(x, "div"), as_float(y, "div"))
 
 
-def floor_divide(input: T | Values, other: T | Values) -> T:
-    """The quotient rounded down, of the operands' type; its gradient is zero.
+divide = div
+Div: Final = primitive("Div", div)
+RealDiv: Final = primitive("RealDiv", div)
 
-    >>> from minispore import Tensor, ops
-    >>> ops.floor_divide(Tensor([7, -7]), 2)
-    Tensor(shape=[2], dtype=Int64, value= [ 3, -4])
+
+def floor_divide(input: T | Values, other: T | Values) -> T:
+    """Return the quotient rounded down, elementwise and broadcast; its gradient is zero.
+
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
+
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
 
     Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+        TypeError: The operands are bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.floor_divide(Tensor([7, -7]), 2).tolist()
+        [3, -4]
+
+    Source: MindSpore's `mindspore.ops.floor_divide`.
     """
-    x, y = pair(input, other, "floor_divide")
+    x, y = promote_operands(input, other, "floor_divide")
     check_numbers(x, "floor_divide")
-    return constant(device_namespace(x._data).floor_divide, x, y, "floor_divide")
+    return apply_nondifferentiable(device_namespace(x._data).floor_divide, x, y, "floor_divide")
+
+
+FloorDiv: Final = primitive("FloorDiv", floor_divide)
 
 
 def remainder(input: T | Values, other: T | Values) -> T:
-    """What `floor_divide` leaves over, with the divisor's sign: `input - (input // other) * other`.
+    """Return `input - (input // other) * other`, which has the sign of `other`.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.remainder(Tensor([7, -7]), 2)
-    Tensor(shape=[2], dtype=Int64, value= [1, 1])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
+
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
 
     Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+        TypeError: The operands are bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.remainder(Tensor([7, -7]), 2).tolist()
+        [1, 1]
+
+    Source: MindSpore's `mindspore.ops.remainder`.
     """
-    x, y = pair(input, other, "remainder")
+    x, y = promote_operands(input, other, "remainder")
     check_numbers(x, "remainder")
     xp = device_namespace(x._data)
-    if dtype_of(x).category < _dtype.FLOAT:
-        return constant(xp.remainder, x, y, "remainder")
+    if dtype_of(x).category < dtypes.FLOAT:
+        return apply_nondifferentiable(xp.remainder, x, y, "remainder")
     return apply2(rules.remainder, x, y)
 
 
 def pow(input: T | Values, exponent: T | Values) -> T:
-    """`input` to the power `exponent`, element by element, with broadcasting.
+    """Return `input` to the power `exponent`, elementwise and broadcast.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.pow(Tensor([1.0, 2.0]), 3)
-    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  8.00000000e+00])
+    A negative power of an integer is the float result cut to an integer: 0 except for 1 and -1.
 
-    A negative power of integers is what integers can hold of it: 0 except for 1 and -1.
+    Args:
+        input: The left operand: a tensor or a number.
+        exponent: The right operand: a tensor or a number; at least one is a tensor.
+
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
 
     Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+        TypeError: The operands are bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.pow(Tensor([1.0, 2.0]), 3).tolist()
+        [1.0, 8.0]
+
+    Source: MindSpore's `mindspore.ops.pow`.
     """
-    x, y = pair(input, exponent, "pow")
+    x, y = promote_operands(input, exponent, "pow")
     check_numbers(x, "pow")
     xp = device_namespace(x._data)
-    if dtype_of(x).category < _dtype.FLOAT and _any_below_zero(y):
-        # numpy refuses; the quotient is computed as a float and cut.
-        power = xp.astype(x._data, _dtype.float64.numpy_dtype) ** y._data
+    if dtype_of(x).category < dtypes.FLOAT and _any_below_zero(y):
+        # numpy raises an error; the power is computed as a float and truncated.
+        power = xp.astype(x._data, dtypes.float64.numpy_dtype) ** y._data
         return wrap(xp.astype(xp.trunc(power), x._data.dtype), x)
     return apply2(rules.pow, x, y)
+
+
+Pow: Final = primitive("Pow", pow)
 
 
 def _any_below_zero(x: Variable) -> bool:
@@ -151,61 +271,103 @@ def _any_below_zero(x: Variable) -> bool:
 
 
 def neg(input: T) -> T:
-    """`-input`.
+    """Return `-input`.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.neg(Tensor([1, -2]))
-    Tensor(shape=[2], dtype=Int64, value= [-1,  2])
+    Args:
+        input: A tensor of any shape.
+
+    Returns:
+        A tensor of the same shape and type.
 
     Raises:
-        TypeError: `input` is no tensor, or of bools.
+        TypeError: `input` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.neg(Tensor([1, -2])).tolist()
+        [-1, 2]
+
+    Source: MindSpore's `mindspore.ops.neg`.
     """
     check_tensor(input, "neg")
     check_numbers(input, "neg")
     return apply1(rules.negative, input)
 
 
+negative = neg
+Neg: Final = primitive("Neg", neg)
+
+
 def maximum(input: T | Values, other: T | Values) -> T:
-    """The larger of both, element by element; equal ones take half of the gradient each.
+    """Return the larger of two elements; equal elements each receive half of the gradient.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.maximum(Tensor([1, 4]), Tensor([2, 3]))
-    Tensor(shape=[2], dtype=Int64, value= [2, 4])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.maximum(Tensor([1, 4]), Tensor([2, 3])).tolist()
+        [2, 4]
+
+    Source: MindSpore's `mindspore.ops.maximum`.
     """
-    x, y = pair(input, other, "maximum")
+    x, y = promote_operands(input, other, "maximum")
     return apply2(rules.maximum, x, y)
 
 
+Maximum: Final = primitive("Maximum", maximum)
+
+
 def minimum(input: T | Values, other: T | Values) -> T:
-    """The smaller of both, element by element; equal ones take half of the gradient each.
+    """Return the smaller of two elements; equal elements each receive half of the gradient.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.minimum(Tensor([1, 4]), Tensor([2, 3]))
-    Tensor(shape=[2], dtype=Int64, value= [1, 3])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.minimum(Tensor([1, 4]), Tensor([2, 3])).tolist()
+        [1, 3]
+
+    Source: MindSpore's `mindspore.ops.minimum`.
     """
-    x, y = pair(input, other, "minimum")
+    x, y = promote_operands(input, other, "minimum")
     return apply2(rules.minimum, x, y)
 
 
+Minimum: Final = primitive("Minimum", minimum)
+
+
 def where(condition: Variable, input: T | Values, other: T | Values) -> T:
-    """`input` where `condition` holds, `other` elsewhere.
+    """Return elements of `input` where `condition` is true, and of `other` elsewhere.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.where(Tensor([True, False]), Tensor([1.0, 2.0]), 0.0)
-    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  0.00000000e+00])
+    Args:
+        condition: A tensor of bools, or of numbers that count as true unless they are 0.
+        input: A tensor or a number.
+        other: A tensor or a number; one of the two is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.where(Tensor([True, False]), Tensor([1.0, 2.0]), 0.0).tolist()
+        [1.0, 0.0]
+
+    Source: MindSpore's `mindspore.ops.where`.
     """
     check_tensor(condition, "where", "condition")
-    x, y = pair(input, other, "where")
+    x, y = promote_operands(input, other, "where")
     return apply3(rules.where, wrap(condition._data, x), x, y)
+
+
+select = where
+Select: Final = primitive("Select", where)

@@ -1,260 +1,399 @@
-"""Comparison and logic: results of type bool, through which no gradient flows."""
+"""Comparison and logic, with bool results and no gradients."""
 
 import operator
+from collections.abc import Callable
+from typing import Final
 
-from minispore import _dtype
-from minispore._array import Axis, device_namespace
-from minispore._checks import check_bool
-from minispore._functional.apply import constant
-from minispore._functional.axes import as_axes
-from minispore._functional.operands import Values, pair
-from minispore._functional.variable import T, check_tensor, wrap
+from minispore._functional.primitive import primitive
+from minispore.engine import dtypes
+from minispore.engine.array import Array, device_namespace
+from minispore.engine.dispatch import (
+    T,
+    Values,
+    Variable,
+    apply_nondifferentiable,
+    check_tensor,
+    dtype_of,
+    promote_operands,
+    wrap,
+)
+
+__all__ = [
+    "Equal",
+    "Greater",
+    "GreaterEqual",
+    "Less",
+    "LessEqual",
+    "LogicalAnd",
+    "LogicalNot",
+    "LogicalOr",
+    "NotEqual",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "eq",
+    "equal",
+    "ge",
+    "greater",
+    "greater_equal",
+    "gt",
+    "le",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "ne",
+    "not_equal",
+]
 
 
 def equal(input: T | Values, other: T | Values) -> T:
-    """Where both are equal.
+    """Return whether two elements are equal.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.equal(Tensor([1, 2]), 2)
-    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A bool tensor of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.equal(Tensor([1, 2]), 2).tolist()
+        [False, True]
+
+    Source: MindSpore's `mindspore.ops.equal`.
     """
-    x, y = pair(input, other, "equal")
-    return constant(device_namespace(x._data).equal, x, y, "equal")
+    return _apply("equal", input, other)
+
+
+eq = equal
+Equal: Final = primitive("Equal", equal)
 
 
 def not_equal(input: T | Values, other: T | Values) -> T:
-    """Where both differ.
+    """Return whether two elements differ.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.not_equal(Tensor([1, 2]), 2)
-    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A bool tensor of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.not_equal(Tensor([1, 2]), 2).tolist()
+        [True, False]
+
+    Source: MindSpore's `mindspore.ops.not_equal`.
     """
-    x, y = pair(input, other, "not_equal")
-    return constant(device_namespace(x._data).not_equal, x, y, "not_equal")
+    return _apply("not_equal", input, other)
+
+
+ne = not_equal
+NotEqual: Final = primitive("NotEqual", not_equal)
 
 
 def less(input: T | Values, other: T | Values) -> T:
-    """Where `input` is smaller than `other`.
+    """Return whether `input < other`, elementwise.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.less(Tensor([1, 2]), 2)
-    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A bool tensor of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.less(Tensor([1, 2]), 2).tolist()
+        [True, False]
+
+    Source: MindSpore's `mindspore.ops.less`.
     """
-    x, y = pair(input, other, "less")
-    return constant(operator.lt, x, y, "less")
+    return _apply("less", input, other, operator.lt)
+
+
+lt = less
+Less: Final = primitive("Less", less)
 
 
 def less_equal(input: T | Values, other: T | Values) -> T:
-    """Where `input` is at most `other`.
+    """Return whether `input <= other`, elementwise.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.less_equal(Tensor([1, 2]), 1)
-    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A bool tensor of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.less_equal(Tensor([1, 2]), 1).tolist()
+        [True, False]
+
+    Source: MindSpore's `mindspore.ops.less_equal`.
     """
-    x, y = pair(input, other, "less_equal")
-    return constant(operator.le, x, y, "less_equal")
+    return _apply("less_equal", input, other, operator.le)
+
+
+le = less_equal
+LessEqual: Final = primitive("LessEqual", less_equal)
 
 
 def greater(input: T | Values, other: T | Values) -> T:
-    """Where `input` is larger than `other`.
+    """Return whether `input > other`, elementwise.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.greater(Tensor([1, 2]), 1)
-    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A bool tensor of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.greater(Tensor([1, 2]), 1).tolist()
+        [False, True]
+
+    Source: MindSpore's `mindspore.ops.greater`.
     """
-    x, y = pair(input, other, "greater")
-    return constant(operator.gt, x, y, "greater")
+    return _apply("greater", input, other, operator.gt)
+
+
+gt = greater
+Greater: Final = primitive("Greater", greater)
 
 
 def greater_equal(input: T | Values, other: T | Values) -> T:
-    """Where `input` is at least `other`.
+    """Return whether `input >= other`, elementwise.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.greater_equal(Tensor([1, 2]), 2)
-    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A bool tensor of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.greater_equal(Tensor([1, 2]), 2).tolist()
+        [False, True]
+
+    Source: MindSpore's `mindspore.ops.greater_equal`.
     """
-    x, y = pair(input, other, "greater_equal")
-    return constant(operator.ge, x, y, "greater_equal")
+    return _apply("greater_equal", input, other, operator.ge)
+
+
+ge = greater_equal
+GreaterEqual: Final = primitive("GreaterEqual", greater_equal)
 
 
 def logical_and(input: T | bool, other: T | bool) -> T:
-    """Where both hold; a number holds unless it is 0.
+    """Return whether both elements are true; a number is true unless it is 0.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.logical_and(Tensor([True, False]), Tensor([True, True]))
-    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A bool tensor of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.logical_and(Tensor([True, False]), Tensor([True, True])).tolist()
+        [True, False]
+
+    Source: MindSpore's `mindspore.ops.logical_and`.
     """
-    x, y = pair(input, other, "logical_and")
-    return constant(device_namespace(x._data).logical_and, x, y, "logical_and")
+    return _apply("logical_and", input, other)
+
+
+LogicalAnd: Final = primitive("LogicalAnd", logical_and)
 
 
 def logical_or(input: T | bool, other: T | bool) -> T:
-    """Where either holds.
+    """Return whether at least one of two elements is true.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.logical_or(Tensor([True, False]), Tensor([True, True]))
-    Tensor(shape=[2], dtype=Bool, value= [ True,  True])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A bool tensor of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.logical_or(Tensor([True, False]), Tensor([True, True])).tolist()
+        [True, True]
+
+    Source: MindSpore's `mindspore.ops.logical_or`.
     """
-    x, y = pair(input, other, "logical_or")
-    return constant(device_namespace(x._data).logical_or, x, y, "logical_or")
+    return _apply("logical_or", input, other)
+
+
+LogicalOr: Final = primitive("LogicalOr", logical_or)
 
 
 def logical_xor(input: T | bool, other: T | bool) -> T:
-    """Where one of both holds, but not the other.
+    """Return whether exactly one of two elements is true.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.logical_xor(Tensor([True, False]), Tensor([True, True]))
-    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
 
-    Raises:
-        TypeError: No operand is a tensor, or one is neither a tensor nor a number.
-        ValueError: The shapes do not broadcast.
+    Returns:
+        A bool tensor of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.logical_xor(Tensor([True, False]), Tensor([True, True])).tolist()
+        [False, True]
+
+    Source: MindSpore's `mindspore.ops.logical_xor`.
     """
-    x, y = pair(input, other, "logical_xor")
-    return constant(device_namespace(x._data).logical_xor, x, y, "logical_xor")
+    return _apply("logical_xor", input, other)
 
 
 def logical_not(input: T) -> T:
-    """Where `input` does not hold.
+    """Return whether each element is false.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.logical_not(Tensor([True, False]))
-    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+    Args:
+        input: A tensor of any shape.
 
-    Raises:
-        TypeError: `input` is no tensor.
+    Returns:
+        A bool tensor of the same shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.logical_not(Tensor([True, False])).tolist()
+        [False, True]
+
+    Source: MindSpore's `mindspore.ops.logical_not`.
     """
     check_tensor(input, "logical_not")
     return wrap(device_namespace(input._data).logical_not(input._data), input)
 
 
-def bitwise_and(input: T | Values, other: T | Values) -> T:
-    """The bits set in both; for bools, logical and.
+LogicalNot: Final = primitive("LogicalNot", logical_not)
 
-    >>> from minispore import Tensor, ops
-    >>> ops.bitwise_and(Tensor([6, 7]), 3)
-    Tensor(shape=[2], dtype=Int64, value= [2, 3])
+
+def bitwise_and(input: T | Values, other: T | Values) -> T:
+    """Return the bits that are set in both elements; of bools the logical and.
+
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
+
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
 
     Raises:
         TypeError: An operand holds floats.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.bitwise_and(Tensor([6, 7]), 3).tolist()
+        [2, 3]
+
+    Source: MindSpore's `mindspore.ops.bitwise_and`.
     """
-    x, y = _bits(input, other, "bitwise_and")
-    return constant(device_namespace(x._data).bitwise_and, x, y, "bitwise_and")
+    return _apply_bitwise("bitwise_and", input, other)
 
 
 def bitwise_or(input: T | Values, other: T | Values) -> T:
-    """The bits set in either; for bools, logical or.
+    """Return the bits that are set in at least one element; of bools the logical or.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.bitwise_or(Tensor([6, 4]), 3)
-    Tensor(shape=[2], dtype=Int64, value= [7, 7])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
+
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
 
     Raises:
         TypeError: An operand holds floats.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.bitwise_or(Tensor([6, 4]), 3).tolist()
+        [7, 7]
+
+    Source: MindSpore's `mindspore.ops.bitwise_or`.
     """
-    x, y = _bits(input, other, "bitwise_or")
-    return constant(device_namespace(x._data).bitwise_or, x, y, "bitwise_or")
+    return _apply_bitwise("bitwise_or", input, other)
 
 
 def bitwise_xor(input: T | Values, other: T | Values) -> T:
-    """The bits set in one but not in the other; for bools, exclusive or.
+    """Return the bits that are set in exactly one element; of bools the exclusive or.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.bitwise_xor(Tensor([6, 7]), 3)
-    Tensor(shape=[2], dtype=Int64, value= [5, 4])
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
+
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
 
     Raises:
         TypeError: An operand holds floats.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.bitwise_xor(Tensor([6, 7]), 3).tolist()
+        [5, 4]
+
+    Source: MindSpore's `mindspore.ops.bitwise_xor`.
     """
-    x, y = _bits(input, other, "bitwise_xor")
-    return constant(device_namespace(x._data).bitwise_xor, x, y, "bitwise_xor")
+    return _apply_bitwise("bitwise_xor", input, other)
 
 
 def bitwise_not(input: T) -> T:
-    """The other bits; for bools, logical not.
+    """Return each element with every bit inverted; of bools the logical not.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.bitwise_not(Tensor([0, 1]))
-    Tensor(shape=[2], dtype=Int64, value= [-1, -2])
+    Args:
+        input: A tensor of any shape.
+
+    Returns:
+        A tensor of the same shape and type.
 
     Raises:
-        TypeError: An operand holds floats.
+        TypeError: `input` holds floats.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.bitwise_not(Tensor([0, 1])).tolist()
+        [-1, -2]
+
+    Source: MindSpore's `mindspore.ops.bitwise_not`.
     """
     check_tensor(input, "bitwise_not")
-    x, _ = _bits(input, False, "bitwise_not")
-    return wrap(device_namespace(x._data).bitwise_invert(x._data), x)
+    _check_no_floats(input, "bitwise_not")
+    return wrap(device_namespace(input._data).bitwise_invert(input._data), input)
 
 
-def all(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
-    """Whether all elements hold, over `axis`.
-
-    >>> from minispore import Tensor, ops
-    >>> ops.all(Tensor([[True, False], [True, True]]), 1)
-    Tensor(shape=[2], dtype=Bool, value= [False,  True])
-
-    Raises:
-        TypeError: `input` is no tensor, an axis no int, or `keep_dims` no bool.
-        ValueError: An axis is out of range or named twice.
-    """
-    check_tensor(input, "all")
-    check_bool(keep_dims, "keep_dims", "all")
-    axes = as_axes(axis, input.ndim, "all")
-    xp = device_namespace(input._data)
-    return wrap(xp.all(input._data, axis=axes, keepdims=keep_dims), input)
+def _apply(
+    name: str,
+    input: T | Values,
+    other: T | Values,
+    compute: Callable[[Array, Array], Array] | None = None,
+) -> T:
+    """Return `compute` of two operands; by default the array library's function `name`."""
+    x, y = promote_operands(input, other, name)
+    return apply_nondifferentiable(compute or getattr(device_namespace(x._data), name), x, y, name)
 
 
-def any(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
-    """Whether any element holds, over `axis`.
-
-    >>> from minispore import Tensor, ops
-    >>> ops.any(Tensor([[True, False], [False, False]]), 1)
-    Tensor(shape=[2], dtype=Bool, value= [ True, False])
-
-    Raises:
-        TypeError: `input` is no tensor, an axis no int, or `keep_dims` no bool.
-        ValueError: An axis is out of range or named twice.
-    """
-    check_tensor(input, "any")
-    check_bool(keep_dims, "keep_dims", "any")
-    axes = as_axes(axis, input.ndim, "any")
-    xp = device_namespace(input._data)
-    return wrap(xp.any(input._data, axis=axes, keepdims=keep_dims), input)
+def _apply_bitwise(name: str, input: T | Values, other: T | Values) -> T:
+    x, y = promote_operands(input, other, name)
+    _check_no_floats(x, name)
+    return _apply(name, x, y)
 
 
-def _bits(x: T | Values, y: T | Values, owner: str) -> tuple[T, T]:
-    left, right = pair(x, y, owner)
-    if _dtype.of(left._data.dtype).category == _dtype.FLOAT:
-        raise TypeError(f"For '{owner}', the operands must be integers or bools, but got floats.")
-    return left, right
+def _check_no_floats(x: Variable, caller: str) -> None:
+    if dtype_of(x).category == dtypes.FLOAT:
+        raise TypeError(f"For '{caller}', the operands must be integers or bools, but got floats.")

@@ -1,27 +1,29 @@
-"""Convolution: windows and a matrix product."""
+"""2D convolution, as a matrix product of unfolded windows and kernels."""
 
 from collections.abc import Sequence
 
-from minispore._array import Shape
-from minispore._checks import check_int, check_one_of
-from minispore._functional.apply import apply1, apply2
 from minispore._functional.arithmetic import add
-from minispore._functional.operands import as_float, pair
-from minispore._functional.sliding import (
+from minispore._functional.window_geometry import (
     COLUMNS,
     PAD_MODES,
     ROWS,
     Padding,
-    Sliding,
+    WindowGeometry,
     as_pair,
-    check_windows,
-    inside,
-    outside,
-    slid,
-    surrounded,
+    check_output_length,
+    hcwn_to_nchw,
+    nchw_to_hcwn,
+    pad_spatial,
+    unfold_axis,
 )
-from minispore._functional.variable import T, check_tensor
-from minispore._rules import linalg, shape
+from minispore.engine.array import Shape
+from minispore.engine.dispatch import T, apply1, apply2, as_float, check_tensor, promote_operands
+from minispore.engine.rules import linalg, shape
+from minispore.utils.checks import check_int, check_one_of
+
+__all__ = [
+    "conv2d",
+]
 
 
 def conv2d(
@@ -34,53 +36,53 @@ def conv2d(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> T:
-    """Slide kernels over images: at each place the sum of the products.
-
-    >>> from minispore import ops
-    >>> ops.conv2d(ops.ones((10, 32, 32, 32)), ops.ones((32, 32, 3, 3))).shape
-    (10, 32, 30, 30)
+    """Return the 2D convolution (cross-correlation) of images with kernels.
 
     Args:
         input: Images, of shape (n, in_channels, height, width).
         weight: Kernels, of shape (out_channels, in_channels / groups, rows, columns).
-        bias: What is added to each output channel, of shape (out_channels,).
-        stride: How far it is from one place to the next, one number or (down, right).
-        pad_mode: "valid" for the places where the kernel lies inside of the image; "same" for as
-            many zeros around it as keep its size, or its size divided by `stride`; "pad" for as
-            many as `padding` says.
-        padding: How many zeros, one number or (above and below, left and right).
-        dilation: How far it is from one element of the kernel to the next.
-        groups: Into how many parts the channels are divided, each of which has its own kernels.
+        bias: The summand of each output channel, of shape (out_channels,).
+        stride: The distance between windows, one int or (rows, columns).
+        pad_mode: "valid" for no padding; "same" for the zeros that keep the size of the image, or
+            its size divided by `stride`; "pad" for those of `padding`.
+        padding: The number of zeros, one int or (top and bottom, left and right).
+        dilation: The distance between the elements of a kernel.
+        groups: The number of groups of channels, each with its own kernels.
 
     Returns:
-        Of shape (n, out_channels, height', width').
+        A tensor of shape (n, out_channels, height', width').
 
     Raises:
-        TypeError: An argument is of the wrong type.
-        ValueError: The shapes do not fit, a number is out of range, or there is a padding without
-            `pad_mode="pad"`.
+        ValueError: The shapes do not match, or `padding` is given without `pad_mode="pad"`.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.conv2d(ops.ones((10, 32, 32, 32)), ops.ones((32, 32, 3, 3))).shape
+        (10, 32, 30, 30)
+
+    Source: MindSpore's `mindspore.ops.conv2d`.
     """
-    owner = "conv2d"
-    steps = as_pair(stride, "stride", owner)
-    spreads = as_pair(dilation, "dilation", owner)
-    check_int(groups, "groups", owner, low=1)
-    high, wide = as_pair(padding, "padding", owner, low=0, lists=True)
+    caller = "conv2d"
+    steps = as_pair(stride, "stride", caller)
+    spreads = as_pair(dilation, "dilation", caller)
+    check_int(groups, "groups", caller, low=1)
+    high, wide = as_pair(padding, "padding", caller, low=0, lists=True)
     around = (high, high, wide, wide)
-    check_padding(pad_mode, around, owner)
-    return convolve(input, weight, bias, steps, pad_mode, around, spreads, groups, owner)
+    check_padding(pad_mode, around, caller)
+    return conv2d_unchecked(input, weight, bias, steps, pad_mode, around, spreads, groups, caller)
 
 
-def check_padding(pad_mode: object, padding: Padding, owner: str) -> None:
-    """Raise ValueError unless `pad_mode` is one, and "pad" where there is a padding."""
-    check_one_of(pad_mode, PAD_MODES, "pad_mode", owner)
+def check_padding(pad_mode: object, padding: Padding, caller: str) -> None:
+    """Raise ValueError unless `pad_mode` is valid, and "pad" if there is padding."""
+    check_one_of(pad_mode, PAD_MODES, "pad_mode", caller)
     if pad_mode != "pad" and any(padding):
         raise ValueError(
-            f"For '{owner}', the argument 'padding' must be 0 unless 'pad_mode' is 'pad', "
+            f"For '{caller}', the argument 'padding' must be 0 unless 'pad_mode' is 'pad', "
             f"but got {padding} and '{pad_mode}'."
         )
 
 
-def convolve(
+def conv2d_unchecked(
     input: T,
     weight: T,
     bias: T | None,
@@ -89,58 +91,58 @@ def convolve(
     padding: Padding,
     dilation: tuple[int, int],
     groups: int,
-    owner: str,
+    caller: str,
 ) -> T:
-    """As `conv2d`, of settings that are checked."""
-    x, w = pair(as_float(input, owner), as_float(weight, owner, "weight"), owner)
-    _check_shapes(x.shape, w.shape, groups, owner)
-    rows = Sliding(w.shape[2], stride[0], dilation[0], *padding[:2])
-    columns = Sliding(w.shape[3], stride[1], dilation[1], *padding[2:])
+    """Return `conv2d` for arguments that have been checked."""
+    x, w = promote_operands(as_float(input, caller), as_float(weight, caller, "weight"), caller)
+    _check_shapes(x.shape, w.shape, groups, caller)
+    rows = WindowGeometry(w.shape[2], stride[0], dilation[0], *padding[:2])
+    columns = WindowGeometry(w.shape[3], stride[1], dilation[1], *padding[2:])
     if pad_mode == "same":
-        rows, columns = rows.same(x.shape[2]), columns.same(x.shape[3])
-    check_windows(rows, x.shape[2], "height", owner)
-    check_windows(columns, x.shape[3], "width", owner)
-    y = _products(x, w, rows, columns, groups)
+        rows, columns = rows.with_same_padding(x.shape[2]), columns.with_same_padding(x.shape[3])
+    check_output_length(rows, x.shape[2], "height", caller)
+    check_output_length(columns, x.shape[3], "width", caller)
+    y = _unfold_and_matmul(x, w, rows, columns, groups)
     if bias is not None:
-        check_tensor(bias, owner, "bias")
+        check_tensor(bias, caller, "bias")
         if bias.shape != w.shape[:1]:
             raise ValueError(
-                f"For '{owner}', 'bias' must be of shape {w.shape[:1]}, but got {bias.shape}."
+                f"For '{caller}', 'bias' must be of shape {w.shape[:1]}, but got {bias.shape}."
             )
-        y, b = pair(y, bias, owner)
+        y, b = promote_operands(y, bias, caller)
         y = add(y, apply1(shape.reshape, b, (*b.shape, 1, 1)))
-    return outside(y)
+    return hcwn_to_nchw(y)
 
 
-def _products(x: T, w: T, rows: Sliding, columns: Sliding, groups: int) -> T:
-    """The products of windows and kernels, as images (H, C, W, N)."""
+def _unfold_and_matmul(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry, groups: int) -> T:
+    """Return the product of windows and kernels, as images (H, C, W, N)."""
     n, channels, height, width = x.shape
     kernels = w.shape[0]
-    down, right = rows.count(height), columns.count(width)
-    # How many numbers of a kernel are in one of its rows, and how many places in a row of images.
-    strip, places = channels // groups * columns.size, right * n
-    # Windows of columns are copied, so that each image row becomes the matrices of its groups. Of
-    # those, windows of rows are views: the matrices of neighbouring rows, one below the other.
-    y = slid(surrounded(inside(x), rows, columns), COLUMNS, columns)
+    down, right = rows.output_length(height), columns.output_length(width)
+    # The number of elements in one row of a kernel, and of windows in one row of all images.
+    strip, places = channels // groups * columns.kernel_size, right * n
+    # Windows of columns are copied, so that each image row becomes the matrices of its groups.
+    # Windows of rows are views of these: the matrices of neighbouring rows, one below the other.
+    y = unfold_axis(pad_spatial(nchw_to_hcwn(x), rows, columns), COLUMNS, columns)
     y = apply1(shape.permute, y, (0, 1, 3, 2, 4))
-    y = slid(apply1(shape.reshape, y, (y.shape[0], groups, strip, places)), ROWS, rows)
+    y = unfold_axis(apply1(shape.reshape, y, (y.shape[0], groups, strip, places)), ROWS, rows)
     y = apply1(shape.permute, y, (0, 2, 1, 3, 4))
-    y = apply1(shape.reshape, y, (down, groups, rows.size * strip, places))
-    # The numbers of a kernel in the same order: its rows, then the channels, then its columns.
+    y = apply1(shape.reshape, y, (down, groups, rows.kernel_size * strip, places))
+    # The elements of a kernel in the same order: rows, then channels, then columns.
     matrix = apply1(shape.permute, w, (0, 2, 1, 3))
-    matrix = apply1(shape.reshape, matrix, (groups, kernels // groups, rows.size * strip))
+    matrix = apply1(shape.reshape, matrix, (groups, kernels // groups, rows.kernel_size * strip))
     return apply1(shape.reshape, apply2(linalg.matmul, matrix, y), (down, kernels, right, n))
 
 
-def _check_shapes(images: Shape, kernels: Shape, groups: int, owner: str) -> None:
+def _check_shapes(images: Shape, kernels: Shape, groups: int, caller: str) -> None:
     if len(images) != 4 or len(kernels) != 4:
         raise ValueError(
-            f"For '{owner}', 'input' and 'weight' must have 4 axes, but the shapes are {images} "
+            f"For '{caller}', 'input' and 'weight' must have 4 axes, but the shapes are {images} "
             f"and {kernels}."
         )
     if 0 in kernels[1:] or images[1] != kernels[1] * groups or kernels[0] % groups:
         raise ValueError(
-            f"For '{owner}', the channels of 'input' must be those of 'weight' times the "
+            f"For '{caller}', the channels of 'input' must be those of 'weight' times the "
             f"{groups} groups, which must divide its kernels, but the shapes are {images} and "
             f"{kernels}."
         )

@@ -1,171 +1,280 @@
-"""Functions of one tensor, element by element. Integers are taken as float32 where needed."""
+"""Functions of each element. Integers are computed as float32 where a float is needed."""
 
-from minispore import _dtype
-from minispore._array import device_namespace
-from minispore._checks import check_type
-from minispore._functional.apply import apply1, unfit
+from collections.abc import Callable
+from inspect import signature
+from typing import Final, TypeVar
+
 from minispore._functional.arithmetic import div, mul, where
 from minispore._functional.comparison import greater, less
-from minispore._functional.operands import Number, as_float, cast_to, check_numbers, dtype_of, pair
-from minispore._functional.variable import T, Variable, check_tensor, wrap
-from minispore._rules import elementwise as rules
+from minispore._functional.primitive import primitive
+from minispore.engine import dtypes
+from minispore.engine.array import device_namespace
+from minispore.engine.dispatch import (
+    Number,
+    T,
+    Variable,
+    apply1,
+    as_float,
+    broadcast_error,
+    cast_to,
+    check_numbers,
+    check_tensor,
+    dtype_of,
+    promote_operands,
+    wrap,
+)
+from minispore.engine.rules import elementwise as rules
+from minispore.utils.checks import check_type
 
+__all__ = [
+    "Abs",
+    "Cast",
+    "Cos",
+    "Exp",
+    "Floor",
+    "Log",
+    "ReLU",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Sqrt",
+    "Square",
+    "StopGradient",
+    "Tan",
+    "Tanh",
+    "abs",
+    "absolute",
+    "cast",
+    "clamp",
+    "clip",
+    "cos",
+    "exp",
+    "floor",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "relu",
+    "round",
+    "sigmoid",
+    "sign",
+    "sin",
+    "softplus",
+    "sqrt",
+    "square",
+    "stop_gradient",
+    "tan",
+    "tanh",
+]
+
+Function = TypeVar("Function", bound=Callable[..., object])
 _BOUND = (Variable, int, float, type(None))
+_FLOAT_SECTIONS = """
 
+Args:
+    {parameter}: A tensor of any shape; integers and bools are computed as float32.
 
-def exp(input: T) -> T:
-    """The exponential function.
+Returns:
+    A tensor of the same shape, of a float type.
 
+Examples:
     >>> from minispore import Tensor, ops
-    >>> ops.exp(Tensor([0.0, 1.0]))
-    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  2.71828198e+00])
+    >>> f"{{ops.{name}(Tensor({x})):.4f}}"
+    '{value:.4f}'
 
-    Raises:
-        TypeError: `input` is no tensor.
+Source: MindSpore's `mindspore.ops.{name}`.
+"""
+
+
+def _documented(x: float, value: float) -> Callable[[Function], Function]:
+    """Return a decorator that completes the docstring of a function whose results are floats.
+
+    Args:
+        x: The element in the example.
+        value: The function's value there, to four digits.
     """
+
+    def complete(function: Function) -> Function:
+        (parameter,) = signature(function).parameters
+        sections = _FLOAT_SECTIONS.format(
+            parameter=parameter, name=function.__name__, x=x, value=value
+        )
+        function.__doc__ = (function.__doc__ or "") + sections
+        return function
+
+    return complete
+
+
+@_documented(1.0, 2.7183)
+def exp(input: T) -> T:
+    """Return e raised to the power of each element."""
     return apply1(rules.exp, as_float(input, "exp"))
 
 
+Exp: Final = primitive("Exp", exp)
+
+
+@_documented(10.0, 2.3026)
 def log(input: T) -> T:
-    """The natural logarithm.
-
-    >>> from minispore import Tensor, ops
-    >>> ops.log(Tensor([1.0, 10.0]))
-    Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  2.30258512e+00])
-
-    Raises:
-        TypeError: `input` is no tensor.
-    """
+    """Return the natural logarithm of each element."""
     return apply1(rules.log, as_float(input, "log"))
 
 
+Log: Final = primitive("Log", log)
+
+
+@_documented(2.0, 1.4142)
 def sqrt(x: T) -> T:
-    """The square root.
-
-    >>> from minispore import Tensor, ops
-    >>> ops.sqrt(Tensor([4.0, 9.0]))
-    Tensor(shape=[2], dtype=Float32, value= [ 2.00000000e+00,  3.00000000e+00])
-
-    Raises:
-        TypeError: `x` is no tensor.
-    """
+    """Return the square root of each element."""
     return apply1(rules.sqrt, as_float(x, "sqrt", "x"))
 
 
+Sqrt: Final = primitive("Sqrt", sqrt)
+
+
 def square(input: T) -> T:
-    """`input * input`.
+    """Return the square of each element.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.square(Tensor([2, -3]))
-    Tensor(shape=[2], dtype=Int64, value= [4, 9])
+    Args:
+        input: A tensor of any shape.
 
-    Raises:
-        TypeError: `input` is no tensor.
+    Returns:
+        A tensor of the same shape and type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.square(Tensor([2, -3])).tolist()
+        [4, 9]
+
+    Source: MindSpore's `mindspore.ops.square`.
     """
     check_tensor(input, "square")
     return apply1(rules.square, input)
 
 
+Square: Final = primitive("Square", square)
+
+
 def abs(input: T) -> T:
-    """The absolute value; its gradient at 0 is 0.
+    """Return the absolute value of each element; its derivative at 0 is 0.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.abs(Tensor([2, -3]))
-    Tensor(shape=[2], dtype=Int64, value= [2, 3])
+    Args:
+        input: A tensor of any shape.
 
-    Raises:
-        TypeError: `input` is no tensor.
+    Returns:
+        A tensor of the same shape and type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.abs(Tensor([2, -3])).tolist()
+        [2, 3]
+
+    Source: MindSpore's `mindspore.ops.abs`.
     """
     check_tensor(input, "abs")
     return apply1(rules.absolute, input)
 
 
-def sign(input: T) -> T:
-    """-1, 0 or 1.
+absolute = abs
+Abs: Final = primitive("Abs", abs)
 
-    >>> from minispore import Tensor, ops
-    >>> ops.sign(Tensor([2, 0, -3]))
-    Tensor(shape=[3], dtype=Int64, value= [ 1,  0, -1])
+
+def sign(input: T) -> T:
+    """Return -1, 0 or 1 for each element; the gradient is zero.
+
+    Args:
+        input: A tensor of any shape.
+
+    Returns:
+        A tensor of the same shape and type.
 
     Raises:
-        TypeError: `input` is no tensor, or of bools.
+        TypeError: `input` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.sign(Tensor([2, 0, -3])).tolist()
+        [1, 0, -1]
+
+    Source: MindSpore's `mindspore.ops.sign`.
     """
     check_tensor(input, "sign")
     check_numbers(input, "sign")
     return apply1(rules.sign, input)
 
 
+Sign: Final = primitive("Sign", sign)
+
+
+@_documented(1.0, 0.7616)
 def tanh(input: T) -> T:
-    """The hyperbolic tangent.
-
-    >>> from minispore import Tensor, ops
-    >>> ops.tanh(Tensor([0.0, 1.0]))
-    Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  7.61594176e-01])
-
-    Raises:
-        TypeError: `input` is no tensor.
-    """
+    """Return the hyperbolic tangent of each element."""
     return apply1(rules.tanh, as_float(input, "tanh"))
 
 
+Tanh: Final = primitive("Tanh", tanh)
+
+
+@_documented(1.0, 0.8415)
 def sin(input: T) -> T:
-    """The sine of radians.
-
-    >>> from minispore import Tensor, ops
-    >>> f"{ops.sin(Tensor(1.0)).item():.4f}"
-    '0.8415'
-
-    Raises:
-        TypeError: `input` is no tensor.
-    """
+    """Return the sine of each element, in radians."""
     return apply1(rules.sin, as_float(input, "sin"))
 
 
+Sin: Final = primitive("Sin", sin)
+
+
+@_documented(1.0, 0.5403)
 def cos(input: T) -> T:
-    """The cosine of radians.
-
-    >>> from minispore import Tensor, ops
-    >>> ops.cos(Tensor([0.0, 1.0]))
-    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  5.40302277e-01])
-
-    Raises:
-        TypeError: `input` is no tensor.
-    """
+    """Return the cosine of each element, in radians."""
     return apply1(rules.cos, as_float(input, "cos"))
 
 
+Cos: Final = primitive("Cos", cos)
+
+
+@_documented(1.0, 1.5574)
+def tan(input: T) -> T:
+    """Return the tangent of each element, in radians."""
+    return apply1(rules.tan, as_float(input, "tan"))
+
+
+Tan: Final = primitive("Tan", tan)
+
+
+@_documented(1.0, 0.7311)
 def sigmoid(input: T) -> T:
-    """1 / (1 + exp(-input)).
-
-    >>> from minispore import Tensor, ops
-    >>> ops.sigmoid(Tensor([0.0, 1.0]))
-    Tensor(shape=[2], dtype=Float32, value= [ 5.00000000e-01,  7.31058598e-01])
-
-    Raises:
-        TypeError: `input` is no tensor.
-    """
+    """Return 1 / (1 + exp(-x)) for each element x."""
     return apply1(rules.sigmoid, as_float(input, "sigmoid"))
 
 
-def softplus(input: T, beta: Number = 1, threshold: Number = 20) -> T:
-    """log(1 + exp(beta * input)) / beta, a smooth `relu`.
+Sigmoid: Final = primitive("Sigmoid", sigmoid)
 
-    >>> from minispore import Tensor, ops
-    >>> ops.softplus(Tensor([0.0, 1.0]))
-    Tensor(shape=[2], dtype=Float32, value= [ 6.93147182e-01,  1.31326163e+00])
+
+def softplus(input: T, beta: Number = 1, threshold: Number = 20) -> T:
+    """Return log(1 + exp(beta * x)) / beta for each element x: a smooth `relu`.
 
     Args:
-        input: The tensor.
-        beta: The greater, the closer to `relu`; not 0.
-        threshold: Where `beta * input` is greater, `input` itself is taken.
+        input: A tensor of any shape; integers and bools are computed as float32.
+        beta: The scale, not 0; the larger, the closer to `relu`.
+        threshold: Where `beta * x` exceeds it, x itself is returned.
+
+    Returns:
+        A tensor of the same shape, of a float type.
 
     Raises:
-        TypeError: `input` is no tensor, or another argument no number.
         ValueError: `beta` is 0.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> f'{ops.softplus(Tensor(1.0)).item():.4f}'
+        '1.3133'
+
+    Source: MindSpore's `mindspore.ops.softplus`.
     """
     x = as_float(input, "softplus")
-    check_type(beta, (int, float), "beta", "softplus")
-    check_type(threshold, (int, float), "threshold", "softplus")
+    check_type(beta, (int, float), "beta")
+    check_type(threshold, (int, float), "threshold")
     if beta == 0:
         raise ValueError("For 'softplus', the argument 'beta' must not be 0.")
     scaled = mul(x, beta)
@@ -173,55 +282,75 @@ def softplus(input: T, beta: Number = 1, threshold: Number = 20) -> T:
 
 
 def relu(input: T) -> T:
-    """max(input, 0); its gradient at 0 is 0. Bools stay as they are.
+    """Return max(x, 0) for each element x; the derivative at 0 is 0.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.relu(Tensor([2, -3]))
-    Tensor(shape=[2], dtype=Int64, value= [2, 0])
+    Args:
+        input: A tensor of any shape.
 
-    Raises:
-        TypeError: `input` is no tensor.
+    Returns:
+        A tensor of the same shape and type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.relu(Tensor([2, -3])).tolist()
+        [2, 0]
+
+    Source: MindSpore's `mindspore.ops.relu`.
     """
     check_tensor(input, "relu")
-    if dtype_of(input) is _dtype.bool_:
+    if dtype_of(input) is dtypes.bool_:
         return copy(input)
     return apply1(rules.relu, input)
 
 
+ReLU: Final = primitive("ReLU", relu)
+
+
 def clip(input: T, min: T | Number | None = None, max: T | Number | None = None) -> T:
-    """`input` kept within [min, max]; a float bound makes float32 of integers.
+    """Return `input` limited to the interval [min, max].
 
-    Bounds may be tensors that broadcast; where they cross, the upper one holds.
+    Bounds may be tensors, which broadcast. Where `min` exceeds `max`, the result is `max`. A float
+    bound makes float32 of integers.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.clip(Tensor([1, 2, 3, 4]), 2, 3)
-    Tensor(shape=[4], dtype=Int64, value= [2, 2, 3, 3])
+    Args:
+        input: A tensor of any shape.
+        min: The lower bound: a tensor, a number, or None for none.
+        max: The upper bound: a tensor, a number, or None for none.
+
+    Returns:
+        A tensor of the shape of `input`.
 
     Raises:
-        TypeError: `input` is no tensor, or a bound neither a tensor nor a number.
         ValueError: Both bounds are None, a number does not fit the type of `input`, or the shapes
             do not broadcast.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.clip(Tensor([1, 2, 3, 4]), 2, 3).tolist()
+        [2, 2, 3, 3]
+
+    Source: MindSpore's `mindspore.ops.clip`.
     """
     check_tensor(input, "clip")
     if min is None and max is None:
         raise ValueError("For 'clip', at least one of 'min' and 'max' must be given, got neither.")
     if not isinstance(min, _BOUND):
-        check_type(min, _BOUND, "min", "clip")
+        check_type(min, _BOUND, "min")
     if not isinstance(max, _BOUND):
-        check_type(max, _BOUND, "max", "clip")
+        check_type(max, _BOUND, "max")
     if isinstance(min, Variable) or isinstance(max, Variable):
         value = input
         try:
             if min is not None:
-                value, low = pair(value, min, "clip")
+                value, low = promote_operands(value, min, "clip")
                 value = where(less(value, low), low, value)
             if max is not None:
-                value, high = pair(value, max, "clip")
+                value, high = promote_operands(value, max, "clip")
                 value = where(greater(value, high), high, value)
             return value
         except ValueError:
             bounds = [x.shape for x in (min, max) if isinstance(x, Variable)]
-            raise unfit("clip", input.shape, *bounds) from None
+            raise broadcast_error("clip", input.shape, *bounds) from None
     floats = isinstance(min, float) or isinstance(max, float)
     try:
         return apply1(rules.clip, as_float(input, "clip") if floats else input, min, max)
@@ -232,29 +361,50 @@ def clip(input: T, min: T | Number | None = None, max: T | Number | None = None)
         ) from None
 
 
+clamp = clip
+
+
 def floor(input: T) -> T:
-    """Rounded down; its gradient is zero.
+    """Return the largest integer at most each element; the gradient is zero.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.floor(Tensor([1.5, -1.5]))
-    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00, -2.00000000e+00])
+    Args:
+        input: A tensor of any shape.
 
-    Raises:
-        TypeError: `input` is no tensor.
+    Returns:
+        A tensor of the same shape and type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.floor(Tensor([1.5, -1.5])).tolist()
+        [1.0, -2.0]
+
+    Source: MindSpore's `mindspore.ops.floor`.
     """
     check_tensor(input, "floor")
     return wrap(device_namespace(input._data).floor(input._data), input)
 
 
-def round(input: T) -> T:
-    """Rounded to the nearest integer, halves to the even one; its gradient is zero.
+Floor: Final = primitive("Floor", floor)
 
-    >>> from minispore import Tensor, ops
-    >>> ops.round(Tensor([0.5, 1.5, 2.7]))
-    Tensor(shape=[3], dtype=Float32, value= [ 0.00000000e+00,  2.00000000e+00,  3.00000000e+00])
+
+def round(input: T) -> T:
+    """Return each element rounded, halves to the even integer; the gradient is zero.
+
+    Args:
+        input: A tensor of any shape.
+
+    Returns:
+        A tensor of the same shape and type.
 
     Raises:
-        TypeError: `input` is no tensor, or of bools.
+        TypeError: `input` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.round(Tensor([0.5, 1.5, 2.7])).tolist()
+        [0.0, 2.0, 3.0]
+
+    Source: MindSpore's `mindspore.ops.round`.
     """
     check_tensor(input, "round")
     check_numbers(input, "round")
@@ -262,75 +412,113 @@ def round(input: T) -> T:
 
 
 def isnan(input: T) -> T:
-    """Where the elements are no numbers.
+    """Return whether each element is NaN.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.isnan(Tensor([1.0, float("nan")]))
-    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+    Args:
+        input: A tensor of any shape.
 
-    Raises:
-        TypeError: `input` is no tensor.
+    Returns:
+        A bool tensor of the same shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.isnan(Tensor([1.0, float("nan")])).tolist()
+        [False, True]
+
+    Source: MindSpore's `mindspore.ops.isnan`.
     """
     check_tensor(input, "isnan")
     return wrap(device_namespace(input._data).isnan(input._data), input)
 
 
 def isinf(input: T) -> T:
-    """Where the elements are infinite.
+    """Return whether each element is infinite.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.isinf(Tensor([1.0, float("inf")]))
-    Tensor(shape=[2], dtype=Bool, value= [False,  True])
+    Args:
+        input: A tensor of any shape.
 
-    Raises:
-        TypeError: `input` is no tensor.
+    Returns:
+        A bool tensor of the same shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.isinf(Tensor([1.0, float("inf")])).tolist()
+        [False, True]
+
+    Source: MindSpore's `mindspore.ops.isinf`.
     """
     check_tensor(input, "isinf")
     return wrap(device_namespace(input._data).isinf(input._data), input)
 
 
 def isfinite(input: T) -> T:
-    """Where the elements are neither infinite nor no numbers.
+    """Return whether each element is neither infinite nor NaN.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.isfinite(Tensor([1.0, float("inf")]))
-    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+    Args:
+        input: A tensor of any shape.
 
-    Raises:
-        TypeError: `input` is no tensor.
+    Returns:
+        A bool tensor of the same shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.isfinite(Tensor([1.0, float("inf")])).tolist()
+        [True, False]
+
+    Source: MindSpore's `mindspore.ops.isfinite`.
     """
     check_tensor(input, "isfinite")
     return wrap(device_namespace(input._data).isfinite(input._data), input)
 
 
 def copy(input: T) -> T:
-    """The same elements in memory of their own; the gradient flows through."""
+    """Return a copy of `input`, through which the gradient flows."""
     return apply1(rules.copy, input)
 
 
-def cast(input: T, dtype: _dtype.DTypeLike) -> T:
-    """`input` in another type; differentiable between float types.
+def cast(input: T, dtype: dtypes.DTypeLike) -> T:
+    """Return `input` converted to another data type; differentiable between float types.
 
-    >>> import minispore as ms
-    >>> ms.ops.cast(ms.Tensor([1.7, -1.7]), ms.int32)
-    Tensor(shape=[2], dtype=Int32, value= [ 1, -1])
+    Args:
+        input: A tensor of any shape.
+        dtype: The data type.
 
-    Raises:
-        TypeError: `input` is no tensor, or `dtype` no data type.
+    Returns:
+        A tensor of the same shape; `input` itself if it has the type.
+
+    Examples:
+        >>> import minispore as ms
+        >>> from minispore import Tensor, ops
+        >>> ops.cast(Tensor([1.7, -1.7]), ms.int32).tolist()
+        [1, -1]
+
+    Source: MindSpore's `mindspore.ops.cast`.
     """
     check_tensor(input, "cast")
-    return cast_to(input, _dtype.as_dtype(dtype, "cast"))
+    return cast_to(input, dtypes.as_dtype(dtype, "cast"))
+
+
+Cast: Final = primitive("Cast", cast)
 
 
 def stop_gradient(value: T) -> T:
-    """`value`, as a constant: no gradient flows through it.
+    """Return `value` as a constant, through which no gradient flows.
 
-    >>> from minispore import Tensor, grad, ops
-    >>> grad(lambda x: x * ops.stop_gradient(x))(Tensor(3.0))
-    Tensor(shape=[], dtype=Float32, value= 3)
+    Args:
+        value: A tensor of any shape.
 
-    Raises:
-        TypeError: `value` is no tensor.
+    Returns:
+        A tensor that shares the memory of `value`.
+
+    Examples:
+        >>> from minispore import Tensor, grad, ops
+        >>> grad(lambda x: x * ops.stop_gradient(x))(Tensor(3.0)).item()
+        3.0
+
+    Source: MindSpore's `mindspore.ops.stop_gradient`.
     """
     check_tensor(value, "stop_gradient", "value")
     return wrap(value._data, value)
+
+
+StopGradient: Final = primitive("StopGradient", stop_gradient)

@@ -2,27 +2,59 @@
 
 from math import prod
 from types import EllipsisType
-from typing import cast
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore import _dtype
-from minispore._array import Array, beside, device_namespace, place, target_of, to_host
-from minispore._checks import as_items, check_int, check_type, described
-from minispore._functional.apply import apply1, apply3
-from minispore._functional.axes import check_axis
-from minispore._functional.operands import Number, Values, cast_to, dtype_of, pair
-from minispore._functional.variable import T, Variable, check_tensor, wrap
-from minispore._rules import indexing as rules
-from minispore._rules.arithmetic import where
-from minispore._rules.shape import reshape
+from minispore._functional.primitive import Primitive, primitive
+from minispore._functional.shape import normalize_axis_index
+from minispore.engine import dtypes
+from minispore.engine.array import (
+    Array,
+    device_namespace,
+    device_of,
+    to_device,
+    to_device_of,
+    to_host,
+)
+from minispore.engine.dispatch import (
+    Number,
+    T,
+    Values,
+    Variable,
+    apply1,
+    apply3,
+    broadcast_error,
+    cast_to,
+    check_category,
+    check_tensor,
+    dtype_of,
+    promote_operands,
+    wrap,
+)
+from minispore.engine.rules import indexing as rules
+from minispore.engine.rules.arithmetic import where
+from minispore.engine.rules.shape import reshape
+from minispore.utils.checks import as_items, check_int, check_type, describe_value
 
-_PLAIN = (int, slice, EllipsisType, np.integer)
+__all__ = [
+    "Gather",
+    "GatherD",
+    "OneHot",
+    "gather",
+    "gather_elements",
+    "masked_fill",
+    "one_hot",
+    "tril",
+    "triu",
+]
+
+_BASIC_ITEMS = (int, slice, EllipsisType, np.integer)
 
 
 def getitem(input: T, index: object) -> T:
-    """`input[index]`: integers, slices, None, `...`, bools, and lists or tensors of indices."""
+    """Return `input[index]` for ints, slices, None, `...`, bools, and lists or tensors of ints."""
     key = as_index(index, input._data)
     try:
         return apply1(rules.getitem, input, key)
@@ -31,15 +63,15 @@ def getitem(input: T, index: object) -> T:
 
 
 def setitem(input: T, index: object, value: T | Values) -> T:
-    """`input` with `value` at `index`, as a new tensor; differentiable by both."""
-    values = _like(input, value)
+    """Return `input` with `value` at `index` as a new tensor; both receive a gradient."""
+    values = _as_values_for(input, value)
     xp = device_namespace(input._data)
-    # For each element of the result its place among the values, or -1 where it stays what it was.
-    # The places are put there by the array library's own assignment, so whatever that takes for an
-    # index is right here too, also one that names an element twice.
+    # For each element of the result the position of its value, or -1 where the element is kept. The
+    # array library's own assignment writes the positions, so each index has its usual meaning, also
+    # one that contains an element twice.
     count = prod(values.shape)
-    places = xp.reshape(xp.arange(0, count, 1, _dtype.int64.numpy_dtype), values.shape)
-    source = wrap(xp.full(input.shape, -1, _dtype.int64.numpy_dtype), input)
+    places = xp.reshape(xp.arange(0, count, 1, dtypes.int64.numpy_dtype), values.shape)
+    source = wrap(xp.full(input.shape, -1, dtypes.int64.numpy_dtype), input)
     assign_at(source, index, wrap(places, input))
     if values.ndim:
         flat = apply1(reshape, values, (count,))
@@ -48,60 +80,86 @@ def setitem(input: T, index: object, value: T | Values) -> T:
 
 
 def assign_at(input: Variable, index: object, value: Variable | Values) -> None:
-    """Write `value` at `index` into the memory of `input`; nothing is recorded."""
+    """Write `value` at `index` into the memory of `input`, without recording."""
     key = as_index(index, input._data)
-    values = _like(input, value)
+    values = _as_values_for(input, value)
     try:
-        # A copy is what is asked for, from wherever the values are.
-        data = place(values._data, target_of(input._data), "setitem")
+        # The values may be on another device.
+        data = to_device(values._data, device_of(input._data), "setitem")
         device_namespace(input._data).assign(input._data, key, data)
     except (IndexError, ValueError) as error:
         raise type(error)(f"For item assignment at [{index!r}]: {error}.") from None
 
 
 def gather(input_params: T, input_indices: Variable, axis: int, batch_dims: int = 0) -> T:
-    """The parts of `input_params` along `axis` that `input_indices` names, in its shape.
+    """Return the slices of `input_params` along an axis that the indices select.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.gather(Tensor([[1, 2], [3, 4]]), Tensor([1, 1]), 0).tolist()
-    [[3, 4], [3, 4]]
+    Args:
+        input_params: A tensor with at least one axis.
+        input_indices: A tensor of integers of any shape; negative ones count from the end.
+        axis: The axis.
+        batch_dims: Only 0 is supported.
+
+    Returns:
+        A tensor in which the axis is replaced by the shape of `input_indices`.
 
     Raises:
-        TypeError: An argument is no tensor, or the indices are no integers.
-        ValueError: `batch_dims` is not 0, or `axis` is out of range.
+        ValueError: `batch_dims` is not 0.
         IndexError: An index is out of range.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.gather(Tensor([[1, 2], [3, 4]]), Tensor([1, 1]), 0).tolist()
+        [[3, 4], [3, 4]]
+
+    Source: MindSpore's `mindspore.ops.gather`.
     """
     check_tensor(input_params, "gather", "input_params")
-    check_int(batch_dims, "batch_dims", "gather", low=0, high=0)
-    place = check_axis(axis, input_params.ndim, "axis", "gather")
-    _check_integers(input_indices, "input_indices", "gather")
-    return _taken(input_params, (slice(None),) * place + (input_indices._data,), "gather")
+    check_int(batch_dims, "batch_dims", low=0, high=0)
+    place = normalize_axis_index(axis, input_params.ndim, "axis", "gather")
+    check_category(input_indices, dtypes.INTEGER, "gather", "input_indices")
+    return _getitem_with_caller(
+        input_params, (slice(None),) * place + (input_indices._data,), "gather"
+    )
 
 
 def gather_elements(input: T, dim: int, index: Variable) -> T:
-    """For each place of `index` the element of `input` at that place, but at `index` in `dim`.
+    """Return, for each position of `index`, the element of `input` there with `index` along `dim`.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.gather_elements(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0], [1]])).tolist()
-    [[1], [4]]
+    Args:
+        input: A tensor with at least one axis.
+        dim: The axis along which `index` selects.
+        index: A tensor of integers with as many axes as `input`.
+
+    Returns:
+        A tensor of the shape of `index` and the type of `input`.
 
     Raises:
-        TypeError: An argument is no tensor, or the indices are no integers.
-        ValueError: `index` has another number of axes than `input`, or `dim` is out of range.
+        ValueError: `index` has another number of axes than `input`.
         IndexError: An index is out of range, or `index` is longer than `input` along another axis.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.gather_elements(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0], [1]])).tolist()
+        [[1], [4]]
+
+    Source: MindSpore's `mindspore.ops.gather_elements`.
     """
     check_tensor(input, "gather_elements")
-    _check_integers(index, "index", "gather_elements")
+    check_category(index, dtypes.INTEGER, "gather_elements", "index")
     if index.ndim != input.ndim:
         raise ValueError(
             f"For 'gather_elements', 'index' must have {input.ndim} axes like 'input', "
             f"but its shape is {index.shape}."
         )
-    place = check_axis(dim, input.ndim, "dim", "gather_elements")
+    place = normalize_axis_index(dim, input.ndim, "dim", "gather_elements")
     places: list[object] = [
-        index._data if axis == place else _along(axis, index) for axis in range(index.ndim)
+        index._data if axis == place else _indices_along(axis, index) for axis in range(index.ndim)
     ]
-    return _taken(input, tuple(places), "gather_elements")
+    return _getitem_with_caller(input, tuple(places), "gather_elements")
+
+
+GatherD: Final = primitive("GatherD", gather_elements)
 
 
 def one_hot(
@@ -111,34 +169,45 @@ def one_hot(
     off_value: Variable | Number = 0,
     axis: int = -1,
 ) -> T:
-    """A new axis of length `depth` that is `on_value` at the index and `off_value` elsewhere.
+    """Return `on_value` at each index of a new axis, and `off_value` elsewhere.
 
-    Out-of-range indices have no `on_value`.
+    An index out of range has no `on_value`.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.one_hot(Tensor([0, 2]), 3).tolist()
-    [[1, 0, 0], [0, 0, 1]]
+    Args:
+        indices: A tensor of integers.
+        depth: The length of the new axis: the number of classes.
+        on_value: A number, or a tensor of one element.
+        off_value: A number, or a tensor of one element.
+        axis: The position of the new axis.
+
+    Returns:
+        A tensor with one more axis than `indices`.
 
     Raises:
-        TypeError: The indices are no tensor of integers, `depth` or `axis` is no int, or a value
-            neither a tensor nor a number.
-        ValueError: `depth` is negative, `axis` out of range, or a value of more than one element.
+        ValueError: `depth` is negative, or a value has more than one element.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.one_hot(Tensor([0, 2]), 3).tolist()
+        [[1, 0, 0], [0, 0, 1]]
+
+    Source: MindSpore's `mindspore.ops.one_hot`.
     """
-    _check_integers(indices, "indices", "one_hot")
-    check_int(depth, "depth", "one_hot", low=0, high=(1 << 31) - 1)
-    check_int(axis, "axis", "one_hot", low=-1, high=indices.ndim)
+    check_category(indices, dtypes.INTEGER, "one_hot", "indices")
+    check_int(depth, "depth", low=0, high=(1 << 31) - 1)
+    check_int(axis, "axis", low=-1, high=indices.ndim)
     place = indices.ndim if axis == -1 else axis
     xp = device_namespace(indices._data)
     if isinstance(on_value, Variable):
         dtype = dtype_of(on_value)
     else:
-        dtype = _dtype.int64 if isinstance(on_value, int) else _dtype.float32
+        dtype = dtypes.int64 if isinstance(on_value, int) else dtypes.float32
     # Few enough classes are counted in the type of the indices, whatever it is.
-    counted = indices._data.dtype if depth <= 1 << 7 else _dtype.int64.numpy_dtype
+    counted = indices._data.dtype if depth <= 1 << 7 else dtypes.int64.numpy_dtype
     classes = xp.arange(0, depth, 1, counted)
     column = xp.reshape(classes, (depth,) + (1,) * (indices.ndim - place))
     hit = xp.equal(xp.expand_dims(indices._data, axis=place), column)
-    on, off = _number(on_value, "on_value"), _number(off_value, "off_value")
+    on, off = _as_number(on_value, "on_value"), _as_number(off_value, "off_value")
     if on == 1 and off == 0:
         return wrap(xp.astype(hit, dtype.numpy_dtype), indices)
     try:
@@ -151,8 +220,118 @@ def one_hot(
     return wrap(xp.where(hit, *either), indices)
 
 
+def masked_fill(input_x: T, mask: Variable, value: T | Number) -> T:
+    """Return `value` where `mask` is true, and `input_x` elsewhere.
+
+    Args:
+        input_x: A tensor of any shape.
+        mask: A bool tensor whose shape broadcasts with that of `input_x`.
+        value: A number, or a tensor without axes, to which a gradient flows as well.
+
+    Returns:
+        A tensor of the broadcast shape and the type of `input_x`.
+
+    Raises:
+        TypeError: `mask` does not hold bools, or the type of `input_x` cannot hold `value`.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.masked_fill(Tensor([1.0, 2.0]), Tensor([True, False]), -1.0).tolist()
+        [-1.0, 2.0]
+
+    Source: MindSpore's `mindspore.ops.masked_fill`.
+    """
+    caller = "masked_fill"
+    check_tensor(input_x, caller, "input_x")
+    check_category(mask, dtypes.BOOL, caller, "mask")
+    if not isinstance(value, Variable):
+        check_type(value, (Variable, bool, int, float), "value", caller)
+        filling = promote_operands(input_x, value, caller)[1]
+    elif value.ndim:
+        raise ValueError(
+            f"For '{caller}', a Tensor 'value' must have no axes, but its shape is {value.shape}."
+        )
+    else:
+        filling = value
+    own = dtype_of(input_x)
+    if dtype_of(filling).category > own.category:
+        raise TypeError(
+            f"For '{caller}', the argument 'value' must fit the type of 'input_x', {own!r}, "
+            f"but got {dtype_of(filling)!r}."
+        )
+    try:
+        return apply3(where, wrap(mask._data, input_x), cast_to(filling, own), input_x)
+    except ValueError:
+        raise broadcast_error(caller, input_x.shape, mask.shape) from None
+
+
+def tril(input: T, diagonal: int = 0) -> T:
+    """Return the lower triangles of matrices, with zeros above a diagonal.
+
+    Args:
+        input: Matrices, of shape (…, rows, columns).
+        diagonal: The last diagonal that is kept; 1 is the one above the main diagonal.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Raises:
+        ValueError: `input` has fewer than two axes.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.tril(ops.ones((2, 3))).tolist()
+        [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
+
+    Source: MindSpore's `mindspore.ops.tril`.
+    """
+    return _triangle(input, diagonal, "tril")
+
+
+def triu(input: T, diagonal: int = 0) -> T:
+    """Return the upper triangles of matrices, with zeros below a diagonal.
+
+    Args:
+        input: Matrices, of shape (…, rows, columns).
+        diagonal: The first diagonal that is kept; 1 is the one above the main diagonal.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Raises:
+        ValueError: `input` has fewer than two axes.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.triu(ops.ones((2, 3)), 1).tolist()
+        [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
+
+    Source: MindSpore's `mindspore.ops.triu`.
+    """
+    return _triangle(input, diagonal, "triu")
+
+
+def _triangle(x: T, diagonal: int, caller: str) -> T:
+    check_tensor(x, caller)
+    check_int(diagonal, "diagonal", caller)
+    if x.ndim < 2:
+        raise ValueError(
+            f"For '{caller}', the argument 'input' must have two axes or more, "
+            f"but its shape is {x.shape}."
+        )
+    rows, columns = x.shape[-2:]
+    xp, counted = device_namespace(x._data), dtypes.int64.numpy_dtype
+    row = xp.reshape(xp.arange(0, rows, 1, counted), (rows, 1))
+    column = xp.arange(0, columns, 1, counted)
+    # Beyond the corners nothing changes, and any number fits.
+    edge = row + max(-rows - 1, min(columns, diagonal))
+    kept = column <= edge if caller == "tril" else column >= edge
+    zero = xp.zeros((), x._data.dtype)
+    return apply3(where, wrap(kept, x), x, wrap(zero, x))
+
+
 def as_index(index: object, array: Array) -> tuple[object, ...]:
-    """A user's index as a tuple of what `array` understands.
+    """Return a user's index as a tuple of items that `array` can be indexed by.
 
     Raises:
         IndexError: Something in it cannot index.
@@ -162,25 +341,25 @@ def as_index(index: object, array: Array) -> tuple[object, ...]:
 
 
 def _as_item(item: object, array: Array) -> object:
-    if item is None or isinstance(item, _PLAIN):
+    if item is None or isinstance(item, _BASIC_ITEMS):
         return cast("object", item)
     if isinstance(item, Variable):
-        if dtype_of(item).category == _dtype.FLOAT:
+        if dtype_of(item).category == dtypes.FLOAT:
             raise IndexError("A tensor that indexes must hold integers or bools, not floats.")
         return item._data
-    places = _on_host(item)
+    places = _as_numpy_index(item)
     if places is not None and places.dtype.kind in "biu":
-        return beside(places, array)
+        return to_device_of(places, array)
     if places is None and hasattr(item, "dtype") and hasattr(item, "__getitem__"):
         # Arrays of a library that a rule was written in.
         return item
     raise IndexError(
         "A tensor is indexed by integers, slices, `...`, None, bools, and lists or tensors of "
-        f"integers or bools, but got {described(item)}."
+        f"integers or bools, but got {describe_value(item)}."
     )
 
 
-def _on_host(item: object) -> NDArray[np.generic] | None:
+def _as_numpy_index(item: object) -> NDArray[np.generic] | None:
     items = as_items(item)
     if items is not None:
         try:
@@ -190,31 +369,31 @@ def _on_host(item: object) -> NDArray[np.generic] | None:
     return cast("NDArray[np.generic]", item) if isinstance(item, np.ndarray) else None
 
 
-def _along(axis: int, x: Variable) -> Array:
-    """The indices of `x` along an axis, in a shape that broadcasts with it."""
+def _indices_along(axis: int, x: Variable) -> Array:
+    """Return the indices of `x` along an axis, in a shape that broadcasts with it."""
     xp = device_namespace(x._data)
-    indices = xp.arange(0, x.shape[axis], 1, _dtype.int64.numpy_dtype)
+    indices = xp.arange(0, x.shape[axis], 1, dtypes.int64.numpy_dtype)
     return xp.reshape(indices, (-1, *(1,) * (x.ndim - axis - 1)))
 
 
-def _like(input: T, value: T | Values) -> T:
-    """`value` as a variable of the type of `input`."""
-    values = value if isinstance(value, Variable) else pair(input, value, "setitem")[1]
+def _as_values_for(input: T, value: T | Values) -> T:
+    """Return `value` as a variable of the type of `input`."""
+    values = value if isinstance(value, Variable) else promote_operands(input, value, "setitem")[1]
     if values.ndim and prod(values.shape) == 1:
         # One element fits everywhere, even where there are no axes.
         values = apply1(reshape, values, ())
     return cast_to(values, dtype_of(input))
 
 
-def _taken(x: T, index: tuple[object, ...], owner: str) -> T:
+def _getitem_with_caller(x: T, index: tuple[object, ...], caller: str) -> T:
     try:
         return apply1(rules.getitem, x, index)
     except IndexError as error:
-        raise IndexError(f"For '{owner}', {error}.") from None
+        raise IndexError(f"For '{caller}', {error}.") from None
 
 
-def _number(value: object, name: str) -> float:
-    """A number, also out of a tensor of one element."""
+def _as_number(value: object, name: str) -> float:
+    """Return a number, also from a tensor of one element."""
     if isinstance(value, Variable):
         if prod(value.shape) != 1:
             raise ValueError(
@@ -227,10 +406,45 @@ def _number(value: object, name: str) -> float:
     return cast("float", value)
 
 
-def _check_integers(x: Variable, name: str, owner: str) -> None:
-    check_tensor(x, owner, name)
-    if dtype_of(x).category != _dtype.INTEGER:
-        raise TypeError(
-            f"For '{owner}', the argument '{name}' must be a Tensor of integers, "
-            f"but got {dtype_of(x)!r}."
-        )
+class OneHot(Primitive):
+    """The primitive of `one_hot`: the classes along a new axis.
+
+    Args:
+        axis: The position of the new axis.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.OneHot()(Tensor([0, 2]), 3, Tensor(1), Tensor(0)).tolist()
+        [[1, 0, 0], [0, 0, 1]]
+
+    Source: MindSpore's `mindspore.ops.OneHot`.
+    """
+
+    def __init__(self, axis: int = -1) -> None:
+        self.axis: int = check_int(axis, "axis")
+
+    def __call__(self, indices: T, depth: int, on_value: Variable, off_value: Variable) -> T:
+        """Apply the operation."""
+        return one_hot(indices, depth, on_value, off_value, self.axis)
+
+
+class Gather(Primitive):
+    """The primitive of `gather`: the slices along an axis that indices select.
+
+    Args:
+        batch_dims: Only 0 is supported.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.Gather()(Tensor([[1, 2], [3, 4]]), Tensor([1, 1]), 0).tolist()
+        [[3, 4], [3, 4]]
+
+    Source: MindSpore's `mindspore.ops.Gather`.
+    """
+
+    def __init__(self, batch_dims: int = 0) -> None:
+        self.batch_dims: int = check_int(batch_dims, "batch_dims")
+
+    def __call__(self, input_params: T, input_indices: Variable, axis: int) -> T:
+        """Apply the operation."""
+        return gather(input_params, input_indices, axis, self.batch_dims)

@@ -1,93 +1,499 @@
-"""From a loss for each element to one number; and the losses that go element by element."""
+"""Losses: elementwise losses, cross entropy of classes, and binary cross entropy of logits."""
 
-from typing import Literal, TypeAlias
+from collections.abc import Callable
+from math import nan
+from typing import Generic, Literal, NamedTuple, TypeAlias
 
-from minispore._checks import check_one_of
-from minispore._functional.apply import apply1, apply2, unfit
-from minispore._functional.operands import as_float, check_numbers, dtype_of, pair
+from minispore._functional.arithmetic import add, div, mul, neg, sub, where
+from minispore._functional.comparison import (
+    equal,
+    greater_equal,
+    less,
+    logical_and,
+    logical_not,
+    logical_or,
+)
+from minispore._functional.indexing import one_hot
 from minispore._functional.reduction import mean, sum
-from minispore._functional.variable import T, Variable, check_tensor
-from minispore._rules import arithmetic, elementwise
-from minispore._warn import warn
+from minispore._functional.shape import check_nonempty, permute
+from minispore.engine import dtypes
+from minispore.engine.array import Array, device_namespace, is_host, to_host
+from minispore.engine.dispatch import (
+    T,
+    Variable,
+    apply1,
+    apply2,
+    as_float,
+    broadcast_error,
+    cast_to,
+    check_numbers,
+    check_tensor,
+    dtype_of,
+    promote_operands,
+    widen,
+)
+from minispore.engine.rules import arithmetic, elementwise, indexing
+from minispore.engine.rules.losses import cross_entropy as cross_entropy_rule
+from minispore.engine.rules.losses import softmax_cross_entropy as softmax_cross_entropy_rule
+from minispore.utils.checks import check_int, check_one_of, check_type
+from minispore.utils.warn import warn_at_caller
+
+__all__ = [
+    "binary_cross_entropy_with_logits",
+    "cross_entropy",
+    "l1_loss",
+    "mse_loss",
+    "nll_loss",
+    "softmax_cross_entropy",
+]
+
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 REDUCTIONS = ("mean", "sum", "none")
 
 
 def mse_loss(input: T, target: T, reduction: Reduction = "mean") -> T:
-    """The square of the difference; integers count as float32.
-
-    >>> from minispore import Tensor, ops
-    >>> ops.mse_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))
-    Tensor(shape=[], dtype=Float32, value= 2)
-
-    Source: MindSpore's `mindspore.ops.mse_loss`.
+    """Return the squared difference of `input` and `target`, averaged by default.
 
     Args:
-        input: What was predicted.
-        target: What it should be. Shapes broadcast, with a warning unless one is that of a number.
-        reduction: "mean", "sum", or "none" to leave the elements as they are.
+        input: The prediction; integers are computed as float32.
+        target: The target, whose shape broadcasts with that of `input`; another shape than a
+            scalar's gives a warning.
+        reduction: "mean", "sum", or "none" for the elementwise losses.
 
-    Raises:
-        TypeError: An argument is no tensor, or of bools.
-        ValueError: The shapes do not broadcast, or `reduction` is none of these.
+    Returns:
+        A tensor without axes; with "none" of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.mse_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])).item()
+        2.0
+
+    Source: MindSpore's `mindspore.ops.mse_loss`.
     """
     x = _difference(input, target, reduction, "mse_loss")
-    return reduced(apply1(elementwise.square, as_float(x, "mse_loss")), reduction)
+    return apply_reduction(apply1(elementwise.square, as_float(x, "mse_loss")), reduction)
 
 
 def l1_loss(input: T, target: T, reduction: Reduction = "mean") -> T:
-    """The absolute difference, in the common type of both (the mean of integers is cut to one).
-
-    >>> from minispore import Tensor, ops
-    >>> ops.l1_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))
-    Tensor(shape=[], dtype=Float32, value= 1)
-
-    Source: MindSpore's `mindspore.ops.l1_loss`.
+    """Return the absolute difference of `input` and `target`, averaged by default.
 
     Args:
-        input: What was predicted.
-        target: What it should be. Shapes broadcast, with a warning unless one is that of a number.
-        reduction: "mean", "sum", or "none" to leave the elements as they are.
+        input: The prediction.
+        target: The target, whose shape broadcasts with that of `input`; another shape than a
+            scalar's gives a warning.
+        reduction: "mean", "sum", or "none" for the elementwise losses.
 
-    Raises:
-        TypeError: An argument is no tensor, or of bools.
-        ValueError: The shapes do not broadcast, or `reduction` is none of these.
+    Returns:
+        A tensor without axes, of the promoted type; with "none" of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.l1_loss(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])).item()
+        1.0
+
+    Source: MindSpore's `mindspore.ops.l1_loss`.
     """
     x = _difference(input, target, reduction, "l1_loss")
-    return reduced(apply1(elementwise.absolute, x), reduction)
+    return apply_reduction(apply1(elementwise.absolute, x), reduction)
 
 
-def warn_of_broadcasting(input: Variable, target: Variable, owner: str) -> None:
-    """Warn if two shapes differ, unless one of them is a single number's.
+def warn_of_broadcasting(input: Variable, target: Variable, caller: str) -> None:
+    """Warn if two shapes differ, unless one of them is a scalar's.
 
-    With outputs of shape (N, 1) and labels of shape (N,), every output is compared with every
-    label: training runs, and learns the mean of the labels.
+    With outputs of shape (N, 1) and labels of shape (N,) every output is compared with every
+    label: the training runs, and the network learns the mean of the labels.
     """
     if input.shape != target.shape and input.shape and target.shape:
-        warn(
-            f"For '{owner}', the predictions are of shape {input.shape} and the targets of shape "
+        warn_at_caller(
+            f"For '{caller}', the predictions are of shape {input.shape} and the targets of shape "
             f"{target.shape}. They are broadcast, which is hardly what is meant: reshape one of "
             "them, so that the shapes are the same."
         )
 
 
-def reduced(losses: T, reduction: Reduction) -> T:
-    """The mean or the sum of losses, in their type, or they themselves."""
+def apply_reduction(losses: T, reduction: Reduction) -> T:
+    """Return the mean or the sum of losses, in their type, or the losses themselves."""
     if reduction == "mean":
         return mean(losses)
     return sum(losses, dtype=dtype_of(losses)) if reduction == "sum" else losses
 
 
-def _difference(input: T, target: T, reduction: Reduction, owner: str) -> T:
-    check_tensor(input, owner)
-    check_tensor(target, owner, "target")
-    check_one_of(reduction, REDUCTIONS, "reduction", owner)
-    x, y = pair(input, target, owner)
-    check_numbers(x, owner)
+def _difference(input: T, target: T, reduction: Reduction, caller: str) -> T:
+    check_tensor(input, caller)
+    check_tensor(target, caller, "target")
+    check_one_of(reduction, REDUCTIONS, "reduction", caller)
+    x, y = promote_operands(input, target, caller)
+    check_numbers(x, caller)
     try:
         difference = apply2(arithmetic.subtract, x, y)
     except ValueError:
-        raise unfit(owner, input.shape, target.shape) from None
-    warn_of_broadcasting(input, target, owner)
+        raise broadcast_error(caller, input.shape, target.shape) from None
+    warn_of_broadcasting(input, target, caller)
     return difference
+
+
+_INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
+
+
+class ClassificationLossOptions(NamedTuple, Generic[T]):
+    """The options of a classification loss, and the names that its messages use."""
+
+    caller: str
+    names: tuple[str, str]
+    weight: T | None
+    ignore_index: int | None
+    reduction: Reduction
+    label_smoothing: float
+
+
+def cross_entropy(
+    input: T,
+    target: T,
+    weight: T | None = None,
+    ignore_index: int = -100,
+    reduction: Reduction = "mean",
+    label_smoothing: float = 0.0,
+) -> T:
+    """Return −log of the probability that softmax gives to the target class.
+
+    Args:
+        input: The logits, of shape (C,), (N, C) or (N, C, d₁, …) for C classes.
+        target: Class labels, integers of the shape of `input` without C; or probabilities of its
+            shape.
+        weight: The weight of each class, of shape (C,).
+        ignore_index: A class label that is ignored.
+        reduction: "mean", "sum", or "none" for the loss of each row. The mean over class labels is
+            weighted by `weight`; that over probabilities is over the rows.
+        label_smoothing: The probability, in [0, 1], that is taken from the target and spread evenly
+            over all classes.
+
+    Returns:
+        A tensor without axes; with "none" of the shape of `input` without C.
+
+    Raises:
+        ValueError: The shapes do not match, or a label is not a class. On a GPU the loss is NaN for
+            such a label, since a check would synchronize with the device.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> round(ops.cross_entropy(Tensor([[0.0, 0.0], [0.0, 100.0]]), Tensor([0, 1])).item(), 4)
+        0.3466
+
+    Source: MindSpore's `mindspore.ops.cross_entropy`.
+    """
+    names = ("input", "target")
+    options = ClassificationLossOptions(
+        "cross_entropy", names, weight, ignore_index, reduction, label_smoothing
+    )
+    check_settings(options)
+    return from_logits(input, target, options)
+
+
+def softmax_cross_entropy(logits: T, targets: T) -> T:
+    """Return −Σ targets · log_softmax(logits) over the last axis.
+
+    Args:
+        logits: Of shape (n, classes).
+        targets: A distribution over the classes for each row, of the same shape.
+
+    Returns:
+        The loss of each row, of shape (n,).
+
+    Raises:
+        ValueError: The shapes differ, or there are no classes.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.softmax_cross_entropy(Tensor([[0.0, 0.0]]), Tensor([[0.0, 1.0]])).tolist()
+        [0.6931471824645996]
+    """
+    caller = "softmax_cross_entropy"
+    x, y = promote_operands(
+        as_float(logits, caller, "logits"), as_float(targets, caller, "targets"), caller
+    )
+    if x.shape != y.shape or x.ndim == 0:
+        raise ValueError(
+            f"For 'softmax_cross_entropy', 'logits' and 'targets' must be of one shape, "
+            f"but got {x.shape} and {y.shape}."
+        )
+    check_nonempty(x.shape, -1, caller)
+    return cast_to(apply2(softmax_cross_entropy_rule, widen(x), widen(y)), dtype_of(x))
+
+
+def nll_loss(
+    inputs: T,
+    target: T,
+    weight: T | None = None,
+    ignore_index: int = -100,
+    reduction: Reduction = "mean",
+    label_smoothing: float = 0.0,
+) -> T:
+    """Return the negative log-likelihood of the target class, from log-probabilities.
+
+    Args:
+        inputs: Log-probabilities, such as `log_softmax` returns, of shape (C,), (N, C) or (N, C,
+            d₁, …).
+        target: Class labels, integers of the shape of `inputs` without C.
+        weight: As in `cross_entropy`.
+        ignore_index: As in `cross_entropy`.
+        reduction: As in `cross_entropy`.
+        label_smoothing: As in `cross_entropy`.
+
+    Returns:
+        As `cross_entropy`.
+
+    Raises:
+        ValueError: As `cross_entropy`.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> log_probabilities = ops.log_softmax(Tensor([[0.0, 0.0], [0.0, 100.0]]))
+        >>> round(ops.nll_loss(log_probabilities, Tensor([0, 1])).item(), 4)
+        0.3466
+
+    Source: MindSpore's `mindspore.ops.nll_loss`.
+    """
+    names = ("inputs", "target")
+    options = ClassificationLossOptions(
+        "nll_loss", names, weight, ignore_index, reduction, label_smoothing
+    )
+    check_settings(options)
+    x = as_float(inputs, "nll_loss", "inputs")
+    check_tensor(target, "nll_loss", "target")
+    _check_kind(target, dtypes.INTEGER, "integers: the classes", options)
+    axis = _axis_of_classes(x, target, options)
+    if target.shape == x.shape:
+        raise _shape_error(x, target, options)
+    return _loss_of_labels(_classes_last(x, axis), target, options, _nll, _nll_of_probabilities)
+
+
+def check_settings(options: ClassificationLossOptions[T]) -> None:
+    """Raise TypeError or ValueError unless the options are valid."""
+    if options.weight is not None:
+        check_tensor(options.weight, options.caller, "weight")
+    check_int(options.ignore_index, "ignore_index", options.caller, low=_INT64_MIN, high=_INT64_MAX)
+    check_one_of(options.reduction, REDUCTIONS, "reduction", options.caller)
+    check_type(options.label_smoothing, float, "label_smoothing", options.caller)
+    if not 0 <= options.label_smoothing <= 1:
+        raise ValueError(
+            f"For '{options.caller}', the argument 'label_smoothing' must be in [0, 1], "
+            f"but got {options.label_smoothing}."
+        )
+
+
+def from_logits(logits: T, labels: T, options: ClassificationLossOptions[T]) -> T:
+    """Return the cross entropy of logits and labels, as `cross_entropy` defines it."""
+    x = as_float(logits, options.caller, options.names[0])
+    check_tensor(labels, options.caller, options.names[1])
+    axis = _axis_of_classes(x, labels, options)
+    rows = _classes_last(x, axis)
+    if labels.shape == x.shape:
+        _check_kind(labels, dtypes.FLOAT, "floats: the probabilities of the classes", options)
+        targets = _weighted(_classes_last(labels, axis), rows, options)
+        losses = apply_reduction(softmax_cross_entropy(rows, targets), options.reduction)
+        return cast_to(losses, dtype_of(x))
+    _check_kind(labels, dtypes.INTEGER, "integers: the classes", options)
+    return _loss_of_labels(rows, labels, options, _cross_entropy, softmax_cross_entropy)
+
+
+def _labels_in_range(labels: Variable, classes: int, ignored: int | None) -> bool:
+    """Return whether all labels are classes and none is `ignored`."""
+    if 0 in labels.shape:
+        return True
+    data = labels._data
+    xp = device_namespace(data)
+    low, high = to_host(xp.min(data)).item(), to_host(xp.max(data)).item()
+    return low >= 0 and high < classes and (ignored is None or not low <= ignored <= high)
+
+
+def _axis_of_classes(x: T, labels: T, options: ClassificationLossOptions[T]) -> int:
+    """Return the axis of the classes; raise ValueError unless the shapes match."""
+    shape = x.shape
+    axis = min(len(shape) - 1, 1)
+    if not shape or labels.shape not in (shape, shape[:axis] + shape[axis + 1 :]):
+        raise _shape_error(x, labels, options)
+    if 0 in shape:
+        check_nonempty(shape, axis, options.caller)
+    if options.weight is not None and options.weight.shape != shape[axis : axis + 1]:
+        raise ValueError(
+            f"For '{options.caller}', 'weight' must be of shape ({shape[axis]},), "
+            f"but got {options.weight.shape}."
+        )
+    return axis
+
+
+def _shape_error(x: T, labels: T, options: ClassificationLossOptions[T]) -> ValueError:
+    first, second = options.names
+    also = "" if options.caller == "nll_loss" else f" or that of '{first}'"
+    return ValueError(
+        f"For '{options.caller}', '{first}' must be of shape (N, C, …) and '{second}' of shape "
+        f"(N, …){also}, but got {x.shape} and {labels.shape}."
+    )
+
+
+def _loss_of_labels(
+    x: T,
+    labels: T,
+    options: ClassificationLossOptions[T],
+    loss_at_labels: Callable[[T, Variable, Reduction], T],
+    loss_of_probabilities: Callable[[T, T], T],
+) -> T:
+    """Return the reduced loss of class labels.
+
+    Args:
+        x: Logits or log-probabilities, of shape (…, C).
+        labels: The labels, of shape (…).
+        options: The options.
+        loss_at_labels: Returns the reduced loss of `x` and labels, all of which are classes.
+        loss_of_probabilities: Returns the loss of each row of `x` and of probabilities.
+    """
+    caller, names, weight, ignore_index, reduction, label_smoothing = options
+    classes, on_host = x.shape[-1], is_host(labels._data)
+    valid = on_host and _labels_in_range(labels, classes, ignore_index)
+    if valid and weight is None and not label_smoothing:
+        return loss_at_labels(x, labels, reduction)
+    # In a type that holds each number they are compared with.
+    labels = cast_to(labels, dtypes.int64)
+    wrong = logical_or(less(labels, 0), greater_equal(labels, classes))
+    counted = logical_not(wrong)
+    if ignore_index is not None:
+        ignored = equal(labels, ignore_index)
+        wrong = logical_and(wrong, logical_not(ignored))
+        counted = logical_and(counted, logical_not(ignored))
+    if on_host and to_host(device_namespace(wrong._data).any(wrong._data)).item():
+        also = "" if ignore_index is None else f" or the 'ignore_index' {ignore_index}"
+        raise ValueError(
+            f"For '{caller}', '{names[1]}' must be in [0, {classes}){also}, but got {labels}."
+        )
+    chosen = where(counted, labels, 0)
+    weights = cast_to(counted, dtype_of(x))
+    if label_smoothing:
+        targets = one_hot(chosen, classes, 1.0, 0.0)
+        losses = loss_of_probabilities(x, _weighted(targets, x, options))
+    else:
+        losses = loss_at_labels(x, chosen, "none")
+    if weight is not None:
+        at_labels = apply1(indexing.getitem, weight, (chosen._data,))
+        losses = losses if label_smoothing else mul(losses, at_labels)
+        weights = mul(weights, at_labels)
+    losses = where(counted, losses, 0)
+    if not on_host:
+        # An error would require to synchronize with the device in each step.
+        losses = where(wrong, nan, losses)
+    if reduction == "mean":
+        losses = div(sum(losses), sum(weights))
+    else:
+        losses = apply_reduction(losses, reduction)
+    return cast_to(losses, dtype_of(x))
+
+
+def _cross_entropy(logits: T, labels: Variable, reduction: Reduction) -> T:
+    index = _index_of_labels(labels)
+    return cast_to(apply1(cross_entropy_rule, widen(logits), index, reduction), dtype_of(logits))
+
+
+def _nll(x: T, labels: Variable, reduction: Reduction) -> T:
+    picked = apply1(indexing.getitem, x, _index_of_labels(labels))
+    return apply_reduction(neg(picked), reduction)
+
+
+def _nll_of_probabilities(x: T, targets: T) -> T:
+    # A class with probability 0 does not count, even if its logarithm is infinite.
+    return sum(mul(where(equal(targets, 0), 0, neg(x)), targets), -1)
+
+
+def _index_of_labels(labels: Variable) -> tuple[Array, ...]:
+    """Return the index of the labels' elements in an array with the classes as the last axis."""
+    xp, shape = device_namespace(labels._data), labels.shape
+    index = [xp.arange(0, n, 1, dtypes.int64.numpy_dtype) for n in shape]
+    if len(shape) > 1:
+        index = [xp.reshape(x, (-1, *(1,) * (len(shape) - 1 - i))) for i, x in enumerate(index)]
+    return (*index, labels._data)
+
+
+def _weighted(targets: T, x: T, options: ClassificationLossOptions[T]) -> T:
+    """Return target probabilities with label smoothing and the weights of the classes."""
+    if options.label_smoothing:
+        # In the finer of the two types: one-hot targets are float32.
+        finer = dtypes.promote(dtype_of(targets), dtype_of(x), options.caller)
+        even = options.label_smoothing / x.shape[-1]
+        targets = add(mul(cast_to(targets, finer), 1 - options.label_smoothing), even)
+    return targets if options.weight is None else mul(targets, options.weight)
+
+
+def _check_kind(
+    labels: Variable, category: int, expected: str, options: ClassificationLossOptions[T]
+) -> None:
+    if dtype_of(labels).category != category:
+        raise TypeError(
+            f"For '{options.caller}', '{options.names[1]}' of shape {labels.shape} must be "
+            f"{expected}, but got {dtype_of(labels)!r}."
+        )
+
+
+def _classes_last(x: T, axis: int) -> T:
+    if axis == x.ndim - 1:
+        return x
+    return permute(x, (0, *range(2, x.ndim), 1))
+
+
+def binary_cross_entropy_with_logits(
+    input: T,
+    target: T,
+    weight: T | None = None,
+    pos_weight: T | None = None,
+    reduction: Reduction = "mean",
+) -> T:
+    """Return −(y log p + (1 − y) log(1 − p)), where p is the sigmoid of `input` and y is `target`.
+
+    Args:
+        input: The logits.
+        target: Probabilities, in [0, 1], of the same shape.
+        weight: A factor of each element, broadcast to the shape of `input`.
+        pos_weight: A factor of the term y log p, broadcast to the shape of `input`.
+        reduction: "mean", "sum", or "none" for the elementwise losses.
+
+    Returns:
+        A tensor without axes; with "none" of the shape of `input`.
+
+    Raises:
+        ValueError: `input` and `target` differ in shape, or a factor does not broadcast to it.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> loss = ops.binary_cross_entropy_with_logits(Tensor([0.0, 100.0]), Tensor([1.0, 1.0]))
+        >>> round(loss.item(), 4)
+        0.3466
+
+    Source: MindSpore's `mindspore.ops.binary_cross_entropy_with_logits`.
+    """
+    caller = "binary_cross_entropy_with_logits"
+    check_one_of(reduction, REDUCTIONS, "reduction", caller)
+    x, y = promote_operands(as_float(input, caller), as_float(target, caller, "target"), caller)
+    if x.shape != y.shape:
+        raise ValueError(
+            f"For '{caller}', 'input' and 'target' must be of one shape, "
+            f"but got {x.shape} and {y.shape}."
+        )
+    _check_factor(weight, x, "weight", caller)
+    _check_factor(pos_weight, x, "pos_weight", caller)
+    # -log sigmoid(x) = softplus(-x), and -log(1 - sigmoid(x)) = softplus(-x) + x.
+    below = apply1(elementwise.softplus, neg(x))
+    right = y if pos_weight is None else mul(y, pos_weight)
+    losses = add(mul(right, below), mul(sub(1, y), add(below, x)))
+    if weight is not None:
+        losses = mul(losses, weight)
+    return apply_reduction(losses, reduction)
+
+
+def _check_factor(factor: Variable | None, x: Variable, name: str, caller: str) -> None:
+    if factor is None:
+        return
+    check_tensor(factor, caller, name)
+    own = (1,) * (len(x.shape) - len(factor.shape)) + factor.shape
+    if len(own) != len(x.shape) or any(n not in (1, m) for n, m in zip(own, x.shape, strict=True)):
+        raise ValueError(
+            f"For '{caller}', the shape of '{name}' must broadcast to that of 'input', {x.shape}, "
+            f"but is {factor.shape}."
+        )

@@ -1,201 +1,950 @@
-"""Reductions: many elements to one, over one axis, several, or all."""
+"""Reductions over axes with statistics and norms; softmax, cumulative sums and sorting."""
 
-from minispore import _dtype
-from minispore._array import Axis, device_namespace
-from minispore._checks import check_bool
-from minispore._functional.apply import apply1
-from minispore._functional.axes import as_axes, check_axis, check_elements
+from collections.abc import Callable
+from math import inf, prod
+
+from minispore._functional.arithmetic import mul, pow, sub, where
+from minispore._functional.comparison import equal, not_equal
+from minispore._functional.elementwise import sqrt
 from minispore._functional.indexing import gather_elements
-from minispore._functional.operands import as_float, cast_to, dtype_of, widen
-from minispore._functional.shape import squeeze
-from minispore._functional.variable import T, Variable, check_tensor, wrap
-from minispore._rules import reduction as rules
+from minispore._functional.primitive import Primitive, Reduction
+from minispore._functional.shape import (
+    check_nonempty,
+    normalize_axis_index,
+    normalize_axis_tuple,
+    squeeze,
+)
+from minispore.engine import dtypes
+from minispore.engine.array import Array, Axis, device_namespace
+from minispore.engine.dispatch import (
+    T,
+    Variable,
+    apply1,
+    as_float,
+    cast_to,
+    check_category,
+    check_numbers,
+    check_tensor,
+    dtype_of,
+    widen,
+    wrap,
+)
+from minispore.engine.rules import Unary, elementwise
+from minispore.engine.rules import reduction as rules
+from minispore.engine.rules import shape as shape_rules
+from minispore.utils.checks import as_items, check_bool, check_int, check_one_of, check_type
+from minispore.utils.warn import warn_at_caller
+
+__all__ = [
+    "Argmax",
+    "LogSoftmax",
+    "ReduceAll",
+    "ReduceAny",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceSum",
+    "Softmax",
+    "TopK",
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "cumsum",
+    "log_softmax",
+    "logsumexp",
+    "max",
+    "mean",
+    "min",
+    "norm",
+    "softmax",
+    "sort",
+    "std",
+    "sum",
+    "topk",
+    "var",
+]
+
+# Of a matrix's norms those by its singular values are not supported.
+_MATRIX_NORMS = ("fro", 1, -1, inf, -inf)
 
 
 def sum(
-    input: T, dim: Axis = None, keepdim: bool = False, *, dtype: _dtype.DTypeLike | None = None
+    input: T, dim: Axis = None, keepdim: bool = False, *, dtype: dtypes.DTypeLike | None = None
 ) -> T:
-    """The sum over `dim`, in the type `dtype`; if it is None, of integers and bools in int64.
+    """Return the sum over axes.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
-    Tensor(shape=[2], dtype=Float32, value= [ 4.00000000e+00,  6.00000000e+00])
+    Args:
+        input: A tensor of any shape.
+        dim: The axis or axes to reduce; None for all.
+        keepdim: Whether the reduced axes stay, with length 1.
+        dtype: The type to sum in; by default int64 for integers and bools, else that of `input`.
 
-    Raises:
-        TypeError: `input` is no tensor, an axis no int, or `keepdim` no bool.
-        ValueError: An axis is out of range or named twice.
+    Returns:
+        A tensor of the remaining shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0).tolist()
+        [4.0, 6.0]
+
+    Source: MindSpore's `mindspore.ops.sum`.
     """
     check_tensor(input, "sum")
-    check_bool(keepdim, "keepdim", "sum")
-    wanted = None if dtype is None else _dtype.as_dtype(dtype, "sum")
-    if wanted is None and dtype_of(input).category < _dtype.FLOAT:
-        wanted = _dtype.int64
-    axis = as_axes(dim, input.ndim, "sum", "dim")
-    if wanted is None:
+    check_bool(keepdim, "keepdim")
+    result_type = None if dtype is None else dtypes.as_dtype(dtype, "sum")
+    if result_type is None and dtype_of(input).category < dtypes.FLOAT:
+        result_type = dtypes.int64
+    axis = normalize_axis_tuple(dim, input.ndim, "sum", "dim")
+    if result_type is None:
         return apply1(rules.sum, input, axis, keepdim)
     # numpy adds small integers up in a type of its own choice.
-    return cast_to(apply1(rules.sum, cast_to(input, wanted), axis, keepdim), wanted)
+    return cast_to(apply1(rules.sum, cast_to(input, result_type), axis, keepdim), result_type)
 
 
 def mean(x: T, axis: Axis = None, keep_dims: bool = False) -> T:
-    """The mean over `axis`, in the type of `x` (of integers: cut to an integer).
+    """Return the mean over axes.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0)
-    Tensor(shape=[2], dtype=Float32, value= [ 2.00000000e+00,  3.00000000e+00])
+    Args:
+        x: A tensor of any shape.
+        axis: The axis or axes to reduce; None for all.
+        keep_dims: Whether the reduced axes stay, with length 1.
 
-    Raises:
-        TypeError: `x` is no tensor, an axis no int, or `keep_dims` no bool.
-        ValueError: An axis is out of range or named twice.
+    Returns:
+        A tensor of the remaining shape and the type of `x`; of integers the mean is cut to an
+        integer.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.mean(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0).tolist()
+        [2.0, 3.0]
+
+    Source: MindSpore's `mindspore.ops.mean`.
     """
     floats = as_float(x, "mean", "x")
-    check_bool(keep_dims, "keep_dims", "mean")
-    value = apply1(rules.mean, floats, as_axes(axis, x.ndim, "mean"), keep_dims)
+    check_bool(keep_dims, "keep_dims")
+    value = apply1(rules.mean, floats, normalize_axis_tuple(axis, x.ndim, "mean"), keep_dims)
     return value if floats is x else cast_to(value, dtype_of(x))
 
 
 def amax(input: T, axis: Axis = None, keepdims: bool = False) -> T:
-    """The largest element over `axis`; equal ones share the gradient equally.
+    """Return the maximum over axes; equal elements share the gradient equally.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.amax(Tensor([[1, 2], [4, 3]]), 1)
-    Tensor(shape=[2], dtype=Int64, value= [2, 4])
+    Args:
+        input: A tensor of any shape.
+        axis: The axis or axes to reduce; None for all.
+        keepdims: Whether the reduced axes stay, with length 1.
+
+    Returns:
+        A tensor of the remaining shape and the same type.
 
     Raises:
-        TypeError: `input` is no tensor, an axis no int, or `keepdims` no bool.
-        ValueError: An axis is out of range, named twice, or has no elements.
+        ValueError: A reduced axis has no elements.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.amax(Tensor([[1, 2], [4, 3]]), 1).tolist()
+        [2, 4]
+
+    Source: MindSpore's `mindspore.ops.amax`.
     """
     check_tensor(input, "amax")
-    check_bool(keepdims, "keepdims", "amax")
+    check_bool(keepdims, "keepdims")
     return apply1(rules.max, input, _axes_with_elements(input, axis, "amax"), keepdims)
 
 
 def amin(input: T, axis: Axis = None, keepdims: bool = False) -> T:
-    """The smallest element over `axis`; equal ones share the gradient equally.
+    """Return the minimum over axes; equal elements share the gradient equally.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.amin(Tensor([[1, 2], [4, 3]]), 1)
-    Tensor(shape=[2], dtype=Int64, value= [1, 3])
+    Args:
+        input: A tensor of any shape.
+        axis: The axis or axes to reduce; None for all.
+        keepdims: Whether the reduced axes stay, with length 1.
+
+    Returns:
+        A tensor of the remaining shape and the same type.
 
     Raises:
-        TypeError: `input` is no tensor, an axis no int, or `keepdims` no bool.
-        ValueError: An axis is out of range, named twice, or has no elements.
+        ValueError: A reduced axis has no elements.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.amin(Tensor([[1, 2], [4, 3]]), 1).tolist()
+        [1, 3]
+
+    Source: MindSpore's `mindspore.ops.amin`.
     """
     check_tensor(input, "amin")
-    check_bool(keepdims, "keepdims", "amin")
+    check_bool(keepdims, "keepdims")
     return apply1(rules.min, input, _axes_with_elements(input, axis, "amin"), keepdims)
 
 
 def max(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T]:
-    """The largest elements along `axis`, and the index (int64) of the first of each.
+    """Return the maximum along an axis and its index.
 
-    Along an axis the gradient goes to the first of equal ones; over all, they share it equally.
+    The gradient flows to the first of equal elements; without an axis they share it equally.
 
-    >>> from minispore import Tensor, ops
-    >>> [found.tolist() for found in ops.max(Tensor([[1, 2], [4, 3]]), 1)]
-    [[2, 4], [1, 0]]
+    Args:
+        input: A tensor of any shape.
+        axis: The axis; None for the flattened tensor.
+        keepdims: Whether the reduced axes stay, with length 1.
+
+    Returns:
+        The maxima, and the int64 indices of the first ones; both of the remaining shape.
 
     Raises:
-        TypeError: `input` is no tensor, `axis` no int, or `keepdims` no bool.
-        ValueError: `axis` is out of range, or has no elements.
+        ValueError: A reduced axis has no elements.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [x.tolist() for x in ops.max(Tensor([[1, 2], [4, 3]]), 1)]
+        [[2, 4], [1, 0]]
+
+    Source: MindSpore's `mindspore.ops.max`.
     """
-    check_tensor(input, "max")
-    check_bool(keepdims, "keepdims", "max")
-    place = _axis_with_elements(input, axis, "max")
-    if place is None:
-        return amax(input, None, keepdims), argmax(input, None, keepdims)
-    return _at(input, argmax(input, place, True), place, keepdims)
+    return _extremum_and_index(input, axis, keepdims, amax, argmax, "max")
 
 
 def min(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T]:
-    """The smallest elements along `axis`, and the index (int64) of the first of each.
+    """Return the minimum along an axis and its index.
 
-    Along an axis the gradient goes to the first of equal ones; over all, they share it equally.
+    The gradient flows to the first of equal elements; without an axis they share it equally.
 
-    >>> from minispore import Tensor, ops
-    >>> [found.tolist() for found in ops.min(Tensor([[1, 2], [4, 3]]), 1)]
-    [[1, 3], [0, 1]]
+    Args:
+        input: A tensor of any shape.
+        axis: The axis; None for the flattened tensor.
+        keepdims: Whether the reduced axes stay, with length 1.
+
+    Returns:
+        The minima, and the int64 indices of the first ones; both of the remaining shape.
 
     Raises:
-        TypeError: `input` is no tensor, `axis` no int, or `keepdims` no bool.
-        ValueError: `axis` is out of range, or has no elements.
+        ValueError: A reduced axis has no elements.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [x.tolist() for x in ops.min(Tensor([[1, 2], [4, 3]]), 1)]
+        [[1, 3], [0, 1]]
+
+    Source: MindSpore's `mindspore.ops.min`.
     """
-    check_tensor(input, "min")
-    check_bool(keepdims, "keepdims", "min")
-    place = _axis_with_elements(input, axis, "min")
-    if place is None:
-        return amin(input, None, keepdims), argmin(input, None, keepdims)
-    return _at(input, argmin(input, place, True), place, keepdims)
+    return _extremum_and_index(input, axis, keepdims, amin, argmin, "min")
+
+
+def all(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
+    """Return whether all elements along axes are true.
+
+    Args:
+        input: A tensor of any shape.
+        axis: The axis or axes to reduce; None for all.
+        keep_dims: Whether the reduced axes stay, with length 1.
+
+    Returns:
+        A bool tensor of the remaining shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.all(Tensor([[True, False], [True, True]]), 1).tolist()
+        [False, True]
+
+    Source: MindSpore's `mindspore.ops.all`.
+    """
+    check_tensor(input, "all")
+    check_bool(keep_dims, "keep_dims")
+    axes = normalize_axis_tuple(axis, input.ndim, "all")
+    xp = device_namespace(input._data)
+    return wrap(xp.all(input._data, axis=axes, keepdims=keep_dims), input)
+
+
+def any(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
+    """Return whether at least one element along axes is true.
+
+    Args:
+        input: A tensor of any shape.
+        axis: The axis or axes to reduce; None for all.
+        keep_dims: Whether the reduced axes stay, with length 1.
+
+    Returns:
+        A bool tensor of the remaining shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.any(Tensor([[True, False], [False, False]]), 1).tolist()
+        [True, False]
+
+    Source: MindSpore's `mindspore.ops.any`.
+    """
+    check_tensor(input, "any")
+    check_bool(keep_dims, "keep_dims")
+    axes = normalize_axis_tuple(axis, input.ndim, "any")
+    xp = device_namespace(input._data)
+    return wrap(xp.any(input._data, axis=axes, keepdims=keep_dims), input)
 
 
 def logsumexp(input: T, dim: Axis, keepdim: bool = False) -> T:
-    """log Σ exp(input) over `dim`, without overflow.
+    """Return log(sum(exp(input))) over axes, computed without overflow.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.logsumexp(Tensor([1000.0, 1000.0]), 0)
-    Tensor(shape=[], dtype=Float32, value= 1000.69)
+    Args:
+        input: A tensor of any shape; integers and bools are computed as float32.
+        dim: The axis or axes to reduce; None for all.
+        keepdim: Whether the reduced axes stay, with length 1.
+
+    Returns:
+        A tensor of the remaining shape, of a float type.
 
     Raises:
-        TypeError: `input` is no tensor, an axis no int, or `keepdim` no bool.
-        ValueError: An axis is out of range, named twice, or has no elements.
+        ValueError: A reduced axis has no elements.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> round(ops.logsumexp(Tensor([1000.0, 1000.0]), 0).item(), 2)
+        1000.69
+
+    Source: MindSpore's `mindspore.ops.logsumexp`.
     """
     x = as_float(input, "logsumexp")
-    check_bool(keepdim, "keepdim", "logsumexp")
-    axes = as_axes(dim, x.ndim, "logsumexp", "dim")
-    check_elements(x.shape, axes, "logsumexp")
+    check_bool(keepdim, "keepdim")
+    axes = _axes_with_elements(x, dim, "logsumexp", "dim")
     return cast_to(apply1(rules.logsumexp, widen(x), axes, keepdim), dtype_of(x))
 
 
-def argmax(input: T, dim: int | None = None, keepdim: bool = False) -> T:
-    """The index (int64) of the first largest element along `dim`, or in the flattened tensor.
+def softmax(input: T, axis: int = -1, *, dtype: dtypes.DTypeLike | None = None) -> T:
+    """Return exp(x) / sum(exp(x)) along an axis, computed without overflow.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.argmax(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1)
-    Tensor(shape=[2], dtype=Int64, value= [1, 0])
+    Args:
+        input: A tensor of any shape; integers and bools are computed as float32.
+        axis: The axis whose results sum to 1.
+        dtype: The float type to compute in; None for that of `input`.
+
+    Returns:
+        A tensor of the same shape, of a float type.
 
     Raises:
-        TypeError: `input` is no tensor, `dim` no int, or `keepdim` no bool.
-        ValueError: `dim` is out of range, or has no elements.
+        ValueError: The axis has no elements.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.softmax(Tensor([0.0, 0.0])).tolist()
+        [0.5, 0.5]
+
+    Source: MindSpore's `mindspore.ops.softmax`.
+    """
+    x = as_float(input, "softmax")
+    if dtype is not None:
+        x = cast_to(x, dtypes.check_float(dtypes.as_dtype(dtype, "softmax"), "softmax"))
+    return _apply_along_axis(rules.softmax, x, axis, "softmax")
+
+
+def log_softmax(logits: T, axis: int = -1) -> T:
+    """Return the logarithm of `softmax` along an axis, computed without overflow.
+
+    Args:
+        logits: A tensor of any shape; integers and bools are computed as float32.
+        axis: The axis.
+
+    Returns:
+        A tensor of the same shape, of a float type.
+
+    Raises:
+        ValueError: The axis has no elements.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.log_softmax(Tensor([0.0, 0.0])).tolist()
+        [-0.6931471824645996, -0.6931471824645996]
+
+    Source: MindSpore's `mindspore.ops.log_softmax`.
+    """
+    x = as_float(logits, "log_softmax", "logits")
+    return _apply_along_axis(rules.log_softmax, x, axis, "log_softmax")
+
+
+def _apply_along_axis(
+    rule: Callable[[Array, int], Unary[Array]], x: T, axis: int, caller: str
+) -> T:
+    place = normalize_axis_index(axis, x.ndim, "axis", caller)
+    check_nonempty(x.shape, place, caller)
+    return cast_to(apply1(rule, widen(x), place), dtype_of(x))
+
+
+def argmax(input: T, dim: int | None = None, keepdim: bool = False) -> T:
+    """Return the index of the first maximum along an axis.
+
+    Args:
+        input: A tensor of any shape.
+        dim: The axis; None for the flattened tensor.
+        keepdim: Whether the reduced axes stay, with length 1.
+
+    Returns:
+        An int64 tensor of the remaining shape.
+
+    Raises:
+        ValueError: A reduced axis has no elements.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.argmax(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1).tolist()
+        [1, 0]
+
+    Source: MindSpore's `mindspore.ops.argmax`.
     """
     check_tensor(input, "argmax")
-    check_bool(keepdim, "keepdim", "argmax")
+    check_bool(keepdim, "keepdim")
     place = _axis_with_elements(input, dim, "argmax", "dim")
-    found = device_namespace(input._data).argmax(input._data, axis=place, keepdims=keepdim)
-    return cast_to(wrap(found, input), _dtype.int64)  # it is int32 where addresses have 32 bits
+    index = device_namespace(input._data).argmax(input._data, axis=place, keepdims=keepdim)
+    return cast_to(wrap(index, input), dtypes.int64)  # it is int32 where addresses have 32 bits
 
 
 def argmin(input: T, axis: int | None = None, keepdims: bool = False) -> T:
-    """The index (int64) of the first smallest element along `axis`, or in the flattened tensor.
+    """Return the index of the first minimum along an axis.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.argmin(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1)
-    Tensor(shape=[2], dtype=Int64, value= [0, 1])
+    Args:
+        input: A tensor of any shape.
+        axis: The axis; None for the flattened tensor.
+        keepdims: Whether the reduced axes stay, with length 1.
+
+    Returns:
+        An int64 tensor of the remaining shape.
 
     Raises:
-        TypeError: `input` is no tensor, `axis` no int, or `keepdims` no bool.
-        ValueError: `axis` is out of range, or has no elements.
+        ValueError: A reduced axis has no elements.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.argmin(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1).tolist()
+        [0, 1]
+
+    Source: MindSpore's `mindspore.ops.argmin`.
     """
     check_tensor(input, "argmin")
-    check_bool(keepdims, "keepdims", "argmin")
+    check_bool(keepdims, "keepdims")
     place = _axis_with_elements(input, axis, "argmin")
-    found = device_namespace(input._data).argmin(input._data, axis=place, keepdims=keepdims)
-    return cast_to(wrap(found, input), _dtype.int64)  # it is int32 where addresses have 32 bits
+    index = device_namespace(input._data).argmin(input._data, axis=place, keepdims=keepdims)
+    return cast_to(wrap(index, input), dtypes.int64)  # it is int32 where addresses have 32 bits
 
 
-def _at(x: T, indices: T, axis: int, keepdims: bool) -> tuple[T, T]:
-    values = gather_elements(x, axis, indices)
-    return (values, indices) if keepdims else (squeeze(values, axis), squeeze(indices, axis))
+def _extremum_and_index(
+    x: T,
+    axis: int | None,
+    keepdims: bool,
+    extremum: Callable[[T, None, bool], T],
+    index_of_extremum: Callable[[T, int | None, bool], T],
+    caller: str,
+) -> tuple[T, T]:
+    check_tensor(x, caller)
+    check_bool(keepdims, "keepdims", caller)
+    place = _axis_with_elements(x, axis, caller)
+    if place is None:
+        return extremum(x, None, keepdims), index_of_extremum(x, None, keepdims)
+    indices = index_of_extremum(x, place, True)
+    values = gather_elements(x, place, indices)
+    return (values, indices) if keepdims else (squeeze(values, place), squeeze(indices, place))
 
 
 def _axis_with_elements(
-    x: Variable, axis: int | None, owner: str, name: str = "axis"
+    x: Variable, axis: int | None, caller: str, name: str = "axis"
 ) -> int | None:
-    place = None if axis is None else check_axis(axis, x.ndim, name, owner)
-    check_elements(x.shape, place, owner)
+    place = None if axis is None else normalize_axis_index(axis, x.ndim, name, caller)
+    check_nonempty(x.shape, place, caller)
     return place
 
 
-def _axes_with_elements(x: Variable, axis: Axis, owner: str) -> Axis:
-    axes = as_axes(axis, x.ndim, owner)
-    check_elements(x.shape, axes, owner)
+def _axes_with_elements(x: Variable, axis: Axis, caller: str, name: str = "axis") -> Axis:
+    axes = normalize_axis_tuple(axis, x.ndim, caller, name)
+    check_nonempty(x.shape, axes, caller)
     return axes
+
+
+def cumsum(x: T, axis: int, dtype: dtypes.DTypeLike | None = None) -> T:
+    """Return the cumulative sum along an axis.
+
+    Args:
+        x: A tensor of numbers with at least one axis.
+        axis: The axis.
+        dtype: The type to sum in; None for that of `x`.
+
+    Returns:
+        A tensor of the same shape.
+
+    Raises:
+        TypeError: `x` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.cumsum(Tensor([1, 2, 3]), 0).tolist()
+        [1, 3, 6]
+
+    Source: MindSpore's `mindspore.ops.cumsum`.
+    """
+    check_tensor(x, "cumsum", "x")
+    check_numbers(x, "cumsum")
+    place = normalize_axis_index(axis, x.ndim, "axis", "cumsum")
+    result_type = dtype_of(x) if dtype is None else dtypes.as_dtype(dtype, "cumsum")
+    # numpy adds small integers up in a type of its own choice.
+    return cast_to(apply1(rules.cumsum, widen(cast_to(x, result_type)), place), result_type)
+
+
+def sort(input_x: T, axis: int = -1, descending: bool = False) -> tuple[T, T]:
+    """Return the sorted elements along an axis and their indices.
+
+    The sort is stable; NaN counts as the largest.
+
+    Args:
+        input_x: A tensor of numbers with at least one axis.
+        axis: The axis.
+        descending: Whether the largest come first.
+
+    Returns:
+        The sorted elements, and the int32 index of each along the axis; both of the same shape.
+
+    Raises:
+        TypeError: `input_x` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [x.tolist() for x in ops.sort(Tensor([3, 1, 2]))]
+        [[1, 2, 3], [1, 2, 0]]
+
+    Source: MindSpore's `mindspore.ops.sort`.
+    """
+    check_tensor(input_x, "sort", "input_x")
+    check_numbers(input_x, "sort")
+    place = normalize_axis_index(axis, input_x.ndim, "axis", "sort")
+    check_bool(descending, "descending")
+    indices = _argsort(input_x, place, descending)
+    return gather_elements(input_x, place, indices), indices
+
+
+def topk(
+    input: T, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
+) -> tuple[T, T]:
+    """Return the `k` largest elements along an axis, in order, and their indices.
+
+    Args:
+        input: A tensor of numbers with at least one axis.
+        k: How many elements.
+        dim: The axis; None for the last one.
+        largest: False for the smallest elements, the smallest first.
+        sorted: Accepted and ignored: the elements are always in order.
+
+    Returns:
+        The elements, and their int32 indices along the axis.
+
+    Raises:
+        TypeError: `input` is a tensor of bools.
+        ValueError: `k` is not from 1 to the length of the axis.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [x.tolist() for x in ops.topk(Tensor([3, 1, 2]), 2)]
+        [[3, 2], [0, 2]]
+
+    Source: MindSpore's `mindspore.ops.topk`.
+    """
+    check_tensor(input, "topk")
+    check_numbers(input, "topk")
+    place = normalize_axis_index(-1 if dim is None else dim, input.ndim, "dim", "topk")
+    check_int(k, "k", low=1, high=input.shape[place])
+    check_bool(largest, "largest")
+    check_bool(sorted, "sorted")
+    order = _argsort(input, place, largest)
+    first = wrap(order._data[(slice(None),) * place + (slice(k),)], input)
+    return gather_elements(input, place, first), first
+
+
+def _argsort(x: T, axis: int, descending: bool) -> T:
+    """Return the indices that sort `x` along an axis; the order of equal elements stays."""
+    xp = device_namespace(x._data)
+    if not descending:
+        order = xp.argsort(x._data, axis=axis, kind="stable")
+    else:
+        # Reverse, sort and reverse, so that equal elements stay in their order.
+        reverse = (slice(None),) * axis + (slice(None, None, -1),)
+        order = xp.argsort(x._data[reverse], axis=axis, kind="stable")[reverse]
+        order = (x.shape[axis] - 1) - order
+    return wrap(xp.astype(order, dtypes.int32.numpy_dtype), x)
+
+
+def var(input: T, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = False) -> T:
+    """Return the variance over axes: the mean square of the distance from the mean.
+
+    Args:
+        input: A tensor of floats.
+        axis: The axis or axes to reduce; None for all.
+        ddof: Subtracted from the number of elements that the sum of squares is divided by; 1 gives
+            the unbiased estimate.
+        keepdims: Whether the reduced axes stay, with length 1.
+
+    Returns:
+        A tensor of the remaining shape and the same type.
+
+    Raises:
+        TypeError: `input` does not hold floats.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.var(Tensor([1.0, 3.0])).item(), ops.var(Tensor([1.0, 3.0]), ddof=1).item()
+        (1.0, 2.0)
+
+    Source: MindSpore's `mindspore.ops.var`.
+    """
+    return cast_to(_variance(input, axis, ddof, keepdims, "var"), dtype_of(input))
+
+
+def std(input: T, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = False) -> T:
+    """Return the standard deviation over axes; its derivative where it is 0 is 0.
+
+    Args:
+        input: A tensor of floats.
+        axis: The axis or axes to reduce; None for all.
+        ddof: As in `var`.
+        keepdims: Whether the reduced axes stay, with length 1.
+
+    Returns:
+        A tensor of the remaining shape and the same type.
+
+    Raises:
+        TypeError: `input` does not hold floats.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.std(Tensor([1.0, 3.0])).item()
+        1.0
+
+    Source: MindSpore's `mindspore.ops.std`.
+    """
+    return cast_to(_root(_variance(input, axis, ddof, keepdims, "std"), 2), dtype_of(input))
+
+
+def norm(
+    A: T,
+    ord: float | str | None = None,
+    dim: Axis = None,
+    keepdim: bool = False,
+    *,
+    dtype: dtypes.DTypeLike | None = None,
+) -> T:
+    """Return a norm of vectors or matrices; its derivative where it is 0 is 0.
+
+    Args:
+        A: A tensor of any shape; integers and bools are computed as float32.
+        ord: Of vectors a number p for (Σ |x|ᵖ)¹ᐟᵖ, inf and -inf for the largest and the smallest
+            |x|, 0 for the number of nonzero elements. Of matrices "fro" for the root of the sum of
+            squares, 1 and inf for the largest sum of |x| in a column and in a row, -1 and -inf for
+            the smallest. None is 2 for vectors and "fro" for matrices.
+        dim: The axis of vectors, or the two axes of matrices. None is all axes: more than two only
+            with `ord` None, as one vector.
+        keepdim: Whether the reduced axes stay, with length 1.
+        dtype: The float type to compute in; None for that of `A`.
+
+    Returns:
+        A tensor of the remaining shape, of a float type.
+
+    Raises:
+        ValueError: There are too many axes, or the norm is not supported: of matrices 2, -2 and
+            "nuc", which need singular values.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> x = Tensor([[3.0, 4.0], [0.0, -2.0]])
+        >>> ops.norm(x, dim=1).tolist(), ops.norm(x, 1, 1).tolist()
+        ([5.0, 2.0], [7.0, 2.0])
+
+    Source: MindSpore's `mindspore.ops.norm`.
+    """
+    x = as_float(A, "norm", "A")
+    check_type(ord, (int, float, str), "ord", allow_none=True)
+    check_bool(keepdim, "keepdim")
+    if dtype is not None:
+        x = cast_to(x, dtypes.check_float(dtypes.as_dtype(dtype, "norm"), "norm"))
+    axes = _axes_of_norm(dim, x.ndim, ord)
+    if ord is None or len(axes) == 2:
+        value = _matrix_norm(widen(x), axes, "fro" if ord is None else ord, keepdim)
+    elif isinstance(ord, str):
+        raise TypeError(
+            f"For 'norm', the argument 'ord' must be a number for vectors, but got {ord!r}."
+        )
+    else:
+        value = _vector_norm(widen(x), axes, ord, keepdim)
+    return cast_to(value, dtype_of(x))
+
+
+def _variance(x: T, axis: Axis, ddof: int, keepdims: bool, caller: str) -> T:
+    check_category(x, dtypes.FLOAT, caller)
+    axes = normalize_axis_tuple(axis, x.ndim, caller)
+    check_type(ddof, (int, bool), "ddof", caller)
+    check_bool(keepdims, "keepdims", caller)
+    x = widen(x)
+    squares = apply1(elementwise.square, sub(x, apply1(rules.mean, x, axes, True)))
+    value = apply1(rules.mean, squares, axes, keepdims)
+    if not ddof:
+        return value
+    count = prod(x.shape) // (prod(value.shape) or 1)
+    if count <= ddof:
+        warn_at_caller(
+            f"For '{caller}', the argument 'ddof' should be less than the number of elements, "
+            f"{count}, but got {ddof}: the result is infinite or NaN."
+        )
+    return mul(value, count / (count - ddof) if count > ddof else inf)
+
+
+def _axes_of_norm(dim: object, ndim: int, ord: object) -> tuple[int, ...]:
+    """Return the axes of a norm: one, two, or all of them as one vector."""
+    if dim is None and (ord is None or ndim == 0):
+        return tuple(range(ndim))
+    items = range(ndim) if dim is None else as_items(dim)
+    axes = tuple(
+        normalize_axis_index(i, ndim, "dim", "norm") for i in ((dim,) if items is None else items)
+    )
+    if len(axes) not in {1, 2} or len(set(axes)) < len(axes):
+        raise ValueError(
+            f"For 'norm', the argument 'dim' must name one axis or two, but they are {axes}."
+        )
+    return axes
+
+
+def _vector_norm(x: T, axes: tuple[int, ...], ord: float, keepdim: bool) -> T:
+    if ord in (inf, -inf):
+        check_nonempty(x.shape, axes, "norm")
+        largest = rules.max if ord > 0 else rules.min
+        return apply1(largest, apply1(elementwise.absolute, x), axes, keepdim)
+    if ord == 0:
+        return apply1(rules.sum, cast_to(not_equal(x, 0), dtype_of(x)), axes, keepdim)
+    size = apply1(elementwise.absolute, x)
+    total = apply1(rules.sum, size if ord == 1 else pow(size, float(ord)), axes, keepdim)
+    return total if ord == 1 else _root(total, ord)
+
+
+def _matrix_norm(x: T, axes: tuple[int, ...], ord: float | str, keepdim: bool) -> T:
+    check_one_of(ord, _MATRIX_NORMS, "ord", "norm")
+    if ord == "fro":
+        return _root(apply1(rules.sum, apply1(elementwise.square, x), axes, keepdim), 2)
+    row, column = axes if ord in (1, -1) else axes[::-1]
+    check_nonempty(x.shape, column, "norm")
+    sums = apply1(rules.sum, apply1(elementwise.absolute, x), row, True)
+    chosen = rules.max if ord in (1, inf) else rules.min
+    value = apply1(chosen, sums, column, True)
+    return value if keepdim else apply1(shape_rules.squeeze, value, axes)
+
+
+def _root(x: T, degree: float) -> T:
+    """Return the root of `x`, whose infinite derivative at 0 is replaced by 0."""
+    nothing = equal(x, 0)
+    some = where(nothing, 1, x)
+    root = sqrt(some) if degree == 2 else pow(some, 1 / degree)
+    return where(nothing, 0, root)
+
+
+class ReduceSum(Reduction):
+    """The primitive of `sum`: the sum over axes, in the data type of the tensor.
+
+    Args:
+        keep_dims: Whether the reduced axes stay, with length 1.
+        skip_mode: Whether the tensor itself is returned if no axis is given.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.ReduceSum(keep_dims=True)(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1).tolist()
+        [[4.0], [6.0]]
+
+    Source: MindSpore's `mindspore.ops.ReduceSum`.
+    """
+
+    def __init__(self, keep_dims: bool = False, skip_mode: bool = False) -> None:
+        super().__init__(keep_dims)
+        check_bool(skip_mode, "skip_mode")
+        self.skip_mode = skip_mode
+
+    def __call__(self, x: T, axis: Axis = ()) -> T:
+        """Apply the operation."""
+        if self.skip_mode and axis == ():
+            return x
+        return sum(x, axis, self.keep_dims, dtype=dtype_of(x))
+
+
+class ReduceMean(Reduction):
+    """The primitive of `mean`: the mean over axes.
+
+    Args:
+        keep_dims: Whether the reduced axes stay, with length 1.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.ReduceMean(keep_dims=True)(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1).tolist()
+        [[2.0], [3.0]]
+
+    Source: MindSpore's `mindspore.ops.ReduceMean`.
+    """
+
+    def __call__(self, x: T, axis: Axis = ()) -> T:
+        """Apply the operation."""
+        return mean(x, axis, self.keep_dims)
+
+
+class ReduceMax(Reduction):
+    """The primitive of `amax`: the maximum over axes.
+
+    Args:
+        keep_dims: Whether the reduced axes stay, with length 1.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.ReduceMax(keep_dims=True)(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1).tolist()
+        [[3.0], [4.0]]
+
+    Source: MindSpore's `mindspore.ops.ReduceMax`.
+    """
+
+    def __call__(self, x: T, axis: Axis = ()) -> T:
+        """Apply the operation."""
+        return amax(x, axis, self.keep_dims)
+
+
+class ReduceMin(Reduction):
+    """The primitive of `amin`: the minimum over axes.
+
+    Args:
+        keep_dims: Whether the reduced axes stay, with length 1.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.ReduceMin(keep_dims=True)(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1).tolist()
+        [[1.0], [2.0]]
+
+    Source: MindSpore's `mindspore.ops.ReduceMin`.
+    """
+
+    def __call__(self, x: T, axis: Axis = ()) -> T:
+        """Apply the operation."""
+        return amin(x, axis, self.keep_dims)
+
+
+class Argmax(Primitive):
+    """The primitive of `argmax`: the index of the first maximum along an axis.
+
+    Args:
+        axis: The axis.
+        output_type: The data type of the indices.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.Argmax(1)(Tensor([[1.0, 3.0], [4.0, 2.0]])).tolist()
+        [1, 0]
+
+    Source: MindSpore's `mindspore.ops.Argmax`.
+    """
+
+    def __init__(self, axis: int = -1, output_type: dtypes.DTypeLike = dtypes.int32) -> None:
+        self.axis: int = check_int(axis, "axis")
+        self.output_type = output_type
+
+    def __call__(self, input_x: T) -> T:
+        """Apply the operation."""
+        return cast_to(argmax(input_x, self.axis), dtypes.as_dtype(self.output_type, "Argmax"))
+
+
+class Softmax(Primitive):
+    """The primitive of `softmax` along an axis.
+
+    Args:
+        axis: The axis.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.Softmax(0)(Tensor([1.0, 1.0])).tolist()
+        [0.5, 0.5]
+
+    Source: MindSpore's `mindspore.ops.Softmax`.
+    """
+
+    def __init__(self, axis: int = -1) -> None:
+        self.axis: int = check_int(axis, "axis")
+
+    def __call__(self, input: T) -> T:
+        """Apply the operation."""
+        return softmax(input, self.axis)
+
+
+class LogSoftmax(Primitive):
+    """The primitive of `log_softmax` along an axis.
+
+    Args:
+        axis: The axis.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.LogSoftmax()(Tensor([3.0])).tolist()
+        [0.0]
+
+    Source: MindSpore's `mindspore.ops.LogSoftmax`.
+    """
+
+    def __init__(self, axis: int = -1) -> None:
+        self.axis: int = check_int(axis, "axis")
+
+    def __call__(self, logits: T) -> T:
+        """Apply the operation."""
+        return log_softmax(logits, self.axis)
+
+
+class ReduceAll(Reduction):
+    """The primitive of `all`: whether all elements along axes are true.
+
+    Args:
+        keep_dims: Whether the reduced axes stay, with length 1.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.ReduceAll(keep_dims=True)(Tensor([[True, False], [True, True]]), 1).tolist()
+        [[False], [True]]
+
+    Source: MindSpore's `mindspore.ops.ReduceAll`.
+    """
+
+    def __call__(self, input: T, axis: Axis = None) -> T:
+        """Apply the operation."""
+        return all(input, axis, self.keep_dims)
+
+
+class ReduceAny(Reduction):
+    """The primitive of `any`: whether any element along axes is true.
+
+    Args:
+        keep_dims: Whether the reduced axes stay, with length 1.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.ReduceAny(keep_dims=True)(Tensor([[True, False], [True, True]]), 1).tolist()
+        [[True], [True]]
+
+    Source: MindSpore's `mindspore.ops.ReduceAny`.
+    """
+
+    def __call__(self, x: T, axis: Axis = ()) -> T:
+        """Apply the operation."""
+        return any(x, axis, self.keep_dims)
+
+
+class TopK(Primitive):
+    """The primitive of `topk` along the last axis.
+
+    Args:
+        sorted: Accepted and ignored: the elements are always in order.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [x.tolist() for x in ops.TopK()(Tensor([3, 1, 2]), 2)]
+        [[3, 2], [0, 2]]
+
+    Source: MindSpore's `mindspore.ops.TopK`.
+    """
+
+    def __init__(self, sorted: bool = True) -> None:
+        check_bool(sorted, "sorted")
+        self.sorted = sorted
+
+    def __call__(self, input_x: T, k: int) -> tuple[T, T]:
+        """Apply the operation."""
+        return topk(input_x, k)

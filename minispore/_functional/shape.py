@@ -1,30 +1,88 @@
-"""Other shapes and other orders of the same elements, and several tensors as one."""
+"""Reshape, permute, join, split, repeat and pad tensors, and check shapes and axes."""
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from math import prod
-from typing import cast
+from typing import Final, cast
 
-from minispore import _dtype
-from minispore._array import Shape
-from minispore._checks import as_items, described
-from minispore._functional.apply import apply1, apply_n
-from minispore._functional.axes import as_shape, check_axis
-from minispore._functional.indexing import getitem
-from minispore._functional.operands import cast_to, dtype_of
-from minispore._functional.variable import T, check_tensor
-from minispore._rules import shape as rules
+import numpy as np
+
+from minispore._functional.arithmetic import add
+from minispore._functional.primitive import Primitive, primitive
+from minispore.engine import dtypes
+from minispore.engine.array import Axis, Shape, device_namespace, to_device_of, to_host
+from minispore.engine.dispatch import (
+    Number,
+    T,
+    Variable,
+    apply1,
+    apply_n,
+    cast_to,
+    check_tensor,
+    dtype_of,
+    wrap,
+)
+from minispore.engine.rules import indexing
+from minispore.engine.rules import shape as rules
+from minispore.utils.checks import as_items, check_int, check_one_of, check_type, describe_value
+
+__all__ = [
+    "BroadcastTo",
+    "Concat",
+    "ExpandDims",
+    "Flatten",
+    "Reshape",
+    "Squeeze",
+    "Stack",
+    "Tile",
+    "Transpose",
+    "broadcast_to",
+    "cat",
+    "concat",
+    "expand_dims",
+    "flatten",
+    "flip",
+    "pad",
+    "permute",
+    "repeat_interleave",
+    "reshape",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "tile",
+    "transpose",
+    "unsqueeze",
+]
+
+# Of MindSpore's four modes the others are not supported.
+_PAD_MODES = ("constant",)
+
+_INT32_MAX = (1 << 31) - 1
+
+# numpy's count too: a product of lengths is one. Cast, since its stubs leave the type generic.
+_INTS = (int, cast("type[int]", np.integer))
 
 
 def reshape(input: T, shape: Sequence[int]) -> T:
-    """The elements of `input`, in the same order, in another shape; one length may be -1.
+    """Return the elements, in the same order, in another shape.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.reshape(Tensor([1, 2, 3, 4]), (2, -1)).shape
-    (2, 2)
+    Args:
+        input: A tensor of any shape.
+        shape: The lengths of the axes; one may be -1 and is then computed.
+
+    Returns:
+        A tensor of that shape, which shares the memory of `input` where possible.
 
     Raises:
-        TypeError: `input` is no tensor, or `shape` no sequence of ints.
-        ValueError: The shape does not hold as many elements.
+        ValueError: The shape has another number of elements.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.reshape(Tensor([1, 2, 3, 4]), (2, -1)).tolist()
+        [[1, 2], [3, 4]]
+
+    Source: MindSpore's `mindspore.ops.reshape`.
     """
     check_tensor(input, "reshape")
     lengths = as_shape(shape, "reshape")
@@ -41,29 +99,43 @@ def reshape(input: T, shape: Sequence[int]) -> T:
     return apply1(rules.reshape, input, lengths)
 
 
-def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> T:
-    """The axes from `start_dim` to `end_dim` as one.
+Reshape: Final = primitive("Reshape", reshape)
 
-    >>> from minispore import ops
-    >>> ops.flatten(ops.zeros((5, 1, 28, 28))).shape
-    (5, 784)
+
+def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> T:
+    """Return `input` with the axes from `start_dim` to `end_dim` merged into one.
+
+    Args:
+        input: A tensor of any shape.
+        order: "C": the last axis varies fastest.
+        start_dim: The first axis to merge.
+        end_dim: The last axis to merge.
+
+    Returns:
+        A tensor with the same elements.
 
     Raises:
-        TypeError: `input` is no tensor, or an axis no int.
-        ValueError: `order` is not "C", or the axes are out of range or in the wrong order.
+        ValueError: `order` is not "C", or `start_dim` comes after `end_dim`.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.flatten(ops.zeros((5, 1, 28, 28))).shape
+        (5, 784)
+
+    Source: MindSpore's `mindspore.ops.flatten`.
     """
     check_tensor(input, "flatten")
     if not isinstance(order, str) or order != "C":
         raise ValueError(
-            f"For 'flatten', the argument 'order' must be 'C', but got {described(order)}."
+            f"For 'flatten', the argument 'order' must be 'C', but got {describe_value(order)}."
         )
     own = input.shape
     if not own:
         return reshape(input, (1,))
     if len(own) == 1 and (start_dim, end_dim) == (1, -1):
         return input
-    first = check_axis(start_dim, len(own), "start_dim", "flatten")
-    last = check_axis(end_dim, len(own), "end_dim", "flatten")
+    first = normalize_axis_index(start_dim, len(own), "start_dim", "flatten")
+    last = normalize_axis_index(end_dim, len(own), "end_dim", "flatten")
     if first > last:
         raise ValueError(
             f"For 'flatten', 'start_dim' must not come after 'end_dim', "
@@ -73,21 +145,33 @@ def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1
     return apply1(rules.reshape, input, flat)
 
 
-def permute(input: T, axis: Sequence[int]) -> T:
-    """The axes in the order of `axis`.
+Flatten: Final = primitive("Flatten", flatten)
 
-    >>> from minispore import ops
-    >>> ops.permute(ops.zeros((2, 3, 4)), (2, 0, 1)).shape
-    (4, 2, 3)
+
+def permute(input: T, axis: Sequence[int]) -> T:
+    """Return `input` with its axes in another order.
+
+    Args:
+        input: A tensor of any shape.
+        axis: For each new axis the number of the old one.
+
+    Returns:
+        A tensor that shares the memory of `input`.
 
     Raises:
-        TypeError: `input` is no tensor, or an axis no int.
         ValueError: `axis` does not name each axis once.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.permute(ops.zeros((2, 3, 4)), (2, 0, 1)).shape
+        (4, 2, 3)
+
+    Source: MindSpore's `mindspore.ops.permute`.
     """
     check_tensor(input, "permute")
     ndim = input.ndim
     axes = as_shape(axis, "permute", "axis")
-    if sorted([check_axis(i, ndim, "axis", "permute") for i in axes]) != [*range(ndim)]:
+    if sorted([normalize_axis_index(i, ndim, "axis", "permute") for i in axes]) != [*range(ndim)]:
         raise ValueError(
             f"For 'permute', the argument 'axis' must name each of the {ndim} axes once, "
             f"but got {axes}."
@@ -95,98 +179,140 @@ def permute(input: T, axis: Sequence[int]) -> T:
     return apply1(rules.permute, input, axes)
 
 
+transpose = permute
+Transpose: Final = primitive("Transpose", permute)
+
+
 def swapaxes(input: T, axis0: int, axis1: int) -> T:
-    """The two axes in each other's place.
+    """Return `input` with two axes exchanged.
 
-    >>> from minispore import ops
-    >>> ops.swapaxes(ops.zeros((2, 3, 4)), 0, 2).shape
-    (4, 3, 2)
+    Args:
+        input: A tensor of any shape.
+        axis0: One axis.
+        axis1: The other.
 
-    Raises:
-        TypeError: `input` is no tensor, or an axis no int.
-        ValueError: An axis is out of range.
+    Returns:
+        A tensor that shares the memory of `input`.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.swapaxes(ops.zeros((2, 3, 4)), 0, 2).shape
+        (4, 3, 2)
+
+    Source: MindSpore's `mindspore.ops.swapaxes`.
     """
     check_tensor(input, "swapaxes")
-    first = check_axis(axis0, input.ndim, "axis0", "swapaxes")
-    second = check_axis(axis1, input.ndim, "axis1", "swapaxes")
+    first = normalize_axis_index(axis0, input.ndim, "axis0", "swapaxes")
+    second = normalize_axis_index(axis1, input.ndim, "axis1", "swapaxes")
     axes = list(range(input.ndim))
     axes[first], axes[second] = second, first
     return apply1(rules.permute, input, tuple(axes))
 
 
 def broadcast_to(input: T, shape: Sequence[int]) -> T:
-    """`input` repeated to `shape`; -1 keeps a length.
+    """Return `input` repeated along axes of length 1, or new leading axes, to a shape.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.broadcast_to(Tensor([1, 2]), (2, -1)).tolist()
-    [[1, 2], [1, 2]]
+    Args:
+        input: A tensor of any shape.
+        shape: The lengths of the axes; -1 keeps a length.
+
+    Returns:
+        A tensor of that shape.
 
     Raises:
-        TypeError: `input` is no tensor, or `shape` no sequence of ints.
-        ValueError: An axis of a length other than 1 would have to be repeated.
+        ValueError: An axis of another length than 1 would have to be repeated.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.broadcast_to(Tensor([1, 2]), (2, -1)).tolist()
+        [[1, 2], [1, 2]]
+
+    Source: MindSpore's `mindspore.ops.broadcast_to`.
     """
     check_tensor(input, "broadcast_to")
-    wanted = as_shape(shape, "broadcast_to")
-    added = len(wanted) - input.ndim
+    target = as_shape(shape, "broadcast_to")
+    added = len(target) - input.ndim
     own = (1,) * added + input.shape
     try:
-        full = tuple(n if m == -1 else m for m, n in zip(wanted, own, strict=True))
+        full = tuple(n if m == -1 else m for m, n in zip(target, own, strict=True))
         return apply1(rules.broadcast_to, input, full)
     except ValueError:
         raise ValueError(
-            f"For 'broadcast_to', a tensor of shape {input.shape} cannot be repeated to {wanted}."
+            f"For 'broadcast_to', a tensor of shape {input.shape} cannot be repeated to {target}."
         ) from None
 
 
 def expand_dims(input_x: T, axis: int) -> T:
-    """A new axis of length 1 at `axis`.
+    """Return `input` with a new axis of length 1.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.expand_dims(Tensor([1, 2]), 1).shape
-    (2, 1)
+    Args:
+        input_x: A tensor of any shape.
+        axis: The position of the new axis.
 
-    Raises:
-        TypeError: `input_x` is no tensor, or `axis` no int.
-        ValueError: `axis` is out of range.
+    Returns:
+        A tensor with one more axis, which shares the memory of `input_x`.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.expand_dims(Tensor([1, 2]), 1).shape
+        (2, 1)
+
+    Source: MindSpore's `mindspore.ops.expand_dims`.
     """
     check_tensor(input_x, "expand_dims", "input_x")
-    place = check_axis(axis, input_x.ndim + 1, "axis", "expand_dims")
+    place = normalize_axis_index(axis, input_x.ndim + 1, "axis", "expand_dims")
     return apply1(rules.expand_dims, input_x, place)
 
 
+ExpandDims: Final = primitive("ExpandDims", expand_dims)
+
+
 def unsqueeze(input: T, dim: int) -> T:
-    """`expand_dims`, as PyTorch calls it.
+    """Return `input` with a new axis of length 1; `expand_dims` under PyTorch's name.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.unsqueeze(Tensor([1, 2]), dim=0).shape
-    (1, 2)
+    Args:
+        input: A tensor of any shape.
+        dim: The position of the new axis.
 
-    Raises:
-        TypeError: `input` is no tensor, or `dim` no int.
-        ValueError: `dim` is out of range.
+    Returns:
+        A tensor with one more axis, which shares the memory of `input`.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.unsqueeze(Tensor([1, 2]), dim=0).shape
+        (1, 2)
     """
     check_tensor(input, "unsqueeze")
-    place = check_axis(dim, input.ndim + 1, "dim", "unsqueeze")
+    place = normalize_axis_index(dim, input.ndim + 1, "dim", "unsqueeze")
     return apply1(rules.expand_dims, input, place)
 
 
 def squeeze(input: T, axis: int | tuple[int, ...] | None = None) -> T:
-    """Without the axes of length 1 that `axis` names, or without any such axis.
+    """Return `input` without axes of length 1.
 
-    >>> from minispore import ops
-    >>> ops.squeeze(ops.zeros((1, 2, 1))).shape
-    (2,)
+    Args:
+        input: A tensor of any shape.
+        axis: The axis or axes to remove; None for all of length 1.
+
+    Returns:
+        A tensor that shares the memory of `input`.
 
     Raises:
-        TypeError: `input` is no tensor, or an axis no int.
-        ValueError: A named axis is not of length 1.
+        ValueError: A named axis has another length than 1.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.squeeze(ops.zeros((1, 2, 1))).shape
+        (2,)
+
+    Source: MindSpore's `mindspore.ops.squeeze`.
     """
     check_tensor(input, "squeeze")
     if axis is None:
         places = tuple(i for i, n in enumerate(input.shape) if n == 1)
     else:
         named = axis if isinstance(axis, tuple) else (axis,)
-        places = tuple({check_axis(i, input.ndim, "axis", "squeeze") for i in named})
+        places = tuple({normalize_axis_index(i, input.ndim, "axis", "squeeze") for i in named})
     for place in places:
         if input.shape[place] != 1:
             raise ValueError(
@@ -197,20 +323,32 @@ def squeeze(input: T, axis: int | tuple[int, ...] | None = None) -> T:
 
 
 def concat(tensors: Sequence[T], axis: int = 0) -> T:
-    """The tensors one behind the other along `axis`, in their common type.
+    """Return tensors joined along an existing axis.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.concat([Tensor([1.0]), Tensor([2.0, 3.0])])
-    Tensor(shape=[3], dtype=Float32, value= [ 1.00000000e+00,  2.00000000e+00,  3.00000000e+00])
+    Args:
+        tensors: A list or tuple of tensors whose other axes have equal lengths.
+        axis: The axis.
+
+    Returns:
+        A tensor of their promoted type.
 
     Raises:
-        TypeError: `tensors` is no list or tuple of tensors, or `axis` no int.
         ValueError: There is no tensor, or their other lengths differ.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.concat([Tensor([1.0]), Tensor([2.0, 3.0])]).tolist()
+        [1.0, 2.0, 3.0]
+
+    Source: MindSpore's `mindspore.ops.concat`.
     """
-    operands = _together(tensors, "concat")
-    place = check_axis(axis, operands[0].ndim, "axis", "concat")
+    operands = _promote_tensors(tensors, "concat")
+    place = normalize_axis_index(axis, operands[0].ndim, "axis", "concat")
     for x in operands[1:]:
-        rest, first = _without(x.shape, place), _without(operands[0].shape, place)
+        rest, first = (
+            _shape_without_axis(x.shape, place),
+            _shape_without_axis(operands[0].shape, place),
+        )
         if x.ndim != operands[0].ndim or rest != first:
             raise ValueError(
                 f"For 'concat', all lengths but that of axis {axis} must be equal, "
@@ -219,40 +357,63 @@ def concat(tensors: Sequence[T], axis: int = 0) -> T:
     return apply_n(rules.concat, operands, place)
 
 
-def stack(tensors: Sequence[T], axis: int = 0) -> T:
-    """The tensors side by side along a new `axis`.
+cat = concat
 
-    >>> from minispore import Tensor, ops
-    >>> ops.stack([Tensor([1, 2]), Tensor([3, 4])], 1).tolist()
-    [[1, 3], [2, 4]]
+
+def stack(tensors: Sequence[T], axis: int = 0) -> T:
+    """Return tensors of equal shape joined along a new axis.
+
+    Args:
+        tensors: A list or tuple of tensors of one shape.
+        axis: The position of the new axis.
+
+    Returns:
+        A tensor of their promoted type with one more axis.
 
     Raises:
-        TypeError: `tensors` is no list or tuple of tensors, or `axis` no int.
         ValueError: There is no tensor, or their shapes differ.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.stack([Tensor([1, 2]), Tensor([3, 4])], 1).tolist()
+        [[1, 3], [2, 4]]
+
+    Source: MindSpore's `mindspore.ops.stack`.
     """
-    operands = _together(tensors, "stack")
+    operands = _promote_tensors(tensors, "stack")
     if len({x.shape for x in operands}) > 1:
         raise ValueError(
             f"For 'stack', the tensors must be of one shape, "
             f"but the shapes are {[x.shape for x in operands]}."
         )
-    place = check_axis(axis, operands[0].ndim + 1, "axis", "stack")
+    place = normalize_axis_index(axis, operands[0].ndim + 1, "axis", "stack")
     return apply_n(rules.stack, operands, place)
 
 
 def split(tensor: T, split_size_or_sections: int | Sequence[int], axis: int = 0) -> tuple[T, ...]:
-    """Parts of `tensor` along `axis`: of a given length (the last may be shorter), or of several.
+    """Return `tensor` split into parts along an axis.
 
-    >>> from minispore import Tensor, ops
-    >>> [part.tolist() for part in ops.split(Tensor([1, 2, 3]), 2)]
-    [[1, 2], [3]]
+    Args:
+        tensor: A tensor of any shape.
+        split_size_or_sections: The length of each part (the last may be shorter), or a list of
+            lengths.
+        axis: The axis.
+
+    Returns:
+        A tuple of tensors, which share the memory of `tensor`.
 
     Raises:
-        TypeError: `tensor` is no tensor, or a length or `axis` no int.
-        ValueError: The lengths are not positive, or do not add up to that of `axis`.
+        ValueError: A length is not positive, or the lengths do not add up to that of the axis.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [part.tolist() for part in ops.split(Tensor([1, 2, 3]), 2)]
+        [[1, 2], [3]]
+
+    Source: MindSpore's `mindspore.ops.split`.
     """
     check_tensor(tensor, "split", "tensor")
-    place = check_axis(axis, tensor.ndim, "axis", "split")
+    place = normalize_axis_index(axis, tensor.ndim, "axis", "split")
     total = tensor.shape[place]
     sizes = as_shape(split_size_or_sections, "split", "split_size_or_sections")
     if as_items(split_size_or_sections) is None:
@@ -267,30 +428,384 @@ def split(tensor: T, split_size_or_sections: int | Sequence[int], axis: int = 0)
             f"For 'split', the lengths in 'split_size_or_sections' must add up to {total}, "
             f"but got {sizes}."
         )
-    parts: list[T] = []
-    start = 0
-    for size in sizes:
-        parts.append(getitem(tensor, (slice(None),) * place + (slice(start, start + size),)))
-        start += size
-    return tuple(parts)
+    before = (slice(None),) * place
+    return tuple(
+        apply1(indexing.getitem, tensor, (*before, slice(start, stop)))
+        for start, stop in pairwise(accumulate(sizes, initial=0))
+    )
 
 
-def _together(tensors: Sequence[T], owner: str) -> list[T]:
+def _promote_tensors(tensors: Sequence[T], caller: str) -> list[T]:
     operands = cast("tuple[T, ...] | None", as_items(tensors))
     if operands is None:
         raise TypeError(
-            f"For '{owner}', the argument 'tensors' must be a list or tuple of Tensors, "
-            f"but got {described(tensors)}."
+            f"For '{caller}', the argument 'tensors' must be a list or tuple of Tensors, "
+            f"but got {describe_value(tensors)}."
         )
     if not operands:
-        raise ValueError(f"For '{owner}', the argument 'tensors' must not be empty.")
+        raise ValueError(f"For '{caller}', the argument 'tensors' must not be empty.")
     for i, x in enumerate(operands):
-        check_tensor(x, owner, f"tensors[{i}]")
+        check_tensor(x, caller, f"tensors[{i}]")
     common = dtype_of(operands[0])
     for x in operands[1:]:
-        common = _dtype.promote(common, dtype_of(x), owner)
+        common = dtypes.promote(common, dtype_of(x), caller)
     return [cast_to(x, common) for x in operands]
 
 
-def _without(shape: Shape, axis: int) -> Shape:
+def _shape_without_axis(shape: Shape, axis: int) -> Shape:
     return shape[:axis] + shape[axis + 1 :]
+
+
+def tile(input: T, dims: tuple[int, ...]) -> T:
+    """Return `input` repeated as a whole along each axis.
+
+    Args:
+        input: A tensor of any shape.
+        dims: The number of repetitions of each axis; of the last axes if it is shorter, with new
+            leading axes if it is longer.
+
+    Returns:
+        A tensor of the multiplied shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.tile(Tensor([1, 2]), (2, 2)).tolist()
+        [[1, 2, 1, 2], [1, 2, 1, 2]]
+
+    Source: MindSpore's `mindspore.ops.tile`.
+    """
+    check_tensor(input, "tile")
+    if not isinstance(dims, tuple):
+        raise TypeError(
+            "For 'tile', the argument 'dims' must be a tuple of ints, but got "
+            f"{describe_value(dims)}."
+        )
+    counts = as_shape(dims, "tile", "dims")
+    for n in counts:
+        check_int(n, "dims", low=0, high=_INT32_MAX)
+    counts = (1,) * (input.ndim - len(counts)) + counts
+    own = (1,) * (len(counts) - input.ndim) + input.shape
+    # A new axis before each axis, along which that axis is repeated.
+    pairs = list(zip(counts, own, strict=True))
+    split = apply1(rules.reshape, input, tuple(n for m in own for n in (1, m)))
+    full = apply1(rules.broadcast_to, split, tuple(n for each in pairs for n in each))
+    return apply1(rules.reshape, full, tuple(n * m for n, m in pairs))
+
+
+Tile: Final = primitive("Tile", tile)
+
+
+def repeat_interleave(
+    input: T, repeats: int | Sequence[int] | Variable, axis: int | None = None
+) -> T:
+    """Return `input` with each element along an axis repeated.
+
+    Args:
+        input: A tensor of any shape.
+        repeats: The number of repetitions of all elements, or of each.
+        axis: The axis; None for the flattened tensor.
+
+    Returns:
+        A tensor of the same type.
+
+    Raises:
+        ValueError: A number is negative, or there is not one for each element.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.repeat_interleave(Tensor([1, 2]), 2).tolist()
+        [1, 1, 2, 2]
+        >>> ops.repeat_interleave(Tensor([[1, 2]]), (1, 2), 1).tolist()
+        [[1, 2, 2]]
+
+    Source: MindSpore's `mindspore.ops.repeat_interleave`.
+    """
+    caller = "repeat_interleave"
+    check_tensor(input, caller)
+    x = input
+    if axis is None:
+        x, place = apply1(rules.reshape, input, (prod(input.shape),)), 0
+    else:
+        place = normalize_axis_index(axis, input.ndim, "axis", caller)
+    counts = _as_repeats(repeats, caller)
+    before, length, after = x.shape[:place], x.shape[place], x.shape[place + 1 :]
+    if len(counts) == 1:
+        new = apply1(rules.expand_dims, x, place + 1)
+        full = apply1(rules.broadcast_to, new, (*before, length, counts[0], *after))
+        return apply1(rules.reshape, full, (*before, length * counts[0], *after))
+    if len(counts) != length:
+        raise ValueError(
+            f"For '{caller}', the argument 'repeats' must be of one number or of {length}, "
+            f"but got {len(counts)}."
+        )
+    places = to_device_of(np.repeat(np.arange(length), counts), x._data)
+    return apply1(indexing.getitem, x, (slice(None),) * place + (places,))
+
+
+def flip(input: T, dims: Sequence[int]) -> T:
+    """Return `input` with the elements along axes in reverse order.
+
+    Args:
+        input: A tensor of any shape.
+        dims: The axes.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.flip(Tensor([[1, 2], [3, 4]]), (0,)).tolist()
+        [[3, 4], [1, 2]]
+
+    Source: MindSpore's `mindspore.ops.flip`.
+    """
+    check_tensor(input, "flip")
+    items = as_items(dims)
+    if items is None:
+        raise TypeError(
+            "For 'flip', the argument 'dims' must be a list or tuple of ints, "
+            f"but got {describe_value(dims)}."
+        )
+    places = [normalize_axis_index(item, input.ndim, "dims", "flip") for item in items]
+    if len(set(places)) < len(places):
+        raise ValueError(f"For 'flip', the argument 'dims' names an axis twice: {dims!r}.")
+    steps = tuple(slice(None, None, -1 if i in places else 1) for i in range(input.ndim))
+    return apply1(indexing.getitem, input, steps)
+
+
+def _as_repeats(repeats: object, caller: str) -> tuple[int, ...]:
+    if isinstance(repeats, Variable):
+        if dtype_of(repeats).category != dtypes.INTEGER or repeats.ndim > 1:
+            raise TypeError(
+                f"For '{caller}', a Tensor 'repeats' must be of integers and have one axis at "
+                f"most, but is of {dtype_of(repeats)!r} and of shape {repeats.shape}."
+            )
+        host = to_host(repeats._data)
+        repeats = host.reshape(-1).tolist()
+    counts = as_shape(repeats, caller, "repeats")
+    for n in counts:
+        check_int(n, "repeats", caller, low=0, high=_INT32_MAX)
+    return counts
+
+
+def pad(
+    input_x: T, padding: Sequence[int], mode: str = "constant", value: Number | None = None
+) -> T:
+    """Return `input_x` with elements added before and after its last axes, or removed.
+
+    Args:
+        input_x: A tensor of any shape.
+        padding: The number of elements before and after the last axis, then the last but one, and
+            so on; a negative number removes elements.
+        mode: "constant" adds `value`.
+        value: The number; None for 0.
+
+    Returns:
+        A tensor of the same type.
+
+    Raises:
+        ValueError: `padding` has an odd length, has more pairs than there are axes or removes more
+            than there is; or `mode` is another one of MindSpore's, which are not supported.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.pad(Tensor([[1, 2]]), (1, 0, 0, 1), value=7).tolist()
+        [[7, 1, 2], [7, 7, 7]]
+
+    Source: MindSpore's `mindspore.ops.pad`.
+    """
+    check_tensor(input_x, "pad", "input_x")
+    check_one_of(mode, _PAD_MODES, "mode")
+    numbers = as_shape(padding, "pad", "padding")
+    ndim, lengths = input_x.ndim, input_x.shape
+    if len(numbers) % 2 or len(numbers) > 2 * ndim:
+        raise ValueError(
+            f"For 'pad', the argument 'padding' must be of pairs, for at most {ndim} axes, "
+            f"but got {numbers}."
+        )
+    # The last axis comes first.
+    pairs = [(numbers[i], numbers[i + 1]) for i in range(0, len(numbers), 2)][::-1]
+    pairs = [(0, 0)] * (ndim - len(pairs)) + pairs
+    if any(n + min(a, 0) + min(b, 0) < 0 for n, (a, b) in zip(lengths, pairs, strict=True)):
+        raise ValueError(
+            f"For 'pad', the argument 'padding' must not cut off more than there is, but got "
+            f"{numbers} for the shape {lengths}."
+        )
+    kept = [slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(lengths, pairs, strict=True)]
+    inner = apply1(indexing.getitem, input_x, tuple(kept))
+    number = 0 if value is None else value
+    if not isinstance(number, int | float):
+        check_type(value, (bool, int, float), "value", allow_none=True)
+    return pad_constant(inner, [(max(a, 0), max(b, 0)) for a, b in pairs], number)
+
+
+def pad_constant(x: T, added: Sequence[tuple[int, int]], value: float) -> T:
+    """Return `x` with `value` added before and after each axis; `added` has the two numbers."""
+    index = tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, added, strict=True))
+    shape = tuple(a + n + b for n, (a, b) in zip(x.shape, added, strict=True))
+    if shape == x.shape:
+        return x
+    y = apply1(indexing.scatter_add, x, index, shape)
+    if value == 0:
+        return y
+    xp = device_namespace(x._data)
+    try:
+        border = xp.full(shape, value, x._data.dtype)
+    except OverflowError:
+        raise ValueError(f"For 'pad', the number {value} does not fit {dtype_of(x)!r}.") from None
+    xp.assign(border, index, 0)
+    return add(y, wrap(border, x))
+
+
+def as_shape(shape: object, caller: str, name: str = "shape") -> Shape:
+    """Return `shape` as a tuple of ints; an int is one length.
+
+    Raises:
+        TypeError: It is neither an int nor a sequence of ints.
+    """
+    items = tuple(shape) if isinstance(shape, range) else as_items(shape)
+    result: list[int] = []
+    for n in (shape,) if items is None else items:
+        if type(n) is not int and (isinstance(n, bool) or not isinstance(n, _INTS)):
+            raise TypeError(
+                f"For '{caller}', the argument '{name}' must be an int or a sequence of ints, "
+                f"but got {describe_value(shape)}."
+            )
+        result.append(int(n))
+    return tuple(result)
+
+
+def normalize_axis_index(axis: object, ndim: int, name: str, caller: str) -> int:
+    """Return `axis` counted from the front.
+
+    Raises:
+        TypeError: It is not an int.
+        ValueError: It is out of range.
+    """
+    if type(axis) is not int and (isinstance(axis, bool) or not isinstance(axis, _INTS)):
+        raise TypeError(
+            f"For '{caller}', the argument '{name}' must be an int, but got {describe_value(axis)}."
+        )
+    if not -ndim <= axis < ndim:
+        raise ValueError(
+            f"For '{caller}', the argument '{name}' must be in [{-ndim}, {ndim}), but got {axis}."
+        )
+    return int(axis if axis >= 0 else axis + ndim)
+
+
+def normalize_axis_tuple(axis: object, ndim: int, caller: str, name: str = "axis") -> Axis:
+    """Return `axis` counted from the front; None and an empty sequence mean all axes.
+
+    Raises:
+        TypeError: It is neither an int nor a sequence of ints.
+        ValueError: An axis is out of range or named twice.
+    """
+    if axis is None:
+        return None
+    items = as_items(axis)
+    if items is None:
+        return normalize_axis_index(axis, ndim, name, caller)
+    named = tuple(normalize_axis_index(item, ndim, name, caller) for item in items)
+    if len(set(named)) < len(named):
+        raise ValueError(f"For '{caller}', the argument '{name}' names an axis twice: {axis!r}.")
+    return named or None
+
+
+def check_nonempty(shape: Shape, axes: Axis, caller: str) -> None:
+    """Raise ValueError if an axis to reduce has no elements, and thus no maximum."""
+    if 0 not in shape:
+        return
+    named = range(len(shape)) if axes is None else (axes,) if isinstance(axes, int) else axes
+    if any(shape[i] == 0 for i in named):
+        raise ValueError(
+            f"For '{caller}', there must be elements to choose from, but the shape is {shape} "
+            f"and the axis {axes!r}."
+        )
+
+
+class Concat(Primitive):
+    """The primitive of `concat`: tensors joined along an axis.
+
+    Args:
+        axis: The axis.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.Concat(1)([Tensor([[1], [2]]), Tensor([[3], [4]])]).tolist()
+        [[1, 3], [2, 4]]
+
+    Source: MindSpore's `mindspore.ops.Concat`.
+    """
+
+    def __init__(self, axis: int = 0) -> None:
+        self.axis: int = check_int(axis, "axis")
+
+    def __call__(self, tensors: Sequence[T]) -> T:
+        """Apply the operation."""
+        return concat(tensors, self.axis)
+
+
+class Stack(Primitive):
+    """The primitive of `stack`: tensors joined along a new axis.
+
+    Args:
+        axis: The position of the new axis.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.Stack()([Tensor([1, 2]), Tensor([3, 4])]).tolist()
+        [[1, 2], [3, 4]]
+
+    Source: MindSpore's `mindspore.ops.Stack`.
+    """
+
+    def __init__(self, axis: int = 0) -> None:
+        self.axis: int = check_int(axis, "axis")
+
+    def __call__(self, tensors: Sequence[T]) -> T:
+        """Apply the operation."""
+        return stack(tensors, self.axis)
+
+
+class Squeeze(Primitive):
+    """The primitive of `squeeze`: a tensor without axes of length 1.
+
+    Args:
+        axis: The axis or axes to remove; () for all of length 1.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.Squeeze()(Tensor([[1, 2]])).tolist()
+        [1, 2]
+
+    Source: MindSpore's `mindspore.ops.Squeeze`.
+    """
+
+    def __init__(self, axis: int | tuple[int, ...] = ()) -> None:
+        self.axis = axis
+
+    def __call__(self, input: T) -> T:
+        """Apply the operation."""
+        return squeeze(input, None if self.axis == () else self.axis)
+
+
+class BroadcastTo(Primitive):
+    """The primitive of `broadcast_to`: a tensor broadcast to another shape.
+
+    Args:
+        shape: The shape; -1 keeps the length of an axis.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.BroadcastTo((2, 2))(Tensor([1, 2])).tolist()
+        [[1, 2], [1, 2]]
+
+    Source: MindSpore's `mindspore.ops.BroadcastTo`.
+    """
+
+    def __init__(self, shape: Sequence[int]) -> None:
+        self.shape = shape
+
+    def __call__(self, input: T) -> T:
+        """Apply the operation."""
+        return broadcast_to(input, self.shape)

@@ -1,4 +1,4 @@
-"""Floor 4: tensors, parameters, data types, seed and context."""
+"""Tensors, parameters, initializers, data types, the random seed and the context."""
 
 from minispore.common.context import (
     GRAPH_MODE,
@@ -10,6 +10,7 @@ from minispore.common.context import (
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.seed import get_seed, set_seed
 from minispore.common.tensor import Tensor
+from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "GRAPH_MODE",
@@ -23,3 +24,6 @@ __all__ = [
     "set_device",
     "set_seed",
 ]
+
+# Not by a definition, from which type checkers would conclude that every name exists.
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

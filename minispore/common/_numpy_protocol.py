@@ -1,9 +1,9 @@
 """numpy's functions applied to tensors: `__array_ufunc__` and `__array_function__`.
 
-Applied to a tensor that is being differentiated, a function of numpy is the operation of minispore
-that has its name, or is refused: through numpy's arrays no gradient flows. Applied to any other
-tensor it gives what it gives for an array. An operator between an array and a tensor gives a
-tensor, always.
+Applied to a tensor that is being differentiated, a function of numpy calls the operation of the
+same name, or raises an error if there is none, since no gradient flows through numpy arrays.
+Applied to any other tensor it returns what numpy returns for an array. An operator between an array
+and a tensor always returns a tensor.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,21 +13,20 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._array import Axis, Shape, beside, to_host
-from minispore._autograd import in_record_block
 from minispore._functional import (
     arithmetic,
     elementwise,
     linalg,
     reduction,
-    statistics,
 )
 from minispore._functional import shape as _shape
-from minispore._functional.variable import Variable, is_recorded, wrap
+from minispore.engine.array import Axis, Shape, to_device_of, to_host
+from minispore.engine.dispatch import Variable, is_recorded, wrap
+from minispore.engine.graph import in_record_block
 
 Function = Callable[..., object]
 
-# The method of the tensor on the left, and that of a tensor on the right of something else.
+# The methods of a left operand and of a right operand.
 _OPERATORS: dict[str, tuple[str, str]] = {
     "add": ("__add__", "__radd__"),
     "subtract": ("__sub__", "__rsub__"),
@@ -83,39 +82,26 @@ def _transpose(a: Variable, axes: Sequence[int] | None = None) -> Variable:
 
 def _dot(a: Variable, b: Variable) -> Variable:
     if not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2):
-        raise TypeError(_refusal("dot", "an operand is no vector or matrix"))
+        raise TypeError(_unsupported("dot", "an operand is neither a vector nor a matrix"))
     return linalg.matmul(a, b)
 
 
-# Called with numpy's arguments; those that a function here does not take are refused.
+# Called with numpy's arguments; one that the function does not have raises an error.
 _FUNCTIONS: dict[str, Function] = {
-    "absolute": elementwise.abs,
+    **{name: getattr(elementwise, name) for name in elementwise.__all__ if hasattr(np, name)},
     "negative": arithmetic.neg,
-    "exp": elementwise.exp,
-    "log": elementwise.log,
-    "sqrt": elementwise.sqrt,
-    "square": elementwise.square,
-    "sign": elementwise.sign,
-    "sin": elementwise.sin,
-    "cos": elementwise.cos,
-    "tanh": elementwise.tanh,
-    "floor": elementwise.floor,
     "rint": elementwise.round,
-    "isnan": elementwise.isnan,
-    "isinf": elementwise.isinf,
-    "isfinite": elementwise.isfinite,
     "maximum": arithmetic.maximum,
     "minimum": arithmetic.minimum,
     "where": arithmetic.where,
-    "clip": elementwise.clip,
     "sum": _reduction(reduction.sum),
     "mean": _reduction(reduction.mean),
     "max": _reduction(reduction.amax),
     "min": _reduction(reduction.amin),
     "argmax": _reduction(reduction.argmax),
     "argmin": _reduction(reduction.argmin),
-    "var": _deviation(statistics.var),
-    "std": _deviation(statistics.std),
+    "var": _deviation(reduction.var),
+    "std": _deviation(reduction.std),
     "dot": _dot,
     "reshape": _shape.reshape,
     "ravel": _ravel,
@@ -134,7 +120,7 @@ _FUNCTIONS: dict[str, Function] = {
 def apply_ufunc(
     ufunc: np.ufunc, method: str, inputs: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> object:
-    """Return what `__array_ufunc__` has to: a tensor, numpy's result, or NotImplemented.
+    """Return the result of `__array_ufunc__`: a tensor, numpy's result, or NotImplemented.
 
     Raises:
         TypeError: A tensor that is being differentiated has no such operation.
@@ -154,14 +140,14 @@ def apply_ufunc(
         arrays = cast("tuple[object, ...]", _to_arrays(inputs))
         return getattr(ufunc, method)(*arrays, **kwargs)
     if not plain:
-        raise TypeError(_refusal(ufunc.__name__, "it is called with a method or an option"))
+        raise TypeError(_unsupported(ufunc.__name__, "it is called with a method or an option"))
     return _apply(ufunc.__name__, inputs, kwargs, like)
 
 
 def apply_function(
     function: Function, args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> object:
-    """Return what `__array_function__` has to: a tensor or numpy's result.
+    """Return the result of `__array_function__`: a tensor or numpy's result.
 
     Raises:
         TypeError: A tensor that is being differentiated has no such operation.
@@ -188,15 +174,15 @@ def _apply(
 ) -> object:
     operation = _FUNCTIONS.get(name)
     if operation is None:
-        raise TypeError(_refusal(name, "minispore has no such operation for tensors"))
+        raise TypeError(_unsupported(name, "minispore has no such operation for tensors"))
     try:
         signature(operation).bind(*args, **kwargs)
     except TypeError as error:
-        raise TypeError(_refusal(name, str(error))) from None
+        raise TypeError(_unsupported(name, str(error))) from None
     return operation(*_to_variables(args, like), **kwargs)
 
 
-def _refusal(name: str, reason: str) -> str:
+def _unsupported(name: str, reason: str) -> str:
     return (
         f"For numpy's '{name}' of a tensor that is being differentiated: {reason}. Use operations "
         "of minispore, or pass ops.stop_gradient(x) or x.asnumpy() to have a constant."
@@ -230,10 +216,10 @@ def _to_arrays(value: object) -> object:
 def _to_variables(args: Sequence[object], like: Variable) -> list[object]:
     """Return the arguments with their arrays as constant tensors of the device of `like`."""
     return [
-        wrap(beside(cast("NDArray[np.generic]", arg), like._data), like)
+        wrap(to_device_of(cast("NDArray[np.generic]", arg), like._data), like)
         if isinstance(arg, np.ndarray)
         else _to_variables(cast("Sequence[object]", arg), like)
-        if isinstance(arg, list)
+        if isinstance(arg, list | tuple)
         else arg
         for arg in args
     ]

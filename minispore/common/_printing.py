@@ -1,26 +1,26 @@
-"""The text of a tensor, as MindSpore prints it."""
+"""The repr of a tensor, in MindSpore's format."""
 
 from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore import _dtype
+from minispore.engine import dtypes
 
-# Of longer axes only so many places at either end are shown.
+# Of longer axes only the first and last elements are shown.
 _EDGE = 3
 _LONGEST_AXIS = 6
 _LONGEST_VECTOR = 1000
 
 
 def tensor_repr(values: NDArray[np.generic]) -> str:
-    """Shape, type and values: what a tensor is.
+    """Return the shape, type and values of a tensor as a string.
 
     >>> tensor_repr(np.array([1, -2]))
     'Tensor(shape=[2], dtype=Int64, value= [ 1, -2])'
     """
     shape = ", ".join(str(n) for n in values.shape)
-    head = f"Tensor(shape=[{shape}], dtype={_dtype.of(values.dtype)}, value="
+    head = f"Tensor(shape=[{shape}], dtype={dtypes.from_array_dtype(values.dtype)}, value="
     if values.ndim == 0:
         return f"{head} {_scalar(values)})"
     gap = " " if values.ndim == 1 else "\n"
@@ -40,7 +40,7 @@ def _values(values: NDArray[np.generic]) -> str:
         if short:
             shown = np.take(shown, [*range(_EDGE), *range(-_EDGE, 0)], axis)
     text = _text_of(shown)
-    per_line = 24 if _dtype.of(values.dtype).category == _dtype.INTEGER else 12
+    per_line = 24 if dtypes.from_array_dtype(values.dtype).category == dtypes.INTEGER else 12
 
     def block(part: NDArray[np.generic], axis: int) -> str:
         if part.ndim == 1:
@@ -55,7 +55,7 @@ def _row(texts: list[str], per_line: int, shortened: bool) -> str:
     if shortened:
         return f"{', '.join(texts[:_EDGE])} ... {', '.join(texts[_EDGE:])}"
     lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
-    # MindSpore breaks the line wherever one is full, even before the closing bracket.
+    # MindSpore breaks each full line, even before the closing bracket.
     return ", \n ".join(lines) + ("" if len(texts) % per_line else "\n ")
 
 
@@ -67,13 +67,13 @@ def _column(blocks: list[str], indent: str, shortened: bool) -> str:
 
 
 def _text_of(shown: NDArray[np.generic]) -> Callable[[float], str]:
-    """How an element is written, so that all are of one width."""
-    category = _dtype.of(shown.dtype).category
-    if category == _dtype.FLOAT:
+    """Return the function that formats an element, so that all have the same width."""
+    category = dtypes.from_array_dtype(shown.dtype).category
+    if category == dtypes.FLOAT:
         digits = 4 if shown.dtype.itemsize == 2 else 8
         # A sign, a digit, a point, the digits and an exponent of two digits.
         width = digits + 7
         return lambda x: f"{x:{width}.{digits}e}"
     plain: Iterable[object] = shown.ravel().tolist()
-    wide = 5 if category == _dtype.BOOL else max(len(str(x)) for x in plain)
+    wide = 5 if category == dtypes.BOOL else max(len(str(x)) for x in plain)
     return lambda x: f"{x!s:>{wide}}"

@@ -1,8 +1,8 @@
-"""Where MindSpore keeps its compiler: what scripts import from there, under its names."""
+"""The module from which MindSpore's scripts import the names of its compiler."""
 
 from minispore.common.jit import jit
 
-# What MindSpore 1.x calls it.
+# The name in MindSpore 1.x.
 ms_function = jit
 
 __all__ = ["jit", "ms_function"]

@@ -1,15 +1,15 @@
-"""The context of a program: on which device new tensors are made, and how code is run."""
+"""The context: the device of new tensors, and MindSpore's execution options."""
 
 from typing import Final
 
-from minispore._array import device_target, set_device_target
-from minispore._checks import check_int, check_one_of, check_type
 from minispore.common.parallel import (
     ParallelMode,
     get_auto_parallel_context,
     reset_auto_parallel_context,
     set_auto_parallel_context,
 )
+from minispore.engine.array import device_target, set_device_target
+from minispore.utils.checks import check_int, check_one_of, check_type
 
 __all__ = [
     "GRAPH_MODE",
@@ -26,8 +26,8 @@ __all__ = [
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
 
-# Settings of MindSpore's compiler and runtime that change nothing about results here, as they
-# stand before anybody sets them. A value must be of the type of the one here.
+# The defaults of options of MindSpore's compiler and runtime. They are stored and have no effect on
+# results. A value must have the type of the default.
 _DEFAULTS: Final[dict[str, object]] = {
     "deterministic": "OFF",
     "device_id": 0,
@@ -56,20 +56,26 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 
 
 def set_context(**kwargs: object) -> None:
-    """Set options of the program under MindSpore's names.
+    """Set options of the program.
 
-    `device_target` "CPU" or "GPU", the first one, says where new tensors are made. Both values of
-    `mode` run code as Python does, statement by statement: there is no compiler. What only tunes
-    MindSpore's compiler or runtime is checked and remembered. If any option is wrong, none is set.
+    Both values of `mode` execute code as ordinary Python, since there is no compiler. Options of
+    MindSpore's compiler and runtime are checked and stored. If one option is invalid, none is set.
 
-    >>> set_context(mode=GRAPH_MODE, device_target="CPU")
-    >>> get_context("device_target")
-    'CPU'
+    Args:
+        **kwargs: The options, such as `device_target`: "CPU", or "GPU" for the first GPU, is the
+            device on which new tensors are created.
 
     Raises:
-        TypeError: A value is of the wrong type.
-        ValueError: An option has a value that it cannot have, or there is no such option.
-        RuntimeError: A GPU is asked for where there is none, or no CuPy.
+        TypeError: A value has the wrong type.
+        ValueError: A value is invalid, or there is no such option.
+        RuntimeError: A GPU is requested, but there is none or CuPy is not installed.
+
+    Examples:
+        >>> set_context(mode=GRAPH_MODE, device_target="CPU")
+        >>> get_context("device_target")
+        'CPU'
+
+    Source: MindSpore's `mindspore.set_context`.
     """
     for name, value in kwargs.items():
         _check(name, value)
@@ -82,13 +88,25 @@ def set_context(**kwargs: object) -> None:
 
 
 def get_context(attr_key: str) -> object:
-    """The value of an option.
+    """Return the value of an option of `set_context`.
+
+    Args:
+        attr_key: The name of the option.
+
+    Returns:
+        The value that was set, or MindSpore's default.
 
     Raises:
-        TypeError: `attr_key` is no string.
+        TypeError: `attr_key` is not a string.
         ValueError: There is no such option.
+
+    Examples:
+        >>> get_context("save_graphs")
+        False
+
+    Source: MindSpore's `mindspore.get_context`.
     """
-    check_type(attr_key, str, "attr_key", "get_context")
+    check_type(attr_key, str, "attr_key")
     if attr_key == "device_target":
         return device_target()
     _check_known(attr_key, "get_context")
@@ -96,17 +114,26 @@ def get_context(attr_key: str) -> object:
 
 
 def set_device(device_target: str, device_id: int | None = None) -> None:
-    """Choose the device on which new tensors are made, as `set_context(device_target=…)`.
+    """Set the device on which new tensors are created, as `set_context(device_target=…)`.
+
+    Args:
+        device_target: "CPU" or "GPU".
+        device_id: The number of the device: 0 with a GPU.
 
     Raises:
-        TypeError: An argument is of the wrong type.
+        TypeError: An argument has the wrong type.
         ValueError: There is no such device.
-        RuntimeError: A GPU is asked for where there is none, or no CuPy.
+        RuntimeError: A GPU is requested, but there is none or CuPy is not installed.
+
+    Examples:
+        >>> set_device("CPU")
+        >>> get_context("device_target")
+        'CPU'
+
+    Source: MindSpore's `mindspore.set_device`.
     """
-    if device_id is None:
-        set_context(device_target=device_target)
-    else:
-        set_context(device_target=device_target, device_id=device_id)
+    options: dict[str, object] = {} if device_id is None else {"device_id": device_id}
+    set_context(device_target=device_target, **options)
 
 
 def _check(name: str, value: object) -> None:
@@ -116,7 +143,7 @@ def _check(name: str, value: object) -> None:
     if kind is int:
         check_int(value, name, "set_context", low=0)
     else:
-        # MindSpore grades some switches: save_graphs may be 0, 1, 2 or 3.
+        # Some of MindSpore's switches have levels: save_graphs may be 0, 1, 2 or 3.
         check_type(value, (bool, int) if kind is bool else kind, name, "set_context")
     if name in _CHOICES:
         check_one_of(value, _CHOICES[name], name, "set_context")
@@ -130,7 +157,7 @@ def _check_first_gpu(device_id: object) -> None:
         )
 
 
-def _check_known(name: str, owner: str) -> None:
+def _check_known(name: str, caller: str) -> None:
     if name not in _settings:
         known = ", ".join(sorted(["device_target", *_settings]))
-        raise ValueError(f"For '{owner}', there is no option {name!r}; there are: {known}.")
+        raise ValueError(f"For '{caller}', there is no option {name!r}; there are: {known}.")

@@ -1,42 +1,56 @@
-"""Initialisers: the first values of parameters, by name or as objects.
+"""Initializers of parameters, as objects or by name.
 
-All draw from the program's random stream "init" (`minispore.set_seed`), always in float64 numbers
-that are then rounded: the same seed gives the same weights whatever their type.
+They draw from the random stream "init" (`minispore.set_seed`) in float64 and then round: the same
+seed gives the same weights in each data type.
+
+Source: MindSpore's `mindspore.common.initializer`.
 """
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._checks import as_items, check_number, check_one_of, check_type, described
 from minispore.common.dtype import DType, float32
 from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
+from minispore.utils.checks import (
+    as_items,
+    check_number,
+    check_one_of,
+    check_type,
+    describe_value,
+)
+from minispore.utils.unsupported import module_attributes
 
 Values: TypeAlias = NDArray[np.generic]
 FanMode = Literal["fan_in", "fan_out"]
 Nonlinearity = Literal["sigmoid", "tanh", "relu", "leaky_relu"]
 
 
-# Of float32: what random numbers are made of must be finite.
-_LARGEST = float(np.finfo(np.float32).max)
+# The arguments of random initializers must be finite in float32.
+_MAX = float(np.finfo(np.float32).max)
+_check_finite = partial(check_number, low=-_MAX, high=_MAX)
 
 
 class Initializer:
-    """The base: a subclass fills an array in `_initialize`.
-
-    >>> from minispore.common.initializer import Initializer, initializer
-    >>> class Half(Initializer):
-    ...     def _initialize(self, arr):
-    ...         arr[:] = 0.5
-    >>> initializer(Half(), [2])
-    Tensor(shape=[2], dtype=Float32, value= [ 5.00000000e-01,  5.00000000e-01])
+    """The base class. A subclass fills an array in its method `_initialize`.
 
     Args:
-        **kwargs: Kept, as MindSpore does, for subclasses that pass their settings on.
+        **kwargs: The arguments of a subclass, which are stored.
+
+    Examples:
+        >>> from minispore.common.initializer import Initializer, initializer
+        >>> class Half(Initializer):
+        ...     def _initialize(self, arr):
+        ...         arr[:] = 0.5
+        >>> initializer(Half(), [2]).tolist()
+        [0.5, 0.5]
+
+    Source: MindSpore's `mindspore.common.initializer.Initializer`.
     """
 
     def __init__(self, **kwargs: object) -> None:
@@ -53,32 +67,40 @@ class Initializer:
 
 
 class Zero(Initializer):
-    """Zeros."""
+    """Fill with zeros.
+
+    Source: MindSpore's `mindspore.common.initializer.Zero`.
+    """
 
     def _initialize(self, arr: Values) -> None:
         arr[...] = 0
 
 
 class One(Initializer):
-    """Ones."""
+    """Fill with ones.
+
+    Source: MindSpore's `mindspore.common.initializer.One`.
+    """
 
     def _initialize(self, arr: Values) -> None:
         arr[...] = 1
 
 
 class Constant(Initializer):
-    """One number everywhere.
+    """Fill with a number.
 
     Args:
         value: The number.
 
     Raises:
-        TypeError: `value` is no number.
+        TypeError: `value` is not a number.
+
+    Source: MindSpore's `mindspore.common.initializer.Constant`.
     """
 
     def __init__(self, value: float) -> None:
         super().__init__(value=value)
-        check_type(value, (bool, int, float), "value", "Constant")
+        check_type(value, (bool, int, float), "value")
         self.value = value
 
     def _initialize(self, arr: Values) -> None:
@@ -86,76 +108,83 @@ class Constant(Initializer):
 
 
 class Uniform(Initializer):
-    """Even between -`scale` and `scale`.
+    """Draw from the uniform distribution on [-`scale`, `scale`].
 
     Args:
-        scale: The greatest value.
+        scale: The largest value.
 
     Raises:
-        TypeError: `scale` is no number.
+        TypeError: `scale` is not a number.
+
+    Source: MindSpore's `mindspore.common.initializer.Uniform`.
     """
 
     def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
-        self.scale: float = _check_finite(scale, "scale", "Uniform")
+        self.scale: float = _check_finite(scale, "scale")
 
     def _initialize(self, arr: Values) -> None:
         _uniform(arr, abs(self.scale))
 
 
 class Normal(Initializer):
-    """Gaussian.
+    """Draw from a normal distribution.
 
     Args:
         sigma: The standard deviation.
         mean: The mean.
 
     Raises:
-        TypeError: An argument is no number.
+        TypeError: An argument is not a number.
         ValueError: `sigma` is negative.
+
+    Source: MindSpore's `mindspore.common.initializer.Normal`.
     """
 
     def __init__(self, sigma: float = 0.01, mean: float = 0.0) -> None:
         super().__init__(sigma=sigma, mean=mean)
-        self.sigma: float = _check_finite(sigma, "sigma", "Normal", low=0.0)
-        self.mean: float = _check_finite(mean, "mean", "Normal")
+        self.sigma: float = _check_finite(sigma, "sigma", low=0.0)
+        self.mean: float = _check_finite(mean, "mean")
 
     def _initialize(self, arr: Values) -> None:
         _normal(arr, self.sigma, self.mean)
 
 
 class TruncatedNormal(Initializer):
-    """Gaussian, of which only what falls within [a, b] is taken.
+    """Draw from a normal distribution truncated to [a, b].
 
     Args:
-        sigma: The standard deviation.
-        mean: The mean.
+        sigma: The standard deviation of the normal distribution.
+        mean: The mean of the normal distribution.
         a: The smallest value.
-        b: The greatest value.
+        b: The largest value.
 
     Raises:
-        TypeError: An argument is no number.
-        ValueError: `sigma` is negative, or `a` not smaller than `b`.
+        TypeError: An argument is not a number.
+        ValueError: `sigma` is negative, or `a` is not smaller than `b`.
+
+    Source: MindSpore's `mindspore.common.initializer.TruncatedNormal`.
     """
 
     def __init__(
         self, sigma: float = 0.01, mean: float = 0.0, a: float = -2.0, b: float = 2.0
     ) -> None:
         super().__init__(sigma=sigma, mean=mean, a=a, b=b)
-        owner = "TruncatedNormal"
-        self.sigma: float = _check_finite(sigma, "sigma", owner, low=0.0)
-        self.mean: float = _check_finite(mean, "mean", owner)
-        self.a: float = check_number(a, "a", owner)
-        self.b: float = check_number(b, "b", owner)
+        self.sigma: float = _check_finite(sigma, "sigma", low=0.0)
+        self.mean: float = _check_finite(mean, "mean")
+        self.a: float = check_number(a, "a")
+        self.b: float = check_number(b, "b")
         if not self.a < self.b:
-            raise ValueError(f"For '{owner}', 'a' must be smaller than 'b', but got {a} and {b}.")
+            raise ValueError(
+                f"For 'TruncatedNormal', 'a' must be smaller than 'b', but got {a} and {b}."
+            )
 
     def _initialize(self, arr: Values) -> None:
         arr[...] = _truncated(arr.shape, self.sigma, self.mean, self.a, self.b)
 
 
 class _Xavier(Initializer):
-    """What the two initialisers of Glorot and Bengio, 2010, share."""
+    """The base class of the initializers of Glorot and Bengio (2010)."""
 
     def __init__(self, gain: float = 1) -> None:
         super().__init__(gain=gain)
@@ -163,13 +192,15 @@ class _Xavier(Initializer):
 
 
 class XavierUniform(_Xavier):
-    """Even within `gain` · √(6 / (fan_in + fan_out)): Glorot and Bengio, 2010.
+    """Draw uniformly from ±`gain` · √(6 / (fan_in + fan_out)): Glorot and Bengio (2010).
 
     Args:
         gain: The factor.
 
     Raises:
-        TypeError: `gain` is no number.
+        TypeError: `gain` is not a number.
+
+    Source: MindSpore's `mindspore.common.initializer.XavierUniform`.
     """
 
     def _initialize(self, arr: Values) -> None:
@@ -177,14 +208,23 @@ class XavierUniform(_Xavier):
 
 
 class XavierNormal(_Xavier):
-    """Gaussian with deviation `gain` · √(2 / (fan_in + fan_out)); `gain` as for `XavierUniform`."""
+    """Draw from a normal distribution with deviation `gain` · √(2 / (fan_in + fan_out)).
+
+    Args:
+        gain: The factor.
+
+    Raises:
+        TypeError: `gain` is not a number.
+
+    Source: MindSpore's `mindspore.common.initializer.XavierNormal`.
+    """
 
     def _initialize(self, arr: Values) -> None:
         _normal(arr, abs(self.gain) * math.sqrt(2.0 / sum(_fans(arr.shape))))
 
 
 class _He(Initializer):
-    """What the two initialisers of He et al., 2015, share: the standard deviation."""
+    """The base class of the initializers of He et al. (2015)."""
 
     def __init__(
         self,
@@ -193,12 +233,12 @@ class _He(Initializer):
         nonlinearity: Nonlinearity = "leaky_relu",
     ) -> None:
         super().__init__(negative_slope=negative_slope, mode=mode, nonlinearity=nonlinearity)
-        owner = type(self).__name__
-        check_one_of(mode, ("fan_in", "fan_out"), "mode", owner)
-        self.negative_slope: float = _check_finite(negative_slope, "negative_slope", owner)
+        caller = type(self).__name__
+        check_one_of(mode, ("fan_in", "fan_out"), "mode", caller)
+        self.negative_slope: float = _check_finite(negative_slope, "negative_slope", caller)
         self.mode = mode
         self.nonlinearity = nonlinearity
-        self._gain = _gain(nonlinearity, self.negative_slope, owner)
+        self._gain = _gain(nonlinearity, self.negative_slope, caller)
 
     def _deviation(self, arr: Values) -> float:
         fan_in, fan_out = _fans(arr.shape)
@@ -206,16 +246,18 @@ class _He(Initializer):
 
 
 class HeUniform(_He):
-    """Even within gain · √(3 / fan): He et al., 2015.
+    """Draw uniformly from ±gain · √(3 / fan): He et al. (2015).
 
     Args:
-        negative_slope: The slope below 0 of a leaky_relu.
-        mode: Which fan: of the inputs of a neuron ("fan_in") or the outputs of one ("fan_out").
-        nonlinearity: What follows the layer, for the gain.
+        negative_slope: The derivative of leaky_relu for negative numbers.
+        mode: The fan: the number of inputs of a neuron ("fan_in") or of outputs ("fan_out").
+        nonlinearity: The activation function after the layer, which determines the gain.
 
     Raises:
-        TypeError: `negative_slope` is no number.
-        ValueError: `mode` or `nonlinearity` is none of those.
+        TypeError: `negative_slope` is not a number.
+        ValueError: `mode` or `nonlinearity` is not one of the supported values.
+
+    Source: MindSpore's `mindspore.common.initializer.HeUniform`.
     """
 
     def _initialize(self, arr: Values) -> None:
@@ -223,29 +265,23 @@ class HeUniform(_He):
 
 
 class HeNormal(_He):
-    """Gaussian with deviation gain / √fan; arguments as for `HeUniform`."""
+    """Draw from a normal distribution with deviation gain / √fan.
+
+    The arguments are those of `HeUniform`.
+
+    Source: MindSpore's `mindspore.common.initializer.HeNormal`.
+    """
 
     def _initialize(self, arr: Values) -> None:
         _normal(arr, self._deviation(arr))
 
 
-_NAMED: dict[str, type[Initializer]] = {
-    "zero": Zero,
-    "zeros": Zero,
-    "one": One,
-    "ones": One,
-    "normal": Normal,
-    "uniform": Uniform,
-    "truncatednormal": TruncatedNormal,
-    "heuniform": HeUniform,
-    "he_uniform": HeUniform,
-    "henormal": HeNormal,
-    "he_normal": HeNormal,
-    "xavieruniform": XavierUniform,
-    "xavier_uniform": XavierUniform,
-    "xaviernormal": XavierNormal,
-    "xavier_normal": XavierNormal,
-}
+_INITIALIZERS: dict[str, type[Initializer]] = {
+    "zero": Zero, "zeros": Zero, "one": One, "ones": One, "normal": Normal, "uniform": Uniform,
+    "truncatednormal": TruncatedNormal, "heuniform": HeUniform, "he_uniform": HeUniform,
+    "henormal": HeNormal, "he_normal": HeNormal, "xavieruniform": XavierUniform,
+    "xavier_uniform": XavierUniform, "xaviernormal": XavierNormal, "xavier_normal": XavierNormal,
+}  # fmt: skip
 
 
 def initializer(
@@ -253,28 +289,32 @@ def initializer(
     shape: Sequence[int] | int | None = None,
     dtype: DType = float32,
 ) -> Tensor:
-    """A tensor of first values.
+    """Return an initialized tensor.
 
-    >>> from minispore.common.initializer import initializer
-    >>> initializer("ones", [2, 2])
-    Tensor(shape=[2, 2], dtype=Float32, value=
-    [[ 1.00000000e+00,  1.00000000e+00],
-     [ 1.00000000e+00,  1.00000000e+00]])
-
-    Unlike MindSpore's, which fills its memory when it becomes a parameter, it has them at once.
+    MindSpore initializes the tensor when it becomes a parameter; here this happens immediately.
 
     Args:
-        init: An initialiser, its name in any case ("normal", "he_uniform", "zeros" …), a number
-            for all, or a Tensor with the values.
-        shape: The lengths of the axes; may be left out for a Tensor.
-        dtype: The type of the elements.
+        init: An initializer, its name in upper or lower case ("normal", "he_uniform", "zeros", …),
+            a number, or a Tensor with the values.
+        shape: The shape, of positive lengths. It may be omitted for a Tensor.
+        dtype: The data type of the elements.
+
+    Returns:
+        A new tensor of this shape and type.
 
     Raises:
-        TypeError: `init` is none of these.
-        ValueError: There is no initialiser of that name, a length is not above 0, or the Tensor
-            is of another shape.
+        TypeError: `init` is not one of these.
+        ValueError: There is no initializer of this name, a length is not positive, or the Tensor
+            has another shape.
+
+    Examples:
+        >>> from minispore.common.initializer import initializer
+        >>> initializer("ones", [2, 2]).tolist()
+        [[1.0, 1.0], [1.0, 1.0]]
+
+    Source: MindSpore's `mindspore.common.initializer.initializer`.
     """
-    check_type(dtype, DType, "dtype", "initializer")
+    check_type(dtype, DType, "dtype")
     if isinstance(init, Tensor):
         if shape is not None and init.shape != _checked_shape(shape):
             raise ValueError(
@@ -282,24 +322,24 @@ def initializer(
                 f"but it is of shape {init.shape}."
             )
         return Tensor(init, dtype)
-    return Tensor(shape=_checked_shape(shape), dtype=dtype, init=_by_object(init))
+    return Tensor(shape=_checked_shape(shape), dtype=dtype, init=_as_initializer(init))
 
 
-def _by_object(init: object) -> Initializer:
+def _as_initializer(init: object) -> Initializer:
     if isinstance(init, Initializer):
         return init
     if isinstance(init, str):
-        if init.lower() not in _NAMED:
-            listed = ", ".join(repr(name) for name in _NAMED)
+        if init.lower() not in _INITIALIZERS:
+            listed = ", ".join(repr(name) for name in _INITIALIZERS)
             raise ValueError(
                 f"For 'initializer', the name 'init' must be one of {listed}, but got {init!r}."
             )
-        return _NAMED[init.lower()]()
+        return _INITIALIZERS[init.lower()]()
     if isinstance(init, bool | int | float):
         return Constant(init)
     raise TypeError(
         "For 'initializer', the argument 'init' must be a Tensor, a number, a name or an "
-        f"Initializer, but got {described(init)}."
+        f"Initializer, but got {describe_value(init)}."
     )
 
 
@@ -311,27 +351,23 @@ def _checked_shape(shape: object) -> tuple[int, ...]:
     if len(positive) < len(items):
         raise ValueError(
             f"For 'initializer', the argument 'shape' must be of positive ints, "
-            f"but got {described(shape)}."
+            f"but got {describe_value(shape)}."
         )
     return positive
 
 
-def _check_finite(value: object, name: str, owner: str, low: float = -_LARGEST) -> float:
-    return check_number(value, name, owner, low=low, high=_LARGEST)
-
-
-def _gain(nonlinearity: str, negative_slope: float, owner: str) -> float:
-    check_one_of(nonlinearity, ("sigmoid", "tanh", "relu", "leaky_relu"), "nonlinearity", owner)
+def _gain(nonlinearity: str, negative_slope: float, caller: str) -> float:
+    check_one_of(nonlinearity, ("sigmoid", "tanh", "relu", "leaky_relu"), "nonlinearity", caller)
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + negative_slope**2))
     return {"sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0)}[nonlinearity]
 
 
 def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """How many inputs a neuron has and how many outputs an input reaches, of (out, in, *kernel)."""
+    """Return the numbers of inputs and outputs of a neuron, for the shape (out, in, *kernel)."""
     if len(shape) < 2:
         raise ValueError(
-            "The fans of an initialiser need a shape of at least 2 axes (out, in), "
+            "The fans of an initializer need a shape of at least 2 axes (out, in), "
             f"but got {shape}."
         )
     kernel = math.prod(shape[2:])
@@ -349,22 +385,26 @@ def _normal(arr: Values, sigma: float, mean: float = 0.0) -> None:
 def _truncated(
     shape: tuple[int, ...], sigma: float, mean: float, low: float, high: float
 ) -> NDArray[np.float64]:
-    nearest = min(max(mean, low), high)
-    values = np.full(shape, nearest)
+    mode = min(max(mean, low), high)
+    values = np.full(shape, mode)
     variance = sigma**2
     if variance == 0:
         return values
-    # Rejection from an even distribution: up to where the density has fallen to exp(-32) of its
-    # greatest. Beyond that nothing would ever be drawn.
-    off = abs(nearest - mean)
-    reach = math.hypot(off, 8 * sigma) - off
-    low, high = max(low, nearest - reach), min(high, nearest + reach)
-    draw = generator("init")
-    left = np.arange(values.size)
-    while left.size:
-        drawn = draw.uniform(low, high, left.size)
-        log_density = (nearest - drawn) * (nearest / 2 + drawn / 2 - mean) / variance
-        kept = np.log1p(-draw.random(left.size)) < log_density
-        values.flat[left[kept]] = drawn[kept]
-        left = left[~kept]
+    # Rejection sampling from a uniform distribution, up to where the density is exp(-32) times its
+    # maximum: practically no number beyond that would be accepted.
+    offset = abs(mode - mean)
+    reach = math.hypot(offset, 8 * sigma) - offset
+    low, high = max(low, mode - reach), min(high, mode + reach)
+    rng = generator("init")
+    remaining = np.arange(values.size)
+    while remaining.size:
+        drawn = rng.uniform(low, high, remaining.size)
+        log_density = (mode - drawn) * (mode / 2 + drawn / 2 - mean) / variance
+        accepted = np.log1p(-rng.random(remaining.size)) < log_density
+        values.flat[remaining[accepted]] = drawn[accepted]
+        remaining = remaining[~accepted]
     return values
+
+
+# Not by a definition, from which type checkers would conclude that every name exists.
+globals()["__getattr__"] = module_attributes(__name__)[0]

@@ -1,4 +1,4 @@
-"""MindSpore's compiler by name: functions that are given to it run as Python runs them."""
+"""MindSpore's compiler decorator, without effect: functions run as ordinary Python."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar, overload
@@ -14,19 +14,25 @@ def jit(function: None = None, **options: object) -> Callable[[Callable[P, R]], 
 def jit(
     function: Callable[P, R] | None = None, **options: object
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return `function` itself: there is no compiler, and the results are those of its statements.
-
-    >>> from minispore import Tensor, jit
-    >>> @jit
-    ... def double(x):
-    ...     return x + x
-    >>> double(Tensor(2.0))
-    Tensor(shape=[], dtype=Float32, value= 4)
+    """Return `function` unchanged: there is no compiler.
 
     Args:
-        function: The function; without it, a decorator is returned.
-        **options: What MindSpore's compiler is told (`mode`, `input_signature`, …); without effect.
+        function: The function. Without it, a decorator is returned.
+        **options: Options of MindSpore's compiler (`mode`, `input_signature`, …), without effect.
+
+    Returns:
+        `function`, or a decorator that returns its argument.
+
+    Examples:
+        >>> from minispore import Tensor, jit
+        >>> @jit
+        ... def double(x):
+        ...     return x + x
+        >>> double(Tensor(2.0)).item()
+        4.0
+
+    Source: MindSpore's `mindspore.jit`.
     """
     if function is None:
-        return lambda given: given
+        return lambda decorated: decorated
     return function

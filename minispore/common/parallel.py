@@ -1,14 +1,18 @@
-"""The context of a program that several processes run: whether, and how, they train together."""
+"""The auto-parallel context: the options of training in several processes."""
 
 from typing import Final
 
-from minispore._checks import check_int, described
+from minispore.utils.checks import check_int, describe_value
 
 
 class ParallelMode:
-    """MindSpore's names for the ways to train in several processes, of which two are covered.
+    """MindSpore's names of parallel modes, of which STAND_ALONE and DATA_PARALLEL are supported.
 
-    Source: mindspore.ParallelMode.
+    Examples:
+        >>> ParallelMode.DATA_PARALLEL
+        'data_parallel'
+
+    Source: MindSpore's `mindspore.ParallelMode`.
     """
 
     STAND_ALONE: Final = "stand_alone"
@@ -25,8 +29,8 @@ class ParallelMode:
     )
 
 
-_COVERED: Final = (ParallelMode.STAND_ALONE, ParallelMode.DATA_PARALLEL)
-# A new value must be of the type of what it replaces.
+_SUPPORTED: Final = (ParallelMode.STAND_ALONE, ParallelMode.DATA_PARALLEL)
+# A value must have the type of the default.
 _DEFAULTS: Final[dict[str, object]] = {
     "device_num": 1,
     "global_rank": 0,
@@ -34,7 +38,7 @@ _DEFAULTS: Final[dict[str, object]] = {
     "parallel_mode": ParallelMode.STAND_ALONE,
     "parameter_broadcast": False,
 }
-# What belongs to MindSpore's other modes can only stay as it is.
+# Options of MindSpore's other modes, which must have these values.
 _FIXED: Final[dict[str, object]] = {
     "all_reduce_fusion_config": [],
     "auto_parallel_search_mode": "recursive_programming",
@@ -53,76 +57,95 @@ _FIXED: Final[dict[str, object]] = {
     "strategy_ckpt_save_file": "",
 }
 _settings: dict[str, object] = dict(_DEFAULTS)
-_chosen: set[str] = set()
-# What the launcher says, once there is communication.
+_explicit: set[str] = set()
+# The rank and the number of processes, after `communication.init`.
 _world: dict[str, int] = {}
 
 
 def set_auto_parallel_context(**kwargs: object) -> None:
-    """Say how several processes train together, under MindSpore's names.
+    """Set the options of training in several processes. If one is invalid, none is set.
 
-    `parallel_mode` is "stand_alone" or "data_parallel". `gradients_mean` says whether the gradients
-    of all processes are averaged, as a loss that is a mean wants it, or summed.
-    `parameter_broadcast=False` leaves each process the parameters that it begins with; otherwise
-    the first one's are everybody's. `device_num` and `global_rank` need not be given: they are what
-    the launcher says. If any option is wrong, none is set.
-
-    >>> set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL, gradients_mean=True)
-    >>> get_auto_parallel_context("gradients_mean")
-    True
-    >>> reset_auto_parallel_context()
+    Args:
+        **kwargs: The options. `parallel_mode`: "stand_alone" or "data_parallel". `gradients_mean`:
+            whether the gradients of all processes are averaged, which is right for a loss that is
+            a mean, or summed. `parameter_broadcast`: with False, set explicitly, each process keeps
+            its initial parameters; otherwise all start with those of process 0. `device_num` and
+            `global_rank` may be omitted: they are known from the launcher.
 
     Raises:
-        TypeError: A value is of the wrong type.
-        ValueError: An option has a value that it cannot have, or there is no such option.
+        TypeError: A value has the wrong type.
+        ValueError: A value is invalid, or there is no such option.
+
+    Examples:
+        >>> set_auto_parallel_context(parallel_mode=ParallelMode.DATA_PARALLEL, gradients_mean=True)
+        >>> get_auto_parallel_context("gradients_mean")
+        True
+        >>> reset_auto_parallel_context()
+
+    Source: MindSpore's `mindspore.set_auto_parallel_context`.
     """
     for name, value in kwargs.items():
         _check(name, value)
-    own = {name: value for name, value in kwargs.items() if name in _settings}
-    _settings.update(own)
-    _chosen.update(own)
+    changed = {name: value for name, value in kwargs.items() if name in _settings}
+    _settings.update(changed)
+    _explicit.update(changed)
 
 
 def get_auto_parallel_context(attr_key: str) -> object:
-    """The value of an option of `set_auto_parallel_context`.
+    """Return the value of an option of `set_auto_parallel_context`.
 
-    >>> get_auto_parallel_context("parallel_mode")
-    'stand_alone'
+    Args:
+        attr_key: The name of the option.
+
+    Returns:
+        The value that was set, or MindSpore's default.
 
     Raises:
         ValueError: There is no such option.
+
+    Examples:
+        >>> get_auto_parallel_context("parallel_mode")
+        'stand_alone'
+
+    Source: MindSpore's `mindspore.get_auto_parallel_context`.
     """
-    if attr_key in _FIXED:
-        return _FIXED[attr_key]
-    if attr_key not in _settings:
-        raise ValueError(f"Get context keyword {attr_key} is not recognized!")
-    if attr_key in _world:
-        return _world[attr_key]
-    return _settings[attr_key]
+    for options in (_FIXED, _world, _settings):
+        if attr_key in options:
+            return options[attr_key]
+    raise ValueError(f"Get context keyword {attr_key} is not recognized!")
 
 
 def reset_auto_parallel_context() -> None:
-    """Set all options of `set_auto_parallel_context` back to where nobody has set them."""
+    """Reset all options of `set_auto_parallel_context` to their defaults.
+
+    Examples:
+        >>> set_auto_parallel_context(gradients_mean=True)
+        >>> reset_auto_parallel_context()
+        >>> get_auto_parallel_context("gradients_mean")
+        False
+
+    Source: MindSpore's `mindspore.reset_auto_parallel_context`.
+    """
     _settings.update(_DEFAULTS)
-    _chosen.clear()
+    _explicit.clear()
 
 
-def is_chosen(name: str) -> bool:
-    """Whether somebody has set this option."""
-    return name in _chosen
+def is_set_explicitly(name: str) -> bool:
+    """Return whether the program has set this option."""
+    return name in _explicit
 
 
-def know_world(rank: int | None, size: int | None) -> None:
-    """Let the options be what the launcher says; None where there is none any more.
+def set_world_info(rank: int | None, size: int | None) -> None:
+    """Set the rank and the number of processes; None after the processes have left the group.
 
     Raises:
-        ValueError: Something else has been set.
+        ValueError: The program has set other values.
     """
     _world.clear()
     if rank is None or size is None:
         return
     for name, value in (("global_rank", rank), ("device_num", size)):
-        if name in _chosen:
+        if name in _explicit:
             _check_as_launched(name, _settings[name], value)
     _world.update(global_rank=rank, device_num=size)
 
@@ -132,7 +155,7 @@ def _check(name: str, value: object) -> None:
         if value != _FIXED[name]:
             raise ValueError(
                 f"For 'set_auto_parallel_context', '{name}' can only be {_FIXED[name]!r}: of the "
-                f"parallel modes, data parallel is covered, but got {described(value)}."
+                f"parallel modes, data parallel is supported, but got {describe_value(value)}."
             )
         return
     if name not in _DEFAULTS:
@@ -142,10 +165,9 @@ def _check(name: str, value: object) -> None:
         raise TypeError(f"The parameter '{name}' must be {kind}, but got {type(value)}")
     if name == "parallel_mode":
         _check_mode(value)
-    elif name == "device_num":
-        check_int(value, name, "set_auto_parallel_context", low=1, high=4096)
-    elif name == "global_rank":
-        check_int(value, name, "set_auto_parallel_context", low=0, high=4095)
+    elif kind is int:
+        low = int(name == "device_num")
+        check_int(value, name, "set_auto_parallel_context", low=low, high=low + 4095)
     if name in _world:
         _check_as_launched(name, value, _world[name])
 
@@ -156,10 +178,10 @@ def _check_mode(value: object) -> None:
             "The context configuration parameter 'parallel_mode' only support 'stand_alone' and "
             f"'data_parallel', but got the value : {value}."
         )
-    if value not in _COVERED:
+    if value not in _SUPPORTED:
         raise ValueError(
-            f"For 'set_auto_parallel_context', the 'parallel_mode' {value!r} is not covered: each "
-            "process holds the whole network. Use 'data_parallel'."
+            f"For 'set_auto_parallel_context', the 'parallel_mode' {value!r} is not supported: "
+            "each process holds the complete network. Use 'data_parallel'."
         )
 
 

@@ -1,44 +1,44 @@
-"""A parameter: a named tensor that belongs to a network and is trained."""
+"""Parameters: the named tensors of a network that are trained."""
 
 from collections.abc import Iterable
 from itertools import count
 from typing import Self
 
-from minispore._array import target_of
-from minispore._autograd import Node
-from minispore._checks import check_type, described
-from minispore._dtype import int32
-from minispore._functional import indexing, placing
-from minispore._functional.values import from_values
-from minispore._functional.variable import writable
+from minispore._functional import device_transfer, indexing
 from minispore.common.initializer import Initializer, initializer
 from minispore.common.tensor import Operand, Tensor
+from minispore.engine.array import device_of
+from minispore.engine.dispatch import array_from_values, wrap, writable
+from minispore.engine.dtypes import int32
+from minispore.engine.graph import Node
+from minispore.utils.checks import check_type, describe_value
 
 _unnamed = count(1)
 
 
 class Parameter(Tensor):
-    """A tensor with a name that an optimiser updates in place.
+    """A tensor with a name that an optimizer updates in place.
 
-    >>> import minispore as ms
-    >>> ms.Parameter(ms.Tensor([1.0, 2.0]), name="weight")
-    Parameter (name=weight, shape=(2,), dtype=Float32, requires_grad=True)
-
-    Its memory is its own: data given to it are copied. Writing into a parameter changes that memory
-    and is never recorded. A single Python int makes int32.
-
-    Source: MindSpore's `mindspore.Parameter`.
+    A parameter owns its memory: values are copied. Assignments change this memory and are not
+    recorded. A single Python int is converted to int32.
 
     Args:
-        default_input: The first values: whatever makes a Tensor.
-        name: The name; a cell gives one to a parameter that has none (None or empty).
-        requires_grad: Whether it is trained.
-        layerwise_parallel: MindSpore's distribution over devices; accepted, there is one device.
-        parallel_optimizer: The same.
+        default_input: The initial values: any argument of Tensor.
+        name: The name. If it is None or empty, the cell that contains the parameter sets it.
+        requires_grad: Whether the parameter is trained.
+        layerwise_parallel: Accepted for compatibility with MindSpore, without effect.
+        parallel_optimizer: Accepted for compatibility with MindSpore, without effect.
 
     Raises:
-        TypeError: The values cannot make a Tensor.
+        TypeError: The values are not those of a Tensor.
         ValueError: `name` is neither a string nor None.
+
+    Examples:
+        >>> import minispore as ms
+        >>> ms.Parameter(ms.Tensor([1.0, 2.0]), name="weight")
+        Parameter (name=weight, shape=(2,), dtype=Float32, requires_grad=True)
+
+    Source: MindSpore's `mindspore.Parameter`.
     """
 
     __slots__ = ("_name", "_named")
@@ -66,33 +66,33 @@ class Parameter(Tensor):
         if value is not None and not isinstance(value, str):
             raise ValueError(
                 "For 'Parameter', the argument 'name' must be a string or None, "
-                f"but got {described(value)}."
+                f"but got {describe_value(value)}."
             )
         self._named = bool(value)
         self._name = value or f"Parameter#{next(_unnamed)}"
 
     @property
     def has_default_name(self) -> bool:
-        """Whether it goes by a name of its own making, which its cell may replace."""
+        """Whether the name was generated, so that a cell may replace it."""
         return not self._named
 
     @property
     def requires_grad(self) -> bool:
-        """Whether it is trained: whether operations on it are recorded."""
+        """Whether the parameter is trained: operations on it are then recorded."""
         return self._node is not None
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if not isinstance(value, bool):
             raise TypeError(
-                f"For 'Parameter', 'requires_grad' must be a bool, but got {described(value)}."
+                f"For 'Parameter', 'requires_grad' must be a bool, but got {describe_value(value)}."
             )
-        # A parameter is an input of every graph it occurs in, under one node for all its life.
+        # A parameter has one node, which is an input of every graph that contains it.
         self._node = (self._node or Node()) if value else None
 
     @property
     def data(self) -> Tensor:
-        """The values as a plain tensor in the same memory; assigning to it is `set_data`."""
+        """The values as a tensor that shares the memory; an assignment calls `set_data`."""
         return self.value()
 
     @data.setter
@@ -100,55 +100,54 @@ class Parameter(Tensor):
         self.set_data(value)
 
     def value(self) -> Tensor:
-        """The values as a plain tensor in the same memory."""
-        tensor = object.__new__(Tensor)
-        tensor._data, tensor._node = self._data, None
-        return tensor
+        """Return the values as a tensor that shares the memory."""
+        return wrap(self._data, self)
 
     def set_data(self, data: Tensor | float, slice_shape: bool = False) -> "Parameter":
-        """Take a copy of other values, in the parameter's type and place; the shape may change.
+        """Copy other values, in the parameter's data type and device; the shape may change.
 
         Args:
             data: A tensor or a number.
-            slice_shape: Accepted for MindSpore's sake.
+            slice_shape: Accepted for compatibility with MindSpore, without effect.
 
         Raises:
             TypeError: `data` is neither a tensor nor a number.
         """
-        check_type(data, (Tensor, bool, int, float), "data", "set_data")
-        self._data = from_values(data, self.dtype, "set_data", self._data)
+        check_type(data, (Tensor, bool, int, float), "data")
+        self._data = array_from_values(data, self.dtype, "set_data", self._data)
         return self
 
     def clone(self, init: str | float | Initializer | Tensor = "same") -> "Parameter":
-        """A parameter of the same name, type and kind in memory of its own.
-
-        >>> from minispore import Parameter, Tensor
-        >>> Parameter(Tensor([1.0, 2.0]), name="weight").clone("zeros").tolist()
-        [0.0, 0.0]
+        """Return a new parameter with the same name, data type and `requires_grad`.
 
         Args:
-            init: "same" for the same values, or what `initializer` takes: a name such as "zeros",
-                a number, a tensor or an Initializer.
+            init: "same" for the same values, or an argument of `initializer`: a name such as
+                "zeros", a number, a tensor or an Initializer.
 
         Raises:
-            ValueError: There is no initialiser of that name.
+            ValueError: There is no initializer of this name.
+
+        Examples:
+            >>> from minispore import Parameter, Tensor
+            >>> Parameter(Tensor([1.0, 2.0]), name="weight").clone("zeros").tolist()
+            [0.0, 0.0]
         """
         same = isinstance(init, str) and init == "same"
         values = self if same else initializer(init, self.shape, self.dtype)
-        values = placing.moved(values, target_of(self._data), "clone")
+        values = device_transfer.to_device(values, device_of(self._data), "clone")
         clone = Parameter(values, self._name, self.requires_grad)
         clone._named = self._named
         return clone
 
     def copy(self) -> "Parameter":
-        """As `clone`."""
+        """Return `clone()`."""
         return self.clone()
 
     def __copy__(self) -> "Parameter":
         return self.clone()
 
     def __deepcopy__(self, memo: dict[int, object]) -> "Parameter":
-        # Found again in the memo, a parameter used twice in a network stays one parameter.
+        # `copy` looks in its memo first: a parameter that is used twice is copied once.
         return self.clone()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -159,7 +158,7 @@ class Parameter(Tensor):
         writable(self)
         indexing.assign_at(self, index, value)
 
-    def _take(self, other: Tensor) -> None:
+    def _adopt_data(self, other: Tensor) -> None:
         self[...] = other
 
     def __repr__(self) -> str:
@@ -171,8 +170,8 @@ class Parameter(Tensor):
     __str__ = __repr__
 
 
-def parameter_in(tensor: Tensor, name: str) -> Parameter:
-    """A parameter in the memory of `tensor`, which its maker gives up: nothing is copied."""
+def parameter_from_memory(tensor: Tensor, name: str) -> Parameter:
+    """Return a parameter that takes over the memory of `tensor` without a copy."""
     parameter = object.__new__(Parameter)
     parameter._data = tensor._data
     parameter._node = None
@@ -182,12 +181,17 @@ def parameter_in(tensor: Tensor, name: str) -> Parameter:
 
 
 class ParameterTuple(tuple[Parameter, ...]):
-    """Parameters that belong together, no two of one name.
+    """A tuple of parameters with different names, made from an iterable of them.
 
-    >>> from minispore import Parameter, ParameterTuple, Tensor
-    >>> weights = ParameterTuple([Parameter(Tensor([1.0]), name="weight")])
-    >>> weights.clone("moments", init="zeros")[0]
-    Parameter (name=moments.weight, shape=(1,), dtype=Float32, requires_grad=True)
+    Raises:
+        TypeError: An item is not a Parameter.
+        ValueError: Two parameters have the same name.
+
+    Examples:
+        >>> from minispore import Parameter, ParameterTuple, Tensor
+        >>> weights = ParameterTuple([Parameter(Tensor([1.0]), name="weight")])
+        >>> weights.clone("moments", init="zeros")[0]
+        Parameter (name=moments.weight, shape=(1,), dtype=Float32, requires_grad=True)
 
     Source: MindSpore's `mindspore.ParameterTuple`.
     """
@@ -195,50 +199,42 @@ class ParameterTuple(tuple[Parameter, ...]):
     __slots__ = ()
 
     def __new__(cls, iterable: Iterable[Parameter]) -> Self:
-        """Check and hold the parameters.
-
-        Args:
-            iterable: The parameters.
-
-        Raises:
-            TypeError: Something in it is no Parameter.
-            ValueError: Two parameters have one name.
-        """
+        """Check the parameters."""
         if not isinstance(iterable, Iterable) or isinstance(iterable, Tensor):
             raise TypeError(
                 "For 'ParameterTuple', the argument 'iterable' must be a list of Parameters, "
-                f"but got {described(iterable)}."
+                f"but got {describe_value(iterable)}."
             )
         items = tuple(iterable)
         for item in items:
             if not isinstance(item, Parameter):
                 raise TypeError(
                     "For 'ParameterTuple', each item must be a Parameter, "
-                    f"but got {described(item)}."
+                    f"but got {describe_value(item)}."
                 )
         names = {item.name: item for item in items}
         for item in items:
             if names[item.name] is not item:
                 raise ValueError(
-                    f"For 'ParameterTuple', each name must be that of one Parameter only, but "
-                    f"there are two of the name '{item.name}'."
+                    f"For 'ParameterTuple', the names must differ, but two Parameters have the "
+                    f"name '{item.name}'."
                 )
         return super().__new__(cls, items)
 
     def clone(
         self, prefix: str, init: str | float | Initializer | Tensor = "same"
     ) -> "ParameterTuple":
-        """Clones of all, their names prefixed with `prefix` and a dot.
+        """Return clones of all parameters, with `prefix` and a dot before their names.
 
         Args:
-            prefix: What goes before each name.
-            init: As for `Parameter.clone`.
+            prefix: The prefix.
+            init: The argument of `Parameter.clone`.
 
         Raises:
-            TypeError: `prefix` is no string.
-            ValueError: `prefix` is empty, or there is no initialiser of the name `init`.
+            TypeError: `prefix` is not a string.
+            ValueError: `prefix` is empty, or there is no initializer with the name `init`.
         """
-        check_type(prefix, str, "prefix", "clone")
+        check_type(prefix, str, "prefix")
         if not prefix:
             raise ValueError("For 'clone', the argument 'prefix' must not be empty.")
         clones: list[Parameter] = []

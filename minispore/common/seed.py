@@ -1,4 +1,4 @@
-"""One seed for the whole program, and an independent random stream for each use of chance."""
+"""The seed of the program, and an independent random number generator for each purpose."""
 
 import zlib
 from collections.abc import Mapping
@@ -6,141 +6,139 @@ from typing import Final, cast
 
 import numpy as np
 
-from minispore._checks import check_int
-from minispore._threads import fork_safe_lock
+from minispore.utils.checks import check_int
+from minispore.utils.threads import fork_safe_lock
 
-_WORDS: Final = 624  # of MT19937
+_STATE_WORDS: Final = 624  # of MT19937
 _lock = fork_safe_lock()
-_seed: list[int | None] = [None]
-# The seed of datasets alone, None where they follow the program's.
-_dataset_seed: list[int | None] = [None]
-# What stands in for the seed where none was set: drawn when first needed.
-_chance: list[int | None] = [None]
+# The program's seed; the separate seed of datasets; the entropy that replaces the program's seed if
+# none was set, drawn when it is first needed.
+_seeds: dict[str, int | None] = {"seed": None, "dataset_seed": None, "entropy": None}
 _streams: "dict[str, np.random.Generator]" = {}
 
 
 def set_seed(seed: int) -> None:
-    """Start every random stream of the program anew from `seed`: same seed, same run.
+    """Seed all random streams of the program: the same seed gives the same run.
 
-    numpy's global state is seeded, too. A seed that `dataset.config.set_seed` has set before no
-    longer counts, as in MindSpore: the last call decides the order of the data.
-
-    >>> set_seed(7)
-    >>> first = generator("init").random()
-    >>> set_seed(7)
-    >>> generator("init").random() == first
-    True
+    numpy's global state is seeded, too. As in MindSpore, the seed of `dataset.config.set_seed` is
+    discarded: the last call determines the order of the data.
 
     Args:
-        seed: From 0 to 2³² − 1.
+        seed: An int from 0 to 2³² − 1.
 
     Raises:
-        TypeError: `seed` is no int.
+        TypeError: `seed` is not an int.
         ValueError: `seed` is out of range.
+
+    Examples:
+        >>> set_seed(7)
+        >>> first = generator("init").random()
+        >>> set_seed(7)
+        >>> generator("init").random() == first
+        True
+
+    Source: MindSpore's `mindspore.set_seed`.
     """
-    checked = check_int(seed, "seed", "set_seed", low=0, high=2**32 - 1)
+    check_int(seed, "seed", low=0, high=2**32 - 1)
     with _lock:
-        _seed[0] = checked
-        _dataset_seed[0] = None
+        _seeds.update(seed=seed, dataset_seed=None)
         _streams.clear()
-    np.random.seed(checked)  # noqa: NPY002 (for users' code)
+    np.random.seed(seed)  # noqa: NPY002 (for users' code)
 
 
 def get_seed() -> int | None:
-    """The seed given to `set_seed`, None if there was none.
+    """Return the seed of the program.
 
-    >>> set_seed(1)
-    >>> get_seed()
-    1
+    Returns:
+        The argument of the last `set_seed`; None if it was not called.
+
+    Examples:
+        >>> set_seed(1)
+        >>> get_seed()
+        1
+
+    Source: MindSpore's `mindspore.get_seed`.
     """
-    return _seed[0]
+    return _seeds["seed"]
 
 
 def set_dataset_seed(seed: int) -> None:
-    """Set the seed of datasets alone, until the next `set_seed`."""
-    _dataset_seed[0] = seed
+    """Set a separate seed of datasets, until the next `set_seed`."""
+    _seeds["dataset_seed"] = seed
 
 
 def get_dataset_seed() -> int | None:
-    """The seed of datasets alone, None if there is none since the last `set_seed`."""
-    return _dataset_seed[0]
+    """Return the separate seed of datasets, or None if none was set since the last `set_seed`."""
+    return _seeds["dataset_seed"]
 
 
 def generator(stream: str) -> "np.random.Generator":
-    """The program's random stream of that name ("init", "dropout", "dataset", …).
+    """Return the random stream of a name, such as "init", "dropout" or "dataset".
 
-    Streams do not disturb one another: drawing more weights never changes the order of the data.
+    The streams are independent: initializing more weights does not change the order of the data.
     """
     with _lock:
         return _stream(stream)
 
 
 def stream_seed(stream: str) -> "np.random.SeedSequence":
-    """The seed sequence of a stream: of the program's seed and the stream's name."""
-    # crc32 rather than hash(): the same in every process.
+    """Return the seed sequence of a stream, from the program's seed and the stream's name."""
+    # crc32 rather than hash(), which differs between processes.
     name = zlib.crc32(stream.encode())
-    if _seed[0] is None:
-        return np.random.SeedSequence([_entropy(), name])
-    return np.random.SeedSequence([_seed[0], name])
+    seed = _seeds["seed"]
+    return np.random.SeedSequence([_entropy() if seed is None else seed, name])
 
 
-def random_state() -> dict[str, object]:
-    """All of the program's chance: seeds, streams, numpy's global state and that of `random`.
+def get_rng_state() -> dict[str, object]:
+    """Return the state of all random number generators: seeds, streams, numpy's and `random`'s.
 
-    After `set_random_state` with it, everything is drawn again as it was from here on, in this
-    process or another. It consists of dicts with str keys, lists, tuples, int, float, str, None and
-    numpy arrays.
+    After `set_rng_state`, in this process or another, the same numbers are drawn again. The state
+    consists of dicts with str keys, lists, tuples, int, float, str, None and numpy arrays.
     """
     import random
 
     with _lock:
         streams = {name: stream.bit_generator.state for name, stream in _streams.items()}
-        entropy = _entropy() if _seed[0] is None else None
-    program = {
-        "seed": _seed[0],
-        "dataset_seed": _dataset_seed[0],
-        "entropy": entropy,
-        "streams": streams,
-    }
+        entropy = _entropy() if _seeds["seed"] is None else None
+        program = {**_seeds, "entropy": entropy, "streams": streams}
     version, words, gauss = random.getstate()
     python = {"version": version, "words": np.array(words, np.uint32), "gauss": gauss}
     legacy = np.random.get_state(legacy=False)  # noqa: NPY002 (what users' code draws from)
     return {"program": program, "numpy": legacy, "python": python}
 
 
-def set_random_state(state: Mapping[str, object]) -> None:
-    """Go back to a state that `random_state` has returned.
+def set_rng_state(state: Mapping[str, object]) -> None:
+    """Restore a state that `get_rng_state` has returned.
 
     Raises:
-        ValueError: It is none, or one of another version of Python or numpy. Nothing is changed.
+        ValueError: The state is invalid, or of another version of Python or numpy; the generators
+            are unchanged.
     """
-    before = random_state()
+    before = get_rng_state()
     try:
-        _set_random_state(state)
+        _restore(state)
     except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
-        _set_random_state(before)
+        _restore(before)
         raise ValueError(f"The random state cannot be set: {error!r}.") from error
 
 
-def _set_random_state(state: Mapping[str, object]) -> None:
+def _restore(state: Mapping[str, object]) -> None:
     import random
 
     program = cast("Mapping[str, object]", state["program"])
     python = cast("Mapping[str, object]", state["python"])
     legacy = cast("dict[str, object]", state["numpy"])
     # Checkpoints of earlier versions do not hold the seed of datasets.
-    dataset_seed = program.get("dataset_seed", _dataset_seed[0])
-    _check_seeds(program["seed"], dataset_seed, program["entropy"])
-    _check_place(legacy)
+    values = {"dataset_seed": _seeds["dataset_seed"], **program}
+    seeds = {name: _checked_seed(values[name], name) for name in _seeds}
+    _check_position(legacy)
     if not isinstance(python["gauss"], float | None):
         raise ValueError("'gauss' is no float")
     words = cast("np.ndarray[tuple[int], np.dtype[np.uint32]]", python["words"])
     random.setstate((python["version"], tuple(words.tolist()), python["gauss"]))
-    np.random.set_state(legacy)  # noqa: NPY002 (likewise)
+    np.random.set_state(legacy)  # noqa: NPY002 (for users' code)
     with _lock:
-        _seed[0] = cast("int | None", program["seed"])
-        _dataset_seed[0] = cast("int | None", dataset_seed)
-        _chance[0] = cast("int | None", program["entropy"])
+        _seeds.update(seeds)
         states = cast("Mapping[str, Mapping[str, object]]", program["streams"])
         for name in _streams.keys() - states.keys():
             del _streams[name]
@@ -149,28 +147,29 @@ def _set_random_state(state: Mapping[str, object]) -> None:
 
 
 def _stream(name: str) -> "np.random.Generator":
-    """The stream of that name, begun if there is none; for who holds the lock."""
+    """Return the stream of a name, which is created if necessary. The caller holds the lock."""
     if name not in _streams:
         _streams[name] = np.random.default_rng(stream_seed(name))
     return _streams[name]
 
 
-def _check_seeds(seed: object, dataset_seed: object, entropy: object) -> None:
-    for name, value in (("seed", seed), ("dataset_seed", dataset_seed), ("entropy", entropy)):
-        if value is not None and (type(value) is not int or not 0 <= value < 2**64):
-            raise ValueError(f"the program's {name} is {value!r}")
+def _checked_seed(value: object, name: str) -> int | None:
+    if value is None or (type(value) is int and 0 <= value < 2**64):
+        return value
+    raise ValueError(f"the program's {name} is {value!r}")
 
 
-def _check_place(legacy: Mapping[str, object]) -> None:
-    """Check where the next number is taken from: numpy takes any place, and reads there."""
+def _check_position(legacy: Mapping[str, object]) -> None:
+    """Check the position in the state: numpy does not, and reads outside of its memory."""
     if legacy["bit_generator"] == "MT19937":
-        place = cast("Mapping[str, object]", legacy["state"])["pos"]
-        if type(place) is not int or not 0 <= place <= _WORDS:
-            raise ValueError(f"there is no word {place!r}")
+        position = cast("Mapping[str, object]", legacy["state"])["pos"]
+        if type(position) is not int or not 0 <= position <= _STATE_WORDS:
+            raise ValueError(f"there is no word {position!r}")
 
 
 def _entropy() -> int:
-    entropy = _chance[0]
+    entropy = _seeds["entropy"]
     if entropy is None:
-        entropy = _chance[0] = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        (drawn,) = np.random.SeedSequence().generate_state(1, np.uint64)
+        entropy = _seeds["entropy"] = int(drawn)
     return entropy

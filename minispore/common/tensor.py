@@ -1,68 +1,113 @@
-"""The tensor: an array with a data type, operators, and a place in the graph."""
+"""The tensor: an array with operators, methods, and a node of the graph."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Self, TypeAlias, TypeGuard, cast
+from math import prod
+from typing import (
+    Any,
+    Concatenate,
+    Final,
+    ParamSpec,
+    Self,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    cast,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore import _dtype
-from minispore._array import Array, Namespace, from_host, register, to_host
-from minispore._autograd import in_record_block
-from minispore._checks import check_type, described
-from minispore._dtype import DType
 from minispore._functional import (
     arithmetic,
     comparison,
+    device_transfer,
     elementwise,
     indexing,
     linalg,
     namespace,
-    shape,
+    reduction,
 )
-from minispore._functional.axes import as_shape
-from minispore._functional.operands import Number, Values
-from minispore._functional.values import from_values
-from minispore._functional.variable import check_tensor, is_recorded
-from minispore.common._methods import Methods
+from minispore._functional import shape as shapes
+from minispore._functional.shape import as_shape
+from minispore.common._numpy_protocol import (
+    apply_function,
+    apply_ufunc,
+    check_not_differentiated,
+)
+from minispore.common._printing import tensor_repr
+from minispore.engine import dtypes
+from minispore.engine.array import (
+    Array,
+    Axis,
+    Namespace,
+    from_host,
+    is_host,
+    register_namespace,
+    to_host,
+)
+from minispore.engine.dispatch import (
+    Number,
+    Values,
+    Variable,
+    array_from_values,
+    check_tensor,
+    dtype_of,
+    is_recorded,
+    wrap,
+)
+from minispore.engine.dtypes import DType
+from minispore.engine.graph import in_record_block
+from minispore.utils.checks import check_one_of, check_type, describe_value
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Operand: TypeAlias = "Tensor | Values"
 Matrix: TypeAlias = "Tensor | NDArray[np.generic]"
+Scalar: TypeAlias = bool | int | float
+# Some methods have the names of Python's types, which they hide in the class body.
+Int: TypeAlias = int
+Bool: TypeAlias = bool
 
 
-class Tensor(Methods):
+def method(
+    function: Callable[Concatenate["Tensor", P], R],
+) -> Callable[Concatenate["Tensor", P], R]:
+    """Return `function`, with the type of a method of `Tensor`."""
+    return function
+
+
+class Tensor(Variable):
     """An n-dimensional array whose operations are recorded while a gradient is being computed.
 
-    >>> Tensor([[1, 2], [3, 4]]) * 0.5
-    Tensor(shape=[2, 2], dtype=Float32, value=
-    [[ 5.00000000e-01,  1.00000000e+00],
-     [ 1.50000000e+00,  2.00000000e+00]])
+    Python floats become float32 and ints int64; a numpy array keeps its type and is copied
+    (`Tensor.from_numpy` shares its memory). Operands of two types are promoted to the wider type,
+    and a float type is wider than any integer type: int32 with float32 gives float32.
 
-    Python's floats make float32 and its ints int64; a numpy array keeps its type and is copied
-    (`Tensor.from_numpy` shares its memory). Between types the wider wins, and a float always beats
-    an integer: int32 with float32 gives float32.
-
-    Slices and other shapes of a tensor share its memory, and assigning to items writes into it:
-
-    >>> x = Tensor([1.0, 2.0])
-    >>> x[0:1][0] = 5
-    >>> x.tolist()
-    [5.0, 2.0]
-
-    While a gradient is being computed, assigning to items, as every form in place, gives this
-    tensor other elements instead: that can be differentiated, and other tensors keep what they had.
-
-    Source: MindSpore's `mindspore.Tensor`.
+    Slices and reshaped tensors share memory with the tensor, and assigning to items writes into it.
+    While a gradient is being computed, assigning to items and methods in place, such as `add_`,
+    give this tensor new elements instead, so that they can be differentiated, and tensors that
+    shared memory with it keep their elements.
 
     Args:
         input_data: A number, nested lists or tuples of numbers, a numpy array, or a Tensor.
-        dtype: The type of the elements; that of the data if None.
-        shape: Of a tensor to be filled with zeros, where there are no data.
-        init: With `shape`, an initialiser: called with a numpy array, it fills it in place.
+        dtype: The data type; None for that of the data.
+        shape: The shape of a tensor of zeros, if there are no data.
+        init: With `shape`, an initializer, which fills a numpy array in place.
 
     Raises:
-        TypeError: The data are no numbers, ragged, or of a type that MindSpore has not.
+        TypeError: The data are ragged, not numbers, or of a type that is not supported.
         ValueError: Data and a shape are given together, or `init` without a shape.
+
+    Examples:
+        >>> (Tensor([[1, 2], [3, 4]]) * 0.5).tolist()
+        [[0.5, 1.0], [1.5, 2.0]]
+        >>> x = Tensor([1.0, 2.0])
+        >>> x[0:1][0] = 5
+        >>> x.tolist()
+        [5.0, 2.0]
+
+    Source: MindSpore's `mindspore.Tensor`.
     """
 
     __slots__ = ()
@@ -77,7 +122,7 @@ class Tensor(Methods):
         if dtype is not None and not isinstance(dtype, DType):
             raise TypeError(
                 "For 'Tensor', the argument 'dtype' must be a data type such as "
-                f"minispore.float32, but got {described(dtype)}."
+                f"minispore.float32, but got {describe_value(dtype)}."
             )
         if init is not None and shape is None:
             raise ValueError("For 'Tensor', the argument 'init' needs a 'shape', but got none.")
@@ -90,50 +135,181 @@ class Tensor(Methods):
             if dtype is None:
                 raise TypeError("For 'Tensor', the argument 'dtype' must be given with 'shape'.")
             input_data = _initial(shape, dtype, init)
-        self._data = from_values(input_data, dtype, "Tensor")
+        self._data = array_from_values(input_data, dtype, "Tensor")
         self._node = None
         if isinstance(input_data, Tensor) and is_recorded(input_data):
             # A copy that gradients flow through, as through `ops.cast`.
             self._node = elementwise.cast(input_data, self.dtype)._node
 
     def init_data(self) -> Self:
-        """The tensor itself: unlike MindSpore's, one with an initialiser has its values at once."""
+        """Return the tensor itself: an initializer fills it when it is created."""
         return self
 
     @staticmethod
     def from_numpy(array: NDArray[np.generic]) -> "Tensor":
-        """A tensor in the memory of `array`: what is written to one is seen in the other.
+        """Return a tensor that shares the memory of a numpy array.
 
-        >>> array = np.array([1, 2])
-        >>> Tensor.from_numpy(array).fill_(7).shape, array
-        ((2,), array([7, 7]))
+        Args:
+            array: The array.
+
+        Returns:
+            A tensor of its shape and type.
 
         Raises:
-            TypeError: `array` is no numpy array, or of a type that MindSpore has not.
+            TypeError: `array` is not a numpy array, or its type is not supported.
+
+        Examples:
+            >>> array = np.array([1, 2])
+            >>> Tensor.from_numpy(array).fill_(7).shape, array
+            ((2,), array([7, 7]))
+
+        Source: MindSpore's `mindspore.Tensor.from_numpy`.
         """
         if not isinstance(array, np.ndarray):
             raise TypeError(
                 "For 'from_numpy', the argument 'array' must be a numpy array, but got "
                 f"{type(array).__name__}."
             )
-        _dtype.of(array.dtype)
+        if array.dtype not in dtypes.BY_NUMPY:
+            dtypes.from_array_dtype(array.dtype)
         tensor = object.__new__(Tensor)
-        # Of a subclass only the elements: a matrix would bring its own multiplication along.
+        # As a base-class array: numpy.matrix has a multiplication of its own.
         tensor._data = from_host(np.asarray(array))
         tensor._node = None
         return tensor
 
     @property
+    def dtype(self) -> DType:
+        """The data type."""
+        return dtypes.from_array_dtype(self._data.dtype)
+
+    @property
+    def device(self) -> str:
+        """The device of the elements: "CPU" or "GPU:0"."""
+        return "CPU" if is_host(self._data) else "GPU:0"
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """The size of one element in bytes."""
+        return self.dtype.numpy_dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all elements in bytes."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The distance in bytes between neighbouring elements along each axis."""
+        return to_host(self._data).strides
+
+    def asnumpy(self) -> NDArray[Any]:
+        """Return the elements as a numpy array, through which no gradient flows.
+
+        The array shares the tensor's memory, unless the tensor is on a GPU. Writing into it changes
+        gradients that are computed later from the tensor's elements.
+        """
+        return to_host(self._data)
+
+    def numpy(self) -> NDArray[Any]:
+        """Return `self.asnumpy()`."""
+        return to_host(self._data)
+
+    def item(self) -> Scalar:
+        """Return the only element as a Python number, through which no gradient flows.
+
+        Raises:
+            ValueError: The tensor does not have exactly one element.
+
+        Examples:
+            >>> Tensor([[0.5]]).item()
+            0.5
+        """
+        if self.size != 1:
+            raise ValueError(
+                f"Only a tensor of one element is a number, but the shape is {self.shape}."
+            )
+        return cast("Scalar", to_host(self._data).item())
+
+    def tolist(self) -> object:
+        """Return the elements as nested lists of Python numbers."""
+        return to_host(self._data).tolist()
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return self.size
+
+    def dim(self) -> int:
+        """Return the number of axes."""
+        return self.ndim
+
+    def __repr__(self) -> str:
+        return tensor_repr(to_host(self._data))
+
+    def __str__(self) -> str:
+        return str(to_host(self._data))
+
+    def __format__(self, spec: str) -> str:
+        # With a format, the only element is formatted.
+        return format(self.item(), spec) if spec else str(self)
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __index__(self) -> int:
+        value = self.item()
+        if isinstance(value, float):
+            kind = "Only a tensor of an integer can be used as an index"
+            raise TypeError(f"{kind}, but got {self!r}.")
+        return value
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("A tensor without axes has no length.")
+        return self.shape[0]
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object
+    ) -> object:
+        return apply_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> object:
+        return apply_function(func, args, kwargs)
+
+    def __array__(
+        self, dtype: "np.dtype[np.generic] | None" = None, copy: bool | None = None
+    ) -> NDArray[np.generic]:
+        check_not_differentiated(self)
+        return np.array(to_host(self._data), dtype=dtype, copy=copy)
+
+    @property
     def T(self) -> "Tensor":  # noqa: N802 (MindSpore's name)
-        """The axes in reverse order."""
-        return shape.permute(self, range(self.ndim)[::-1])
+        """The tensor with its axes in reverse order."""
+        return shapes.permute(self, range(self.ndim)[::-1])
 
     @property
     def mT(self) -> "Tensor":  # noqa: N802
-        """The last two axes in each other's place."""
-        return shape.swapaxes(self, -1, -2)
+        """The tensor with its last two axes exchanged."""
+        return shapes.swapaxes(self, -1, -2)
 
-    # What Python's protocols ask for.
+    # Protocols of Python.
 
     def __iter__(self) -> "Iterator[Tensor]":
         if self.ndim == 0:
@@ -141,7 +317,7 @@ class Tensor(Methods):
         return (self[i] for i in range(self.shape[0]))
 
     def __contains__(self, item: object) -> bool:
-        return _is_operand(item) and bool(comparison.any(comparison.equal(self, item)))
+        return _is_operand(item) and bool(reduction.any(comparison.equal(self, item)))
 
     def __copy__(self) -> "Tensor":
         return Tensor(self)
@@ -150,16 +326,13 @@ class Tensor(Methods):
         return Tensor(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Values only: a graph is a thing of one process and one moment.
+        # Without the graph, which belongs to one process and one backward pass.
         return Tensor, (to_host(self._data),)
 
     # Operators.
 
     def __neg__(self) -> "Tensor":
         return arithmetic.neg(self)
-
-    def __pos__(self) -> "Tensor":
-        return self
 
     def __invert__(self) -> "Tensor":
         return comparison.bitwise_not(self)
@@ -230,22 +403,6 @@ class Tensor(Methods):
     def __rxor__(self, other: Operand) -> "Tensor":
         return comparison.bitwise_xor(other, self)
 
-    def __matmul__(self, other: "Matrix") -> "Tensor":
-        return linalg.matmul(self, _tensor(other)) if _is_matrix(other) else NotImplemented
-
-    def __rmatmul__(self, other: "Matrix") -> "Tensor":
-        return linalg.matmul(_tensor(other), self) if _is_matrix(other) else NotImplemented
-
-    # Comparing gives a tensor, not a bool, so identity is what a dictionary goes by.
-    def __hash__(self) -> int:
-        return object.__hash__(self)
-
-    def __eq__(self, other: object) -> "Tensor":  # type: ignore[override]
-        return comparison.equal(self, other) if _is_operand(other) else NotImplemented
-
-    def __ne__(self, other: object) -> "Tensor":  # type: ignore[override]
-        return comparison.not_equal(self, other) if _is_operand(other) else NotImplemented
-
     def __lt__(self, other: Operand) -> "Tensor":
         return comparison.less(self, other)
 
@@ -258,36 +415,56 @@ class Tensor(Methods):
     def __ge__(self, other: Operand) -> "Tensor":
         return comparison.greater_equal(self, other)
 
+    def __pos__(self) -> "Tensor":
+        return self
+
+    def __matmul__(self, other: "Matrix") -> "Tensor":
+        return linalg.matmul(self, _tensor(other)) if _is_matrix(other) else NotImplemented
+
+    def __rmatmul__(self, other: "Matrix") -> "Tensor":
+        return linalg.matmul(_tensor(other), self) if _is_matrix(other) else NotImplemented
+
+    # By identity, since `==` returns a tensor.
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    def __eq__(self, other: object) -> "Tensor":  # type: ignore[override]
+        return comparison.equal(self, other) if _is_operand(other) else NotImplemented
+
+    def __ne__(self, other: object) -> "Tensor":  # type: ignore[override]
+        return comparison.not_equal(self, other) if _is_operand(other) else NotImplemented
+
     def __getitem__(self, index: object) -> "Tensor":
         return indexing.getitem(self, index)
 
     def __setitem__(self, index: object, value: Operand) -> None:
         if self._is_rebound(value):
-            self._become(indexing.setitem(self, index, value))
+            self._rebind(indexing.setitem(self, index, value))
         else:
             indexing.assign_at(self, index, value)
 
-    # In place: in a differentiation the tensor takes a new place in the graph, else a new content.
+    # In place: while a gradient is being computed the tensor becomes another node of the graph;
+    # otherwise its memory is written to.
 
     def _is_rebound(self, value: object) -> bool:
         recorded = isinstance(value, Tensor) and is_recorded(value)
         return recorded or is_recorded(self) or in_record_block()
 
-    def _become(self, other: "Tensor") -> None:
+    def _rebind(self, other: "Tensor") -> None:
         self._data, self._node = other._data, other._node
 
-    def _take(self, other: "Tensor") -> None:
+    def _adopt_data(self, other: "Tensor") -> None:
         if self._is_rebound(other):
-            self._become(shape.broadcast_to(elementwise.cast(other, self.dtype), self.shape))
+            self._rebind(shapes.broadcast_to(elementwise.cast(other, self.dtype), self.shape))
         else:
             indexing.assign_at(self, ..., other)
 
-    def _assign(self, other: "Tensor", owner: str) -> "Tensor":
+    def _assign(self, other: "Tensor", caller: str) -> "Tensor":
         try:
-            self._take(other)
+            self._adopt_data(other)
         except ValueError:
             raise ValueError(
-                f"For '{owner}', the elements of a tensor of shape {self.shape} cannot become "
+                f"For '{caller}', the elements of a tensor of shape {self.shape} cannot become "
                 f"those of one of shape {other.shape}."
             ) from None
         return self
@@ -309,24 +486,273 @@ class Tensor(Methods):
         return self._assign(arithmetic.div(self, other), "div_")
 
     def copy_(self, src: "Tensor") -> "Tensor":
-        """Take the elements of `src`, which may be broadcast."""
+        """Replace the elements by those of `src`, which are broadcast."""
         check_tensor(src, "copy_", "src")
         return self._assign(src, "copy_")
 
     def fill_(self, value: "Tensor | Number") -> "Tensor":
-        """Make every element `value`."""
-        check_type(value, (Tensor, int, float, bool), "value", "fill_")
-        filling = object.__new__(Tensor)
-        filling._data, filling._node = from_values(value, None, "fill_", self._data), None
-        return self._assign(filling, "fill_")
+        """Replace every element by `value`."""
+        check_type(value, (Tensor, int, float, bool), "value")
+        data = array_from_values(value, None, "fill_", self._data)
+        return self._assign(wrap(data, self), "fill_")
 
     def zero_(self) -> "Tensor":
-        """Make every element 0."""
+        """Replace every element by 0."""
         return self.fill_(0)
+
+    # Operations of `minispore.ops`: the same functions, with the tensor as their first argument.
+
+    add: Final = method(arithmetic.add)
+    sub: Final = method(arithmetic.sub)
+    subtract: Final = method(arithmetic.sub)
+    mul: Final = method(arithmetic.mul)
+    multiply: Final = method(arithmetic.mul)
+    div: Final = method(arithmetic.div)
+    divide: Final = method(arithmetic.div)
+    floor_divide: Final = method(arithmetic.floor_divide)
+    remainder: Final = method(arithmetic.remainder)
+    pow: Final = method(arithmetic.pow)
+    maximum: Final = method(arithmetic.maximum)
+    minimum: Final = method(arithmetic.minimum)
+    neg: Final = method(arithmetic.neg)
+    negative: Final = method(arithmetic.neg)
+    abs: Final = method(elementwise.abs)
+    absolute: Final = method(elementwise.abs)
+    exp: Final = method(elementwise.exp)
+    log: Final = method(elementwise.log)
+    sqrt: Final = method(elementwise.sqrt)
+    square: Final = method(elementwise.square)
+    sign: Final = method(elementwise.sign)
+    tanh: Final = method(elementwise.tanh)
+    sin: Final = method(elementwise.sin)
+    cos: Final = method(elementwise.cos)
+    tan: Final = method(elementwise.tan)
+    sigmoid: Final = method(elementwise.sigmoid)
+    relu: Final = method(elementwise.relu)
+    floor: Final = method(elementwise.floor)
+    round: Final = method(elementwise.round)
+    isnan: Final = method(elementwise.isnan)
+    isinf: Final = method(elementwise.isinf)
+    isfinite: Final = method(elementwise.isfinite)
+    clip: Final = method(elementwise.clip)
+    clamp: Final = method(elementwise.clip)
+    eq: Final = method(comparison.equal)
+    ne: Final = method(comparison.not_equal)
+    not_equal: Final = method(comparison.not_equal)
+    lt: Final = method(comparison.less)
+    less: Final = method(comparison.less)
+    le: Final = method(comparison.less_equal)
+    less_equal: Final = method(comparison.less_equal)
+    gt: Final = method(comparison.greater)
+    greater: Final = method(comparison.greater)
+    ge: Final = method(comparison.greater_equal)
+    greater_equal: Final = method(comparison.greater_equal)
+    logical_and: Final = method(comparison.logical_and)
+    logical_or: Final = method(comparison.logical_or)
+    logical_xor: Final = method(comparison.logical_xor)
+    logical_not: Final = method(comparison.logical_not)
+    all: Final = method(reduction.all)
+    any: Final = method(reduction.any)
+    mean: Final = method(reduction.mean)
+    max: Final = method(reduction.amax)
+    amax: Final = method(reduction.amax)
+    min: Final = method(reduction.amin)
+    amin: Final = method(reduction.amin)
+    argmin: Final = method(reduction.argmin)
+    var: Final = method(reduction.var)
+    std: Final = method(reduction.std)
+    norm: Final = method(reduction.norm)
+    sort: Final = method(reduction.sort)
+    topk: Final = method(reduction.topk)
+    masked_fill: Final = method(indexing.masked_fill)
+    tril: Final = method(indexing.tril)
+    triu: Final = method(indexing.triu)
+    tile: Final = method(shapes.tile)
+    flip: Final = method(shapes.flip)
+    softmax: Final = method(reduction.softmax)
+    log_softmax: Final = method(reduction.log_softmax)
+    swapaxes: Final = method(shapes.swapaxes)
+    expand_dims: Final = method(shapes.expand_dims)
+    unsqueeze: Final = method(shapes.unsqueeze)
+    squeeze: Final = method(shapes.squeeze)
+    split: Final = method(shapes.split)
+    gather: Final = method(indexing.gather)
+    gather_elements: Final = method(indexing.gather_elements)
+    matmul: Final = method(linalg.matmul)
+
+    def sum(
+        self,
+        axis: Axis = None,
+        dtype: dtypes.DTypeLike | None = None,
+        keepdims: Bool = False,
+    ) -> "Tensor":
+        """Return the sum over axes; of integers and bools in int64."""
+        return reduction.sum(self, axis, keepdims, dtype=dtype)
+
+    def argmax(self, axis: Int | None = None, keepdims: Bool = False) -> "Tensor":
+        """Return the index of the first maximum along an axis, or of the flattened tensor."""
+        return reduction.argmax(self, axis, keepdims)
+
+    def flatten(self, start_dim: Int = 0, end_dim: Int = -1) -> "Tensor":
+        """Return the tensor with the axes from `start_dim` to `end_dim` merged into one."""
+        return shapes.flatten(self, start_dim=start_dim, end_dim=end_dim)
+
+    def reshape(self, *shape_: Int | Sequence[Int]) -> "Tensor":
+        """Return the elements in another shape, which is one sequence or several ints.
+
+        Examples:
+            >>> Tensor([1, 2, 3, 4]).reshape(2, -1).tolist()
+            [[1, 2], [3, 4]]
+        """
+        return shapes.reshape(self, _lengths(shape_))
+
+    def permute(self, *axis: Int | Sequence[Int]) -> "Tensor":
+        """Return the tensor with its axes in another order."""
+        return shapes.permute(self, _lengths(axis))
+
+    def transpose(self, *axes: Int | Sequence[Int]) -> "Tensor":
+        """Return the tensor with permuted axes, by default reversed; two ints exchange two axes."""
+        if len(axes) == 2:
+            first, second = _lengths(axes)
+            return shapes.swapaxes(self, first, second)
+        return shapes.permute(self, _lengths(axes) or range(self.ndim)[::-1])
+
+    def broadcast_to(self, *shape_: Int | Sequence[Int]) -> "Tensor":
+        """Return the tensor broadcast to another shape."""
+        return shapes.broadcast_to(self, _lengths(shape_))
+
+    def view(self, *shape_: Int | Sequence[Int]) -> "Tensor":
+        """Return `self.reshape(*shape_)`."""
+        return self.reshape(*shape_)
+
+    def logsumexp(self, axis: Axis, keep_dims: Bool = False) -> "Tensor":
+        """Return log(sum(exp(self))) over axes, computed without overflow."""
+        return reduction.logsumexp(self, axis, keep_dims)
+
+    def cumsum(self, axis: Int | None = None, dtype: dtypes.DTypeLike | None = None) -> "Tensor":
+        """Return the cumulative sum along an axis, or of the flattened tensor."""
+        if axis is None:
+            return reduction.cumsum(shapes.reshape(self, (-1,)), 0, dtype)
+        return reduction.cumsum(self, axis, dtype)
+
+    def repeat_interleave(
+        self, repeats: Int | Sequence[Int] | Variable, dim: Int | None = None
+    ) -> "Tensor":
+        """Return the tensor with each element repeated along an axis, or flattened."""
+        return shapes.repeat_interleave(self, repeats, dim)
+
+    def copy(self) -> "Tensor":
+        """Return a copy in memory of its own; gradients flow through it."""
+        return elementwise.copy(self)
+
+    def clone(self) -> "Tensor":
+        """Return `self.copy()`."""
+        return elementwise.copy(self)
+
+    def astype(self, dtype: dtypes.DTypeLike, copy: Bool = True) -> "Tensor":
+        """Return the elements in another data type; differentiable between float types."""
+        other = elementwise.cast(self, dtype)
+        return elementwise.copy(self) if copy and other is self else other
+
+    @overload
+    def to(
+        self,
+        device: str | None = None,
+        dtype: dtypes.DTypeLike | None = None,
+        non_blocking: Bool = False,
+        copy: Bool = False,
+    ) -> "Tensor": ...
+    @overload
+    def to(
+        self, dtype: dtypes.DTypeLike, non_blocking: Bool = False, copy: Bool = False
+    ) -> "Tensor": ...
+    @overload
+    def to(self, other: Variable, non_blocking: Bool = False, copy: Bool = False) -> "Tensor": ...
+    def to(self, *args: object, **kwargs: object) -> "Tensor":
+        """Return the tensor on another device, "CPU" or "GPU", and in another data type.
+
+        The forms are `to(device, dtype)`, `to(dtype)`, and `to(other)` for the device and type of
+        another tensor. Gradients are moved back.
+
+        Args:
+            *args: The device, the data type or the other tensor; None keeps the present one. Then
+                `non_blocking`, which has no effect, and `copy`: whether to copy in any case.
+            **kwargs: The same by name.
+
+        Returns:
+            A tensor; `self` if nothing changes.
+
+        Raises:
+            TypeError: The arguments have none of the forms.
+            RuntimeError: A GPU is requested, and there is none or CuPy is missing.
+
+        Examples:
+            >>> from minispore import float16
+            >>> print(Tensor([1.0, 2.0]).to("CPU", float16).dtype)
+            Float16
+
+        Source: MindSpore's `mindspore.Tensor.to`.
+        """
+        return device_transfer.to(
+            self, device_transfer.parse_to_arguments(args, kwargs, "to"), "to"
+        )
+
+    def move_to(self, to: str, blocking: Bool = True) -> "Tensor":
+        """Return the tensor on the device "CPU" or "GPU"; `blocking` has no effect.
+
+        Raises:
+            ValueError: `blocking` is not a bool, or there is no device of that name.
+            RuntimeError: A GPU is requested, and there is none or CuPy is missing.
+
+        Source: MindSpore's `mindspore.Tensor.move_to`.
+        """
+        if not isinstance(blocking, Bool):
+            raise ValueError(
+                f"For 'move_to', the argument 'blocking' must be a bool, "
+                f"but got {describe_value(blocking)}."
+            )
+        check_one_of(to, ("CPU", "GPU"), "to")
+        return device_transfer.to_device(self, "GPU" if to == "GPU" else "CPU", "move_to")
+
+    def type_as(self, other: Variable) -> "Tensor":
+        """Return the elements in the data type of `other`."""
+        check_tensor(other, "type_as", "other")
+        return elementwise.cast(self, dtype_of(other))
+
+    def float(self) -> "Tensor":
+        """Return the elements as float32."""
+        return elementwise.cast(self, dtypes.float32)
+
+    def half(self) -> "Tensor":
+        """Return the elements as float16."""
+        return elementwise.cast(self, dtypes.float16)
+
+    def double(self) -> "Tensor":
+        """Return the elements as float64."""
+        return elementwise.cast(self, dtypes.float64)
+
+    def int(self) -> "Tensor":
+        """Return the elements as int32."""
+        return elementwise.cast(self, dtypes.int32)
+
+    def long(self) -> "Tensor":
+        """Return the elements as int64."""
+        return elementwise.cast(self, dtypes.int64)
+
+    def bool(self) -> "Tensor":
+        """Return the elements as bool."""
+        return elementwise.cast(self, dtypes.bool_)
+
+
+def _lengths(values: tuple[int | Sequence[int], ...]) -> tuple[int, ...]:
+    """Return several ints, or the items of one sequence of ints, as a tuple."""
+    if len(values) == 1 and isinstance(values[0], list | tuple):
+        return tuple(values[0])
+    return cast("tuple[int, ...]", values)
 
 
 Tensor._result = Tensor
-register(Tensor, cast("Namespace[Tensor]", namespace))
+register_namespace(Tensor, cast("Namespace[Tensor]", namespace))
 
 
 def tensor(
@@ -335,10 +761,20 @@ def tensor(
     shape: Sequence[int] | int | None = None,
     init: object = None,
 ) -> Tensor:
-    """A tensor, by the arguments of `Tensor`.
+    """Return `Tensor(input_data, dtype, shape, init)`.
 
-    >>> tensor([True, False])
-    Tensor(shape=[2], dtype=Bool, value= [ True, False])
+    Args:
+        input_data: As in `Tensor`.
+        dtype: As in `Tensor`.
+        shape: As in `Tensor`.
+        init: As in `Tensor`.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> tensor([True, False])
+        Tensor(shape=[2], dtype=Bool, value= [ True, False])
 
     Source: MindSpore's `mindspore.tensor`.
     """
@@ -346,7 +782,7 @@ def tensor(
 
 
 def host_tensor(array: NDArray[np.generic]) -> Tensor:
-    """A tensor in the memory of `array`, on whatever device others are made: the host reads it."""
+    """Return a tensor on the host that shares the memory of `array`, for every current device."""
     tensor = object.__new__(Tensor)
     tensor._data, tensor._node = cast("Array", array), None
     return tensor
@@ -368,7 +804,7 @@ def _tensor(x: Matrix) -> Tensor:
 
 
 def _initial(shape_: Sequence[int] | int, dtype: DType, init: object) -> NDArray[np.generic]:
-    """Zeros, or what an initialiser object makes of them in place."""
+    """Return an array of zeros, filled in place by `init` if there is one."""
     lengths = as_shape(shape_, "Tensor")
     try:
         values = np.zeros(lengths, dtype.numpy_dtype)
@@ -382,6 +818,6 @@ def _initial(shape_: Sequence[int] | int, dtype: DType, init: object) -> NDArray
     elif init is not None:
         raise TypeError(
             "For 'Tensor', the argument 'init' must be an Initializer, for example Normal(), "
-            f"but got {described(init)}."
+            f"but got {describe_value(init)}."
         )
     return values

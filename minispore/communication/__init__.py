@@ -1,9 +1,8 @@
-"""Several processes that train together: how they find, and what they tell, one another.
+"""Communication of the processes of a data-parallel training, by MPI.
 
-`init` joins the processes that `mpiexec` has started, on MPI. Nothing of MPI is imported before.
+`init` joins the processes that `mpiexec` has started. mpi4py is imported only then.
 """
 
-from minispore._left_out import refusing
 from minispore.communication._world import (
     GlobalComm,
     get_group_size,
@@ -14,6 +13,7 @@ from minispore.communication._world import (
     init,
     release,
 )
+from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "GlobalComm",
@@ -26,15 +26,5 @@ __all__ = [
     "release",
 ]
 
-_GROUPS = "There is one group, of all processes; mpi4py has others."
-_LEFT_OUT = {
-    "comm_func": "Use mpi4py.MPI.COMM_WORLD for what is not a training's gradients.",
-    "create_group": _GROUPS,
-    "destroy_group": _GROUPS,
-    "get_comm_name": _GROUPS,
-    "get_group_rank_from_world_rank": _GROUPS,
-    "get_world_rank_from_group_rank": _GROUPS,
-}
-
-# In a dictionary, since a definition would tell type checkers that there is every attribute.
-globals()["__getattr__"] = refusing(__name__, _LEFT_OUT)
+# Not by a definition, from which type checkers would conclude that every name exists.
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -1,4 +1,4 @@
-"""What is asked of MPI, and of who started the processes; the only place that imports mpi4py."""
+"""The interface of mpi4py that minispore uses, and its import; the environment of `mpiexec`."""
 
 import os
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from ctypes import byref, c_int
 from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
-# Who starts processes tells each of them its number, and how many there are.
+# The environment variables in which launchers pass the rank and the number of processes.
 _LAUNCHERS: Final = (
     ("PMI_RANK", "PMI_SIZE"),
     ("PMIX_RANK", "OMPI_COMM_WORLD_SIZE"),
@@ -14,72 +14,72 @@ _LAUNCHERS: Final = (
 )
 # MPICH's number for CUDA among the kinds of GPU.
 _CUDA: Final = 0
-_HOW: Final = "mpiexec -n 2 python train.py"
+_LAUNCH_EXAMPLE: Final = "mpiexec -n 2 python train.py"
 
 
 class Request(Protocol):
-    """Something that is under way."""
+    """A nonblocking operation."""
 
     def Test(self) -> bool:  # noqa: N802 (mpi4py's names, here and below)
-        """Whether it is done."""
+        """Return whether it is complete."""
         ...
 
 
 class Communicator(Protocol):
-    """The processes; mpi4py's names with a capital take buffers, the others any object."""
+    """A group of processes. mpi4py's capitalized methods take buffers, the others any object."""
 
     def Get_rank(self) -> int:  # noqa: N802
-        """This one's number."""
+        """Return the rank of this process."""
         ...
 
     def Get_size(self) -> int:  # noqa: N802
-        """How many there are."""
+        """Return the number of processes."""
         ...
 
     def Dup(self) -> "Communicator":  # noqa: N802
-        """The same processes, whose messages are not mixed up with these."""
+        """Return a communicator of the same processes, whose messages are separate."""
         ...
 
     def Free(self) -> None:  # noqa: N802
-        """Give up what `Dup` made."""
+        """Free a communicator that `Dup` has returned."""
         ...
 
     def Barrier(self) -> None:  # noqa: N802
-        """Wait until all are here."""
+        """Wait until all processes have called this."""
         ...
 
     def Ibarrier(self) -> Request:  # noqa: N802
-        """The same without waiting."""
+        """Start a barrier without waiting."""
         ...
 
     def Allreduce(self, sendbuf: object, recvbuf: object, op: object) -> None:  # noqa: N802
-        """Combine everybody's buffers, for everybody."""
+        """Combine the buffers of all processes into the receive buffer of each."""
         ...
 
     def Bcast(self, buf: object, root: int) -> None:  # noqa: N802
-        """Give everybody the buffer of one."""
+        """Copy the buffer of one process to all."""
         ...
 
-    # Any: what comes out is what another process put in.
+    # Any, since it is an object of another process.
     def bcast(self, obj: object, root: int) -> Any:  # noqa: ANN401
-        """Give everybody the object of one."""
+        """Send the object of one process to all."""
         ...
 
     def allgather(self, sendobj: object) -> list[Any]:
-        """Give everybody everybody's objects, in the order of their numbers."""
+        """Send the objects of all processes to all, in the order of their ranks."""
         ...
 
     def Split_type(self, split_type: int) -> "Communicator":  # noqa: N802
-        """Those of the processes that share something."""
+        """Return a communicator of the processes that share a resource."""
         ...
 
     def Abort(self, errorcode: int) -> None:  # noqa: N802
-        """End all processes."""
+        """Abort all processes."""
         ...
 
 
 class Mpi(Protocol):
-    """The module."""
+    """The module `mpi4py.MPI`."""
 
     COMM_WORLD: Communicator
     COMM_TYPE_SHARED: int
@@ -87,59 +87,65 @@ class Mpi(Protocol):
     SUM: object
     MAX: object
     BYTE: object
-    # Where the module's binary lies, which is linked with MPI.
+    # The path of the extension module, which is linked with the MPI library.
     __file__: str
 
 
-def load(owner: str, environment: Mapping[str, str] = os.environ) -> Mpi:
-    """MPI, for one of several processes that `mpiexec` has started.
+def load(caller: str, environment: Mapping[str, str] = os.environ) -> Mpi:
+    """Return the module of mpi4py, in one of several processes that `mpiexec` has started.
+
+    Args:
+        caller: The name of the function in errors.
+        environment: The environment variables.
 
     Raises:
-        RuntimeError: It was not started so, or there is no mpi4py, or it is of another MPI.
+        RuntimeError: `mpiexec` has not started the process, mpi4py cannot be imported, or it uses
+            another MPI than `mpiexec`.
     """
-    started = next((size for rank, size in _LAUNCHERS if rank in environment), None)
-    if started is None:
+    size_variable = next((size for rank, size in _LAUNCHERS if rank in environment), None)
+    if size_variable is None:
         raise RuntimeError(
-            f"For '{owner}', this program must be one of several processes that 'mpiexec' starts, "
-            f"but it was started by itself. Start it as in: {_HOW}"
+            f"For '{caller}', this program must be one of several processes that 'mpiexec' starts, "
+            f"but it was started without 'mpiexec'. Start it as in: {_LAUNCH_EXAMPLE}"
         )
     try:
         mpi = cast(Mpi, import_module("mpi4py.MPI"))
     except (ImportError, RuntimeError) as error:  # RuntimeError: there is no MPI library
         raise RuntimeError(
-            f"For '{owner}', mpi4py and an MPI are needed, which cannot be imported: {error}. "
+            f"For '{caller}', mpi4py and an MPI are needed, which cannot be imported: {error}. "
             "Install them with the extra 'mpi'."
         ) from error
     size = mpi.COMM_WORLD.Get_size()
-    told = environment.get(started, str(size))
-    if told != str(size):
+    launched = environment.get(size_variable, str(size))
+    if launched != str(size):
         raise RuntimeError(
-            f"For '{owner}', 'mpiexec' has started {told} processes, but the MPI of mpi4py sees "
-            f"{size}: they are of different MPIs. Use the 'mpiexec' that belongs to mpi4py's MPI; "
-            "the extra 'mpi' installs both."
+            f"For '{caller}', 'mpiexec' has started {launched} processes, but the MPI of mpi4py "
+            f"sees {size}: they are of different MPIs. Use the 'mpiexec' of mpi4py's MPI; the "
+            "extra 'mpi' installs both."
         )
     return mpi
 
 
-def takes_cuda(symbols: object, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether MPI reads and writes a card's memory: as MINISPORE_MPI_CUDA says, or as MPI does.
+def is_cuda_aware(symbols: object, environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether MPI accepts GPU memory, by MINISPORE_MPI_CUDA or else by asking the library.
 
     Args:
-        symbols: The functions of the MPI library. One that does not say that it can, cannot.
-        environment: The program's.
+        symbols: The functions of the MPI library. A library without a query function is not
+            CUDA-aware.
+        environment: The environment variables.
 
     Raises:
         ValueError: MINISPORE_MPI_CUDA is neither 0 nor 1.
     """
-    told = environment.get("MINISPORE_MPI_CUDA")
-    if told is not None:
-        if told not in {"0", "1"}:
+    setting = environment.get("MINISPORE_MPI_CUDA")
+    if setting is not None:
+        if setting not in {"0", "1"}:
             raise ValueError(
                 "For 'init', the environment variable MINISPORE_MPI_CUDA must be 0 or 1, but got "
-                f"{told!r}."
+                f"{setting!r}."
             )
-        return told == "1"
-    # MPICH has both functions, but before MPICH 4 its second one ends the program if it cannot.
+        return setting == "1"
+    # MPICH has both functions, but before MPICH 4 the second one aborts without CUDA support.
     mpich = getattr(symbols, "MPIX_GPU_query_support", None)
     if mpich is not None:
         answer = c_int(0)

@@ -1,4 +1,4 @@
-"""The processes that train together: joining and leaving them, and which one this is."""
+"""The group of processes: joining and leaving it, ranks and sizes."""
 
 import os
 import sys
@@ -6,28 +6,32 @@ from ctypes import CDLL
 from dataclasses import dataclass
 from typing import Final
 
-from minispore._checks import described
-from minispore.common.parallel import know_world
-from minispore.communication._mpi import Communicator, Mpi, load, takes_cuda
-from minispore.communication._watch import Watch, end_all_on_uncaught
+from minispore.common.parallel import set_world_info
+from minispore.communication._mpi import Communicator, Mpi, is_cuda_aware, load
+from minispore.communication._watchdog import Watchdog, abort_on_uncaught_exception
+from minispore.utils.checks import describe_value
 
-# MindSpore's names of the libraries that carry messages; here MPI carries them all.
+# MindSpore's names of communication libraries; MPI is used for each of them.
 _BACKENDS: Final = ("mccl", "mpi", "nccl")
 _WORLDS: Final = ("hccl_world_group", "mccl_world_group", "nccl_world_group")
-_LIMIT: Final = 1800.0
+_TIMEOUT_SECONDS: Final = 1800.0
 
 
 class GlobalComm:
-    """What is known of the communication.
-
-    Source: mindspore.communication.GlobalComm.
+    """The state of the communication.
 
     Attributes:
-        BACKEND: What carries the messages.
+        BACKEND: The communication library, "mpi".
         WORLD_COMM_GROUP: The name of the group of all processes.
         INITED: Whether `init` was called.
-        CUDA_AWARE: Whether MPI is given a GPU's arrays as they lie there; it is not MindSpore's.
-            Otherwise they go by way of the host's memory.
+        CUDA_AWARE: Whether MPI accesses GPU memory directly. Otherwise arrays are copied to the
+            host first. MindSpore does not have this attribute.
+
+    Examples:
+        >>> GlobalComm.BACKEND, GlobalComm.INITED
+        ('mpi', False)
+
+    Source: MindSpore's `mindspore.communication.GlobalComm`.
     """
 
     BACKEND: str = "mpi"
@@ -38,46 +42,51 @@ class GlobalComm:
 
 @dataclass(frozen=True)
 class World:
-    """The processes.
+    """The group of all processes, as this one sees it.
 
     Attributes:
-        mpi: MPI.
-        everyone: What they tell one another while all is well.
-        failing: What they tell one another when something has failed.
-        rank: The number of this one.
-        size: How many there are.
-        watch: To be held while waiting for the others.
+        mpi: The module of mpi4py.
+        comm: The communicator.
+        error_comm: A second communicator, for processes that have failed.
+        rank: The rank of this process.
+        size: The number of processes.
+        watchdog: A context manager for each wait for the other processes.
     """
 
     mpi: Mpi
-    everyone: Communicator
-    failing: Communicator
+    comm: Communicator
+    error_comm: Communicator
     rank: int
     size: int
-    watch: Watch
+    watchdog: Watchdog
 
 
 _world: list[World] = []
 
 
 def init(backend_name: str | None = None) -> None:
-    """Join the processes that `mpiexec` has started; to be called once, at the beginning.
+    """Join the processes that `mpiexec` has started. Call it once, at the start of the program.
 
-    From then on an exception that nobody catches, in any process, ends all of them. So does a wait
-    for the others that takes longer than half an hour, or than the seconds in the environment
+    After this, an uncaught exception in one process aborts all of them. So does a wait for other
+    processes that is longer than 30 minutes, or than the number of seconds in the environment
     variable MINISPORE_MPI_TIMEOUT.
 
     Args:
-        backend_name: None, "mpi", "mccl" or "nccl": messages travel by MPI in any case.
+        backend_name: None, "mpi", "mccl" or "nccl". MPI is used in each case.
 
     Raises:
-        TypeError: `backend_name` is no string.
-        RuntimeError: There is no such backend; the program was not started by `mpiexec`; mpi4py or
-            an MPI is missing.
-        ValueError: `set_auto_parallel_context` was told another number of processes, or
-            MINISPORE_MPI_TIMEOUT is no number above 0, or MINISPORE_MPI_CUDA neither 0 nor 1.
+        TypeError: `backend_name` is not a string.
+        RuntimeError: There is no such backend, the program was not started by `mpiexec`, or mpi4py
+            or MPI is not installed.
+        ValueError: `set_auto_parallel_context` has set another number of processes,
+            MINISPORE_MPI_TIMEOUT is not a positive number, or MINISPORE_MPI_CUDA is not 0 or 1.
+
+    Examples:
+        >>> init()  # doctest: +SKIP
+
+    Source: MindSpore's `mindspore.communication.init`.
     """
-    if backend_name is not None and not isinstance(backend_name, str):
+    if not isinstance(backend_name, str | None):
         raise TypeError(
             "For 'init', the argument 'backend_name' must be a string, but got the type : "
             f"{type(backend_name)}"
@@ -89,132 +98,200 @@ def init(backend_name: str | None = None) -> None:
         )
     if _world:
         return
-    limit = _limit()
+    timeout = _timeout()
     mpi = load("init")
-    cuda_aware = takes_cuda(CDLL(mpi.__file__))
+    cuda_aware = is_cuda_aware(CDLL(mpi.__file__))
     rank, size = mpi.COMM_WORLD.Get_rank(), mpi.COMM_WORLD.Get_size()
-    know_world(rank, size)
-    everyone, failing = mpi.COMM_WORLD.Dup(), mpi.COMM_WORLD.Dup()
-    _world.append(World(mpi, everyone, failing, rank, size, Watch(rank, limit)))
-    end_all_on_uncaught(failing, rank, size)
+    set_world_info(rank, size)
+    comm, error_comm = mpi.COMM_WORLD.Dup(), mpi.COMM_WORLD.Dup()
+    _world.append(World(mpi, comm, error_comm, rank, size, Watchdog(rank, timeout)))
+    abort_on_uncaught_exception(error_comm)
     GlobalComm.INITED, GlobalComm.CUDA_AWARE = True, cuda_aware
 
 
 def release() -> None:
-    """Wait for the other processes, and leave them: what follows is done by each for itself."""
+    """Wait for the other processes and leave the group; nothing if `init` was not called.
+
+    Examples:
+        >>> release()
+        >>> get_group_size()
+        1
+
+    Source: MindSpore's `mindspore.communication.release`.
+    """
     if not _world:
         return
     world = _world[0]
-    with world.watch:
-        world.everyone.Barrier()
-    world.watch.end()
-    world.everyone.Free()
-    world.failing.Free()
+    with world.watchdog:
+        world.comm.Barrier()
+    world.watchdog.stop()
+    world.comm.Free()
+    world.error_comm.Free()
     sys.excepthook = sys.__excepthook__
-    know_world(None, None)
+    set_world_info(None, None)
     _world.clear()
     GlobalComm.INITED = GlobalComm.CUDA_AWARE = False
 
 
 def get_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
-    """The number of this process, from 0; 0 without `init`.
+    """Return the rank of this process.
+
+    Args:
+        group: The name of the group of all processes.
+
+    Returns:
+        An int from 0; 0 if `init` was not called.
 
     Raises:
-        TypeError: `group` is no string.
+        TypeError: `group` is not a string.
         ValueError: There is no such group.
+
+    Examples:
+        >>> get_rank()
+        0
+
+    Source: MindSpore's `mindspore.communication.get_rank`.
     """
     _check_group(group, "get_rank")
     return _world[0].rank if _world else 0
 
 
 def get_group_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
-    """How many processes there are; 1 without `init`.
+    """Return the number of processes.
+
+    Args:
+        group: The name of the group of all processes.
+
+    Returns:
+        An int from 1; 1 if `init` was not called.
 
     Raises:
-        TypeError: `group` is no string.
+        TypeError: `group` is not a string.
         ValueError: There is no such group.
+
+    Examples:
+        >>> get_group_size()
+        1
+
+    Source: MindSpore's `mindspore.communication.get_group_size`.
     """
     _check_group(group, "get_group_size")
     return _world[0].size if _world else 1
 
 
 def get_local_rank(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
-    """The number of this process among those on its machine; all processes must ask at once.
+    """Return the rank of this process among those on its machine: a collective operation.
+
+    Args:
+        group: The name of the group of all processes.
+
+    Returns:
+        An int from 0; 0 if `init` was not called.
 
     Raises:
-        TypeError: `group` is no string.
+        TypeError: `group` is not a string.
         ValueError: There is no such group.
+
+    Examples:
+        >>> get_local_rank()
+        0
+
+    Source: MindSpore's `mindspore.communication.get_local_rank`.
     """
     _check_group(group, "get_local_rank")
-    return _on_this_machine()[0]
+    return _local_rank_and_size()[0]
 
 
 def get_local_rank_size(group: str = GlobalComm.WORLD_COMM_GROUP) -> int:
-    """How many of the processes are on this machine; all processes must ask at once.
+    """Return the number of processes on this machine: a collective operation.
+
+    Args:
+        group: The name of the group of all processes.
+
+    Returns:
+        An int from 1; 1 if `init` was not called.
 
     Raises:
-        TypeError: `group` is no string.
+        TypeError: `group` is not a string.
         ValueError: There is no such group.
+
+    Examples:
+        >>> get_local_rank_size()
+        1
+
+    Source: MindSpore's `mindspore.communication.get_local_rank_size`.
     """
     _check_group(group, "get_local_rank_size")
-    return _on_this_machine()[1]
+    return _local_rank_and_size()[1]
 
 
 def get_process_group_ranks(group: str = GlobalComm.WORLD_COMM_GROUP) -> list[int]:
-    """The numbers of the processes.
+    """Return the ranks of all processes.
+
+    Args:
+        group: The name of the group of all processes.
+
+    Returns:
+        The ints from 0 to the number of processes - 1.
 
     Raises:
-        TypeError: `group` is no string.
+        TypeError: `group` is not a string.
         ValueError: There is no such group.
         RuntimeError: `init` was not called.
+
+    Examples:
+        >>> get_process_group_ranks()  # doctest: +SKIP
+        [0, 1]
+
+    Source: MindSpore's `mindspore.communication.get_process_group_ranks`.
     """
     _check_group(group, "get_process_group_ranks")
-    return list(range(the_world("get_process_group_ranks").size))
+    return list(range(require_world("get_process_group_ranks").size))
 
 
-def the_world(owner: str) -> World:
-    """The processes; RuntimeError if they were not joined."""
+def require_world(caller: str) -> World:
+    """Return the group of processes; RuntimeError if `init` was not called."""
     if not _world:
         raise RuntimeError(
-            f"For '{owner}', the processes have not been joined: call "
-            "'minispore.communication.init()' at the beginning of the program."
+            f"For '{caller}', the processes have not been joined: call "
+            "'minispore.communication.init()' at the start of the program."
         )
     return _world[0]
 
 
-def _on_this_machine() -> tuple[int, int]:
+def _local_rank_and_size() -> tuple[int, int]:
     if not _world:
         return 0, 1
     world = _world[0]
-    with world.watch:
-        here = world.everyone.Split_type(world.mpi.COMM_TYPE_SHARED)
-    place = here.Get_rank(), here.Get_size()
-    here.Free()
-    return place
+    with world.watchdog:
+        local = world.comm.Split_type(world.mpi.COMM_TYPE_SHARED)
+    rank, size = local.Get_rank(), local.Get_size()
+    local.Free()
+    return rank, size
 
 
-def _limit() -> float:
-    text = os.environ.get("MINISPORE_MPI_TIMEOUT", str(_LIMIT))
+def _timeout() -> float:
+    text = os.environ.get("MINISPORE_MPI_TIMEOUT", str(_TIMEOUT_SECONDS))
     try:
-        limit = float(text)
+        seconds = float(text)
     except ValueError:
-        limit = 0.0
-    if not 0 < limit < float("inf"):
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
         raise ValueError(
             "For 'init', the environment variable MINISPORE_MPI_TIMEOUT must be a number of "
             f"seconds above 0, but got {text!r}."
         )
-    return limit
+    return seconds
 
 
-def _check_group(group: object, owner: str) -> None:
+def _check_group(group: object, caller: str) -> None:
     if not isinstance(group, str):
         raise TypeError(
-            f"For '{owner}', the argument 'group' must be type of string, but got 'group' type : "
+            f"For '{caller}', the argument 'group' must be type of string, but got 'group' type : "
             f"{type(group)}."
         )
     if group not in _WORLDS:
         raise ValueError(
-            f"For '{owner}', the argument 'group' must be '{GlobalComm.WORLD_COMM_GROUP}', the "
-            f"group of all processes, but got {described(group)}."
+            f"For '{caller}', the argument 'group' must be '{GlobalComm.WORLD_COMM_GROUP}', the "
+            f"group of all processes, but got {describe_value(group)}."
         )

@@ -1,23 +1,4 @@
 """The module from which MindSpore's scripts import the names of `minispore.communication`."""
 
-from minispore.communication._world import (
-    GlobalComm,
-    get_group_size,
-    get_local_rank,
-    get_local_rank_size,
-    get_process_group_ranks,
-    get_rank,
-    init,
-    release,
-)
-
-__all__ = [
-    "GlobalComm",
-    "get_group_size",
-    "get_local_rank",
-    "get_local_rank_size",
-    "get_process_group_ranks",
-    "get_rank",
-    "init",
-    "release",
-]
+from minispore.communication import *  # noqa: F403 (exactly the public names)
+from minispore.communication import __all__  # noqa: F401 (for another star import)

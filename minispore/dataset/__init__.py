@@ -1,60 +1,49 @@
-"""Data pipelines: sources, operations on them, and iterators that hand out batches.
+"""Data pipelines: sources, operations on them, and iterators over rows or batches.
 
-A pipeline is a tree of immutable nodes (`_node.py`). Rows flow through it in blocks (`_block.py`),
-cut to the batch where there is one, so that transforms work on whole batches that stay in cache.
+A pipeline is a tree of immutable nodes (`_node.py`). Rows flow through it in blocks of the size of
+a batch, if there is one, so that transforms process batches that stay in cache.
 """
 
-from importlib import import_module
+import sys
 
 from minispore.dataset import config, samplers, transforms, vision
-from minispore.dataset._batch import BatchInfo
 from minispore.dataset._dataset import Dataset
 from minispore.dataset._dataset import zip_datasets as zip
 from minispore.dataset._ds_callback import DSCallback, DSRunContext
-from minispore.dataset._generator import GeneratorDataset
-from minispore.dataset._mappable import MappableDataset, MnistDataset, NumpySlicesDataset
-from minispore.dataset.samplers import (
-    BuiltinSampler,
-    DistributedSampler,
-    IterSampler,
-    RandomSampler,
-    Sampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    SubsetSampler,
-    WeightedRandomSampler,
+from minispore.dataset._mnist_dataset import MnistDataset
+from minispore.dataset._operations import BatchInfo
+from minispore.dataset._source_datasets import (
+    GeneratorDataset,
+    MappableDataset,
+    NumpySlicesDataset,
 )
+from minispore.dataset.samplers import *  # noqa: F403 (exactly the samplers)
+from minispore.utils.unsupported import module_attributes
 
-# Type checkers read `__init__.pyi` instead.
+# Type checkers read `__init__.pyi`, which has the same names.
 __all__ = [
     "BatchInfo",
-    "BuiltinSampler",
     "DSCallback",
     "DSRunContext",
     "Dataset",
-    "DistributedSampler",
     "GeneratorDataset",
-    "IterSampler",
     "MappableDataset",
     "MnistDataset",
     "NumpySlicesDataset",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "SubsetRandomSampler",
-    "SubsetSampler",
-    "WaitedDSCallback",  # pyright: ignore[reportUnsupportedDunderAll]
-    "WeightedRandomSampler",
+    "WaitedDSCallback",  # noqa: F405  # pyright: ignore[reportUnsupportedDunderAll]
     "config",
     "samplers",
     "transforms",
     "vision",
     "zip",
 ]
+__all__ += samplers.__all__
+
+_module_getattr, __dir__ = module_attributes(__name__)
 
 
 def __getattr__(name: str) -> object:
     if name == "WaitedDSCallback":
-        # A callback of the training too, so it lives upstairs, and is fetched when it is wanted.
-        return import_module("minispore.train.callback._waited_ds_callback").WaitedDSCallback
-    raise AttributeError(f"module 'minispore.dataset' has no attribute '{name}'")
+        # A callback of the training too, which a higher layer defines: the root package finds it.
+        return getattr(sys.modules[__name__.partition(".")[0]], f"dataset.{name}")
+    return _module_getattr(name)

@@ -1,12 +1,16 @@
-# What type checkers see of `__init__.py`, where one name is given when it is first used.
+# The names of `__init__.py` for type checkers; one of them is imported when it is first used.
 
 from minispore.dataset import config, samplers, transforms, vision
-from minispore.dataset._batch import BatchInfo
 from minispore.dataset._dataset import Dataset
 from minispore.dataset._dataset import zip_datasets as zip
 from minispore.dataset._ds_callback import DSCallback, DSRunContext
-from minispore.dataset._generator import GeneratorDataset
-from minispore.dataset._mappable import MappableDataset, MnistDataset, NumpySlicesDataset
+from minispore.dataset._mnist_dataset import MnistDataset
+from minispore.dataset._operations import BatchInfo
+from minispore.dataset._source_datasets import (
+    GeneratorDataset,
+    MappableDataset,
+    NumpySlicesDataset,
+)
 from minispore.dataset.samplers import (
     BuiltinSampler,
     DistributedSampler,

@@ -1,42 +1,70 @@
-"""The public face of a pipeline: methods return a new dataset and leave the old as it is."""
+"""Dataset: the methods of every pipeline, each of which returns a new dataset."""
 
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Literal, TypeVar, overload
 
-from minispore._checks import check_int, check_type
-from minispore.dataset._arguments import (
-    Names,
-    check_workers,
-    column_names,
-    columns_of,
-    count_or_all,
-)
-from minispore.dataset._batch import Batch, BatchInfo, PerBatch
+import numpy as np
+
+from minispore.common.tensor import Tensor
 from minispore.dataset._ds_callback import DSCallback
-from minispore.dataset._map import Map
-from minispore.dataset._reading import Readable
-from minispore.dataset._shuffle import Shuffle
-from minispore.dataset._split import parts_of
-from minispore.dataset._structure import (
+from minispore.dataset._node import (
+    Array,
+    Node,
+    Row,
+    initial_key,
+    replaced_columns,
+    require_distinct,
+)
+from minispore.dataset._operations import (
+    Batch,
+    BatchInfo,
     Concat,
     Filter,
+    Map,
+    PerBatch,
     Project,
+    Rename,
     Repeat,
+    Shuffle,
     Skip,
     Take,
     Zip,
-    renamed,
+    split_node,
 )
-from minispore.dataset.transforms import flattened
+from minispore.dataset.iterators import DatasetIterator, arrays, tensors
+from minispore.dataset.transforms import flatten_transforms
+from minispore.utils.checks import as_items, check_arguments, check_int, check_type, describe_value
 
+T = TypeVar("T")
 Function = Callable[..., object]
+Names = str | Sequence[str]
 
 
-class Dataset(Readable):
-    """Rows of named columns, made anew each epoch; the base of every dataset.
+class Dataset:
+    """A pipeline of rows with named columns; the base class of all datasets.
 
-    Source: https://www.mindspore.cn/docs/en/master/api_python/mindspore.dataset.html
+    A dataset is immutable: its methods return new datasets. Each epoch computes the rows again.
+
+    Args:
+        node: The end of the pipeline, which the sources and the methods construct.
+
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> data = NumpySlicesDataset({"x": [1, 2, 3], "y": [4, 5, 6]}, shuffle=False)
+        >>> data = data.map(lambda x: x * 10, "x").batch(2)
+        >>> for row in data.create_dict_iterator(num_epochs=1, output_numpy=True):
+        ...     print(row["x"].tolist(), row["y"].tolist())
+        [10, 20] [4, 5]
+        [30] [6]
+
+    Source: MindSpore's `mindspore.dataset.Dataset`.
     """
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._known_size: int | None = None
+
+    # Operations.
 
     def map(
         self,
@@ -49,24 +77,22 @@ class Dataset(Readable):
         max_rowsize: int | None = None,
         callbacks: DSCallback | list[DSCallback] | None = None,
     ) -> "Dataset":
-        """Apply transforms and functions to columns of every row, in order.
+        """Apply transforms and functions, one after the other, to columns of each row.
 
-        A function gets one numpy array for each input column and returns one value, or a tuple of
-        one for each output column. As many outputs as inputs take the inputs' places; otherwise
-        they go before the other columns.
+        A function gets one numpy array for each input column, and returns one value, or a tuple of
+        one value for each output column. Outputs take the positions of the inputs if they are
+        equally many; otherwise they come before the other columns.
 
         Args:
-            operations: One or several.
+            operations: One or several transforms or functions.
             input_columns: The columns that the first operation gets; None for the first column.
-            output_columns: Names for what the last one returns; None for those of the input.
-            num_parallel_workers: Accepted; the work is done in the calling thread.
-            python_multiprocessing: Accepted likewise.
-            max_rowsize: Accepted likewise.
-            callbacks: Called as the rows go by, in this order.
+            output_columns: Names for the results of the last one; None for those of the input.
+            num_parallel_workers: Accepted without effect: all work is done in the calling thread.
+            python_multiprocessing: Accepted without effect.
+            max_rowsize: Accepted without effect.
+            callbacks: Their hooks are called while rows are mapped, in this order.
 
         Raises:
-            TypeError: If an operation is not callable, or a callback no `DSCallback`.
-            ValueError: If there is no operation.
             RuntimeError: If there is no such column; on iteration, if an operation fails.
 
         Examples:
@@ -78,15 +104,15 @@ class Dataset(Readable):
         """
         check_workers(num_parallel_workers, "map")
         del python_multiprocessing, max_rowsize
-        functions = flattened(
+        functions = flatten_transforms(
             [operations] if callable(operations) else operations, "map", "operations"
         )
-        chosen = self._node.columns[:1] if input_columns is None else input_columns
-        inputs = columns_of(self._node, chosen, "input_columns", "map")
-        outputs = inputs
-        if output_columns is not None:
-            outputs = column_names(output_columns, "output_columns", "map")
-        return Dataset(Map(self._node, functions, inputs, outputs, _callbacks(callbacks)))
+        if input_columns is None:
+            input_columns = self._node.columns[:1]
+        inputs, outputs = self._inputs_and_outputs(input_columns, output_columns, "map")
+        check_type(callbacks, (DSCallback, list), "callbacks", "map", allow_none=True)
+        hooks = _as_tuple_of(DSCallback, callbacks or (), "callbacks", "map")
+        return Dataset(Map(self._node, functions, inputs, outputs, hooks))
 
     def batch(
         self,
@@ -100,22 +126,20 @@ class Dataset(Readable):
         python_multiprocessing: bool = False,
         max_rowsize: int | None = None,
     ) -> "Dataset":
-        """Join every `batch_size` rows into one, along a new leading axis.
+        """Join `batch_size` rows at a time into one, along a new leading axis.
 
         Args:
-            batch_size: A number, or a function from `BatchInfo` to one.
-            drop_remainder: Whether to leave out a last batch with fewer rows.
-            num_parallel_workers: Accepted; the work is done in the calling thread.
+            batch_size: The number of rows, or a function from `BatchInfo` to it.
+            drop_remainder: Whether to drop a last batch with fewer rows.
+            num_parallel_workers: Accepted without effect: all work is done in the calling thread.
             per_batch_map: A function of the rows of a batch (a list of arrays for each input
                 column) and a `BatchInfo`, which returns the rows of each output column.
             input_columns: The columns that it gets; None for all.
-            output_columns: Names for what it returns; None for those of the input.
-            python_multiprocessing: Accepted like `num_parallel_workers`.
-            max_rowsize: Accepted likewise.
+            output_columns: Names for its results; None for those of the input.
+            python_multiprocessing: Accepted without effect.
+            max_rowsize: Accepted without effect.
 
         Raises:
-            TypeError: If `batch_size` is neither an int nor a function.
-            ValueError: If it is below 1.
             RuntimeError: If there is no such column; on iteration, if the rows of a batch differ in
                 shape or type, or `per_batch_map` fails.
 
@@ -127,64 +151,65 @@ class Dataset(Readable):
         check_workers(num_parallel_workers, "batch")
         del python_multiprocessing, max_rowsize
         if not callable(batch_size):
-            check_int(batch_size, "batch_size", "batch", low=1)
-        check_type(drop_remainder, bool, "drop_remainder", "batch")
-        if per_batch_map is None:
-            if input_columns is not None or output_columns is not None:
-                raise ValueError(
-                    "For 'batch', 'input_columns' and 'output_columns' need 'per_batch_map'."
-                )
-            return Dataset(Batch(self._node, batch_size, drop_remainder))
-        if not callable(per_batch_map):
-            raise TypeError(
-                "For 'batch', the argument 'per_batch_map' must be a function, but got "
-                f"{per_batch_map!r}."
+            check_int(batch_size, "batch_size", low=1)
+        check_type(drop_remainder, bool, "drop_remainder")
+        per_batch = None
+        if per_batch_map is not None:
+            _check_function(per_batch_map, "per_batch_map", "batch")
+            inputs, outputs = self._inputs_and_outputs(input_columns, output_columns, "batch")
+            per_batch = PerBatch(per_batch_map, inputs, outputs)
+        elif input_columns is not None or output_columns is not None:
+            raise ValueError(
+                "For 'batch', 'input_columns' and 'output_columns' need 'per_batch_map'."
             )
-        chosen = self._node.columns if input_columns is None else input_columns
-        inputs = columns_of(self._node, chosen, "input_columns", "batch")
-        outputs = inputs
-        if output_columns is not None:
-            outputs = column_names(output_columns, "output_columns", "batch")
-        per_batch = PerBatch(per_batch_map, inputs, outputs)
         return Dataset(Batch(self._node, batch_size, drop_remainder, per_batch))
 
     def shuffle(self, buffer_size: int) -> "Dataset":
-        """Give rows in random order from a buffer of `buffer_size` rows, another order each epoch.
+        """Yield rows in random order from a buffer of `buffer_size` rows; each epoch differs.
 
-        Raises:
-            TypeError: If `buffer_size` is no int.
-            ValueError: If it is below 2.
+        Args:
+            buffer_size: At least 2. Orders are equally likely if it is at least the dataset's size.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset, config
+            >>> config.set_seed(1)
+            >>> data = NumpySlicesDataset([1, 2, 3, 4], shuffle=False).shuffle(4)
+            >>> sorted(int(x) for (x,) in data)
+            [1, 2, 3, 4]
         """
-        size = check_int(buffer_size, "buffer_size", "shuffle", low=2, high=2**31 - 1)
+        size = check_int(buffer_size, "buffer_size", low=2, high=2**31 - 1)
         return Dataset(Shuffle(self._node, size))
 
     def repeat(self, count: int | None = None) -> "Dataset":
-        """Go through the dataset `count` times an epoch; None or -1 for ever.
+        """Make an epoch of `count` epochs; None or -1 for an endless one.
 
-        Raises:
-            TypeError: If `count` is no int.
-            ValueError: If it is 0 or below -1.
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> NumpySlicesDataset([1, 2]).repeat(3).get_dataset_size()
+            6
         """
-        return Dataset(Repeat(self._node, count_or_all(count, "repeat")))
+        return Dataset(Repeat(self._node, _check_count(count, "count", "repeat")))
 
     def take(self, count: int = -1) -> "Dataset":
         """Keep the first `count` rows; -1 for all.
 
-        Raises:
-            TypeError: If `count` is no int.
-            ValueError: If it is 0 or below -1.
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> [int(x) for (x,) in NumpySlicesDataset([1, 2, 3], shuffle=False).take(2)]
+            [1, 2]
         """
-        checked = count_or_all(count, "take")
+        checked = _check_count(count, "count", "take")
         return Dataset(self._node if checked < 0 else Take(self._node, checked))
 
     def skip(self, count: int) -> "Dataset":
-        """Leave out the first `count` rows.
+        """Drop the first `count` rows.
 
-        Raises:
-            TypeError: If `count` is no int.
-            ValueError: If it is negative.
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> [int(x) for (x,) in NumpySlicesDataset([1, 2, 3], shuffle=False).skip(2)]
+            [3]
         """
-        return Dataset(Skip(self._node, check_int(count, "count", "skip", low=0)))
+        return Dataset(Skip(self._node, check_int(count, "count", low=0)))
 
     def filter(
         self,
@@ -197,10 +222,9 @@ class Dataset(Readable):
         Args:
             predicate: A function that gets one numpy array for each input column.
             input_columns: The columns that it gets; None for all.
-            num_parallel_workers: Accepted; the work is done in the calling thread.
+            num_parallel_workers: Accepted without effect: all work is done in the calling thread.
 
         Raises:
-            TypeError: If `predicate` is not callable.
             RuntimeError: If there is no such column; on iteration, if `predicate` fails.
 
         Examples:
@@ -210,57 +234,73 @@ class Dataset(Readable):
             [1, 3]
         """
         check_workers(num_parallel_workers, "filter")
-        if not callable(predicate):
-            raise TypeError(
-                f"For 'filter', the argument 'predicate' must be a function, but got {predicate!r}."
-            )
-        chosen = self._node.columns if input_columns is None else input_columns
-        inputs = columns_of(self._node, chosen, "input_columns", "filter")
+        _check_function(predicate, "predicate", "filter")
+        inputs, _ = self._inputs_and_outputs(input_columns, None, "filter")
         return Dataset(Filter(self._node, predicate, inputs))
 
     def rename(self, input_columns: Names, output_columns: Names) -> "Dataset":
-        """Give columns other names.
+        """Rename columns.
 
         Raises:
-            ValueError: If there are not as many new names as old.
-            RuntimeError: If there is no such column, or already one of the new name.
+            RuntimeError: If there is no such column, or another one has the new name.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> NumpySlicesDataset({"x": [1], "y": [2]}).rename("x", "image").get_col_names()
+            ['image', 'y']
         """
-        inputs = column_names(input_columns, "input_columns", "rename")
+        inputs = self._columns(input_columns, "input_columns", "rename")
         outputs = column_names(output_columns, "output_columns", "rename")
         if len(inputs) != len(outputs):
             raise ValueError(
                 "For 'rename', 'input_columns' and 'output_columns' must have the same length, but "
                 f"got {len(inputs)} and {len(outputs)}."
             )
-        return Dataset(renamed(self._node, inputs, outputs))
+        names = replaced_columns(self._node.columns, inputs, outputs)
+        return Dataset(Rename(self._node, require_distinct(names, "rename")))
 
     def project(self, columns: Names) -> "Dataset":
-        """Keep some of the columns, in the given order.
+        """Keep the columns `columns`, in this order.
 
         Raises:
-            ValueError: If there is none, or one comes twice.
             RuntimeError: If there is no such column.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> data = NumpySlicesDataset({"x": [1], "y": [2], "z": [3]})
+            >>> data.project(["z", "x"]).get_col_names()
+            ['z', 'x']
         """
-        return Dataset(Project(self._node, columns_of(self._node, columns, "columns", "project")))
+        return Dataset(Project(self._node, self._columns(columns, "columns", "project")))
 
     def zip(self, datasets: "Dataset | Sequence[Dataset]") -> "Dataset":
-        """Set other datasets beside this one: a row has all their columns; the shortest ends it.
+        """Join the columns of this and other datasets; the shortest determines the size.
 
         Raises:
-            TypeError: If there is something other than datasets.
             RuntimeError: If two columns have the same name.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> x, y = NumpySlicesDataset([1, 2, 3], "x"), NumpySlicesDataset([4, 5], "y")
+            >>> zipped = x.zip(y)
+            >>> zipped.get_col_names(), zipped.get_dataset_size()
+            (['x', 'y'], 2)
         """
-        others = _datasets(datasets, "zip")
+        others = _as_tuple_of(Dataset, datasets, "datasets", "zip")
         return Dataset(Zip((self._node, *(other._node for other in others))))
 
     def concat(self, datasets: "Dataset | Sequence[Dataset]") -> "Dataset":
-        """Append other datasets of the same columns; `a + b` is `a.concat(b)`.
+        """Append the rows of other datasets with the same columns; `a + b` is `a.concat(b)`.
 
         Raises:
-            TypeError: If there is something other than datasets.
             RuntimeError: If columns differ; on iteration, if their types do.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> NumpySlicesDataset([1, 2]).concat(NumpySlicesDataset([3])).get_dataset_size()
+            3
         """
-        others = _datasets(datasets, "concat")
+        others = _as_tuple_of(Dataset, datasets, "datasets", "concat")
         return Dataset(Concat((self._node, *(other._node for other in others))))
 
     def __add__(self, other: "Dataset") -> "Dataset":
@@ -270,7 +310,12 @@ class Dataset(Readable):
         """Return `apply_func(self)`.
 
         Raises:
-            TypeError: If `apply_func` is no function or returns no dataset.
+            TypeError: If the result is not a dataset.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> NumpySlicesDataset([1, 2, 3]).apply(lambda data: data.batch(2)).get_dataset_size()
+            2
         """
         result: object = apply_func(self)
         if not isinstance(result, Dataset):
@@ -280,17 +325,15 @@ class Dataset(Readable):
     def split(
         self, sizes: Sequence[int] | Sequence[float], randomize: bool = True
     ) -> "list[Dataset]":
-        """Divide the dataset into parts that share no row, now and in every epoch.
+        """Divide the dataset into parts that share no row, in any epoch.
 
         Args:
-            sizes: The number of rows of each part, or its fraction of all.
-            randomize: Whether rows are dealt in random order.
+            sizes: The number of rows of each part, or its fraction of all rows.
+            randomize: Whether rows are assigned to parts at random.
 
         Raises:
-            TypeError: If `sizes` is no list of ints or of floats.
-            ValueError: If it is empty or has numbers that are not positive, or fractions that do
-                not sum to 1.
-            RuntimeError: If the numbers do not sum to the dataset's size, or a part has no row.
+            ValueError: If fractions do not sum to 1.
+            RuntimeError: If numbers do not sum to the dataset's size, or a part has no row.
 
         Examples:
             >>> from minispore.dataset import NumpySlicesDataset
@@ -298,48 +341,286 @@ class Dataset(Readable):
             >>> [part.get_dataset_size() for part in parts]
             [8, 2]
         """
-        check_type(randomize, bool, "randomize", "split")
-        parts = parts_of(self._node, self.get_dataset_size(), sizes, randomize)
+        check_type(randomize, bool, "randomize")
+        parts = split_node(self._node, self.get_dataset_size(), sizes, randomize)
         return [Dataset(part) for part in parts]
+
+    # Properties.
+
+    def __len__(self) -> int:
+        return self.get_dataset_size()
+
+    def get_dataset_size(self) -> int:
+        """Return the number of rows of an epoch, or of batches if the dataset is batched.
+
+        After a `filter`, or of a generator, one epoch is iterated over to count them, once.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> NumpySlicesDataset([1, 2, 3]).batch(2).get_dataset_size()
+            2
+        """
+        if self._known_size is None:
+            self._known_size = self._node.size()
+        return self._known_size
+
+    def get_batch_size(self) -> int:
+        """Return the number of samples in a row; 1 without `batch`, -1 if a function determines it.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> NumpySlicesDataset([1, 2, 3]).batch(2).get_batch_size()
+            2
+        """
+        return self._node.batch_size
+
+    def get_repeat_count(self) -> int:
+        """Return the argument of the last `repeat`; 1 without one.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> NumpySlicesDataset([1, 2, 3]).repeat(4).get_repeat_count()
+            4
+        """
+        return self._node.repeat_count
+
+    def get_col_names(self) -> list[str]:
+        """Return the names of the columns, in order.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> NumpySlicesDataset({"x": [1], "y": [2]}).get_col_names()
+            ['x', 'y']
+        """
+        return list(self._node.columns)
+
+    def output_shapes(self) -> list[list[int]]:
+        """Return the shape of each column in the first row.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> NumpySlicesDataset({"x": [[1, 2]], "y": [3]}).output_shapes()
+            [[2], []]
+        """
+        return [list(array.shape) for array in self._first_row()]
+
+    def output_types(self) -> list[np.dtype[np.generic]]:
+        """Return the numpy dtype of each column in the first row.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> [str(dtype) for dtype in NumpySlicesDataset({"x": [1], "y": [2.5]}).output_types()]
+            ['int64', 'float64']
+        """
+        return [array.dtype for array in self._first_row()]
+
+    def _first_row(self) -> Row:
+        for block in self._node.blocks(initial_key(), 1):
+            return tuple([column[0, ...] for column in block])
+        raise RuntimeError("The dataset has no rows, so their types and shapes are unknown.")
+
+    # Iterators.
+
+    def __iter__(self) -> DatasetIterator[list[Tensor]]:
+        return self.create_tuple_iterator(num_epochs=1)
+
+    @overload
+    def create_tuple_iterator(
+        self,
+        columns: Names | None = None,
+        num_epochs: int = -1,
+        output_numpy: Literal[False] = False,
+        do_copy: bool = True,
+    ) -> DatasetIterator[list[Tensor]]: ...
+
+    @overload
+    def create_tuple_iterator(
+        self,
+        columns: Names | None = None,
+        num_epochs: int = -1,
+        *,
+        output_numpy: Literal[True],
+        do_copy: bool = True,
+    ) -> DatasetIterator[list[Array]]: ...
+
+    def create_tuple_iterator(
+        self,
+        columns: Names | None = None,
+        num_epochs: int = -1,
+        output_numpy: bool = False,
+        do_copy: bool = True,
+    ) -> DatasetIterator[list[Tensor]] | DatasetIterator[list[Array]]:
+        """Return an iterator over rows as lists.
+
+        Args:
+            columns: The columns to return, in this order; None for all.
+            num_epochs: The number of epochs, one for each `for` loop; -1 for any number.
+            output_numpy: Whether to return numpy arrays instead of tensors.
+            do_copy: Accepted without effect: rows never share memory.
+
+        Raises:
+            RuntimeError: If there is no such column.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> data = NumpySlicesDataset([1, 2, 3], shuffle=False).batch(2)
+            >>> for (batch,) in data.create_tuple_iterator(num_epochs=1, output_numpy=True):
+            ...     print(batch.tolist())
+            [1, 2]
+            [3]
+        """
+        check_arguments(Dataset.create_tuple_iterator, locals())
+        caller = "create_tuple_iterator"
+        _check_count(num_epochs, "num_epochs", caller)
+        node = self._node
+        if columns is not None:
+            node = Project(node, self._columns(columns, "columns", caller))
+        if output_numpy:
+            return DatasetIterator(node, arrays, num_epochs)
+        return DatasetIterator(node, tensors, num_epochs)
+
+    @overload
+    def create_dict_iterator(
+        self, num_epochs: int = -1, output_numpy: Literal[False] = False, do_copy: bool = True
+    ) -> DatasetIterator[dict[str, Tensor]]: ...
+
+    @overload
+    def create_dict_iterator(
+        self, num_epochs: int = -1, *, output_numpy: Literal[True], do_copy: bool = True
+    ) -> DatasetIterator[dict[str, Array]]: ...
+
+    def create_dict_iterator(
+        self, num_epochs: int = -1, output_numpy: bool = False, do_copy: bool = True
+    ) -> DatasetIterator[dict[str, Tensor]] | DatasetIterator[dict[str, Array]]:
+        """Return an iterator over rows as dictionaries from column names to values.
+
+        Args:
+            num_epochs: The number of epochs, one for each `for` loop; -1 for any number.
+            output_numpy: Whether to return numpy arrays instead of tensors.
+            do_copy: Accepted without effect: rows never share memory.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> data = NumpySlicesDataset({"x": [1, 2]}, shuffle=False)
+            >>> [row["x"].item() for row in data.create_dict_iterator(num_epochs=1)]
+            [1, 2]
+        """
+        check_arguments(Dataset.create_dict_iterator, locals())
+        _check_count(num_epochs, "num_epochs", "create_dict_iterator")
+        names = self._node.columns
+        if output_numpy:
+            return DatasetIterator(
+                self._node, lambda row: dict(zip(names, arrays(row), strict=True)), num_epochs
+            )
+        return DatasetIterator(
+            self._node, lambda row: dict(zip(names, tensors(row), strict=True)), num_epochs
+        )
+
+    # Arguments.
+
+    def _columns(self, names: object, argument: str, caller: str) -> tuple[str, ...]:
+        """Return column names as a tuple; raise RuntimeError unless the dataset has them all."""
+        chosen = column_names(names, argument, caller)
+        for name in chosen:
+            if name not in self._node.columns:
+                listed = ", ".join(map(repr, self._node.columns))
+                raise RuntimeError(
+                    f"For '{caller}', there is no column {name!r} in the dataset; it has {listed}."
+                )
+        return chosen
+
+    def _inputs_and_outputs(
+        self, input_columns: object, output_columns: object, caller: str
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the arguments as tuples; None is all columns, or the same as the inputs."""
+        names = self._node.columns if input_columns is None else input_columns
+        inputs = outputs = self._columns(names, "input_columns", caller)
+        if output_columns is not None:
+            outputs = column_names(output_columns, "output_columns", caller)
+        require_distinct(replaced_columns(self._node.columns, inputs, outputs), caller)
+        return inputs, outputs
 
 
 def zip_datasets(datasets: Sequence[Dataset]) -> Dataset:
-    """Set datasets side by side: a row has all their columns; the shortest ends it.
+    """Join the columns of datasets; the shortest determines the size.
+
+    Args:
+        datasets: At least one.
+
+    Returns:
+        A dataset whose row i consists of the columns of row i of each dataset.
 
     Raises:
-        TypeError: If `datasets` is no list or tuple of datasets.
-        ValueError: If it is empty.
         RuntimeError: If two columns have the same name.
+
+    Examples:
+        >>> from minispore import dataset as ds
+        >>> x, y = ds.NumpySlicesDataset([1, 2], "x"), ds.NumpySlicesDataset([3, 4], "y")
+        >>> ds.zip((x, y)).get_col_names()
+        ['x', 'y']
+
+    Source: MindSpore's `mindspore.dataset.zip`.
     """
     check_type(datasets, (list, tuple), "datasets", "zip")
     if not datasets:
         raise ValueError("For 'zip', the argument 'datasets' must not be empty.")
-    first, *rest = _datasets(datasets, "zip")
+    first, *rest = _as_tuple_of(Dataset, datasets, "datasets", "zip")
     return first.zip(rest)
 
 
-def _datasets(datasets: object, owner: str) -> list[Dataset]:
-    several = isinstance(datasets, list | tuple)
-    listed = list(cast(Sequence[object], datasets)) if several else [datasets]
-    checked: list[Dataset] = []
-    for dataset in listed:
-        if not isinstance(dataset, Dataset):
-            raise TypeError(
-                f"For '{owner}', the argument 'datasets' must be a dataset or a list of datasets, "
-                f"but got {dataset!r} of type {type(dataset).__name__}."
-            )
-        checked.append(dataset)
+def column_names(names: object, argument: str, caller: str) -> tuple[str, ...]:
+    """Return one or several column names as a tuple.
+
+    Raises:
+        TypeError: If it is neither a string nor a list of strings.
+        ValueError: If the list is empty, or a name is empty or occurs twice.
+    """
+    check_type(names, (str, list, tuple), argument, caller)
+    listed = _as_tuple_of(str, names, argument, caller)
+    if not listed:
+        raise ValueError(f"For '{caller}', the argument '{argument}' must not be empty.")
+    if "" in listed or len(set(listed)) < len(listed):
+        raise ValueError(
+            f"For '{caller}', the argument '{argument}' must hold different names, none empty, "
+            f"but got {names!r}."
+        )
+    return listed
+
+
+def check_workers(num_parallel_workers: object, caller: str) -> None:
+    """Check a number of workers; None is the default."""
+    if num_parallel_workers is not None:
+        check_int(num_parallel_workers, "num_parallel_workers", caller, low=1)
+
+
+def _check_count(count: object, argument: str, caller: str) -> int:
+    """Return a count from 1 on, or -1 for None and -1."""
+    checked = -1 if count is None else check_int(count, argument, caller, low=-1, high=2**31 - 1)
+    if checked == 0:
+        raise ValueError(
+            f"For '{caller}', the argument '{argument}' must be -1 or above 0, but got 0."
+        )
     return checked
 
 
-def _callbacks(callbacks: object) -> tuple[DSCallback, ...]:
-    if callbacks is None:
-        return ()
-    listed = cast("list[object]", callbacks) if isinstance(callbacks, list) else [callbacks]
-    checked = [callback for callback in listed if isinstance(callback, DSCallback)]
-    if len(checked) < len(listed):
+def _check_function(function: object, argument: str, caller: str) -> None:
+    if not callable(function):
         raise TypeError(
-            "For 'map', the argument 'callbacks' must be a DSCallback or a list of them, "
-            f"but got {callbacks!r}."
+            f"For '{caller}', the argument '{argument}' must be a function, but got {function!r}."
         )
+
+
+def _as_tuple_of(
+    kind: type[T], one_or_several: object, argument: str, caller: str
+) -> tuple[T, ...]:
+    """Return an object of class `kind`, or a list of such objects, as a tuple."""
+    items = as_items(one_or_several)
+    checked: list[T] = []
+    for item in (one_or_several,) if items is None else items:
+        if not isinstance(item, kind):
+            raise TypeError(
+                f"For '{caller}', the argument '{argument}' must be a {kind.__name__} or a list of "
+                f"them, but got {describe_value(item)}."
+            )
+        checked.append(item)
     return tuple(checked)

@@ -1,23 +1,27 @@
-"""DSCallback: what is to happen while a `map` goes through its rows."""
+"""Callbacks of data pipelines, which run while a `map` processes its rows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from minispore._checks import check_int
-from minispore.dataset._block import Block, cut, length
-from minispore.dataset._sources import user_code_failed
+from minispore.dataset._node import Block, call_user_code, length, slice_rows
+from minispore.utils.checks import check_int
 
 
 @dataclass(frozen=True)
 class DSRunContext:
-    """Where a `map` stands: what the hooks of a `DSCallback` are told.
+    """The position of a `map` in its rows, passed to the hooks of a `DSCallback`.
 
-    Attributes:
+    Args:
         cur_epoch_num: The number of the epoch, from 1; 0 before the first.
-        cur_step_num_in_epoch: The number of the row in its epoch, from 1, with which the current
-            step begins; at the end of the epoch, of its last row.
-        cur_step_num: The same over all epochs.
+        cur_step_num_in_epoch: The number of the current step's first row in its epoch, from 1; at
+            the end of the epoch, the number of its last row.
+        cur_step_num: The same number, counted over all epochs.
+
+    Examples:
+        >>> DSRunContext(cur_epoch_num=2, cur_step_num_in_epoch=1, cur_step_num=5).cur_step_num
+        5
+
+    Source: MindSpore's `mindspore.dataset.DSRunContext`.
     """
 
     cur_epoch_num: int
@@ -26,41 +30,39 @@ class DSRunContext:
 
 
 class DSCallback:
-    """Base class of what is called by `Dataset.map(…, callbacks=…)` as its rows go by.
+    """Base class of callbacks that `Dataset.map(..., callbacks=...)` calls as its rows are mapped.
 
-    A subclass overrides the hooks it needs. `ds_begin` comes once for each iterator, before its
-    first row. A step is `step_size` rows of the `map`: rows of the dataset before a `batch`,
-    batches after it. Everything happens in the thread that iterates, a step not before its first
-    row is wanted.
-
-    Source: mindspore.dataset.DSCallback.
+    A subclass overrides the hooks that it needs. `ds_begin` is called once for each iterator,
+    before its first row. A step is `step_size` rows of the `map`: rows of the dataset before a
+    `batch`, batches after it. Hooks run in the thread that iterates, and a step begins only when
+    its first row is requested.
 
     Args:
-        step_size: How many rows a step has.
+        step_size: The number of rows of a step, from 1 to 2147483647.
 
     Raises:
-        TypeError: If `step_size` is no int; when a subclass is defined with a method `ds_…` that is
-            no event.
-        ValueError: If `step_size` is not in [1, 2147483647].
+        TypeError: If a subclass defines a method `ds_...` that is not an event.
 
     Examples:
         >>> from minispore.dataset import NumpySlicesDataset
-        >>> class Show(DSCallback):
+        >>> class Print(DSCallback):
         ...     def ds_epoch_begin(self, ds_run_context: DSRunContext) -> None:
         ...         print("epoch", ds_run_context.cur_epoch_num)
         ...     def ds_step_end(self, ds_run_context: DSRunContext) -> None:
-        ...         print("step that began with row", ds_run_context.cur_step_num_in_epoch)
+        ...         print("step from row", ds_run_context.cur_step_num_in_epoch)
         >>> data = NumpySlicesDataset([1, 2, 3], shuffle=False)
-        >>> data = data.map(lambda x: x + 1, callbacks=Show(step_size=2))
+        >>> data = data.map(lambda x: x + 1, callbacks=Print(step_size=2))
         >>> rows = list(data.create_tuple_iterator(num_epochs=1))
         epoch 1
-        step that began with row 1
-        step that began with row 3
+        step from row 1
+        step from row 3
+
+    Source: MindSpore's `mindspore.dataset.DSCallback`.
     """
 
     def __init__(self, step_size: int = 1) -> None:
-        owner = type(self).__name__
-        self.step_size: int = check_int(step_size, "step_size", owner, low=1, high=2**31 - 1)
+        caller = type(self).__name__
+        self.step_size: int = check_int(step_size, "step_size", caller, low=1, high=2**31 - 1)
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -71,7 +73,7 @@ class DSCallback:
 
                 nearest = get_close_matches(name, events, n=1, cutoff=0.0)[0]
                 raise TypeError(
-                    f"DSCallback '{cls.__name__}' defines '{name}', which is no event; "
+                    f"DSCallback '{cls.__name__}' defines '{name}', which is not an event; "
                     f"did you mean '{nearest}'?"
                 )
 
@@ -82,86 +84,74 @@ class DSCallback:
         """Called before the first row of an epoch."""
 
     def ds_epoch_end(self, ds_run_context: DSRunContext) -> None:
-        """Called after the last row of an epoch; not if the iterator is left before."""
+        """Called after the last row of an epoch; not if the iterator is abandoned earlier."""
 
     def ds_step_begin(self, ds_run_context: DSRunContext) -> None:
         """Called before a step's rows are mapped."""
 
     def ds_step_end(self, ds_run_context: DSRunContext) -> None:
-        """Called after a step's rows have been mapped, before they are handed on."""
+        """Called after a step's rows have been mapped, before they are passed on."""
 
 
-class Watch:
-    """The callbacks of one `map` on the way of one iterator.
+class CallbackDriver:
+    """Calls the callbacks of one `map` for one iterator.
 
     Attributes:
-        before: The rows that were mapped in the epochs before the current one.
+        rows_before: The number of rows mapped in earlier epochs.
     """
 
     def __init__(self, callbacks: Sequence[DSCallback]) -> None:
-        self.before = 0
+        self.rows_before = 0
         self._callbacks = callbacks
         self._epoch = 0
-        self._rows = 0  # that were mapped in this epoch
-        self._open: dict[int, int] = {}  # by callback: the row with which its open step began
+        self._rows = 0  # mapped in this epoch
+        self._open_steps: dict[int, int] = {}  # the first row of the open step, by callback index
 
     def begin_epoch(self, number: int) -> None:
-        """The iterator begins with an epoch, numbered from 1."""
+        """Call the hooks for the begin of an epoch, numbered from 1, and of the iterator."""
         if not self._epoch:
-            self._tell(DSCallback.ds_begin, 0)
-        self._epoch, self._rows, self._open = number, 0, {}
-        self._tell(DSCallback.ds_epoch_begin, 0)
+            self._call("ds_begin", 0, *self._callbacks)
+        self._epoch, self._rows, self._open_steps = number, 0, {}
+        self._call("ds_epoch_begin", 0, *self._callbacks)
 
     def end_epoch(self) -> None:
-        """The iterator has come to the end of an epoch."""
-        for place in range(len(self._callbacks)):
-            self._end_step(place)
-        self._tell(DSCallback.ds_epoch_end, self._rows)
-        self.before += self._rows
+        """Call the hooks for the end of an epoch, and of steps that are still open."""
+        for index in range(len(self._callbacks)):
+            self._end_step(index)
+        self._call("ds_epoch_end", self._rows, *self._callbacks)
+        self.rows_before += self._rows
         self._rows = 0
 
-    def around(
-        self, blocks: Iterator[Block], mapped: Callable[[Block], Iterator[Block]], start: int
+    def run_blocks(
+        self, blocks: Iterator[Block], map_block: Callable[[Block], Iterator[Block]], start: int
     ) -> Iterator[Block]:
-        """Yield what `mapped` makes of the blocks, with the callbacks called at their steps."""
+        """Yield what `map_block` makes of the blocks, and call the step hooks."""
         self._rows += start
         for block in blocks:
             rest = block
             while length(rest):
-                rows = min(length(rest), *[self._rows_left(each) for each in self._callbacks])
+                left = [each.step_size - self._rows % each.step_size for each in self._callbacks]
+                rows = min(length(rest), *left)
                 self._begin_steps()
-                made = list(mapped(cut(rest, 0, rows)))
-                rest = cut(rest, rows)
+                mapped = list(map_block(slice_rows(rest, 0, rows)))
+                rest = slice_rows(rest, rows)
                 self._rows += rows
-                for place, callback in enumerate(self._callbacks):
+                for index, callback in enumerate(self._callbacks):
                     if self._rows % callback.step_size == 0:
-                        self._end_step(place)
-                yield from made
-
-    def _rows_left(self, callback: DSCallback) -> int:
-        """How many rows are left of a callback's step."""
-        return callback.step_size - self._rows % callback.step_size
+                        self._end_step(index)
+                yield from mapped
 
     def _begin_steps(self) -> None:
-        for place, callback in enumerate(self._callbacks):
+        for index, callback in enumerate(self._callbacks):
             if self._rows % callback.step_size == 0:
-                self._open[place] = self._rows + 1
-                self._call(callback, DSCallback.ds_step_begin, self._rows + 1)
+                self._open_steps[index] = self._rows + 1
+                self._call("ds_step_begin", self._rows + 1, callback)
 
-    def _end_step(self, place: int) -> None:
-        first = self._open.pop(place, None)
-        if first is not None:
-            self._call(self._callbacks[place], DSCallback.ds_step_end, first)
+    def _end_step(self, index: int) -> None:
+        if index in self._open_steps:
+            self._call("ds_step_end", self._open_steps.pop(index), self._callbacks[index])
 
-    def _tell(self, event: Callable[[DSCallback, DSRunContext], None], row: int) -> None:
-        for callback in self._callbacks:
-            self._call(callback, event, row)
-
-    def _call(
-        self, callback: DSCallback, event: Callable[[DSCallback, DSRunContext], None], row: int
-    ) -> None:
-        hook = cast("Callable[[DSRunContext], None]", getattr(callback, event.__name__))
-        try:
-            hook(DSRunContext(self._epoch, row, self.before + row))
-        except Exception as error:
-            raise user_code_failed(hook, error) from error
+    def _call(self, event: str, row: int, *callbacks: DSCallback) -> None:
+        context = DSRunContext(self._epoch, row, self.rows_before + row)
+        for callback in callbacks:
+            call_user_code(getattr(callback, event), context)

@@ -1,12 +1,72 @@
-"""A node of a pipeline: immutable, and able to give its rows of any epoch from any position."""
+"""Nodes, of which pipelines consist: immutable, and able to yield any epoch from any row.
+
+Rows flow through a pipeline in blocks: several rows, stored by column. Each column of a block is
+one array whose first axis counts rows, so all rows of a block have equal shapes and types; a row
+with other shapes starts a new block. The receiver of a block owns its arrays and may overwrite
+them.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import cast
 
-from minispore.dataset._block import Block, length
-from minispore.dataset._random import Epoch, first_epoch
+import numpy as np
+import numpy.typing as npt
+
+from minispore.common.seed import generator, get_dataset_seed, get_seed
+
+Array = npt.NDArray[np.generic]
+Block = tuple[Array, ...]
+Row = tuple[Array, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EpochKey:
+    """Identifies one epoch of one node of a pipeline, like a key of `jax.random`.
+
+    Equal keys give equal orders, whatever was drawn before, so a run can be resumed in the middle
+    of an epoch without replaying the epochs before.
+
+    Attributes:
+        seed: The seed of the datasets or of the program; a random number if neither was set.
+        seeded: Whether a seed was set.
+        number: The number of the epoch, from 0.
+        path: The branches from the end of the pipeline to the node: each node has its own stream.
+    """
+
+    seed: int
+    seeded: bool
+    number: int = 0
+    path: tuple[int, ...] = ()
+
+    def fold_in(self, branch: int = 0) -> "EpochKey":
+        """Return the key of the node's child number `branch`."""
+        return replace(self, path=(*self.path, branch))
+
+    def with_number(self, number: int) -> "EpochKey":
+        """Return the key of another epoch of the same node."""
+        return replace(self, number=number)
+
+    def shared(self) -> "EpochKey":
+        """Return a key that is equal in all processes, also where no seed was set."""
+        return self if self.seeded else replace(self, seed=0)
+
+    def generator(self) -> "np.random.Generator":
+        """Return a generator at the start of the key's random stream."""
+        return np.random.default_rng(
+            np.random.SeedSequence([self.seed, self.number], spawn_key=self.path)
+        )
+
+
+def initial_key() -> EpochKey:
+    """Return the key of epoch 0, from the seed of `dataset.config` or else of the program."""
+    seed = get_dataset_seed()
+    if seed is None:
+        seed = get_seed()
+    if seed is not None:
+        return EpochKey(seed, seeded=True)
+    return EpochKey(int(generator("dataset").integers(2**63)), seeded=False)
 
 
 @dataclass(frozen=True)
@@ -19,119 +79,244 @@ class Node(ABC):
         """The names of the columns, in order."""
 
     @abstractmethod
-    def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
-        """Yield the rows of one epoch from row `start` on, in blocks of at most `most` rows.
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the rows of one epoch from row `start` on, in blocks of at most `max_rows` rows.
 
-        Rows before `start` are skipped as near to the source as can be: where possible, they are
-        neither read nor transformed.
+        Rows before `start` are skipped as close to the source as possible: they are neither read
+        nor transformed unless later rows depend on them.
         """
 
     def size(self) -> int:
-        """Return the number of rows in an epoch; goes through one where nothing else tells.
+        """Return the number of rows of an epoch; iterates over one if nothing else determines it.
 
         Raises:
-            RuntimeError: The epoch never ends.
+            RuntimeError: If the epoch never ends.
         """
         if self.endless:
             raise RuntimeError(
-                f"For 'get_dataset_size', rows must be counted because of a {type(self).__name__}, "
-                "but a repeat for ever comes before it; let it come after."
+                f"For 'get_dataset_size', the rows of a {type(self).__name__} must be counted, but "
+                "an endless 'repeat' comes before it. Apply 'repeat' after it."
             )
-        return sum(length(block) for block in self.blocks(first_epoch(), 64))
+        return sum(length(block) for block in self.blocks(initial_key(), 64))
 
     @property
     def endless(self) -> bool:
-        """Whether an epoch never ends, because of a repeat for ever; then `size` is one round's."""
-        return False
+        """Whether an endless repeat makes epochs endless; `size` then counts one repetition."""
+        return any(child.endless for child in children_of(self))
 
     @property
     def user_code(self) -> tuple[object, ...]:
-        """The functions and objects of the user's that this node itself calls."""
+        """The functions and objects of the user that this node itself calls."""
         return ()
 
     @property
     def batch_size(self) -> int:
-        """The number of samples in a row; 1 before any batch."""
-        return 1
+        """The number of samples in a row: that of the first child; 1 before any batch."""
+        return next((child.batch_size for child in children_of(self)), 1)
 
     @property
     def repeat_count(self) -> int:
-        """What the outermost repeat was given; 1 without any."""
+        """The argument of the last `repeat`; 1 without one."""
         return 1
 
 
+@dataclass(frozen=True)
+class NamedColumns(Node):
+    """A node that stores the names of its columns."""
+
+    names: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The field `names`."""
+        return self.names
+
+
+@dataclass(frozen=True)
 class Operation(Node):
-    """A node on top of one other, and by default with its columns, size, batches and repeats."""
+    """A node with one child, which by default passes everything through."""
 
     child: Node
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The child's columns."""
+        """The columns of the child."""
         return self.child.columns
 
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the blocks of the child."""
+        return self.child.blocks(key.fold_in(), max_rows, start)
+
     def size(self) -> int:
-        """Return the child's size."""
+        """Return the size of the child."""
         return self.child.size()
 
     @property
-    def endless(self) -> bool:
-        """Whether the child's epoch never ends."""
-        return self.child.endless
-
-    @property
-    def batch_size(self) -> int:
-        """The child's batch size."""
-        return self.child.batch_size
-
-    @property
     def repeat_count(self) -> int:
-        """The child's repeat count."""
+        """The repeat count of the child."""
         return self.child.repeat_count
 
 
-def rebuilt(node: Node, change: Callable[[Node], Node]) -> Node:
-    """Return the pipeline with every node changed, beginning with the sources.
+def field_values(item: object) -> dict[str, object]:
+    """Return the fields of a dataclass, or the attributes of another object, by name."""
+    if is_dataclass(item):
+        return {field.name: getattr(item, field.name) for field in fields(item)}
+    return dict(vars(item))
 
-    A node that is left as it is, and all below it too, stays the same object.
+
+def children_of(node: Node) -> Iterator[Node]:
+    """Yield the nodes that a node reads."""
+    for value in field_values(node).values():
+        yield from (item for item in as_tuple(value) if isinstance(item, Node))
+
+
+def traverse(node: Node) -> Iterator[tuple[Node, int | None]]:
+    """Yield the nodes of a pipeline in preorder, as often as they are used.
+
+    With each node comes None where it is first met, and its number among the nodes after that.
+    """
+    numbers: dict[int, int] = {}
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        number = numbers.get(id(node))
+        yield node, number
+        if number is None:
+            numbers[id(node)] = len(numbers)
+            stack += reversed(list(children_of(node)))
+
+
+def nodes_of(node: Node) -> list[Node]:
+    """Return the nodes of a pipeline, its end first, without repetition."""
+    return [each for each, number in traverse(node) if number is None]
+
+
+def user_code_of(node: Node) -> list[object]:
+    """Return the user's functions and objects in a pipeline; instead of a method its object.
+
+    Where there are any, rows may depend on earlier calls of them.
+    """
+    code = [item for each in nodes_of(node) for item in each.user_code]
+    return [getattr(item, "__self__", item) for item in code]
+
+
+def rebuild(node: Node, change: Callable[[Node], Node]) -> Node:
+    """Return the pipeline with `change` applied to each node, sources first.
+
+    A node that is not changed, and has no changed child, stays the same object.
     """
     changed: dict[str, object] = {}
     for field in fields(node):
         value: object = getattr(node, field.name)
-        several = isinstance(value, tuple)
-        items = cast("tuple[object, ...]", value) if several else (value,)
-        new = tuple([rebuilt(item, change) if isinstance(item, Node) else item for item in items])
+        items = as_tuple(value)
+        new = tuple([rebuild(item, change) if isinstance(item, Node) else item for item in items])
         if any(mine is not theirs for mine, theirs in zip(new, items, strict=True)):
-            changed[field.name] = new if several else new[0]
+            changed[field.name] = new if isinstance(value, tuple) else new[0]
     return change(replace(node, **changed) if changed else node)
 
 
-def require_columns(wanted: Iterable[str], columns: tuple[str, ...], owner: str) -> None:
-    """RuntimeError unless every wanted column is there."""
-    for name in wanted:
-        if name not in columns:
-            listed = ", ".join(repr(column) for column in columns)
-            raise RuntimeError(
-                f"For '{owner}', there is no column {name!r} in the dataset; it has {listed}."
-            )
-
-
-def require_distinct(columns: tuple[str, ...], owner: str) -> tuple[str, ...]:
-    """Return the columns; RuntimeError if a name comes twice."""
+def require_distinct(columns: tuple[str, ...], caller: str) -> tuple[str, ...]:
+    """Return the columns; raise RuntimeError if two have the same name."""
     for name in columns:
         if columns.count(name) > 1:
-            raise RuntimeError(f"For '{owner}', the column {name!r} would be there twice.")
+            raise RuntimeError(f"For '{caller}', the column {name!r} would occur twice.")
     return columns
 
 
 def replaced_columns(
     columns: tuple[str, ...], inputs: tuple[str, ...], outputs: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the columns after an operation has turned `inputs` into `outputs`.
+    """Return the columns after an operation that turns `inputs` into `outputs`.
 
-    As many outputs as inputs take the inputs' places; otherwise outputs go first.
+    Outputs take the positions of the inputs if they are equally many; otherwise they come first.
     """
     if len(inputs) == len(outputs):
         renamed = dict(zip(inputs, outputs, strict=True))
         return tuple(renamed.get(name, name) for name in columns)
     return (*outputs, *(name for name in columns if name not in inputs))
+
+
+def call_user_code(function: Callable[..., object], *args: object, code: object = None) -> object:
+    """Return `function(*args)`; an exception becomes a RuntimeError that names `code`."""
+    try:
+        return function(*args)
+    except Exception as error:
+        raise user_code_error(function if code is None else code, error) from error
+
+
+def user_code_error(code: object, error: Exception) -> RuntimeError:
+    """Return the error to raise after an exception in a function or an object of the user."""
+    name = getattr(code, "__qualname__", type(code).__qualname__)
+    return RuntimeError(
+        f"The Python code of '{name}' in the dataset's pipeline failed: "
+        f"{type(error).__name__}: {error}"
+    )
+
+
+def as_element(value: object, what: str) -> Array:
+    """Return one value of a row as an array.
+
+    Raises:
+        TypeError: If it is neither a number nor an array of numbers.
+    """
+    asnumpy = getattr(value, "asnumpy", None)
+    try:
+        array: Array = np.asarray(asnumpy() if callable(asnumpy) else value)
+    except ValueError:  # a list of lists of different lengths
+        array = np.array(None)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{what} must be a number, or an array or a list of numbers, but got {value!r} of type "
+            f"{type(value).__name__}."
+        )
+    return array
+
+
+def as_tuple(result: object) -> tuple[object, ...]:
+    """Return a tuple unchanged, and any other value as a tuple of it."""
+    return cast(tuple[object, ...], result) if isinstance(result, tuple) else (result,)
+
+
+def length(block: Block) -> int:
+    """Return the number of rows."""
+    return len(block[0])
+
+
+def rows_of(block: Block) -> Iterator[Row]:
+    """Yield the rows of a block, as views of it."""
+    for i in range(length(block)):
+        yield tuple([column[i, ...] for column in block])
+
+
+def slice_rows(block: Block, start: int, stop: int | None = None) -> Block:
+    """Return the rows from `start` to `stop` of a block, as views of it."""
+    return tuple([column[start:stop] for column in block])
+
+
+def stack(rows: Sequence[Row]) -> Block:
+    """Return rows of equal shapes and types as one block, copied."""
+    return tuple([np.stack(column) for column in zip(*rows, strict=True)])
+
+
+def rebatch(rows: Iterable[Row], max_rows: int) -> Iterator[Block]:
+    """Yield blocks of at most `max_rows` rows; a change of shape or type starts a new block."""
+    pending: list[Row] = []
+    for row in rows:
+        if pending and (len(pending) == max_rows or not _same_spec(pending[0], row)):
+            yield stack(pending)
+            pending = []
+        pending.append(row)
+    if pending:
+        yield stack(pending)
+
+
+def skip_rows(blocks: Iterable[Block], count: int) -> Iterator[Block]:
+    """Yield the blocks without their first `count` rows."""
+    for block in blocks:
+        if count < length(block):
+            yield slice_rows(block, count) if count else block
+        count = max(0, count - length(block))
+
+
+def _same_spec(a: Row, b: Row) -> bool:
+    return all(x.shape == y.shape and x.dtype == y.dtype for x, y in zip(a, b, strict=True))

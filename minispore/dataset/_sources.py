@@ -1,77 +1,69 @@
-"""The leaves of a pipeline: rows by number from a store, or rows as an iterable gives them."""
+"""Source nodes: map-style, with rows by index, and iterable-style."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import getitem
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from minispore.dataset._block import Array, Block, Row, as_element, as_tuple, stacked
-from minispore.dataset._node import Node
-from minispore.dataset._random import Epoch
-from minispore.dataset.samplers import BuiltinSampler, IterSampler
+from minispore.dataset._node import (
+    Array,
+    Block,
+    EpochKey,
+    NamedColumns,
+    Row,
+    as_element,
+    as_tuple,
+    call_user_code,
+    rebatch,
+    user_code_error,
+)
+from minispore.dataset.samplers import BuiltinSampler, IterSampler, SupportsIndexing
 
 
 @runtime_checkable
-class SupportsIndexing(Protocol):
-    """An object with a length and rows by number."""
-
-    def __getitem__(self, index: int, /) -> object:
-        """Return row number `index`: a value, or a tuple of one value for each column."""
-        ...
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        ...
-
-
-@runtime_checkable
-class Store(Protocol):
-    """Rows that can be had by number."""
+class MapStyleSource(Protocol):
+    """Rows that can be read by index."""
 
     def count(self) -> int:
         """Return the number of rows."""
         ...
 
     def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
-        """Return the rows of these numbers, copied."""
+        """Return the rows with these indices, copied."""
         ...
 
 
 @dataclass(frozen=True)
-class StoreNode(Node):
-    """The rows of a store that a sampler chooses."""
+class MapStyleNode(NamedColumns):
+    """The rows of a map-style source that a sampler chooses."""
 
     names: tuple[str, ...]
-    store: Store
+    store: MapStyleSource
     sampler: BuiltinSampler
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the store's columns."""
-        return self.names
-
-    @property
     def user_code(self) -> tuple[object, ...]:
-        """The object that rows come from, and the sampler, if they are the user's."""
-        source = (self.store.source,) if isinstance(self.store, ObjectStore) else ()
+        """The source and the sampler, if they are objects of the user."""
+        source = (self.store.source,) if isinstance(self.store, ObjectSource) else ()
         return (*source, self.sampler.sampler) if isinstance(self.sampler, IterSampler) else source
 
     def size(self) -> int:
-        """Return the number of rows that the sampler takes."""
-        return len(self.sampler.order(self.store.count(), Epoch(0, seeded=True)))
+        """Return the number of rows that the sampler chooses."""
+        return len(self.sampler.epoch_indices(self.store.count(), EpochKey(0, seeded=True)))
 
-    def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
-        """Yield the chosen rows; those before `start` are not touched."""
-        order = self.sampler.order(self.store.count(), epoch)
-        for i in range(start, len(order), most):
-            yield from self.store.rows(order[i : i + most])
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the chosen rows; those before `start` are not read."""
+        indices = self.sampler.epoch_indices(self.store.count(), key)
+        for i in range(start, len(indices), max_rows):
+            yield from self.store.rows(indices[i : i + max_rows])
 
 
 @dataclass(frozen=True)
-class ArrayStore:
-    """Columns that lie in memory."""
+class ArraySource:
+    """Columns in memory."""
 
     arrays: tuple[Array, ...]
 
@@ -80,48 +72,40 @@ class ArrayStore:
         return len(self.arrays[0])
 
     def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
-        """Return the rows of these numbers, copied."""
+        """Return the rows with these indices, copied."""
         yield tuple([array.take(indices, axis=0) for array in self.arrays])
 
 
 @dataclass(frozen=True)
-class ObjectStore:
-    """An object of the user's with `__getitem__` and `__len__`."""
+class ObjectSource:
+    """An object of the user with `__getitem__` and `__len__`."""
 
     source: SupportsIndexing
     convert: Callable[[object], Row]
 
     def count(self) -> int:
-        """Return the object's length."""
+        """Return the length of the object."""
         return len(self.source)
 
     def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
-        """Return the rows of these numbers."""
-        return stacked((self.convert(self._get(i)) for i in indices.tolist()), len(indices))
-
-    def _get(self, index: int) -> object:
-        try:
-            return self.source[index]
-        except Exception as error:
-            raise user_code_failed(self.source, error) from error
+        """Return the rows with these indices."""
+        items = (
+            call_user_code(getitem, self.source, i, code=self.source) for i in indices.tolist()
+        )
+        return rebatch(map(self.convert, items), len(indices))
 
 
 @dataclass(frozen=True)
-class IterableNode(Node):
+class IterableNode(NamedColumns):
     """The rows of a generator function or an iterable, in its order."""
 
     names: tuple[str, ...]
     start: Callable[[], Iterable[object]]
     convert: Callable[[object], Row]
     num_samples: int | None
-    known_size: int | None = field(default=None)
-    # Not empty once a pass has given a row.
-    given: list[bool] = field(default_factory=list[bool], compare=False)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names that the user gave."""
-        return self.names
+    known_size: int | None
+    # Not empty after an epoch has yielded a row.
+    has_yielded: list[bool] = field(default_factory=list[bool], compare=False)
 
     @property
     def user_code(self) -> tuple[object, ...]:
@@ -129,15 +113,15 @@ class IterableNode(Node):
         return (self.start,)
 
     def size(self) -> int:
-        """Return the iterable's length if it has one; otherwise count."""
+        """Return the length of the iterable if it has one; otherwise count its rows."""
         if self.known_size is None:
             return super().size()
         return min(self.known_size, self.num_samples or self.known_size)
 
-    def blocks(self, epoch: Epoch, most: int, start: int = 0) -> Iterator[Block]:
-        """Yield the rows; those before `start` are asked for and thrown away."""
-        del epoch
-        return stacked(self._rows(start), most)
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the rows; those before `start` are requested and discarded."""
+        del key
+        return rebatch(self._rows(start), max_rows)
 
     def _rows(self, start: int) -> Iterator[Row]:
         taken = 0
@@ -152,51 +136,39 @@ class IterableNode(Node):
         try:
             for value in self.start():
                 if empty:
-                    empty, self.given[:] = False, [True]
+                    empty, self.has_yielded[:] = False, [True]
                 yield (value,)
         except Exception as error:
-            raise user_code_failed(self.start, error) from error
-        if empty and self.given:
+            raise user_code_error(self.start, error) from error
+        if empty and self.has_yielded:
             raise RuntimeError(
-                "For 'GeneratorDataset', the 'source' gave rows before, but none in this pass: it "
-                "is, or returns, an iterator that was used up. Give a function that makes a new "
-                "iterator for each pass, such as lambda: zip(x, y)."
+                "For 'GeneratorDataset', the 'source' yielded rows in an earlier epoch but none in "
+                "this one: it is, or returns, an exhausted iterator. Give a function that makes a "
+                "new iterator for each epoch, such as lambda: zip(x, y)."
             )
 
 
 def row_converter(
-    columns: tuple[str, ...], types: tuple[np.dtype[np.generic], ...] | None, owner: str
+    columns: tuple[str, ...], types: tuple[np.dtype[np.generic], ...] | None, caller: str
 ) -> Callable[[object], Row]:
-    """Return what makes a row of what the user's source gives: a tuple of values, or one value."""
+    """Return a function from what the user's source yields to a row of checked arrays."""
 
     def convert(value: object) -> Row:
         values = as_tuple(value)
         if len(values) != len(columns):
             raise RuntimeError(
-                f"For '{owner}', the source must give {len(columns)} values a row, one for each "
+                f"For '{caller}', the source must give {len(columns)} values a row, one for each "
                 f"column, but gave {len(values)}."
             )
-        row = tuple(
-            [
-                as_element(item, f"For '{owner}', a value of the column {name!r}")
-                for name, item in zip(columns, values, strict=True)
-            ]
-        )
-        for name, array, wanted in zip(columns, row, types or (), strict=False):
-            if array.dtype != wanted:
+        named = zip(columns, values, strict=True)
+        what = f"For '{caller}', a value of the column"
+        row = tuple([as_element(item, f"{what} {name!r}") for name, item in named])
+        for name, array, expected in zip(columns, row, types or (), strict=False):
+            if array.dtype != expected:
                 raise RuntimeError(
-                    f"For '{owner}', the column {name!r} must be of type {wanted} as "
+                    f"For '{caller}', the column {name!r} must be of type {expected} as "
                     f"'column_types' says, but the source gave {array.dtype}."
                 )
         return row
 
     return convert
-
-
-def user_code_failed(code: object, error: Exception) -> RuntimeError:
-    """Return the error for an exception inside a function or an object of the user's."""
-    name = getattr(code, "__qualname__", type(code).__qualname__)
-    return RuntimeError(
-        f"The Python code of '{name}' in the dataset's pipeline failed: "
-        f"{type(error).__name__}: {error}"
-    )

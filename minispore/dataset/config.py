@@ -1,10 +1,11 @@
-"""Settings of all datasets: the seed, and MindSpore's settings of its own machinery."""
+"""Settings of all datasets: the seed, and MindSpore's settings for workers, without effect."""
 
 import os
 
-from minispore._checks import check_int, check_type
 from minispore.common.seed import get_dataset_seed, set_dataset_seed
 from minispore.common.seed import get_seed as _program_seed
+from minispore.utils.checks import check_int, check_type
+from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "get_num_parallel_workers",
@@ -15,6 +16,7 @@ __all__ = [
     "set_prefetch_size",
     "set_seed",
 ]
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
 
 _MINDSPORE_DEFAULT_SEED = 5489
 
@@ -22,17 +24,12 @@ _settings = {"num_parallel_workers": min(8, os.cpu_count() or 1), "prefetch_size
 
 
 def set_seed(seed: int) -> None:
-    """Set the seed of every random order in datasets, until the next `minispore.set_seed`.
+    """Set the seed of random orders in datasets, until the next `minispore.set_seed`.
 
-    With a seed, the order of epoch `e` is the same in every iterator over the same pipeline.
-    Source: https://www.mindspore.cn/docs/en/master/api_python/mindspore.dataset.config.html
+    With a seed, epoch number e has the same order in all iterators over the same pipeline.
 
     Args:
         seed: From 0 to 2³² - 1.
-
-    Raises:
-        TypeError: If it is no int.
-        ValueError: If it is out of range.
 
     Examples:
         >>> from minispore.dataset import NumpySlicesDataset, config
@@ -42,12 +39,25 @@ def set_seed(seed: int) -> None:
         ...     return [int(x) for (x,) in numbers.create_tuple_iterator(num_epochs=1)]
         >>> order() == order()
         True
+
+    Source: MindSpore's `mindspore.dataset.config.set_seed`.
     """
-    set_dataset_seed(check_int(seed, "seed", "set_seed", low=0, high=2**32 - 1))
+    set_dataset_seed(check_int(seed, "seed", low=0, high=2**32 - 1))
 
 
 def get_seed() -> int:
-    """Return the seed of datasets: the last that was set, here or for the program, or else 5489."""
+    """Return the seed of datasets, or else of the program, or else 5489, MindSpore's default.
+
+    Returns:
+        An int from 0 to 2³² - 1.
+
+    Examples:
+        >>> set_seed(7)
+        >>> get_seed()
+        7
+
+    Source: MindSpore's `mindspore.dataset.config.get_seed`.
+    """
     seed = get_dataset_seed()
     if seed is None:
         seed = _program_seed()
@@ -55,25 +65,78 @@ def get_seed() -> int:
 
 
 def set_num_parallel_workers(num: int) -> None:
-    """Accept MindSpore's number of worker threads; a pipeline here works in the calling thread."""
-    _settings["num_parallel_workers"] = check_int(num, "num", "set_num_parallel_workers", low=1)
+    """Set MindSpore's number of worker threads, without effect: there are no worker threads.
+
+    Args:
+        num: At least 1.
+
+    Examples:
+        >>> set_num_parallel_workers(2)
+        >>> get_num_parallel_workers()
+        2
+
+    Source: MindSpore's `mindspore.dataset.config.set_num_parallel_workers`.
+    """
+    _settings["num_parallel_workers"] = check_int(num, "num", low=1)
 
 
 def get_num_parallel_workers() -> int:
-    """Return what `set_num_parallel_workers` was given; at first the number of cores, at most 8."""
+    """Return the number set by `set_num_parallel_workers`.
+
+    Returns:
+        An int from 1; by default the number of processor cores, at most 8.
+
+    Examples:
+        >>> set_num_parallel_workers(4)
+        >>> get_num_parallel_workers()
+        4
+
+    Source: MindSpore's `mindspore.dataset.config.get_num_parallel_workers`.
+    """
     return _settings["num_parallel_workers"]
 
 
 def set_prefetch_size(size: int) -> None:
-    """Accept MindSpore's length of the queues between operations; there are no queues here."""
-    _settings["prefetch_size"] = check_int(size, "size", "set_prefetch_size", low=1)
+    """Set MindSpore's length of the queues between operations, without effect: there are none.
+
+    Args:
+        size: At least 1.
+
+    Examples:
+        >>> set_prefetch_size(32)
+        >>> get_prefetch_size()
+        32
+
+    Source: MindSpore's `mindspore.dataset.config.set_prefetch_size`.
+    """
+    _settings["prefetch_size"] = check_int(size, "size", low=1)
 
 
 def get_prefetch_size() -> int:
-    """Return what `set_prefetch_size` was given; at first 16."""
+    """Return the number set by `set_prefetch_size`.
+
+    Returns:
+        An int from 1; by default 16.
+
+    Examples:
+        >>> set_prefetch_size(16)
+        >>> get_prefetch_size()
+        16
+
+    Source: MindSpore's `mindspore.dataset.config.get_prefetch_size`.
+    """
     return _settings["prefetch_size"]
 
 
 def set_enable_shared_mem(enable: bool) -> None:
-    """Accept MindSpore's switch for shared memory between worker processes; there are none here."""
-    check_type(enable, bool, "enable", "set_enable_shared_mem")
+    """Set whether MindSpore's workers use shared memory, without effect: there are no workers.
+
+    Args:
+        enable: Any bool.
+
+    Examples:
+        >>> set_enable_shared_mem(True)
+
+    Source: MindSpore's `mindspore.dataset.config.set_enable_shared_mem`.
+    """
+    check_type(enable, bool, "enable")

@@ -1,33 +1,37 @@
-"""MNIST from the network: several mirrors, known contents, resumed after an interruption.
+"""Download MNIST from several mirrors, with checksums and resumption.
 
-A file is what its unpacked content says: a mirror may have compressed it anew, so the SHA-256 of
-the unpacked bytes decides, whatever came over the wire. The transfer itself is pooch's (extra
-``download``); here is what surrounds it: where a broken transfer goes on, which mirror comes next,
-and that a file appears under its name only when it is whole and right.
+The SHA-256 of the unpacked content identifies a file, since mirrors may compress it differently.
+pooch (extra ``download``) transfers the bytes. This module resumes interrupted transfers, tries one
+mirror after the other, and creates a file only when its content is complete and correct.
 """
 
+import gzip
+import hashlib
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from types import TracebackType
-from typing import Final, NamedTuple, Protocol, Self
+from types import ModuleType
+from typing import Final, NamedTuple, Protocol
 
-from minispore._atomic import regular, replacing
-from minispore._checks import check_number, check_type
+from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.checks import check_number, check_type
 
 MNIST_MIRRORS: Final = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
 )
-"""Folders on the network that hold MNIST's four files, gzipped; tried in this order."""
+"""Addresses of folders with MNIST's four files, gzipped, in the order in which they are tried."""
 
 
 class Content(NamedTuple):
-    """What a file must hold, unpacked."""
+    """The expected content of an unpacked file."""
 
     size: int
-    """Bytes."""
+    """The number of bytes."""
     sha256: str
     """The SHA-256 of the bytes, in hexadecimal."""
 
@@ -46,12 +50,12 @@ MNIST_FILES: Final[Mapping[str, Content]] = {
         10_008, "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"
     ),
 }
-"""MNIST's four files and what is in them."""
+"""MNIST's four files and their contents."""
 
 _CHUNK = 1 << 16
-# What a gzip file may have beyond its content: a header, and a little for what cannot be packed.
+# The maximum number of bytes that gzip adds: a header, and a little for incompressible data.
 _OVERHEAD = 1 << 16
-_TRIES = 20  # for a mirror that breaks off again and again
+_TRIES = 20  # for a mirror that interrupts transfers
 
 
 def download_mnist(
@@ -63,28 +67,28 @@ def download_mnist(
 ) -> Path:
     """Download MNIST's four files and unpack them into a folder that `MnistDataset` reads.
 
-    A file that is there with the right content is left alone. An interrupted download leaves a
-    hidden ``.part`` file, with which the next call goes on.
+    A file that exists with the correct content is not downloaded again. An interrupted download
+    leaves a hidden ``.part`` file, which the next call continues.
 
     Args:
-        directory: The folder; made if it is missing.
-        mirrors: Addresses of folders with the gzipped files, tried one after the other.
+        directory: The folder, which is created if it is missing.
+        mirrors: Addresses of folders with the gzipped files, tried in this order.
         progress: Whether to show a progress bar for each file on stderr.
-        timeout: Seconds without an answer after which a mirror counts as silent.
+        timeout: The number of seconds without a response after which the next mirror is tried.
 
     Returns:
         The folder.
 
     Raises:
         ImportError: If pooch is not installed (``pip install "minispore[download]"``).
-        OSError: If the folder cannot be made, or a file in it cannot be written.
-        RuntimeError: If no mirror gave a file; the message holds each mirror's failure.
+        OSError: If the folder cannot be created, or a file in it cannot be written.
+        RuntimeError: If all mirrors failed for a file; the message has the error of each.
 
     Examples:
         >>> folder = download_mnist("MNIST_Data")  # doctest: +SKIP
     """
-    check_type(directory, (str, os.PathLike), "directory", "download_mnist")
-    check_number(timeout, "timeout", "download_mnist", low=0)
+    check_type(directory, (str, os.PathLike), "directory")
+    check_number(timeout, "timeout", low=0)
     if isinstance(mirrors, str) or not mirrors:
         raise ValueError(
             "For 'download_mnist', the argument 'mirrors' must be a list of one or more addresses, "
@@ -100,27 +104,31 @@ def download_mnist(
 def download_file(
     path: Path, content: Content, mirrors: Sequence[str], *, progress: bool, timeout: float
 ) -> None:
-    """Download and unpack one file, unless it is there already.
+    """Download and unpack one file, unless it exists already.
 
     Args:
-        path: Where the unpacked file goes. A mirror has it as its name with ``.gz``.
-        content: What it must hold; a file that holds something else is replaced.
-        mirrors: Addresses of folders, tried one after the other.
+        path: The path of the unpacked file. Mirrors have it under its name with ``.gz``.
+        content: The expected content; a file with any other content is replaced.
+        mirrors: Addresses of folders, tried in this order.
         progress: Whether to show a progress bar.
-        timeout: Seconds.
+        timeout: The number of seconds to wait for a response.
 
     Raises:
         ImportError: If pooch is not installed.
         OSError: If the file cannot be written.
-        RuntimeError: If no mirror gave the file.
+        RuntimeError: If all mirrors failed.
     """
-    if path.is_file() and _holds(path, content):
+    if path.is_file() and _has_content(path, content):
         return
+    get = partial(_get, _import_pooch(), progress=progress, timeout=timeout)
     failures: list[str] = []
     for mirror in mirrors:
         url = f"{mirror.rstrip('/')}/{path.name}.gz"
+        # Each address has its own partial file: the bytes of two mirrors may differ.
+        short_hash = hashlib.sha256(url.encode()).hexdigest()[:8]
+        part = path.with_name(f".{path.name}.{short_hash}.part")
         try:
-            _fetch(url, path, content, progress=progress, timeout=timeout)
+            _fetch(partial(get, url), part, path, content)
         except _MirrorError as error:
             failures.append(f"{url}: {error}")
         else:
@@ -131,49 +139,46 @@ def download_file(
 
 
 class _MirrorError(Exception):
-    """The mirror did not give the file."""
+    """The download from one mirror failed."""
 
 
-class _WrongContentError(_MirrorError):
-    """The mirror sent something else."""
+class _ChecksumMismatchError(_MirrorError):
+    """The content from the mirror is not the expected one."""
 
 
-def _fetch(url: str, path: Path, content: Content, *, progress: bool, timeout: float) -> None:
-    """Download from one mirror, going on where an earlier try was cut off."""
-    # Each address has a part of its own: what two mirrors send may differ in its bytes.
-    part = path.with_name(f".{path.name}.{_short_hash(url)}.part")
+def _fetch(get: "_Get", part: Path, path: Path, content: Content) -> None:
+    """Download from one mirror, and resume an interrupted transfer."""
     limit = content.size + content.size // 1000 + _OVERHEAD
     while True:
         resumed = part.exists()
         try:
-            _transfer(url, part, limit, progress=progress, timeout=timeout)
+            _transfer(get, part, limit)
             _unpack(part, path, content)
-        except _WrongContentError:
+        except _ChecksumMismatchError:
             part.unlink()
             if not resumed:
                 raise
-            # The mirror's file may have changed since the part began: once more from the start.
+            # The mirror's file may have changed since the first transfer: restart.
         else:
             part.unlink()
             return
 
 
-def _transfer(url: str, part: Path, limit: int, *, progress: bool, timeout: float) -> None:
-    """Append to `part` what is missing of `url`; try again as long as each try changes something.
+def _transfer(get: "_Get", part: Path, limit: int) -> None:
+    """Append the missing bytes to `part`; retry as long as each attempt makes progress.
 
-    A part that is of no use to the server (see `_get`) is emptied, and then filled from the start.
+    If the server cannot resume (see `_get`), `part` is truncated first.
 
     Raises:
-        _WrongContentError: The file has more than `limit` bytes; the transfer was ended there.
-        _MirrorError: The mirror did not give it.
+        _ChecksumMismatchError: The file has more than `limit` bytes.
+        _MirrorError: The transfer failed.
     """
-    pooch = _import_pooch()
-    for tries_left in reversed(range(_TRIES)):  # pragma: no branch (the last one ends it)
-        file = _Part(part, limit)
+    for tries_left in reversed(range(_TRIES)):  # pragma: no branch (the last one raises)
+        file = _PartialFile(part, limit)
         before = part.stat().st_size
         try:
-            with file:
-                _get(pooch, url, file, before, progress=progress, timeout=timeout)
+            with closing(file):
+                get(file, before)
             return
         except OSError as error:  # requests' errors are OSErrors
             if file.failure is not None:
@@ -185,40 +190,29 @@ def _transfer(url: str, part: Path, limit: int, *, progress: bool, timeout: floa
                 raise _MirrorError(str(error)) from error
 
 
-class _Part:
-    """The beginning of a file, which grows; it tells its own failures from the network's.
+class _PartialFile:
+    """A growing file, which distinguishes its own errors from those of the network.
 
     Attributes:
-        failure: What went wrong with the file.
+        failure: The error of the file, or None.
 
     Args:
-        path: The file, made if it is not there.
-        limit: How many bytes it may have.
+        path: The file, which is created if it does not exist.
+        limit: The maximum number of bytes.
     """
 
     def __init__(self, path: Path, limit: int) -> None:
         self.failure: OSError | None = None
         self._path = path
         self._limit = limit
-        # Without a buffer: what fails does so when it is written.
-        self._file = open(path, "ab", buffering=0, opener=regular)  # noqa: SIM115 (see `__exit__`)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._file.close()
+        # Without a buffer, errors are raised by the write that causes them.
+        self._file = open(path, "ab", buffering=0, opener=regular)  # noqa: SIM115 (see `close`)
 
     def write(self, data: bytes) -> None:
-        """Add the bytes at the end."""
+        """Append bytes."""
         if os.fstat(self._file.fileno()).st_size + len(data) > self._limit:
-            raise _WrongContentError(
-                f"its file has more than {self._limit} bytes, the most that the known content takes"
+            raise _ChecksumMismatchError(
+                f"its file has more than {self._limit} bytes, the maximum for the expected content"
             )
         rest = memoryview(data)
         try:
@@ -229,15 +223,19 @@ class _Part:
             raise
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Truncate the file."""
         self._file.truncate(0)
 
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing: there is no buffer."""
 
 
 class _Response(Protocol):
-    """What is asked of requests' response."""
+    """The part of requests' response that is used here."""
 
     status_code: int
     headers: Mapping[str, str]
@@ -245,55 +243,40 @@ class _Response(Protocol):
     def close(self) -> None: ...
 
 
-class _Downloader(Protocol):
-    """pooch's downloader, which has no types of its own."""
-
-    def __call__(self, url: str, output_file: _Part, pooch: None) -> None: ...
-
-
-class _Pooch(Protocol):
-    """The part of pooch that is used here."""
-
-    def HTTPDownloader(  # noqa: N802
-        self,
-        progressbar: object,
-        chunk_size: int,
-        headers: Mapping[str, str],
-        hooks: Mapping[str, object],
-        timeout: float,
-    ) -> _Downloader: ...
+# Requests the bytes from an offset on, and appends them to a file.
+_Get = Callable[[_PartialFile, int], None]
 
 
 def _get(
-    pooch: _Pooch, url: str, file: _Part, offset: int, *, progress: bool, timeout: float
+    pooch: ModuleType, url: str, file: _PartialFile, offset: int, *, progress: bool, timeout: float
 ) -> None:
-    """One request for the bytes of `url` from `offset` on, written to the end of `file`."""
+    """Request the bytes of `url` from `offset` on, and append them to `file`."""
 
     def start(response: _Response, **_: object) -> None:
-        # pooch leaves the connection open where an error ends the transfer.
+        # pooch does not close the connection after an error.
         connection.callback(response.close)
-        # A server may ignore the wish and send all, or have nothing from there on.
+        # A server may ignore the range and send all bytes, or have none from there on.
         resumes = response.status_code == 206 and response.headers.get(
             "Content-Range", ""
         ).startswith(f"bytes {offset}-")
         if response.status_code in {200, 206, 416} and not resumes:
             file.clear()
         if response.status_code == 206 and not resumes:
-            raise OSError("the server sent another part of the file than was asked for")
+            raise OSError("the server sent another range of the file than requested")
 
     from tqdm import tqdm
 
-    # gzip files must come as they are; a server may otherwise unpack them on the way.
+    # Otherwise a server may unpack gzip files.
     headers = {"Accept-Encoding": "identity"}
     if offset:
         headers["Range"] = f"bytes={offset}-"
     name = url.rpartition("/")[2]
-    # pooch asks for the bar's truth value, which has none before its total is known.
+    # pooch tests the truth value of the bar, which needs a total.
     with (
         ExitStack() as connection,
         tqdm(desc=name, total=1, unit="B", unit_scale=True, disable=not progress) as bar,
     ):
-        downloader: _Downloader = pooch.HTTPDownloader(
+        downloader = pooch.HTTPDownloader(
             progressbar=bar if progress else False,
             chunk_size=_CHUNK,
             headers=headers,
@@ -303,12 +286,9 @@ def _get(
         downloader(url, file, None)
 
 
-def _import_pooch() -> _Pooch:
-    from importlib import import_module
-    from typing import cast
-
+def _import_pooch() -> ModuleType:
     try:
-        return cast("_Pooch", import_module("pooch"))
+        return import_module("pooch")
     except ImportError as error:
         raise ImportError(
             "For 'download_mnist', the package 'pooch' is missing; "
@@ -317,43 +297,31 @@ def _import_pooch() -> _Pooch:
 
 
 def _unpack(part: Path, path: Path, content: Content) -> None:
-    """Unpack `part` to `path` if the result is `content`; otherwise change nothing."""
-    import gzip
-    import hashlib
-    import zlib
-
+    """Unpack `part` to `path` if the result has the expected content; otherwise change nothing."""
     digest = hashlib.sha256()
     size = 0
     with open(part, "rb", opener=regular) as raw:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         source = gzip.GzipFile(fileobj=raw) if packed else raw
-        with replacing(path) as target:
+        with atomic_write(path) as target:
             try:
                 while size <= content.size and (chunk := source.read(_CHUNK)):
                     digest.update(chunk)
                     size += len(chunk)
                     target.write(chunk)
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                raise _WrongContentError(f"its gzip data is damaged ({error})") from error
+                raise _ChecksumMismatchError(f"its gzip data is damaged ({error})") from error
             if Content(size, digest.hexdigest()) != content:
-                raise _WrongContentError(
-                    f"its content is not the known one (the SHA-256 of its first {size} bytes is "
-                    f"{digest.hexdigest()}, expected are {content.size} bytes with "
+                raise _ChecksumMismatchError(
+                    f"its content is not the expected one (the SHA-256 of its first {size} bytes "
+                    f"is {digest.hexdigest()}, expected are {content.size} bytes with "
                     f"{content.sha256})"
                 )
 
 
-def _holds(path: Path, content: Content) -> bool:
-    import hashlib
-
+def _has_content(path: Path, content: Content) -> bool:
     if path.stat().st_size != content.size:
         return False
     with open(path, "rb", opener=regular) as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == content.sha256
-
-
-def _short_hash(text: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(text.encode()).hexdigest()[:8]

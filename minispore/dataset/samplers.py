@@ -1,14 +1,16 @@
-"""Samplers: which rows of a source an epoch takes, and in which order."""
+"""Samplers, which choose the rows of a source and their order in an epoch."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from minispore._checks import check_int, check_type
-from minispore.dataset._random import Epoch
+from minispore.dataset._node import EpochKey
+from minispore.utils.checks import check_int, check_type
+from minispore.utils.renamed import reject_renamed_attributes
+from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "BuiltinSampler",
@@ -21,27 +23,44 @@ __all__ = [
     "SubsetSampler",
     "WeightedRandomSampler",
 ]
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
 
 Indices = npt.NDArray[np.intp]
 
 
-class RowNumbers(Protocol):
-    """Row numbers in their order, asked for one by one."""
+@runtime_checkable
+class SupportsIndexing(Protocol):
+    """An object with a length and with items by index, such as the rows of a source."""
 
-    def __getitem__(self, index: int, /) -> int:
-        """Return the number of the row that comes at `index`."""
+    def __getitem__(self, index: int, /) -> object:
+        """Return item `index`."""
         ...
 
     def __len__(self) -> int:
-        """Return how many rows an epoch has."""
+        """Return the number of items."""
         ...
 
 
+class IndexIterable(SupportsIndexing, Protocol):
+    """Row indices by position."""
+
+    def __getitem__(self, index: int, /) -> int:
+        """Return the index of the row at position `index` of an epoch."""
+        ...
+
+
+@reject_renamed_attributes(order="epoch_indices")
 class BuiltinSampler(ABC):
-    """What the package's samplers have in common: the order is an array of row numbers.
+    """Base class of the package's samplers, which return an epoch's row indices as an array.
 
     Args:
-        num_samples: At most so many rows an epoch; None or 0 for all.
+        num_samples: The maximum number of rows of an epoch; None or 0 for all.
+
+    Examples:
+        >>> isinstance(SequentialSampler(), BuiltinSampler)
+        True
+
+    Source: MindSpore's `mindspore.dataset.BuiltinSampler`.
     """
 
     shuffles = False
@@ -52,76 +71,104 @@ class BuiltinSampler(ABC):
         self.num_samples = num_samples
 
     @abstractmethod
-    def order(self, count: int, epoch: Epoch) -> Indices:
-        """Return the numbers of the rows to take from a source of `count` rows in this epoch."""
+    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+        """Return the indices of an epoch's rows in a source of `count` rows."""
 
     def get_num_samples(self) -> int | None:
-        """Return the argument `num_samples`."""
+        """Return the argument `num_samples`.
+
+        Examples:
+            >>> SequentialSampler(num_samples=2).get_num_samples()
+            2
+        """
         return self.num_samples
 
-    def _most(self, count: int) -> int:
+    def _max_samples(self, count: int) -> int:
         return min(count, self.num_samples or count)
 
 
 class SequentialSampler(BuiltinSampler):
-    """Rows as they lie in the source.
+    """Choose rows in the order of the source.
 
     Args:
-        start_index: The first row to take; None for 0.
-        num_samples: At most so many rows an epoch; None or 0 for all.
+        start_index: The index of the first row; None for 0.
+        num_samples: The maximum number of rows of an epoch; None or 0 for all.
 
     Raises:
         RuntimeError: On iteration, if `start_index` is not in the source.
+
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> data = NumpySlicesDataset([5, 6, 7], sampler=SequentialSampler(1))
+        >>> [int(x) for (x,) in data]
+        [6, 7]
+
+    Source: MindSpore's `mindspore.dataset.SequentialSampler`.
     """
 
     def __init__(self, start_index: int | None = None, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
         if start_index is not None:
-            check_int(start_index, "start_index", "SequentialSampler")
+            check_int(start_index, "start_index")
         self.start_index: int = start_index or 0
 
-    def order(self, count: int, epoch: Epoch) -> Indices:
-        """Return `start_index` and the numbers after it."""
-        del epoch
+    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+        """Return `start_index` and the indices after it."""
+        del key
         if self.start_index:
             _within(np.array([self.start_index]), count, "SequentialSampler")
         left = count - self.start_index
-        return self.start_index + np.arange(self._most(left), dtype=np.intp)
+        return self.start_index + np.arange(self._max_samples(left), dtype=np.intp)
 
 
 class RandomSampler(BuiltinSampler):
-    """Rows in random order, another one each epoch.
+    """Choose rows in random order, which differs in each epoch.
 
     Args:
-        replacement: Draw every row from all rows, so that rows repeat.
-        num_samples: At most so many rows an epoch; None or 0 for as many as there are.
+        replacement: Whether to draw each row from all rows, so that rows may repeat.
+        num_samples: The maximum number of rows of an epoch; None or 0 for the size of the source.
+
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> data = NumpySlicesDataset([5, 6, 7], sampler=RandomSampler())
+        >>> sorted(int(x) for (x,) in data)
+        [5, 6, 7]
+
+    Source: MindSpore's `mindspore.dataset.RandomSampler`.
     """
 
     shuffles = True
 
     def __init__(self, replacement: bool = False, num_samples: int | None = None) -> None:
-        check_type(replacement, bool, "replacement", "RandomSampler")
+        check_type(replacement, bool, "replacement")
         super().__init__(num_samples)
         self.replacement = replacement
 
-    def order(self, count: int, epoch: Epoch) -> Indices:
+    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
         """Return a permutation, or independent draws."""
-        rng = epoch.generator()
+        rng = key.generator()
         if self.replacement:
-            return rng.integers(count, size=self._most(count), dtype=np.intp)
-        return rng.permutation(count)[: self._most(count)]
+            return rng.integers(count, size=self._max_samples(count), dtype=np.intp)
+        return rng.permutation(count)[: self._max_samples(count)]
 
 
 class SubsetSampler(BuiltinSampler):
-    """The rows of the given numbers, in the given order.
+    """Choose the rows with the indices `indices`, in this order.
 
     Args:
-        indices: Row numbers, or one.
-        num_samples: At most so many rows an epoch; None or 0 for all.
+        indices: Row indices, or one.
+        num_samples: The maximum number of rows of an epoch; None or 0 for all.
 
     Raises:
-        TypeError: If a number is no int.
-        RuntimeError: On iteration, if a number is not in the source.
+        RuntimeError: On iteration, if an index is not in the source.
+
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> data = NumpySlicesDataset([5, 6, 7], sampler=SubsetSampler([2, 0]))
+        >>> [int(x) for (x,) in data]
+        [7, 5]
+
+    Source: MindSpore's `mindspore.dataset.SubsetSampler`.
     """
 
     def __init__(self, indices: Iterable[int] | int, num_samples: int | None = None) -> None:
@@ -131,38 +178,55 @@ class SubsetSampler(BuiltinSampler):
             check_type(index, (int, np.integer), "indices", type(self).__name__)
         self.indices: npt.NDArray[np.intp] = np.array(listed, np.intp)
 
-    def order(self, count: int, epoch: Epoch) -> Indices:
-        """Return the given numbers."""
-        del epoch
-        return _within(self.indices[: self._most(len(self.indices))], count, type(self).__name__)
+    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+        """Return the first of `indices`."""
+        del key
+        chosen = self.indices[: self._max_samples(len(self.indices))]
+        return _within(chosen, count, type(self).__name__)
 
 
 class SubsetRandomSampler(SubsetSampler):
-    """The rows of the given numbers, in random order, another one each epoch.
+    """Choose the rows with the indices `indices`, in random order, which differs in each epoch.
 
     Args:
-        indices: Row numbers, or one.
-        num_samples: At most so many rows an epoch; None or 0 for all.
+        indices: Row indices, or one.
+        num_samples: The maximum number of rows of an epoch; None or 0 for all.
+
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> data = NumpySlicesDataset([5, 6, 7], sampler=SubsetRandomSampler([2, 0]))
+        >>> sorted(int(x) for (x,) in data)
+        [5, 7]
+
+    Source: MindSpore's `mindspore.dataset.SubsetRandomSampler`.
     """
 
     shuffles = True
 
-    def order(self, count: int, epoch: Epoch) -> Indices:
-        """Return a permutation of the given numbers."""
-        order = epoch.generator().permutation(_within(self.indices, count, "SubsetRandomSampler"))
-        return order[: self._most(len(order))]
+    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+        """Return a permutation of `indices`."""
+        permuted = key.generator().permutation(_within(self.indices, count, "SubsetRandomSampler"))
+        return permuted[: self._max_samples(len(permuted))]
 
 
 class WeightedRandomSampler(BuiltinSampler):
-    """Rows drawn by weight.
+    """Draw rows with probabilities proportional to weights.
 
     Args:
-        weights: A weight for each of the first rows; the others are never drawn.
-        num_samples: At most so many rows an epoch; None or 0 for all.
-        replacement: Draw every row from all rows, so that rows repeat.
+        weights: A weight for each of the first rows; other rows are never drawn.
+        num_samples: The maximum number of rows of an epoch; None or 0 for all.
+        replacement: Whether to draw each row from all rows, so that rows may repeat.
 
     Raises:
-        ValueError: If there is no weight, a negative one, or none above zero.
+        ValueError: If a weight is negative, or none is above 0.
+
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> data = NumpySlicesDataset([5, 6, 7], sampler=WeightedRandomSampler([0, 1, 0]))
+        >>> [int(x) for (x,) in data]
+        [6, 6, 6]
+
+    Source: MindSpore's `mindspore.dataset.WeightedRandomSampler`.
     """
 
     shuffles = True
@@ -174,7 +238,7 @@ class WeightedRandomSampler(BuiltinSampler):
         replacement: bool = True,
     ) -> None:
         super().__init__(num_samples)
-        check_type(replacement, bool, "replacement", "WeightedRandomSampler")
+        check_type(replacement, bool, "replacement")
         array = np.array(weights, np.float64)
         if array.ndim != 1 or not np.isfinite(array).all() or (array < 0).any() or not array.any():
             raise ValueError(
@@ -184,35 +248,40 @@ class WeightedRandomSampler(BuiltinSampler):
         self.weights: npt.NDArray[np.float64] = array / array.sum()
         self.replacement = replacement
 
-    def order(self, count: int, epoch: Epoch) -> Indices:
-        """Return draws with these weights."""
+    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+        """Return independent draws, or draws without replacement."""
         if len(self.weights) > count:
             raise RuntimeError(
                 f"For 'WeightedRandomSampler', there are {len(self.weights)} weights for a source "
                 f"of {count} rows."
             )
         possible = count if self.replacement else int(np.count_nonzero(self.weights))
-        return epoch.generator().choice(
-            len(self.weights), self._most(possible), self.replacement, self.weights
+        return key.generator().choice(
+            len(self.weights), self._max_samples(possible), self.replacement, self.weights
         )
 
 
 class DistributedSampler(BuiltinSampler):
-    """The rows of one of several processes, which share a data set without overlap.
+    """Choose one of several shards of the rows, one for each process.
 
-    Every shard has the same number of rows: where they do not divide evenly, the last shards take
-    rows from the beginning again.
+    All shards have equally many rows: if `num_shards` does not divide the number of rows, the last
+    shards repeat rows from the beginning.
 
     Args:
         num_shards: The number of processes.
-        shard_id: This one's number, from 0.
-        shuffle: Whether to permute the rows (in the same way in every process) before dealing them.
-        num_samples: At most so many rows an epoch; None or 0 for all.
-        offset: The shard that gets the first row; then nothing is taken twice, so that shards may
-            differ in size. -1 for the even division.
+        shard_id: The index of the shard, from 0.
+        shuffle: Whether to permute the rows before sharding, equally in all processes.
+        num_samples: The maximum number of rows of an epoch; None or 0 for all.
+        offset: The shard that gets the first row; no row is then repeated, and the sizes of shards
+            may differ. -1 for shards of equal size.
 
-    Raises:
-        ValueError: If `num_shards` is below 1, or `shard_id` not below it.
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> sampler = DistributedSampler(2, 1, shuffle=False)
+        >>> [int(x) for (x,) in NumpySlicesDataset([5, 6, 7], sampler=sampler)]
+        [6, 5]
+
+    Source: MindSpore's `mindspore.dataset.DistributedSampler`.
     """
 
     def __init__(
@@ -224,32 +293,32 @@ class DistributedSampler(BuiltinSampler):
         offset: int = -1,
     ) -> None:
         super().__init__(num_samples)
-        owner = "DistributedSampler"
-        self.num_shards: int = check_int(num_shards, "num_shards", owner, low=1)
-        self.shard_id: int = check_int(shard_id, "shard_id", owner, low=0, high=num_shards - 1)
-        check_type(shuffle, bool, "shuffle", owner)
+        self.num_shards: int = check_int(num_shards, "num_shards", low=1)
+        self.shard_id: int = check_int(shard_id, "shard_id", low=0, high=num_shards - 1)
+        check_type(shuffle, bool, "shuffle")
         self.shuffles = shuffle
-        self.offset: int = check_int(offset, "offset", owner, low=-1, high=num_shards - 1)
+        self.offset: int = check_int(offset, "offset", low=-1, high=num_shards - 1)
 
-    def order(self, count: int, epoch: Epoch) -> Indices:
-        """Return every `num_shards`-th row of the permutation that all shards share."""
-        rows = epoch.shared().generator().permutation(count) if self.shuffles else np.arange(count)
+    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+        """Return every `num_shards`-th index of the permutation that all shards use."""
+        rows = key.shared().generator().permutation(count) if self.shuffles else np.arange(count)
         if self.offset < 0:
-            share = -(-count // self.num_shards)
-            places = (self.shard_id + self.num_shards * np.arange(share)) % max(count, 1)
+            size = -(-count // self.num_shards)
+            positions = (self.shard_id + self.num_shards * np.arange(size)) % max(count, 1)
         else:
-            places = np.arange(
-                (self.shard_id - self.offset) % self.num_shards, count, self.num_shards
-            )
-        return rows[places][: self._most(len(places))]
+            first = (self.shard_id - self.offset) % self.num_shards
+            positions = np.arange(first, count, self.num_shards)
+        return rows[positions][: self._max_samples(len(positions))]
 
 
 class Sampler(ABC):
-    """Base of your own samplers: `__iter__` gives the row numbers of an epoch.
+    """Base class of custom samplers: `__iter__` yields the row indices of an epoch.
+
+    Args:
+        num_samples: The maximum number of rows of an epoch; None or 0 for all.
 
     Attributes:
-        dataset_size: The number of rows of the source; set before iteration begins.
-        num_samples: The constructor's argument.
+        dataset_size: The number of rows of the source; set before each epoch.
 
     Examples:
         >>> from minispore.dataset import NumpySlicesDataset
@@ -259,6 +328,8 @@ class Sampler(ABC):
         >>> data = NumpySlicesDataset([5, 6, 7], sampler=Backwards())
         >>> [int(x) for (x,) in data.create_tuple_iterator(num_epochs=1)]
         [7, 6, 5]
+
+    Source: MindSpore's `mindspore.dataset.Sampler`.
     """
 
     def __init__(self, num_samples: int | None = None) -> None:
@@ -267,22 +338,36 @@ class Sampler(ABC):
 
     @abstractmethod
     def __iter__(self) -> Iterator[int]:
-        """Yield row numbers."""
+        """Yield row indices."""
 
 
 class IterSampler(BuiltinSampler):
-    """A sampler of your own, asked anew each epoch, as an array of row numbers."""
+    """Adapter of a custom sampler, which is iterated over in each epoch.
+
+    Args:
+        sampler: The custom sampler.
+        num_samples: The maximum number of rows of an epoch; None or 0 for all.
+
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> class First(Sampler):
+        ...     def __iter__(self):
+        ...         return iter([0])
+        >>> [int(x) for (x,) in NumpySlicesDataset([5, 6], sampler=IterSampler(First()))]
+        [5]
+
+    Source: MindSpore's `mindspore.dataset.IterSampler`.
+    """
 
     def __init__(self, sampler: Sampler, num_samples: int | None = None) -> None:
         super().__init__(num_samples)
         self.sampler = sampler
 
-    def order(self, count: int, epoch: Epoch) -> Indices:
-        """Return what the sampler yields."""
-        del epoch
+    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+        """Return the indices that the sampler yields."""
         self.sampler.dataset_size = count
-        most = self.sampler.num_samples or self.num_samples
-        return SubsetSampler(list(self.sampler), most).order(count, Epoch(0, seeded=True))
+        max_count = self.sampler.num_samples or self.num_samples
+        return SubsetSampler(list(self.sampler), max_count).epoch_indices(count, key)
 
 
 def choose_sampler(
@@ -291,42 +376,43 @@ def choose_sampler(
     num_samples: int | None,
     num_shards: int | None,
     shard_id: int | None,
-    owner: str,
-    contradicting: type[ValueError | RuntimeError] = ValueError,
+    caller: str,
+    conflict_error: type[ValueError | RuntimeError] = ValueError,
 ) -> BuiltinSampler:
-    """Return the sampler that a source's arguments ask for; shuffled unless they say otherwise.
+    """Return the sampler for the arguments of a source; by default a random one.
 
-    Raises:
-        TypeError: If an argument has the wrong type.
-        ValueError: If a number is out of range.
-        Exception: Of the type `contradicting`, if arguments contradict one another.
+    Args:
+        sampler: The argument of the source, as the next four.
+        shuffle: None for True.
+        num_samples: None for all.
+        num_shards: None for no shards.
+        shard_id: None for no shards.
+        caller: The name of the source, for messages.
+        conflict_error: The class of the error to raise if arguments contradict one another.
     """
-    check_type(shuffle, bool, "shuffle", owner, none=True)
+    check_type(shuffle, bool, "shuffle", caller, allow_none=True)
     if num_samples is not None:
-        check_int(num_samples, "num_samples", owner, low=0)
+        check_int(num_samples, "num_samples", caller, low=0)
     if sampler is not None:
-        for name, value in (
-            ("shuffle", shuffle),
-            ("num_shards", num_shards),
-            ("num_samples", num_samples),
-        ):
+        others = {"shuffle": shuffle, "num_shards": num_shards, "num_samples": num_samples}
+        for name, value in others.items():
             if value is not None:
-                raise contradicting(
-                    f"For '{owner}', 'sampler' and '{name}' cannot be given at the same time."
+                raise conflict_error(
+                    f"For '{caller}', 'sampler' and '{name}' cannot be given at the same time."
                 )
-        return _as_sampler(sampler, owner)
-    if (num_shards is None) != (shard_id is None):
-        raise contradicting(f"For '{owner}', 'num_shards' and 'shard_id' must be given together.")
-    if num_shards is not None and shard_id is not None:
-        check_int(num_shards, "num_shards", owner, low=1)
-        check_int(shard_id, "shard_id", owner, low=0, high=num_shards - 1)
-        return DistributedSampler(num_shards, shard_id, shuffle is not False, num_samples)
-    if shuffle is False:
-        return SequentialSampler(num_samples=num_samples)
-    return RandomSampler(num_samples=num_samples)
+        return as_sampler(sampler, caller)
+    if num_shards is None and shard_id is None:
+        kind = SequentialSampler if shuffle is False else RandomSampler
+        return kind(num_samples=num_samples)
+    if num_shards is None or shard_id is None:
+        raise conflict_error(f"For '{caller}', 'num_shards' and 'shard_id' must be given together.")
+    check_int(num_shards, "num_shards", caller, low=1)
+    check_int(shard_id, "shard_id", caller, low=0, high=num_shards - 1)
+    return DistributedSampler(num_shards, shard_id, shuffle is not False, num_samples)
 
 
-def _as_sampler(sampler: object, owner: str) -> BuiltinSampler:
+def as_sampler(sampler: object, caller: str) -> BuiltinSampler:
+    """Return a sampler, or a sampler of the row indices in another object."""
     if isinstance(sampler, BuiltinSampler):
         return sampler
     if isinstance(sampler, Sampler):
@@ -335,18 +421,18 @@ def _as_sampler(sampler: object, owner: str) -> BuiltinSampler:
         if isinstance(sampler, Iterable):
             return SubsetSampler(list(cast(Iterable[int], sampler)))
         if isinstance(sampler, Sized) and hasattr(type(sampler), "__getitem__"):
-            by_number = cast(RowNumbers, sampler)
-            return SubsetSampler([by_number[i] for i in range(len(by_number))])
+            indexable = cast("IndexIterable", sampler)
+            return SubsetSampler([indexable[i] for i in range(len(indexable))])
     raise TypeError(
-        f"For '{owner}', the argument 'sampler' must be a sampler or an iterable of row numbers, "
+        f"For '{caller}', the argument 'sampler' must be a sampler or an iterable of row indices, "
         f"but got {sampler!r} of type {type(sampler).__name__}."
     )
 
 
-def _within(indices: Indices, count: int, owner: str) -> Indices:
+def _within(indices: Indices, count: int, caller: str) -> Indices:
     wrong = indices[(indices < 0) | (indices >= count)]
     if len(wrong):
         raise RuntimeError(
-            f"For '{owner}', there is no row {wrong[0]} in a source of {count} rows."
+            f"For '{caller}', there is no row {wrong[0]} in a source of {count} rows."
         )
     return indices

@@ -1,6 +1,6 @@
-"""The boxes of a computation, and what leads from one to another.
+"""The boxes of a computation graph and the edges between them.
 
-A box is an operation or one of its operands, or all that happens in one call of a cell.
+A box is an operation, an operand that no operation computed, or one call of a cell.
 """
 
 from bisect import bisect
@@ -8,25 +8,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from minispore._array import Array
-from minispore._autograd import Node
 from minispore.common.tensor import Tensor
 from minispore.drawing._names import Names
-from minispore.drawing._words import counted
-from minispore.nn._joint import is_joint
-from minispore.nn._recorded import Call, Recorded, given_beside, operation
+from minispore.drawing._value_labels import counted
+from minispore.engine.array import Array
+from minispore.engine.graph import Node
+from minispore.nn._graph_recorder import Call, GraphRecord, operation, static_arguments
+from minispore.nn._multi_output_vjp import is_joint
 
 
 @dataclass(frozen=True)
 class Box:
-    """What is drawn as one.
+    """An element of the drawing.
 
     Attributes:
         kind: "input", "parameter", "constant", "operation" or "cell".
-        name: What it is called.
-        note: What there is to say beside, or nothing.
-        number: That of its node, or of the last of them; 0 for a constant, which has none.
-        value: Its value.
+        name: The name.
+        note: Further text, or "".
+        number: The number of its last node; 0 for a constant, which has none.
+        value: The value.
     """
 
     kind: str
@@ -40,12 +40,12 @@ Use: TypeAlias = tuple[int, int]
 
 
 class Edge(NamedTuple):
-    """From which box to which later one a value goes.
+    """The use of one box's value by a later box.
 
     Attributes:
-        start: The one's place in the list.
-        end: The other's.
-        uses: The numbers of the nodes that use the value, each with as which of its operands.
+        start: The index of the first box.
+        end: The index of the later box.
+        uses: Pairs of the number of a node that uses the value and the index of the operand.
     """
 
     start: int
@@ -54,25 +54,25 @@ class Edge(NamedTuple):
 
 
 class Boxes:
-    """The boxes of what was recorded, operands first, and the edges between them.
+    """The boxes of a recorded graph, operands first, and the edges between them.
 
     Args:
-        what: What was recorded.
+        record: The recorded graph.
         inputs: The tensors among the inputs, with their names.
-        names: What else has a name.
-        calls: The calls that are one box each, one after the other.
+        names: The names of other tensors and cells.
+        calls: The calls of cells that are drawn as one box, in order.
     """
 
     def __init__(
         self,
-        what: Recorded,
+        record: GraphRecord,
         inputs: Sequence[tuple[str, Tensor]],
         names: Names,
         calls: Sequence[Call],
     ) -> None:
         self.boxes: list[Box] = []
         self.edges: list[Edge] = []
-        self._what = what
+        self._record = record
         self._names = names
         self._calls = {call.start: call for call in calls}
         self._starts = list(self._calls)
@@ -89,10 +89,10 @@ class Boxes:
             self._add_group(key, nodes)
 
     def _grouped(self) -> dict[int, list[Node]]:
-        """The operations that are in one box each, by a number that no other box has."""
+        """Return the operations of each box, by a unique number of the box."""
         groups = dict[int, list[Node]]()
         key_of = dict[int, int]()
-        for node in self._what.operations:
+        for node in self._record.operations:
             first = node.parents[0]
             if is_joint(node) and first is not None and first.number in key_of:
                 key = key_of[first.number]
@@ -103,14 +103,14 @@ class Boxes:
         return groups
 
     def _call_around(self, number: int) -> int | None:
-        place = bisect(self._starts, number) - 1
-        if place < 0 or number > self._calls[self._starts[place]].stop:
+        index = bisect(self._starts, number) - 1
+        if index < 0 or number > self._calls[self._starts[index]].stop:
             return None
-        return self._starts[place]
+        return self._starts[index]
 
     def _kept_inside(self) -> dict[int, int]:
-        """The identities of arrays that only one cell's call uses, each with that call."""
-        made = {node.number for node in self._what.operations}
+        """Return the identities of arrays that only one call of a cell uses, with the call."""
+        made = {node.number for node in self._record.operations}
         users = dict[int, set[int]]()
         for key, nodes in self._groups.items():
             for node in nodes:
@@ -122,36 +122,36 @@ class Boxes:
 
     def _add_group(self, key: int, nodes: Sequence[Node]) -> None:
         own = {node.number for node in nodes}
-        arrays = {id(self._what.values[number]) for number in own}
+        arrays = {id(self._record.values[number]) for number in own}
         uses = list[tuple[int, Use]]()
         for node in nodes:
             for i, (parent, array) in enumerate(zip(node.parents, node.operands, strict=False)):
                 inside = parent.number in own if parent else id(array) in arrays
-                # The first operand of a joint answer is none of the values.
+                # The first operand of a multi-output VJP node is not a value.
                 if inside or (i == 0 and is_joint(node)):
                     continue
                 start = self._operand(key, parent, array)
                 if start is not None:
                     uses.append((start, (node.number, i)))
-            extras = [self._by_array.get(id(part)) for part in given_beside(node)]
+            extras = [self._by_array.get(id(part)) for part in static_arguments(node)]
             drawn = [start for start in extras if start is not None]
             uses += [(start, (node.number, i)) for i, start in enumerate(drawn, len(node.operands))]
         end = self._add(self._box(key, nodes))
         for node in nodes:
             self._by_number[node.number] = end
-            self._by_array.setdefault(id(self._what.values[node.number]), end)
+            self._by_array.setdefault(id(self._record.values[node.number]), end)
         if key not in self._calls:
             self.edges += [Edge(start, end, (use,)) for start, use in uses]
             return
-        # What a cell does with a value is not to be seen, nor is how often.
-        together = dict[int, tuple[Use, ...]]()
+        # Several uses of a value within a cell are one edge.
+        uses_by_start = dict[int, tuple[Use, ...]]()
         for start, use in uses:
-            together[start] = (*together.get(start, ()), use)
-        self.edges += [Edge(start, end, all_of_it) for start, all_of_it in together.items()]
+            uses_by_start[start] = (*uses_by_start.get(start, ()), use)
+        self.edges += [Edge(start, end, all_uses) for start, all_uses in uses_by_start.items()]
 
     def _box(self, key: int, nodes: Sequence[Node]) -> Box:
         number = nodes[-1].number
-        value = self._what.values[number]
+        value = self._record.values[number]
         if key not in self._calls:
             return Box("operation", operation(nodes[-1]), "", number, value)
         name, cell = self._names.cells[id(self._calls[key].cell)]
@@ -160,10 +160,10 @@ class Boxes:
         return Box("cell", name, f"{type(cell).__name__}{count}", number, value)
 
     def _operand(self, key: int, parent: Node | None, array: Array) -> int | None:
-        """The box of an operand, which is made if it is not there; None if none is to be."""
-        found = self._by_number.get(parent.number) if parent else self._by_array.get(id(array))
-        if found is not None:
-            return found
+        """Return the index of the box of an operand, after adding it if needed, or None."""
+        index = self._by_number.get(parent.number) if parent else self._by_array.get(id(array))
+        if index is not None:
+            return index
         if self._inside.get(id(array)) == key:
             return None
         if parent is None:
@@ -172,9 +172,9 @@ class Boxes:
         return self._add(Box("parameter", name, "", parent.number, array))
 
     def _add(self, box: Box) -> int:
-        place = len(self.boxes)
+        index = len(self.boxes)
         self.boxes.append(box)
         if box.number:
-            self._by_number[box.number] = place
-        self._by_array.setdefault(id(box.value), place)
-        return place
+            self._by_number[box.number] = index
+        self._by_array.setdefault(id(box.value), index)
+        return index

@@ -1,4 +1,4 @@
-"""A cell as a picture: boxes within boxes, as its cells are within one another."""
+"""Draw the structure of a cell as nested boxes."""
 
 import re
 from collections.abc import Iterator
@@ -6,60 +6,60 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import NamedTuple
 
-from minispore._checks import check_type
 from minispore.common.parameter import Parameter
 from minispore.drawing import _svg as svg
-from minispore.drawing._words import counted, shape_of
+from minispore.drawing._value_labels import counted, shape_of
 from minispore.nn import Cell, SequentialCell
+from minispore.utils.checks import check_type
 
-MOST = 200
+MAX_CELLS = 200
 _NAME, _SMALL = 14.0, 12.0
 _PAD, _GAP, _ARROW = 12.0, 8.0, 18.0
-# Settings are broken into lines of so many letters.
-_LETTERS = 44
-# Of an object without a text of its own, its class: where it lies in memory is never the same.
+_LETTERS_PER_LINE = 44
+# The default repr of an object, whose address differs in each run: only its class is shown.
 _ADDRESS = re.compile(r"<(?:[\w.]+\.)?(\w+) object at 0x[0-9a-fA-F]+>")
 
 
 def draw_cell(cell: Cell) -> str:
-    """What a cell consists of: its cells with their settings and parameters.
+    """Return a drawing of a cell with its inner cells, their settings and parameters.
 
-    >>> from minispore import drawing, nn
-    >>> net = nn.SequentialCell(nn.Dense(2, 3), nn.ReLU(), nn.Dense(3, 1))
-    >>> picture = drawing.draw_cell(net)
-    >>> picture[:4], "13 parameters" in picture
-    ('<svg', True)
-
-    Each cell is a box with its name, its class, its settings as they are printed, and the shape
-    and size of each parameter; its own cells are boxes within it. Those of a SequentialCell follow
-    one another, so arrows lead from one to the next. What is in two places counts once: in the
-    second it only says where it was first.
+    Each cell is a box with its name, its class, its settings as printed, and the shape and size of
+    each parameter; inner cells are boxes within it. Arrows connect the cells of a SequentialCell. A
+    cell or parameter that occurs twice is drawn once, and referred to by its path afterwards.
 
     Args:
         cell: The cell. It is not called.
 
     Returns:
-        The picture, as the text of an SVG file.
+        The text of an SVG file.
 
     Raises:
-        TypeError: `cell` is no Cell.
-        ValueError: There are more than 200 cells.
+        ValueError: If there are more than 200 cells.
+
+    Examples:
+        >>> from minispore import drawing, nn
+        >>> net = nn.SequentialCell(nn.Dense(2, 3), nn.ReLU(), nn.Dense(3, 1))
+        >>> svg = drawing.draw_cell(net)
+        >>> svg[:4], "13 parameters" in svg
+        ('<svg', True)
     """
-    check_type(cell, Cell, "cell", "draw_cell")
+    check_type(cell, Cell, "cell")
     count = sum(1 for _ in cell.cells_and_names())
-    if count > MOST:
+    if count > MAX_CELLS:
         raise ValueError(
-            f"For 'draw_cell', the argument 'cell' can have {MOST} cells, but it has {count}. "
+            f"For 'draw_cell', the argument 'cell' can have {MAX_CELLS} cells, but it has {count}. "
             "Draw a part of it."
         )
-    whole = _Tree().block("", "", cell)
+    root = _Tree().block("", "", cell)
     name = f"{type(cell).__name__}, {counted(count, 'cell')}"
-    words = ". ".join(block.words() for block in whole.all())
-    return svg.picture(whole.width, whole.height, name, f"{words}.", whole.drawn(0, 0, whole.width))
+    description = ". ".join(block.description() for block in root.all())
+    return svg.picture(
+        root.width, root.height, name, f"{description}.", root.drawn(0, 0, root.width)
+    )
 
 
 class _Line(NamedTuple):
-    """A line of text: what stands at its left end, and what at its right."""
+    """A line of text with a left-aligned and a right-aligned part."""
 
     left: str
     right: str = ""
@@ -76,13 +76,13 @@ class _Line(NamedTuple):
 
 @dataclass(frozen=True)
 class _Block:
-    """A box with lines of text, and boxes in it.
+    """A box with lines of text and inner boxes.
 
     Attributes:
-        path: Where the cell is, empty for the whole.
-        lines: The lines.
-        inner: The boxes.
-        sequence: Whether the cells of those boxes follow one another.
+        path: The path of the cell; empty for the outermost one.
+        lines: The lines of text.
+        inner: The inner boxes.
+        sequence: Whether the inner cells form a sequence.
     """
 
     path: str
@@ -105,18 +105,18 @@ class _Block:
         return _ARROW if self.sequence else _GAP
 
     def all(self) -> Iterator["_Block"]:
-        """This box and those within it."""
+        """Yield this box and all boxes within it."""
         yield self
         for block in self.inner:
             yield from block.all()
 
-    def words(self) -> str:
-        """What is written in the box itself."""
+    def description(self) -> str:
+        """Return the text of the box itself."""
         texts = [f"{line.left}: {line.right}" if line.right else line.left for line in self.lines]
         return "; ".join([self.path or "whole", *texts])
 
     def drawn(self, x: float, y: float, width: float) -> list[str]:
-        """The box at a place, as wide as there is room."""
+        """Return the SVG elements of the box at (x, y) with the given width."""
         frame = svg.tag(
             "rect",
             x=x,
@@ -132,8 +132,8 @@ class _Block:
         texts, down = list[str](), y + _PAD / 2
         for line in self.lines:
             down += line.size * 1.45
-            texts += _written(line, x + _PAD, x + width - _PAD, down - line.size * 0.3)
-        parts = [svg.tag("g", svg.title(self.words()), frame, *texts)]
+            texts += _line_elements(line, x + _PAD, x + width - _PAD, down - line.size * 0.3)
+        parts = [svg.tag("g", svg.title(self.description()), frame, *texts)]
         down = y + _text_height(self.lines)
         for i, block in enumerate(self.inner):
             if i and self.sequence:
@@ -145,7 +145,7 @@ class _Block:
 
 
 class _Tree:
-    """Makes the boxes, and remembers what was in one already."""
+    """Builds the boxes, and stores the paths of cells and parameters that have been drawn."""
 
     def __init__(self) -> None:
         self._cells: dict[int, str] = {}
@@ -169,7 +169,7 @@ class _Tree:
             bold=True,
         )
         settings = _ADDRESS.sub(r"\1", cell.extend_repr())
-        lines = [_Line(line, faint=True) for line in wrap(settings, _LETTERS)]
+        lines = [_Line(line, faint=True) for line in wrap(settings, _LETTERS_PER_LINE)]
         sequence = isinstance(cell, SequentialCell)
         return _Block(path, [head, *lines, *parameters], inner, sequence)
 
@@ -186,7 +186,7 @@ def _text_height(lines: list[_Line]) -> float:
     return sum(line.size * 1.45 for line in lines) + _PAD
 
 
-def _written(line: _Line, left: float, right: float, y: float) -> Iterator[str]:
+def _line_elements(line: _Line, left: float, right: float, y: float) -> Iterator[str]:
     weight, opacity = "bold" if line.bold else None, "0.75" if line.faint else None
     yield svg.write(
         left,
@@ -203,6 +203,6 @@ def _written(line: _Line, left: float, right: float, y: float) -> Iterator[str]:
 
 
 def _arrow(x: float, top: float, bottom: float) -> str:
-    way = f"M{x:.1f} {top:.1f}V{bottom:.1f}"
-    shaft = svg.tag("path", d=way, stroke=svg.PLAIN, stroke_opacity="0.55")
+    path = f"M{x:.1f} {top:.1f}V{bottom:.1f}"
+    shaft = svg.tag("path", d=path, stroke=svg.PLAIN, stroke_opacity="0.55")
     return svg.tag("g", shaft, svg.arrow_head(x, bottom))

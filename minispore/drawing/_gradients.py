@@ -1,56 +1,58 @@
-"""The gradient by every value of a computation, not only by those that somebody asks for.
+"""Gradients with respect to all values of a computation, including intermediate ones.
 
-The walk back returns the gradients at which it ends. Those on its way are what it hands to the
-pullbacks, so these are listened to.
+The backward pass returns gradients of leaves only. Those of intermediate values are the arguments
+of the pullbacks, so these are wrapped.
 """
 
 from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import add
 
-from minispore._array import Array, namespace
-from minispore._autograd import Node, walk
-from minispore.nn._recorded import Recorded
-from minispore.ops._derivative import tensors_in
+from minispore.engine.array import Array, namespace
+from minispore.engine.graph import Node, backward_pass
+from minispore.nn._graph_recorder import GraphRecord
+from minispore.ops.gradients import tree_leaves
 
 
 class Gradients:
-    """The gradients of the summed output by every value, from one walk back.
+    """The gradients of the summed output with respect to all values, from one backward pass.
 
     Attributes:
-        values: By the numbers of the nodes; where there is none, it is zero.
+        values: The gradients by node number; missing ones are zero.
     """
 
-    def __init__(self, what: Recorded) -> None:
+    def __init__(self, record: GraphRecord) -> None:
         self.values: dict[int, Array] = {}
-        self._shares: dict[tuple[int, int], Array] = {}
-        ends = [(x._node, x._data) for x in tensors_in(what.output) if x._node is not None]
+        self._contributions: dict[tuple[int, int], Array] = {}
+        ends = [(x._node, x._data) for x in tree_leaves(record.output) if x._node is not None]
         seeds = [(node, namespace(a).ones_like(a)) for node, a in ends]
-        on_the_way = {node.number for node in what.operations if any(node.pullbacks)}
-        self.values |= walk(seeds, what.values.keys() - on_the_way, 0, self._noting, add)
+        intermediate = {node.number for node in record.operations if any(node.pullbacks)}
+        self.values |= backward_pass(
+            seeds, record.values.keys() - intermediate, 0, self._wrapped_pullbacks, add
+        )
 
-    def share(self, uses: Iterable[tuple[int, int]]) -> Array | None:
-        """What came to the gradient of a value from some of its uses; None if nothing did.
+    def contribution(self, uses: Iterable[tuple[int, int]]) -> Array | None:
+        """Return the sum of the contributions of some uses to a gradient; None if there are none.
 
         Args:
-            uses: Numbers of nodes, each with as which of its operands it used the value.
+            uses: Pairs of the number of a node and the index of the operand.
         """
-        found = [self._shares[use] for use in uses if use in self._shares]
-        return reduce(add, found) if found else None
+        arrays = [self._contributions[use] for use in uses if use in self._contributions]
+        return reduce(add, arrays) if arrays else None
 
-    def _noting(self, node: Node) -> list[Callable[[Array], Array] | None]:
+    def _wrapped_pullbacks(self, node: Node) -> list[Callable[[Array], Array] | None]:
         return [
-            pullback and self._noted(pullback, node.number, i)
+            pullback and self._wrap(pullback, node.number, i)
             for i, pullback in enumerate(node.pullbacks)
         ]
 
-    def _noted(
-        self, pullback: Callable[[Array], Array], number: int, place: int
+    def _wrap(
+        self, pullback: Callable[[Array], Array], number: int, index: int
     ) -> Callable[[Array], Array]:
-        def noted(gradient: Array) -> Array:
+        def wrapped(gradient: Array) -> Array:
             self.values[number] = gradient
-            share = pullback(gradient)
-            self._shares[number, place] = share
-            return share
+            contribution = pullback(gradient)
+            self._contributions[number, index] = contribution
+            return contribution
 
-        return noted
+        return wrapped

@@ -1,110 +1,111 @@
-"""A computation as a picture: what was computed from what, each value, and each gradient."""
+"""Draw the graph of a computation, with each value and each gradient."""
 
 from collections.abc import Callable, Sequence
 
-from minispore._checks import described
 from minispore.common.tensor import Tensor
 from minispore.drawing._boxes import Boxes
 from minispore.drawing._gradients import Gradients
-from minispore.drawing._names import Names, names_in, names_of_inputs, title_of
-from minispore.drawing._picture import Picture
+from minispore.drawing._graph_svg import GraphSvg
+from minispore.drawing._names import Names, function_name, parameter_names, referenced_tensors
 from minispore.nn import Cell
-from minispore.nn._recorded import Call, Recorded, Watch, recorded
-from minispore.ops._derivative import check_callable, tensors_in
+from minispore.nn._graph_recorder import Call, CellCallRecorder, GraphRecord, record_graph
+from minispore.ops.gradients import check_callable, tree_leaves
+from minispore.utils.checks import describe_value
 
-# So many boxes can be taken in; of more, those of a cell become one.
-FEW = 40
-MOST = 200
+# From more than 40 boxes on, the boxes of a cell are drawn as one.
+MAX_DETAILED_BOXES = 40
+MAX_BOXES = 200
 
 
 def draw_graph(fn: Callable[..., object], *inputs: object) -> str:
-    """The graph of what a function computes, with the gradients of its output.
+    """Return a drawing of the computation graph of a function, with gradients of its output.
 
-    >>> from minispore import Tensor, drawing
-    >>> picture = drawing.draw_graph(lambda x, y: x * y + x, Tensor(3.0), Tensor(2.0))
-    >>> picture[:4], "x: value 3, grad 3" in picture
-    ('<svg', True)
+    Each operation is a box with its value and the gradient of the output with respect to it. If the
+    output has several elements, or there are several outputs, this is the gradient of their sum, as
+    in `grad`. Numbers show the order in which values were computed. An edge without a gradient is
+    dashed, an output has a thick frame, and an input without edges is not used in any recorded
+    operation. Parameters and constants have the names of the variables in `fn`.
 
-    Each operation is a box, with its value and below it the gradient: how fast the output changes
-    with this value. If the output has several elements, or there are several outputs, that is their
-    sum, as in `grad`. Numbers say in which order the values were made. An edge without a gradient
-    is dashed, an output has a thick frame, and an input on its own is used in no way that is
-    recorded. Parameters and constants have the names that `fn` knows them by.
-
-    A graph of more than 40 boxes is drawn by cells: a call of a cell without cells of its own
-    becomes one box; where that is not enough, one of a cell that has only such cells; and so on.
-    The cells are those of `fn`, or those to which it refers by a name.
+    In a graph of more than 40 boxes, each call of a cell without inner cells is one box; if there
+    are still more, each call of a cell that has only such cells; and so on. The cells are those of
+    `fn`, or those to which it refers by a name.
 
     Args:
         fn: A function of tensors, or a Cell. It is called once.
-        *inputs: What it is called with: tensors, and whatever else it takes.
+        *inputs: The arguments of the call: tensors and any other objects.
 
     Returns:
-        The picture, as the text of an SVG file.
+        The text of an SVG file.
 
     Raises:
-        TypeError: `fn` cannot be called, or returns no tensor.
-        ValueError: Nothing of the output was computed from a float tensor or a parameter, or there
-            are more than 200 boxes.
+        TypeError: If `fn` does not return a tensor.
+        ValueError: If the output does not depend on a float tensor or a parameter, or there are
+            more than 200 boxes.
+
+    Examples:
+        >>> from minispore import Tensor, drawing
+        >>> svg = drawing.draw_graph(lambda x, y: x * y + x, Tensor(3.0), Tensor(2.0))
+        >>> svg[:4], "x: value 3, grad 3" in svg
+        ('<svg', True)
     """
     check_callable(fn, "draw_graph")
-    names = names_in(fn)
-    watch = Watch(cell for _, cell in names.cells.values())
+    names = referenced_tensors(fn)
+    recorder = CellCallRecorder(cell for _, cell in names.cells.values())
     try:
-        what = recorded(fn, inputs, {})
-        calls = watch.calls
+        record = record_graph(fn, inputs, {})
+        calls = recorder.calls
     finally:
-        watch.stop()
-    _check_output(what)
-    ends = {x._node.number for x in tensors_in(what.output) if x._node}
-    called = names_of_inputs(fn, len(inputs))
-    pairs = [(n, x) for n, x in zip(called, what.inputs, strict=True) if isinstance(x, Tensor)]
-    graph = _small_enough(what, pairs, names, calls)
-    return Picture(title_of(fn), graph, Gradients(what), ends).text()
+        recorder.stop()
+    _check_output(record)
+    ends = {x._node.number for x in tree_leaves(record.output) if x._node}
+    called = parameter_names(fn, len(inputs))
+    pairs = [(n, x) for n, x in zip(called, record.inputs, strict=True) if isinstance(x, Tensor)]
+    graph = _boxes_of(record, pairs, names, calls)
+    return GraphSvg(function_name(fn), graph, Gradients(record), ends).text()
 
 
-def _check_output(what: Recorded) -> None:
-    if not tensors_in(what.output):
+def _check_output(record: GraphRecord) -> None:
+    if not tree_leaves(record.output):
         raise TypeError(
             "For 'draw_graph', the argument 'fn' must return a Tensor, "
-            f"but it returned {described(what.output)}."
+            f"but it returned {describe_value(record.output)}."
         )
-    if not what.operations:
+    if not record.operations:
         raise ValueError(
             "For 'draw_graph', the argument 'fn' must compute something from float tensors among "
             "the inputs or from parameters, but nothing was recorded."
         )
 
 
-def _small_enough(
-    what: Recorded, inputs: Sequence[tuple[str, Tensor]], names: Names, calls: Sequence[Call]
+def _boxes_of(
+    record: GraphRecord, inputs: Sequence[tuple[str, Tensor]], names: Names, calls: Sequence[Call]
 ) -> Boxes:
-    graph = Boxes(what, inputs, names, ())
+    graph = Boxes(record, inputs, names, ())
     level = 0
-    while len(graph.boxes) > FEW:
+    while len(graph.boxes) > MAX_DETAILED_BOXES:
         chosen = [call for call in calls if _height(call.cell) <= level]
-        graph = Boxes(what, inputs, names, _outermost(chosen))
+        graph = Boxes(record, inputs, names, _outermost(chosen))
         if len(chosen) == len(calls):
             break
         level += 1
-    if len(graph.boxes) > MOST:
+    if len(graph.boxes) > MAX_BOXES:
         raise ValueError(
-            f"For 'draw_graph', a graph can have {MOST} boxes, but this one has "
-            f"{len(graph.boxes)}. What is in a cell can become one box: draw a Cell that is made "
-            "of cells, or a part of it."
+            f"For 'draw_graph', a graph can have {MAX_BOXES} boxes, but this one has "
+            f"{len(graph.boxes)}. The operations of a cell can be one box: draw a Cell that "
+            "consists of cells, or a part of it."
         )
     return graph
 
 
 def _outermost(calls: Sequence[Call]) -> list[Call]:
-    """Those that are within no other. A call comes after those within it."""
-    found = list[Call]()
+    """Return the calls that are not within another; a call comes after those within it."""
+    outermost = list[Call]()
     for call in reversed(calls):
-        if not found or call.stop < found[-1].start:
-            found.append(call)
-    return found[::-1]
+        if not outermost or call.stop < outermost[-1].start:
+            outermost.append(call)
+    return outermost[::-1]
 
 
 def _height(cell: Cell) -> int:
-    """How many levels of cells are within a cell."""
+    """Return the number of levels of cells within a cell."""
     return max((path.count(".") + 1 for path, _ in cell.cells_and_names() if path), default=0)

@@ -1,8 +1,9 @@
-"""What the parts of a function's graph are called: as they are in the function's own text."""
+"""Names for the parts of a function's graph: those of the variables in its source."""
 
 import inspect
 from collections.abc import Callable, Iterator
-from itertools import count, islice
+from itertools import count as count_up
+from itertools import islice
 from typing import NamedTuple
 
 from minispore.common.parameter import Parameter
@@ -11,12 +12,12 @@ from minispore.nn import Cell
 
 
 class Names(NamedTuple):
-    """The names that a function has for what it uses.
+    """The names of the variables to which a function refers.
 
     Attributes:
-        parameters: Those of parameters, by the numbers of their nodes.
-        arrays: Those of other tensors, by the identity of their arrays.
-        cells: Those of cells, by their identity, and the cells.
+        parameters: The names of parameters, by node number.
+        arrays: The names of other tensors, by the identity of their arrays.
+        cells: The names of cells with the cells, by identity.
     """
 
     parameters: dict[int, str]
@@ -24,13 +25,13 @@ class Names(NamedTuple):
     cells: dict[int, tuple[str, Cell]]
 
 
-def names_in(fn: Callable[..., object]) -> Names:
-    """The names of the tensors and cells that a function refers to, and those of their parts."""
+def referenced_tensors(fn: Callable[..., object]) -> Names:
+    """Return the names of the tensors and cells to which a function refers, and of their parts."""
     names = Names({}, {}, {})
     for name, value in _referred(fn).items():
         if isinstance(value, Cell):
             for path, cell in value.cells_and_names(name_prefix=name):
-                # The whole is not one of its parts.
+                # The cell itself has no path.
                 if path:
                     names.cells.setdefault(id(cell), (path, cell))
             for path, parameter in value.parameters_and_names(name_prefix=name):
@@ -42,14 +43,14 @@ def names_in(fn: Callable[..., object]) -> Names:
     return names
 
 
-def names_of_inputs(fn: Callable[..., object], wanted: int) -> list[str]:
-    """The names that a function has for so many arguments by position."""
-    names = list(islice(_parameters(fn), wanted))
-    return names + [f"input_{i}" for i in range(len(names), wanted)]
+def parameter_names(fn: Callable[..., object], count: int) -> list[str]:
+    """Return the names of the first `count` positional parameters of a function."""
+    names = list(islice(_parameters(fn), count))
+    return names + [f"input_{i}" for i in range(len(names), count)]
 
 
-def title_of(fn: Callable[..., object]) -> str:
-    """The name of the function itself, or of its class."""
+def function_name(fn: Callable[..., object]) -> str:
+    """Return the name of a function, or of the class of another callable."""
     name = getattr(fn, "__name__", type(fn).__name__)
     return "a function" if name == "<lambda>" else name
 
@@ -61,24 +62,24 @@ def _add(names: Names, name: str, tensor: Tensor) -> None:
 
 
 def _referred(fn: Callable[..., object]) -> dict[str, object]:
-    whole: object = getattr(fn, "__self__", fn)
-    if isinstance(whole, Cell):
-        return {"": whole}
+    bound_to: object = getattr(fn, "__self__", fn)
+    if isinstance(bound_to, Cell):
+        return {"": bound_to}
     try:
-        found = inspect.getclosurevars(fn)
+        variables = inspect.getclosurevars(fn)
     except (TypeError, ValueError):
         return {}
-    return {**found.globals, **found.nonlocals}
+    return {**variables.globals, **variables.nonlocals}
 
 
 def _parameters(fn: Callable[..., object]) -> Iterator[str]:
     called = fn.construct if isinstance(fn, Cell) else fn
     try:
-        found = inspect.signature(called).parameters.values()
+        parameters = inspect.signature(called).parameters.values()
     except (TypeError, ValueError):
         return
-    for parameter in found:
+    for parameter in parameters:
         if parameter.kind is parameter.VAR_POSITIONAL:
-            yield from (f"{parameter.name}[{i}]" for i in count())
+            yield from (f"{parameter.name}[{i}]" for i in count_up())
         if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}:
             yield parameter.name

@@ -1,25 +1,25 @@
-"""The parts of a picture in SVG, which every browser draws: text, boxes and lines.
+"""SVG elements: text, boxes and lines.
 
-Nothing in it is defined elsewhere: no font, no style sheet, no script. Its colours are those of the
-text around it and, where that says so, of a light or a dark page.
+The result needs no external font, style sheet or script. Its colours follow the surrounding text
+and the colour scheme of the page.
 """
 
 import re
 from collections.abc import Iterable
 from unicodedata import east_asian_width
 
-# What XML does not know, even as a number.
+# Characters that XML does not allow, not even as references.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": " ", "\r": " ", "\t": " "}
 
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
-# All letters of the font are as wide.
+# The width of each letter of the monospaced font, in font sizes.
 _LETTER = 0.61
 
-# A picture by itself takes the reader's colours, one in a page those of the page.
-_ALONE = "svg:root{color-scheme:light dark;color:CanvasText;background:Canvas}"
+# A file of its own uses the viewer's colours, an element of a page those of the page.
+_STANDALONE_STYLE = "svg:root{color-scheme:light dark;color:CanvasText;background:Canvas}"
 PLAIN = "currentColor"
-# For browsers that know one colour for light and another for dark, and for those that do not.
+# For each kind: the colour for browsers without and with `light-dark`.
 COLOURS = {
     "input": ("#00897b", "light-dark(#00796b,#4db6ac)"),
     "parameter": ("#5c6bc0", "light-dark(#3949ab,#9fa8da)"),
@@ -28,19 +28,19 @@ COLOURS = {
 
 
 def text_of(value: object) -> str:
-    """A text between two tags, whatever is in it."""
-    found = _FORBIDDEN.sub("\ufffd", str(value))
-    return "".join(_ESCAPES.get(letter, letter) for letter in found)
+    """Return a value as escaped text."""
+    text = _FORBIDDEN.sub("\ufffd", str(value))
+    return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 
 def width_of(text: str, size: float) -> float:
-    """How wide a text is at a font size."""
+    """Return the width of a text at a font size."""
     columns = sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
     return columns * size * _LETTER
 
 
 def tag(name: str, *inside: str, **attributes: object) -> str:
-    """An element; an underscore in an attribute's name stands for a hyphen."""
+    """Return an element; underscores in names of attributes become hyphens."""
     listed = "".join(
         f' {key.replace("_", "-")}="{text_of(_number(value))}"'
         for key, value in attributes.items()
@@ -50,12 +50,12 @@ def tag(name: str, *inside: str, **attributes: object) -> str:
 
 
 def title(text: str) -> str:
-    """What is read aloud, and shown where the mouse rests."""
+    """Return the title of an element, which screen readers read and browsers show as a tooltip."""
     return tag("title", text_of(text))
 
 
-def coloured(kind: str, *attributes: str) -> dict[str, object]:
-    """The attributes that give `fill` or `stroke` the colour of a kind, plain if it has none."""
+def colour_attributes(kind: str, *attributes: str) -> dict[str, object]:
+    """Return attributes such as `fill` with the colour of a kind, or the plain colour."""
     if kind not in COLOURS:
         return dict.fromkeys(attributes, PLAIN)
     old, new = COLOURS[kind]
@@ -64,33 +64,38 @@ def coloured(kind: str, *attributes: str) -> dict[str, object]:
 
 
 def write(x: float, y: float, text: str, size: float, kind: str = "", **more: object) -> str:
-    """A text whose middle, or what `text_anchor` says, is at x, and whose letters stand on y."""
-    attributes = {"font_size": size, "text_anchor": "middle", **coloured(kind, "fill"), **more}
+    """Return a text with its anchor (by default its middle) at x and its baseline at y."""
+    attributes = {
+        "font_size": size,
+        "text_anchor": "middle",
+        **colour_attributes(kind, "fill"),
+        **more,
+    }
     return tag("text", text_of(text), x=x, y=y, **attributes)
 
 
 def arrow_head(x: float, y: float) -> str:
-    """The end of an arrow that comes from above."""
+    """Return the head of an arrow that points down to (x, y)."""
     return tag("path", d=f"M{x:.1f} {y:.1f}l-3.5 -7h7z", fill=PLAIN, opacity="0.75")
 
 
-def picture(width: float, height: float, name: str, words: str, parts: Iterable[str]) -> str:
-    """The whole picture.
+def picture(width: float, height: float, name: str, description: str, parts: Iterable[str]) -> str:
+    """Return the text of an SVG file.
 
     Args:
-        width: The width of what is on it.
-        height: Its height.
-        name: What it is called.
-        words: What is to be seen on it, for those who cannot.
-        parts: What is on it.
+        width: The width of the content.
+        height: The height of the content.
+        name: The title.
+        description: A description for screen readers.
+        parts: The elements of the content.
     """
     margin = 8
     wide, high = round(width) + 2 * margin, round(height) + 2 * margin
     return tag(
         "svg",
         f"\n{title(name)}\n",
-        f"{tag('desc', text_of(words))}\n",
-        f"{tag('style', _ALONE)}\n",
+        f"{tag('desc', text_of(description))}\n",
+        f"{tag('style', _STANDALONE_STYLE)}\n",
         *(f"{part}\n" for part in parts),
         xmlns="http://www.w3.org/2000/svg",
         role="img",
@@ -103,5 +108,5 @@ def picture(width: float, height: float, name: str, words: str, parts: Iterable[
 
 
 def _number(value: object) -> object:
-    """A number with as many places as can be seen."""
+    """Return a float as text with one decimal; other values unchanged."""
     return f"{round(value, 1):g}" if isinstance(value, float) else value

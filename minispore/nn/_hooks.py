@@ -1,20 +1,21 @@
-"""A cell's call when it is watched: its hooks, or its own `bprop`, around `construct`."""
+"""Hooks of cells, and calls of cells that have hooks or define their own `bprop`."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias, cast
 
-from minispore._autograd import is_recording, record
-from minispore._checks import described
 from minispore.common.tensor import Tensor
-from minispore.nn._joint import joint
+from minispore.engine.graph import is_recording, record
+from minispore.nn._multi_output_vjp import Backward, multi_output_vjp
+from minispore.utils.checks import describe_value
 
 Hook: TypeAlias = Callable[..., object]
 Args: TypeAlias = tuple[object, ...]
 Kwargs: TypeAlias = dict[str, object]
+Kind: TypeAlias = Literal["forward_pre", "forward", "backward_pre", "backward"]
 
 
 class Entry(NamedTuple):
-    """One registered hook."""
+    """A registered hook with its options."""
 
     hook: Hook
     with_kwargs: bool
@@ -22,12 +23,13 @@ class Entry(NamedTuple):
 
 
 class HookHandle:
-    """Takes its hook away again.
+    """A handle that removes its hook.
 
-    >>> from minispore import nn
-    >>> relu = nn.ReLU()
-    >>> handle = relu.register_forward_hook(lambda cell, inputs, output: print("called"))
-    >>> handle.remove()
+    Examples:
+        >>> from minispore import nn
+        >>> relu = nn.ReLU()
+        >>> handle = relu.register_forward_hook(lambda cell, inputs, output: print("called"))
+        >>> handle.remove()
     """
 
     def __init__(self, entries: list[Entry], entry: Entry) -> None:
@@ -35,77 +37,64 @@ class HookHandle:
         self._entry = entry
 
     def remove(self) -> None:
-        """Remove the hook; nothing happens if it has been removed before."""
+        """Remove the hook if it is still registered."""
         # By identity: the same function may be registered twice.
         self._entries[:] = [entry for entry in self._entries if entry is not self._entry]
 
 
-class Hooks:
-    """The hooks of one cell, in the order in which they run."""
-
-    def __init__(self) -> None:
-        self.forward_pre: list[Entry] = []
-        self.forward: list[Entry] = []
-        self.backward_pre: list[Entry] = []
-        self.backward: list[Entry] = []
-
-    def watch_backward(self) -> bool:
-        """Whether gradients have to be caught."""
-        return bool(self.backward or self.backward_pre)
-
-
-def _register(
-    entries: list[Entry],
-    hook: Hook,
-    *,
-    prepend: bool = False,
-    with_kwargs: bool = False,
-    always_call: bool = False,
-) -> HookHandle:
-    """Add a hook to its list; TypeError if it cannot be called."""
-    if not callable(hook):
-        raise TypeError(f"A hook must be callable, but got {described(hook)}.")
-    entry = Entry(hook, with_kwargs, always_call)
-    entries.insert(0 if prepend else len(entries), entry)
-    return HookHandle(entries, entry)
-
-
-class Watchable:
-    """What of a cell makes it possible to hook into its calls; `Cell` builds on it."""
+class HooksMixin:
+    """The methods of `Cell` that register hooks."""
 
     construct: Callable[..., object]
 
-    # Whether a call is nothing but `construct`. Until __init__ has run a call takes the careful
-    # way, which reports that it has not.
+    # Whether a call only runs `construct`. It is False until __init__ has run, so that a call can
+    # check whether it has.
     _plain: bool = False
-    _hooks: Hooks | None = None
+    # The hooks of each kind, in the order in which they run.
+    _hooks: dict[Kind, list[Entry]] | None = None
 
     def _check_init(self, when: str) -> None:
         raise NotImplementedError
 
-    def _watch(self) -> Hooks:
+    def _register(
+        self,
+        kind: Kind,
+        hook: Hook,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> HookHandle:
         self._check_init("a hook is registered")
-        if self._hooks is None:
-            self._hooks = Hooks()
+        if not callable(hook):
+            raise TypeError(f"A hook must be callable, but got {describe_value(hook)}.")
         self._plain = False
-        return self._hooks
+        if self._hooks is None:
+            self._hooks = {}
+        entries = self._hooks.setdefault(kind, [])
+        entry = Entry(hook, with_kwargs, always_call)
+        entries.insert(0 if prepend else len(entries), entry)
+        return HookHandle(entries, entry)
 
     def register_forward_pre_hook(
         self, hook_fn: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> HookHandle:
-        """Call `hook_fn(cell, inputs)` before `construct`; what it returns replaces the inputs.
+        """Register a hook that is called as `hook_fn(cell, inputs)` before `construct`.
 
         Args:
-            hook_fn: Gets the tuple of positional arguments and returns None, one argument, or a
-                tuple of them.
-            prepend: Call it before those registered so far instead of after.
-            with_kwargs: Call `hook_fn(cell, inputs, kwargs)`, which returns None or both anew.
+            hook_fn: A function of the cell and the tuple of positional arguments, which returns
+                None, or the argument or tuple of arguments that replaces them.
+            prepend: Whether to call it before the hooks registered so far instead of after them.
+            with_kwargs: Whether to call `hook_fn(cell, inputs, kwargs)`, which returns None or a
+                tuple of new positional and new keyword arguments.
+
+        Returns:
+            A handle with a method `remove`.
 
         Raises:
-            TypeError: `hook_fn` cannot be called.
+            TypeError: `hook_fn` is not callable.
         """
-        entries = self._watch().forward_pre
-        return _register(entries, hook_fn, prepend=prepend, with_kwargs=with_kwargs)
+        return self._register("forward_pre", hook_fn, prepend=prepend, with_kwargs=with_kwargs)
 
     def register_forward_hook(
         self,
@@ -115,211 +104,229 @@ class Watchable:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> HookHandle:
-        """Call `hook_fn(cell, inputs, output)` after `construct`; its result replaces the output.
+        """Register a hook that is called as `hook_fn(cell, inputs, output)` after `construct`.
 
         Args:
-            hook_fn: Returns None or the new output.
-            prepend: Call it before those registered so far instead of after.
-            with_kwargs: Call `hook_fn(cell, inputs, kwargs, output)`.
-            always_call: Call it also when `construct` raises, with None as the output.
+            hook_fn: A function that returns None or the output that replaces `output`.
+            prepend: Whether to call it before the hooks registered so far instead of after them.
+            with_kwargs: Whether to call `hook_fn(cell, inputs, kwargs, output)`.
+            always_call: Whether to call it with the output None when `construct` raises.
+
+        Returns:
+            A handle with a method `remove`.
 
         Raises:
-            TypeError: `hook_fn` cannot be called.
+            TypeError: `hook_fn` is not callable.
         """
-        return _register(
-            self._watch().forward,
-            hook_fn,
-            prepend=prepend,
-            with_kwargs=with_kwargs,
-            always_call=always_call,
+        return self._register(
+            "forward", hook_fn, prepend=prepend, with_kwargs=with_kwargs, always_call=always_call
         )
 
     def register_backward_pre_hook(self, hook_fn: Hook) -> HookHandle:
-        """Call `hook_fn(cell, grad_output)` when the gradients of the outputs have arrived.
+        """Register a hook that is called before the backward pass of this cell.
 
         Args:
-            hook_fn: Gets a tuple with the gradient of each output and returns None or new ones.
+            hook_fn: A function of the cell and the tuple of gradients of the outputs, which returns
+                None or new gradients.
+
+        Returns:
+            A handle with a method `remove`.
 
         Raises:
-            TypeError: `hook_fn` cannot be called.
+            TypeError: `hook_fn` is not callable.
         """
-        return _register(self._watch().backward_pre, hook_fn)
+        return self._register("backward_pre", hook_fn)
 
     def register_backward_hook(self, hook_fn: Hook) -> HookHandle:
-        """Call `hook_fn(cell, grad_input, grad_output)` when the gradients leave the cell.
-
-        >>> from minispore import Tensor, grad, nn
-        >>> relu = nn.ReLU()
-        >>> handle = relu.register_backward_hook(lambda cell, grad_in, grad_out: grad_in[0] * 3)
-        >>> grad(relu)(Tensor([1.0, -1.0]))
-        Tensor(shape=[2], dtype=Float32, value= [ 3.00000000e+00,  0.00000000e+00])
+        """Register a hook that is called after the backward pass of this cell.
 
         Args:
-            hook_fn: Gets the gradients of the Tensors among the positional arguments and those of
-                the outputs, zeros where none arrived; returns None or new ones for the arguments.
+            hook_fn: A function of the cell, the gradients of the Tensors among the positional
+                arguments, and the gradients of the outputs, which are zeros where no gradient
+                arrived. It returns None or new gradients of the arguments.
+
+        Returns:
+            A handle with a method `remove`.
 
         Raises:
-            TypeError: `hook_fn` cannot be called.
+            TypeError: `hook_fn` is not callable.
+
+        Examples:
+            >>> from minispore import Tensor, grad, nn
+            >>> relu = nn.ReLU()
+            >>> handle = relu.register_backward_hook(lambda cell, grad_in, grad_out: grad_in[0] * 3)
+            >>> grad(relu)(Tensor([1.0, -1.0])).tolist()
+            [3.0, 0.0]
         """
-        return _register(self._watch().backward, hook_fn)
+        return self._register("backward", hook_fn)
 
 
-def call(cell: Watchable, args: Args, kwargs: Kwargs) -> object:
-    """`cell.construct(*args, **kwargs)` with everything that has been registered around it."""
-    hooks = cell._hooks or Hooks()
-    args, kwargs = _before(cell, hooks.forward_pre, args, kwargs)
-    caught: list[tuple[Tensor, ...]] = []
-    catching = is_recording() and hooks.watch_backward()
-    entered = _enter(cell, hooks.backward, args, caught) if catching else args
+def call(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
+    """Return `cell.construct(*args, **kwargs)`, with hooks and a custom `bprop` applied."""
+    hooks = cell._hooks or {}
+    args, kwargs = _run_forward_pre_hooks(cell, hooks.get("forward_pre", ()), args, kwargs)
+    # The gradients of the outputs, for the backward hooks.
+    grad_outputs: list[tuple[Tensor, ...]] = []
+    before, after = hooks.get("backward_pre", ()), hooks.get("backward", ())
+    gated = is_recording() and bool(before or after)
+    inputs = _gate_inputs(cell, after, args, grad_outputs) if gated else args
     try:
-        output = _construct(cell, entered, kwargs)
-        for entry in hooks.forward:
-            output = _after(cell, entry, args, kwargs, output)
+        output = _construct(cell, inputs, kwargs)
+        for entry in hooks.get("forward", ()):
+            output = _run_forward_hook(cell, entry, args, kwargs, output)
     except BaseException:
-        for entry in hooks.forward:
+        for entry in hooks.get("forward", ()):
             if entry.always_call:
-                _after(cell, entry, args, kwargs, None)
+                _run_forward_hook(cell, entry, args, kwargs, None)
         raise
-    return _leave(cell, hooks.backward_pre, output, caught) if catching else output
+    return _gate_outputs(cell, before, output, grad_outputs) if gated else output
 
 
-def _construct(cell: Watchable, args: Args, kwargs: Kwargs) -> object:
+def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
     bprop = cast("Hook | None", getattr(cell, "bprop", None))
     if bprop is None or not is_recording():
         return cell.construct(*args, **kwargs)
     with record(on=False):
         output = cell.construct(*args, **kwargs)
-    made: list[object] = []
 
     def backward(gradients: tuple[Tensor, ...]) -> Sequence[Tensor]:
-        dout = _refilled(output, gradients)
-        answer = bprop(*args, made[0], dout, **kwargs)
-        return _answer_of_bprop(cell, answer, args)
+        result = bprop(*args, recorded, _replace_tensors(output, gradients), **kwargs)
+        return _checked_bprop_result(cell, result, args)
 
-    made.append(_refilled(output, joint(_tensors(output), _tensors(args), backward)))
-    return made[0]
+    recorded = _replace_tensors(
+        output, multi_output_vjp(_tensors(output), _tensors(args), backward)
+    )
+    return recorded
 
 
-def _answer_of_bprop(cell: Watchable, answer: object, args: Args) -> list[Tensor]:
-    shares = _as_sequence(answer)
-    inputs = len(args)
-    if len(shares) != inputs:
+def _checked_bprop_result(cell: HooksMixin, result: object, args: Args) -> list[Tensor]:
+    """Return the gradients of the Tensors among `args`."""
+    gradients = _as_sequence(result)
+    if len(gradients) != len(args):
         raise RuntimeError(
-            f"For '{type(cell).__name__}', 'bprop' must return a gradient for each of the {inputs} "
-            f"inputs of 'construct', but it returned {len(shares)}."
+            f"For '{type(cell).__name__}', 'bprop' must return a gradient for each of the "
+            f"{len(args)} inputs of 'construct', but it returned {len(gradients)}."
         )
-    chosen = [g for g, x in zip(shares, args, strict=True) if isinstance(x, Tensor)]
+    chosen = [g for g, x in zip(gradients, args, strict=True) if isinstance(x, Tensor)]
     for g in chosen:
         if not isinstance(g, Tensor):
             raise TypeError(
-                f"For '{type(cell).__name__}', 'bprop' must return Tensors, but got {described(g)}."
+                f"For '{type(cell).__name__}', 'bprop' must return Tensors, "
+                f"but got {describe_value(g)}."
             )
     return cast("list[Tensor]", chosen)
 
 
-def _before(
-    cell: Watchable, entries: Sequence[Entry], args: Args, kwargs: Kwargs
+def _run_forward_pre_hooks(
+    cell: HooksMixin, entries: Sequence[Entry], args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:
     for entry in tuple(entries):
+        result = entry.hook(cell, args, kwargs) if entry.with_kwargs else entry.hook(cell, args)
+        if result is None:
+            continue
         if entry.with_kwargs:
-            answer = entry.hook(cell, args, kwargs)
-            if answer is not None:
-                args, kwargs = _new_arguments(answer)
+            args, kwargs = _checked_arguments(result)
         else:
-            answer = entry.hook(cell, args)
-            if answer is not None:
-                args = cast("Args", answer) if isinstance(answer, tuple) else (answer,)
+            args = cast("Args", result) if isinstance(result, tuple) else (result,)
     return args, kwargs
 
 
-def _new_arguments(answer: object) -> tuple[Args, Kwargs]:
-    if isinstance(answer, tuple) and len(cast("Args", answer)) == 2:
-        args, kwargs = cast("Args", answer)
+def _checked_arguments(result: object) -> tuple[Args, Kwargs]:
+    if isinstance(result, tuple) and len(cast("Args", result)) == 2:
+        args, kwargs = cast("Args", result)
         if isinstance(args, tuple) and isinstance(kwargs, dict):
             return cast("Args", args), cast("Kwargs", kwargs)
     raise RuntimeError(
         "A forward pre hook with kwargs must return None or a tuple of the new positional "
-        f"and the new keyword arguments, but got {answer!r}."
+        f"and the new keyword arguments, but got {result!r}."
     )
 
 
-def _after(cell: Watchable, entry: Entry, args: Args, kwargs: Kwargs, output: object) -> object:
-    if entry.with_kwargs:
-        answer = entry.hook(cell, args, kwargs, output)
-    else:
-        answer = entry.hook(cell, args, output)
-    return output if answer is None else answer
+def _run_forward_hook(
+    cell: HooksMixin, entry: Entry, args: Args, kwargs: Kwargs, output: object
+) -> object:
+    inputs = (args, kwargs) if entry.with_kwargs else (args,)
+    result = entry.hook(cell, *inputs, output)
+    return output if result is None else result
 
 
-def _enter(
-    cell: Watchable,
+def _gate_inputs(
+    cell: HooksMixin,
     entries: Sequence[Entry],
     args: Args,
-    caught: list[tuple[Tensor, ...]],
+    grad_outputs: list[tuple[Tensor, ...]],
 ) -> Args:
-    """The arguments, with a gate for the gradients that leave the cell backwards."""
-    tensors = _tensors(args)
-    if not entries or not tensors:
+    """Return the arguments, with backward hooks applied to their gradients."""
+    if not entries:
         return args
 
     def backward(gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         for entry in tuple(entries):
-            answer = entry.hook(cell, gradients, caught[-1])
-            gradients = _replaced(gradients, answer, "backward hook")
+            result = entry.hook(cell, gradients, grad_outputs[-1])
+            gradients = _checked_gradients(gradients, result, "backward hook")
         return gradients
 
-    return cast("Args", _refilled(args, joint(tensors, tensors, backward)))
+    return cast("Args", _gate(args, backward))
 
 
-def _leave(
-    cell: Watchable, entries: Sequence[Entry], output: object, caught: list[tuple[Tensor, ...]]
+def _gate_outputs(
+    cell: HooksMixin,
+    entries: Sequence[Entry],
+    output: object,
+    grad_outputs: list[tuple[Tensor, ...]],
 ) -> object:
-    """The output, with a gate for the gradients that enter the cell backwards."""
-    tensors = _tensors(output)
-    if not tensors:
-        return output
+    """Return the output, with backward pre hooks applied to its gradients."""
 
     def backward(gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         for entry in tuple(entries):
-            answer = entry.hook(cell, gradients)
-            gradients = _replaced(gradients, answer, "backward pre hook")
-        caught[:] = [gradients]
+            result = entry.hook(cell, gradients)
+            gradients = _checked_gradients(gradients, result, "backward pre hook")
+        grad_outputs[:] = [gradients]
         return gradients
 
-    return _refilled(output, joint(tensors, tensors, backward))
+    return _gate(output, backward)
 
 
-def _replaced(gradients: tuple[Tensor, ...], answer: object, kind: str) -> tuple[Tensor, ...]:
-    if answer is None:
+def _gate(values: object, backward: Backward) -> object:
+    """Return `values`, whose gradients are replaced by `backward` of them."""
+    tensors = _tensors(values)
+    if not tensors:
+        return values
+    return _replace_tensors(values, multi_output_vjp(tensors, tensors, backward))
+
+
+def _checked_gradients(
+    gradients: tuple[Tensor, ...], result: object, kind: str
+) -> tuple[Tensor, ...]:
+    """Return the gradients that a hook returned, or `gradients` if it returned None."""
+    if result is None:
         return gradients
-    new = _as_sequence(answer)
+    new = _as_sequence(result)
     if len(new) != len(gradients) or not all(isinstance(g, Tensor) for g in new):
         raise TypeError(
             f"A {kind} must return None or as many Tensors as it was given gradients, "
-            f"which is {len(gradients)}, but got {answer!r}."
+            f"which is {len(gradients)}, but got {result!r}."
         )
     return tuple(cast("Sequence[Tensor]", new))
 
 
-def _as_sequence(answer: object) -> Sequence[object]:
-    """What a hook or bprop returned: several values, or one."""
-    return cast("Sequence[object]", answer) if isinstance(answer, tuple | list) else (answer,)
+def _as_sequence(result: object) -> Sequence[object]:
+    """Return the result of a hook or `bprop` as a sequence."""
+    return cast("Sequence[object]", result) if isinstance(result, tuple | list) else (result,)
 
 
 def _tensors(values: object) -> list[Tensor]:
-    if isinstance(values, Tensor):
-        return [values]
-    if isinstance(values, tuple | list):
-        return [x for x in cast("Sequence[object]", values) if isinstance(x, Tensor)]
-    return []
+    """Return the tensors among `values`, which may be one tensor or a sequence."""
+    items = _as_sequence(values)
+    return [x for x in items if isinstance(x, Tensor)]
 
 
-def _refilled(values: object, tensors: Sequence[Tensor]) -> object:
-    """`values` with its tensors replaced, in their order."""
+def _replace_tensors(values: object, tensors: Sequence[Tensor]) -> object:
+    """Return `values` with its tensors replaced by `tensors`, in order."""
     if isinstance(values, Tensor):
         return tensors[0]
     if not isinstance(values, tuple | list):
         return values
-    fresh = iter(tensors)
-    items = [next(fresh) if isinstance(x, Tensor) else x for x in cast("list[object]", values)]
+    new = iter(tensors)
+    items = [next(new) if isinstance(x, Tensor) else x for x in cast("list[object]", values)]
     return tuple(items) if isinstance(values, tuple) else items

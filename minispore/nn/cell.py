@@ -1,27 +1,27 @@
-"""`Cell`: a function with parameters, made of smaller cells.
+"""`Cell`: a function with parameters, composed of smaller cells.
 
-A cell's attributes live where every Python object's do, in its `__dict__`. Its parameters and its
-child cells are those of the attributes that are a `Parameter` or a `Cell`, in the order in which
-they were assigned: nothing is registered twice, and nothing can get out of step.
+A cell's parameters and child cells are those attributes in its `__dict__` that are a `Parameter` or
+a `Cell`, in the order of assignment. There is no separate registry that could become inconsistent.
 """
 
-from collections.abc import Callable, Iterable, Iterator, ValuesView
-from typing import ParamSpec, Protocol, Self, TypeVar, overload
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, ValuesView
+from typing import ParamSpec, Protocol, Self, TypeVar, cast, overload
 
-from minispore._checks import check_one_of, check_type, described
+from minispore._functional import device_transfer
 from minispore.common.dtype import DType, float16, float32
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
-from minispore.nn._hidden import warn_of_hidden
-from minispore.nn._hooks import Watchable, call
-from minispore.nn._moving import Movable
+from minispore.engine.dtypes import FLOAT, DTypeLike
+from minispore.nn._hooks import HooksMixin, call
+from minispore.utils.checks import check_one_of, check_type, describe_value
+from minispore.utils.warn import warn_at_caller
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
 
 class _Constructs(Protocol[P, R_co]):
-    """A cell with a `construct` of its own: calling it is calling that."""
+    """A cell that defines `construct`, whose signature is that of a call."""
 
     def construct(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Compute the output."""
@@ -29,20 +29,20 @@ class _Constructs(Protocol[P, R_co]):
 
 
 class _AnyCell(Protocol):
-    """A cell of which no more is known. A method does not fit a member that can be assigned to."""
+    """A cell of unknown class; a class that defines `construct` as a method does not match."""
 
     construct: Callable[..., object]
 
 
-def _undefined(cell: object, *_: object, **__: object) -> object:
-    instead = " It has a 'forward', which must be called that." if hasattr(cell, "forward") else ""
+def _construct_not_implemented(cell: object, *_: object, **__: object) -> object:
+    hint = " Rename its method 'forward' to 'construct'." if hasattr(cell, "forward") else ""
     raise AttributeError(
-        f"For '{type(cell).__name__}', the method 'construct' is not defined.{instead}"
+        f"For '{type(cell).__name__}', the method 'construct' is not defined.{hint}"
     )
 
 
-def _say_where(cell: "Cell", error: Exception) -> None:
-    """Add to an error the innermost cell that it went through, unless one has said so before."""
+def _annotate_error(cell: "Cell", error: Exception) -> None:
+    """Add a note to an error that names the cell, unless an inner cell has added one."""
     if not any(note.startswith(_WHERE) for note in getattr(error, "__notes__", ())):
         name = f" '{cell.param_prefix}'" if cell.param_prefix else ""
         error.add_note(f"{_WHERE}{name} of class {type(cell).__name__}.")
@@ -51,59 +51,60 @@ def _say_where(cell: "Cell", error: Exception) -> None:
 _WHERE = "This happened in the cell"
 
 
-class Cell(Movable, Watchable):
-    """The base of all networks, layers, losses and optimisers.
+class Cell(HooksMixin):
+    """Base class of all networks, layers, loss functions and optimizers.
 
-    A subclass calls `super().__init__()`, assigns its parts to attributes and defines
-    `construct`, which runs when the cell is called. To a type checker, a call has the signature
-    of the class's own `construct`; where only `Cell` is known, it takes anything and gives a
-    Tensor.
-
-    Source: MindSpore's `mindspore.nn.Cell`.
-
-    >>> import minispore as ms
-    >>> from minispore import nn
-    >>> class Affine(nn.Cell):
-    ...     def __init__(self) -> None:
-    ...         super().__init__()
-    ...         self.scale = ms.Parameter(ms.Tensor(3.0))
-    ...         self.dense = nn.Dense(2, 2)
-    ...
-    ...     def construct(self, x: ms.Tensor) -> ms.Tensor:
-    ...         return self.scale * self.dense(x)
-    >>> net = Affine()
-    >>> [parameter.name for parameter in net.trainable_params()]
-    ['scale', 'dense.weight', 'dense.bias']
-    >>> net(ms.Tensor([[1.0, 2.0]])).shape
-    (1, 2)
+    A subclass calls `super().__init__()`, assigns parameters and cells to attributes, and defines
+    `construct`, which runs when the cell is called. For a type checker, a call has the signature of
+    the class's `construct`; a call of a plain `Cell` accepts any arguments and returns a Tensor.
 
     Args:
-        auto_prefix: Put the names of child cells' attributes before their parameters' names.
-        flags: MindSpore's compiler flags, which have no counterpart here: only None.
+        auto_prefix: Whether to prefix the names of the parameters of child cells with the names of
+            the attributes.
+        flags: MindSpore's compiler flags, which minispore does not have; only None.
 
     Raises:
-        TypeError: `auto_prefix` is no bool, or `flags` no dict.
-        ValueError: `flags` is neither None nor empty.
+        TypeError: `auto_prefix` is not a bool, or `flags` not a dict.
+        ValueError: `flags` is not empty.
+
+    Examples:
+        >>> import minispore as ms
+        >>> from minispore import nn
+        >>> class Affine(nn.Cell):
+        ...     def __init__(self) -> None:
+        ...         super().__init__()
+        ...         self.scale = ms.Parameter(ms.Tensor(3.0))
+        ...         self.dense = nn.Dense(2, 2)
+        ...
+        ...     def construct(self, x: ms.Tensor) -> ms.Tensor:
+        ...         return self.scale * self.dense(x)
+        >>> net = Affine()
+        >>> [parameter.name for parameter in net.trainable_params()]
+        ['scale', 'dense.weight', 'dense.bias']
+        >>> net(ms.Tensor([[1.0, 2.0]])).shape
+        (1, 2)
+
+    Source: MindSpore's `mindspore.nn.Cell`.
     """
 
-    construct: Callable[..., object] = _undefined
+    construct: Callable[..., object] = _construct_not_implemented
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, object] | None = None) -> None:
         if isinstance(auto_prefix, Tensor):
             raise TypeError(
-                f"For '{self.cls_name}', a Tensor is given where the cell is made; first make it, "
+                f"For '{self.cls_name}', the constructor got a Tensor; make the cell first, "
                 f"cell = {self.cls_name}(…), and then call it: cell(tensor)."
             )
-        check_type(auto_prefix, bool, "auto_prefix", "Cell")
-        check_type(flags, dict, "flags", self.cls_name, none=True)
+        check_type(auto_prefix, bool, "auto_prefix")
+        check_type(flags, dict, "flags", self.cls_name, allow_none=True)
         if flags:
             raise ValueError(f"For '{self.cls_name}', 'flags' are not supported, but got {flags}.")
         self.training = False
-        self.phase = "train"  # MindSpore's word for it, and its default
+        self.phase = "train"  # MindSpore's default
         self.requires_grad = False
         self._auto_prefix = auto_prefix
         self._param_prefix = ""
-        # The names under which the members of ParameterTuple attributes were assigned.
+        # The names of the parameters in ParameterTuple attributes when they were assigned.
         self._listed: dict[str, tuple[str, ...]] = {}
         self._plain = not hasattr(self, "bprop")
 
@@ -112,14 +113,14 @@ class Cell(Movable, Watchable):
     @overload
     def __call__(self: _Constructs[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     def __call__(self, *args: object, **kwargs: object) -> object:
-        """Run `construct`, with the hooks if there are any; an error says in which cell it was."""
+        """Run `construct` and the hooks; a note on an error names the innermost cell."""
         try:
             if self._plain:
                 return self.construct(*args, **kwargs)
             self._check_init("being called")
             return call(self, args, kwargs)
         except (TypeError, ValueError, IndexError, RuntimeError) as error:
-            _say_where(self, error)
+            _annotate_error(self, error)
             raise
 
     # Attributes.
@@ -145,7 +146,7 @@ class Cell(Movable, Watchable):
                 kind = "parameter" if isinstance(old, Parameter) else "cell"
                 raise TypeError(
                     f"For '{type(self).__name__}', the attribute '{name}' is a {kind} and can only "
-                    f"be replaced by another or None, but got {described(value)}."
+                    f"be replaced by another or None, but got {describe_value(value)}."
                 )
         object.__setattr__(self, name, value)
 
@@ -156,60 +157,56 @@ class Cell(Movable, Watchable):
             )
 
     def insert_child_to_cell(self, child_name: str, child_cell: "Cell | None") -> None:
-        """Add a child cell under a name; unlike assigning it, that renames no parameter.
+        """Add a child cell without renaming its parameters, unlike an assignment.
 
         Raises:
             TypeError: An argument is of the wrong type.
             KeyError: The name is empty, contains a dot, or is that of another attribute.
         """
-        check_type(child_name, str, "child_name", "insert_child_to_cell")
-        check_type(child_cell, Cell, "child_cell", "insert_child_to_cell", none=True)
-        old = self._insertable(child_name, "child_name", "insert_child_to_cell", dot=False)
-        if old is not None and not isinstance(old, Cell):
-            raise KeyError(
-                f"For 'insert_child_to_cell', there is an attribute '{child_name}' already."
-            )
+        check_type(child_name, str, "child_name")
+        check_type(child_cell, Cell, "child_cell", allow_none=True)
+        self._check_new_name(child_name, "child_name", Cell, "insert_child_to_cell")
         object.__setattr__(self, child_name, child_cell)
 
     def insert_param_to_cell(
         self, param_name: str, param: Parameter | None, check_name_contain_dot: bool = True
     ) -> None:
-        """Add a parameter under a name, which becomes the parameter's if it has none yet.
+        """Add a parameter; it takes the name `param_name` if it has no name.
 
         Raises:
             TypeError: An argument is of the wrong type.
             KeyError: The name is empty, contains a dot (unless `check_name_contain_dot` is False),
                 or is that of another attribute.
         """
-        check_type(param_name, str, "param_name", "insert_param_to_cell")
-        check_type(param, Parameter, "param", "insert_param_to_cell", none=True)
+        check_type(param_name, str, "param_name")
+        check_type(param, Parameter, "param", allow_none=True)
         dot = not check_name_contain_dot
-        old = self._insertable(param_name, "param_name", "insert_param_to_cell", dot=dot)
-        if old is not None and not isinstance(old, Parameter):
-            raise KeyError(
-                f"For 'insert_param_to_cell', there is an attribute '{param_name}' already."
-            )
+        self._check_new_name(param_name, "param_name", Parameter, "insert_param_to_cell", dot=dot)
         setattr(self, param_name, param)
 
-    def _insertable(self, name: str, argument: str, owner: str, *, dot: bool) -> object:
+    def _check_new_name(
+        self, name: str, argument: str, kind: type, caller: str, *, dot: bool = False
+    ) -> None:
+        """Raise KeyError for an invalid name, or that of an attribute of another kind."""
         self._check_init(f"'{name}' is inserted")
         if not name or ("." in name and not dot):
             raise KeyError(
-                f"For '{owner}', the argument '{argument}' must not be empty or contain '.', "
+                f"For '{caller}', the argument '{argument}' must not be empty or contain '.', "
                 f"but got '{name}'."
             )
-        return getattr(self, name, None)
+        if not isinstance(getattr(self, name, None), kind | None):
+            raise KeyError(f"For '{caller}', there is an attribute '{name}' already.")
 
     # Parameters.
 
     def parameters_and_names(
         self, name_prefix: str = "", expand: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Each parameter once, with its path of attribute names, which can differ from its name.
+        """Yield each parameter once, with its path of attribute names, which may not be its name.
 
         Args:
-            name_prefix: What paths start with, if not empty.
-            expand: Include those of child cells.
+            name_prefix: A prefix of all paths.
+            expand: Whether to include the parameters of child cells.
         """
         seen: set[int] = set()
         cells = self.cells_and_names(name_prefix=name_prefix) if expand else [(name_prefix, self)]
@@ -228,32 +225,35 @@ class Cell(Movable, Watchable):
                 yield from zip(self._listed[name], value, strict=True)
 
     def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
-        """Each parameter once; without `expand`, only those of this cell itself."""
+        """Yield each parameter once; without `expand`, only this cell's own parameters."""
         return (parameter for _, parameter in self.parameters_and_names(expand=expand))
 
     def trainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The parameters with `requires_grad`.
+        """Return the parameters with `requires_grad`.
 
-        A warning names an attribute that is a plain list, tuple or dict of cells or parameters
-        which are in no Cell, ParameterTuple or attribute: they are not found.
+        A warning names each attribute that is a list, tuple or dict and holds trainable parameters
+        that are not parameters of this cell.
+
+        Args:
+            recurse: Whether to include the parameters of child cells.
         """
-        found = list(self.get_parameters(recurse))
+        parameters = list(self.get_parameters(recurse))
         if recurse:
-            warn_of_hidden(self.cells_and_names(), found)
-        return [parameter for parameter in found if parameter.requires_grad]
+            _warn_of_unregistered(self.cells_and_names(), parameters)
+        return [parameter for parameter in parameters if parameter.requires_grad]
 
     def untrainable_params(self, recurse: bool = True) -> list[Parameter]:
-        """The parameters without `requires_grad`."""
+        """Return the parameters without `requires_grad`."""
         return [
             parameter for parameter in self.get_parameters(recurse) if not parameter.requires_grad
         ]
 
     def parameters_dict(self, recurse: bool = True) -> dict[str, Parameter]:
-        """The parameters by name."""
+        """Return the parameters by name."""
         return {parameter.name: parameter for parameter in self.get_parameters(recurse)}
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
-        """Each parameter mapped to itself: here they have their values from the start.
+        """Return each parameter mapped to itself, since all parameters are initialized already.
 
         Raises:
             ValueError: `auto_parallel_mode` is True.
@@ -263,14 +263,14 @@ class Cell(Movable, Watchable):
         return {parameter: parameter for parameter in self.get_parameters()}
 
     def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
-        """Rename parameters to `prefix` and their path from this cell.
+        """Rename each parameter to `prefix` followed by its path from this cell.
 
-        Assigning a cell to an attribute does this, with the attribute's name.
+        Assigning a cell to an attribute calls this with the attribute's name and a dot.
 
         Raises:
-            TypeError: `prefix` is no str.
+            TypeError: `prefix` is not a str.
         """
-        check_type(prefix, str, "prefix", "update_parameters_name")
+        check_type(prefix, str, "prefix")
         for path, parameter in tuple(self.parameters_and_names(expand=recurse)):
             parameter.name = prefix + path
         for path, cell in self.cells_and_names():
@@ -278,7 +278,7 @@ class Cell(Movable, Watchable):
 
     @property
     def param_prefix(self) -> str:
-        """What the names of this cell's parameters start with, without the final dot."""
+        """The prefix of the names of this cell's parameters, without the final dot."""
         return self._param_prefix.removesuffix(".")
 
     # Child cells.
@@ -288,7 +288,7 @@ class Cell(Movable, Watchable):
         return ((name, cell) for name, cell in self.__dict__.items() if isinstance(cell, Cell))
 
     def name_cells(self) -> dict[str, "Cell"]:
-        """The child cells by attribute name, each once."""
+        """Return the child cells by attribute name, each once."""
         cells: dict[str, Cell] = {}
         seen: set[int] = set()
         for name, cell in self._children():
@@ -298,20 +298,20 @@ class Cell(Movable, Watchable):
         return cells
 
     def cells(self) -> ValuesView["Cell"]:
-        """The child cells, each once."""
+        """Return the child cells, each once."""
         return self.name_cells().values()
 
     def cells_and_names(
         self, cells: Iterable["Cell"] | None = None, name_prefix: str = ""
     ) -> Iterator[tuple[str, "Cell"]]:
-        """This cell and all below it, parents first, each once, with their paths.
+        """Yield this cell and all its descendants in depth-first order, each once, with paths.
 
         Args:
-            cells: Cells to leave out.
+            cells: Cells to omit.
             name_prefix: The path of this cell.
         """
         seen = {id(cell) for cell in cells or ()}
-        # A stack instead of recursion: a network may be deeper than Python's stack.
+        # A stack instead of recursion, since a network may be deeper than Python's call stack.
         todo: list[tuple[str, Cell]] = [(name_prefix, self)]
         while todo:
             path, cell = todo.pop()
@@ -323,14 +323,14 @@ class Cell(Movable, Watchable):
             todo.extend(reversed(children))
 
     def apply(self, fn: Callable[["Cell"], object]) -> Self:
-        """Call `fn` with every cell, children first, and return this one.
+        """Call `fn` with each descendant and then with this cell, which is returned.
 
         Raises:
-            TypeError: `fn` cannot be called.
+            TypeError: `fn` is not callable.
         """
         if not callable(fn):
             raise TypeError(
-                f"For 'apply', the argument 'fn' must be callable, but got {described(fn)}."
+                f"For 'apply', the argument 'fn' must be callable, but got {describe_value(fn)}."
             )
         for cell in self.cells():
             cell.apply(fn)
@@ -340,38 +340,84 @@ class Cell(Movable, Watchable):
     # Modes.
 
     def set_train(self, mode: bool = True) -> Self:
-        """Set `training` of this cell and all below: Dropout, for one, does nothing without.
+        """Set training or evaluation mode for this cell and all its descendants.
 
         Raises:
-            TypeError: `mode` is no bool.
+            TypeError: `mode` is not a bool.
         """
-        check_type(mode, bool, "mode", "set_train")
+        check_type(mode, bool, "mode")
         for _, cell in self.cells_and_names():
             cell.training = mode
             cell.phase = "train" if mode else "predict"
         return self
 
     def set_grad(self, requires_grad: bool = True) -> Self:
-        """Set `requires_grad` of this cell and all below, which has no effect here.
+        """Set the attribute `requires_grad` of this cell and all its descendants; it has no effect.
 
         Raises:
-            TypeError: `requires_grad` is no bool.
+            TypeError: `requires_grad` is not a bool.
         """
-        check_type(requires_grad, bool, "requires_grad", "set_grad")
+        check_type(requires_grad, bool, "requires_grad")
         for _, cell in self.cells_and_names():
             cell.requires_grad = requires_grad
         return self
 
     def to_float(self, dst_type: DType) -> Self:
-        """Compute in `dst_type`, which can only be float32, as it always is.
+        """Set the dtype of the computation, which can only be float32.
 
         Raises:
             ValueError: `dst_type` is neither float16 nor float32.
-            NotImplementedError: It is float16: mixed precision is not covered.
+            NotImplementedError: `dst_type` is float16: mixed precision is not supported.
         """
-        check_one_of(dst_type, (float16, float32), "dst_type", "to_float")
+        check_one_of(dst_type, (float16, float32), "dst_type")
         if dst_type is float16:
             raise NotImplementedError("For 'to_float', mixed precision (float16) is not supported.")
+        return self
+
+    @overload
+    def to(
+        self,
+        device: str | None = None,
+        dtype: DTypeLike | None = None,
+        non_blocking: bool = False,
+    ) -> Self: ...
+    @overload
+    def to(self, dtype: DTypeLike, non_blocking: bool = False) -> Self: ...
+    @overload
+    def to(self, other: Tensor, non_blocking: bool = False) -> Self: ...
+    def to(self, *args: object, **kwargs: object) -> Self:
+        """Move the parameters of this cell and its descendants to another device or dtype.
+
+        The Parameter objects stay the same. An optimizer allocates its state on the device of the
+        parameters, so move the network before you make the optimizer.
+
+        Args:
+            *args: `(device, dtype)`, `(dtype)` or `(other)`, as for `Tensor.to`; the dtype of
+                integer parameters is kept.
+            **kwargs: The same by name.
+
+        Returns:
+            This cell.
+
+        Raises:
+            TypeError: The arguments have none of these forms, or the dtype is not a float dtype.
+            ValueError: There is no device of that name.
+            RuntimeError: The device is a GPU, and there is no GPU or no CuPy.
+
+        Examples:
+            >>> from minispore import float16, nn
+            >>> nn.Dense(2, 1).to("CPU", float16).weight.dtype
+            minispore.float16
+        """
+        target = device_transfer.parse_to_arguments(args, kwargs, "to")
+        if target.dtype is not None and target.dtype.category != FLOAT:
+            raise TypeError(
+                f"For 'to', the type of a cell must be one of floats, but got {target.dtype!r}."
+            )
+        for parameter in self.get_parameters():
+            is_float = parameter.dtype.category == FLOAT
+            options = target if is_float else target._replace(dtype=None)
+            parameter._data = device_transfer.to(parameter.value(), options, "to")._data
         return self
 
     # Printing.
@@ -382,7 +428,7 @@ class Cell(Movable, Watchable):
         return type(self).__name__
 
     def extend_repr(self) -> str:
-        """What to print between the parentheses; for subclasses to override."""
+        """Return the text between the parentheses of `repr`; subclasses override it."""
         return ""
 
     def __repr__(self) -> str:
@@ -394,3 +440,48 @@ class Cell(Movable, Watchable):
             return f"{type(self).__name__}({extra})"
         lines = [extra, *children] if extra else children
         return "\n  ".join([f"{type(self).__name__}(", *lines]) + "\n)"
+
+
+def _warn_of_unregistered(
+    cells: Iterable[tuple[str, Cell]], parameters: Iterable[Parameter]
+) -> None:
+    """Warn of each attribute that holds trainable parameters in a plain list, tuple or dict.
+
+    Args:
+        cells: The cells of a network with their paths.
+        parameters: The parameters of the network.
+    """
+    known = {id(parameter) for parameter in parameters}
+    for path, cell in cells:
+        for name, value in vars(cell).items():
+            if not _items_of(value):
+                continue
+            hidden = [p for p in _parameters_in(value) if p.requires_grad and id(p) not in known]
+            if hidden:
+                warn_at_caller(
+                    f"The attribute '{f'{path}.{name}' if path else name}' of the cell is a "
+                    f"{type(value).__name__}, in which parameters are not found, such as "
+                    f"'{hidden[0].name}'. Cells belong in a CellList or SequentialCell, parameters "
+                    "in a ParameterTuple, or each in an attribute."
+                )
+
+
+def _parameters_in(value: object) -> Iterator[Parameter]:
+    """Yield the parameters in nested lists, tuples and dicts, and those of the cells in them."""
+    seen: set[int] = set()
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, Parameter):
+            yield item
+        elif isinstance(item, Cell):
+            yield from item.get_parameters()
+        elif id(item) not in seen:
+            seen.add(id(item))
+            todo.extend(_items_of(item))
+
+
+def _items_of(value: object) -> Collection[object]:
+    if isinstance(value, dict):
+        return cast("dict[object, object]", value).values()
+    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()

@@ -1,124 +1,192 @@
-"""Learning rates as cells: from the number of the step to its rate, worked out as training goes."""
+"""Learning-rate schedules: cells that compute the learning rate from the number of the step."""
+
+import math
 
 import numpy as np
 
-from minispore._checks import check_int, check_type, described
 from minispore.common.tensor import Tensor, host_tensor
-from minispore.nn import _rates
-from minispore.nn._rates import check_bounds, check_rate
 from minispore.nn.cell import Cell
+from minispore.utils.checks import check_int, check_number, check_type, describe_value
+
+__all__ = [
+    "CosineDecayLR",
+    "ExponentialDecayLR",
+    "InverseDecayLR",
+    "LearningRateSchedule",
+    "NaturalExpDecayLR",
+    "PolynomialDecayLR",
+    "WarmUpLR",
+]
 
 
 class LearningRateSchedule(Cell):
-    """The base of schedules; a subclass defines `construct(global_step)`.
+    """Base class of learning-rate schedules; a subclass defines `construct(global_step)`.
 
-    >>> from minispore import Tensor, nn
-    >>> class Halved(nn.LearningRateSchedule):
-    ...     def construct(self, global_step: Tensor) -> Tensor:
-    ...         return 0.5 ** (global_step + 1.0)
-    >>> optimizer = nn.SGD(nn.Dense(1, 1).trainable_params(), learning_rate=Halved())
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> class Halving(nn.LearningRateSchedule):
+        ...     def construct(self, global_step: Tensor) -> Tensor:
+        ...         return 0.5 ** (global_step + 1.0)
+        >>> optimizer = nn.SGD(nn.Dense(1, 1).trainable_params(), learning_rate=Halving())
+
+    Source: MindSpore's `mindspore.nn.LearningRateSchedule`.
     """
 
     def construct(self, global_step: Tensor) -> Tensor:
-        """The learning rate of step `global_step`, which counts from 0."""
+        """Return the learning rate of step `global_step`, counted from 0."""
         raise NotImplementedError(
             f"For '{type(self).__name__}', the method 'construct' is not defined."
         )
 
 
-class _Formula(LearningRateSchedule):
-    """A schedule given by a formula in plain numbers."""
+class FormulaSchedule(LearningRateSchedule):
+    """Base class of schedules given by a formula in Python floats, `_rate`."""
 
     def construct(self, global_step: Tensor | int) -> Tensor:
-        """The learning rate at `global_step`, in float32 and of its shape.
+        """Return the learning rate of each step of `global_step`, a float32 tensor of its shape.
 
         Raises:
             TypeError: `global_step` is neither a Tensor nor an int.
-            ValueError: It is infinite or no number.
+            ValueError: `global_step` is not finite.
         """
-        owner = self.cls_name
-        check_type(global_step, (Tensor, int, np.integer), "global_step", owner)
+        caller = self.cls_name
+        check_type(global_step, (Tensor, int, np.integer), "global_step", caller)
         steps = (
             global_step.asnumpy() if isinstance(global_step, Tensor) else np.asarray(global_step)
         )
         if steps.dtype.kind == "f" and not np.isfinite(steps).all():
             raise ValueError(
-                f"For '{owner}', the argument 'global_step' must be finite, "
-                f"but got {described(global_step)}."
+                f"For '{caller}', the argument 'global_step' must be finite, "
+                f"but got {describe_value(global_step)}."
             )
         rates = [self._rate(int(step)) for step in steps.flat]
         return host_tensor(np.array(rates, np.float32).reshape(steps.shape))
 
     def _rate(self, step: int) -> float:
+        """Return the learning rate of a step."""
         raise NotImplementedError
 
 
-class _Decay(_Formula):
-    """What the three decays without an end have in common: their settings."""
+class DecaySchedule(FormulaSchedule):
+    """Base class of the schedules that decay without end."""
 
     def __init__(
         self, learning_rate: float, decay_rate: float, decay_steps: int, is_stair: bool = False
     ) -> None:
         super().__init__()
-        owner = self.cls_name
-        check_rate(learning_rate, "learning_rate", owner)
-        check_rate(decay_rate, "decay_rate", owner)
-        check_type(is_stair, bool, "is_stair", owner)
+        caller = self.cls_name
+        check_learning_rate(learning_rate, "learning_rate", caller)
+        check_learning_rate(decay_rate, "decay_rate", caller)
+        check_type(is_stair, bool, "is_stair", caller)
         self.learning_rate = learning_rate
         self.decay_rate = decay_rate
-        self.decay_steps: int = check_int(decay_steps, "decay_steps", owner, low=1)
+        self.decay_steps: int = check_int(decay_steps, "decay_steps", caller, low=1)
         self.is_stair = is_stair
 
+    def _progress(self, step: int) -> float:
+        """Return the number of decay periods; with `is_stair`, of complete ones."""
+        return step // self.decay_steps if self.is_stair else step / self.decay_steps
 
-class ExponentialDecayLR(_Decay):
-    """`learning_rate * decay_rate ** (step / decay_steps)`.
 
-    >>> from minispore import Tensor, nn
-    >>> nn.ExponentialDecayLR(0.1, 0.5, decay_steps=2)(Tensor(4))
-    Tensor(shape=[], dtype=Float32, value= 0.025)
+class ExponentialDecayLR(DecaySchedule):
+    """Exponential decay: `learning_rate * decay_rate ** (step / decay_steps)`.
 
     Args:
-        learning_rate: The rate of step 0.
+        learning_rate: The learning rate of step 0.
         decay_rate: The factor for each `decay_steps` steps.
-        decay_steps: In how many steps the rate falls by the factor once.
-        is_stair: Let it fall all at once at their end.
+        decay_steps: The number of steps in which the learning rate is multiplied by `decay_rate`.
+        is_stair: Whether to decay only every `decay_steps` steps, by `step // decay_steps`.
 
     Raises:
         TypeError: An argument is of the wrong type.
         ValueError: A number is not above 0.
+
+    Examples:
+        >>> from minispore import nn
+        >>> schedule = nn.ExponentialDecayLR(0.1, 0.5, decay_steps=2)
+        >>> round(schedule(4).item(), 4)
+        0.025
+
+    Source: MindSpore's `mindspore.nn.ExponentialDecayLR`.
     """
 
     def _rate(self, step: int) -> float:
-        passed = _rates.position(step, self.decay_steps, self.is_stair)
-        return _rates.exponential(self.learning_rate, self.decay_rate, passed)
+        return self.learning_rate * math.pow(self.decay_rate, self._progress(step))
 
 
-class NaturalExpDecayLR(_Decay):
-    """`learning_rate * exp(-decay_rate * step)`; arguments as for `ExponentialDecayLR`.
+class NaturalExpDecayLR(DecaySchedule):
+    """Natural exponential decay: `learning_rate * exp(-decay_rate * step)`.
 
-    With `is_stair` the step is rounded down to a multiple of `decay_steps`, which has no effect
-    otherwise.
+    Args:
+        learning_rate: The learning rate of step 0.
+        decay_rate: The decay in each step.
+        decay_steps: With `is_stair`, the step is rounded down to a multiple of this number; it has
+            no effect otherwise.
+        is_stair: Whether to decay only every `decay_steps` steps.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: A number is not above 0.
+
+    Examples:
+        >>> from minispore import nn
+        >>> schedule = nn.NaturalExpDecayLR(0.1, 0.9, decay_steps=2)
+        >>> round(schedule(1).item(), 4)
+        0.0407
+
+    Source: MindSpore's `mindspore.nn.NaturalExpDecayLR`.
     """
 
     def _rate(self, step: int) -> float:
         time = step - step % self.decay_steps if self.is_stair else step
-        return _rates.natural_exponential(self.learning_rate, self.decay_rate, time)
+        return self.learning_rate * math.exp(-self.decay_rate * time)
 
 
-class InverseDecayLR(_Decay):
-    """`learning_rate / (1 + decay_rate * step / decay_steps)`; as for `ExponentialDecayLR`."""
+class InverseDecayLR(DecaySchedule):
+    """Inverse-time decay: `learning_rate / (1 + decay_rate * step / decay_steps)`.
 
-    def _rate(self, step: int) -> float:
-        passed = _rates.position(step, self.decay_steps, self.is_stair)
-        return _rates.inverse(self.learning_rate, self.decay_rate, passed)
-
-
-class CosineDecayLR(_Formula):
-    """From `max_lr` to `min_lr` along half a cosine in `decay_steps` steps, then `min_lr`.
+    Args:
+        learning_rate: The learning rate of step 0.
+        decay_rate: By how much the divisor increases in `decay_steps` steps.
+        decay_steps: The number of steps of a decay period.
+        is_stair: Whether to decay only every `decay_steps` steps.
 
     Raises:
         TypeError: An argument is of the wrong type.
-        ValueError: A number is out of range, or `max_lr` not above `min_lr`.
+        ValueError: A number is not above 0.
+
+    Examples:
+        >>> from minispore import nn
+        >>> schedule = nn.InverseDecayLR(0.1, 1.0, decay_steps=2)
+        >>> round(schedule(2).item(), 4)
+        0.05
+
+    Source: MindSpore's `mindspore.nn.InverseDecayLR`.
+    """
+
+    def _rate(self, step: int) -> float:
+        return self.learning_rate / (1 + self.decay_rate * self._progress(step))
+
+
+class CosineDecayLR(FormulaSchedule):
+    """Half a cosine from `max_lr` to `min_lr` in `decay_steps` steps, then `min_lr`.
+
+    Args:
+        min_lr: The last learning rate, at least 0.
+        max_lr: The learning rate of step 0.
+        decay_steps: The number of steps of the decay.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: A number is out of range, or `max_lr` is not greater than `min_lr`.
+
+    Examples:
+        >>> from minispore import nn
+        >>> schedule = nn.CosineDecayLR(0.0, 0.1, decay_steps=4)
+        >>> round(schedule(2).item(), 4)
+        0.05
+
+    Source: MindSpore's `mindspore.nn.CosineDecayLR`.
     """
 
     def __init__(self, min_lr: float, max_lr: float, decay_steps: int) -> None:
@@ -126,26 +194,36 @@ class CosineDecayLR(_Formula):
         check_bounds(min_lr, max_lr, "CosineDecayLR")
         self.min_lr = min_lr
         self.max_lr = max_lr
-        self.decay_steps: int = check_int(decay_steps, "decay_steps", "CosineDecayLR", low=1)
+        self.decay_steps: int = check_int(decay_steps, "decay_steps", low=1)
 
     def _rate(self, step: int) -> float:
-        return _rates.cosine(self.min_lr, self.max_lr, step, self.decay_steps)
+        angle = math.pi * min(step, self.decay_steps) / self.decay_steps
+        return self.min_lr + 0.5 * (self.max_lr - self.min_lr) * (1.0 + math.cos(angle))
 
 
-class PolynomialDecayLR(_Formula):
-    """From `learning_rate` to `end_learning_rate` along `(1 - step / decay_steps) ** power`.
+class PolynomialDecayLR(FormulaSchedule):
+    """Polynomial decay from `learning_rate` to `end_learning_rate`, along (1 - progress) ** power.
 
     Args:
-        learning_rate: The rate of step 0.
-        end_learning_rate: The rate from step `decay_steps` on.
-        decay_steps: The length of the descent.
-        power: 1 for a straight line.
-        update_decay_steps: Start a new, longer descent instead of staying at the end: `decay_steps`
-            is replaced by its smallest multiple that is not below the step.
+        learning_rate: The learning rate of step 0.
+        end_learning_rate: The learning rate from step `decay_steps` on.
+        decay_steps: The number of steps of the decay; progress is `step / decay_steps`.
+        power: The exponent; 1 gives a linear decay.
+        update_decay_steps: Whether to restart with a longer decay instead of keeping the last
+            learning rate: `decay_steps` is replaced by its smallest multiple that is at least the
+            step.
 
     Raises:
         TypeError: An argument is of the wrong type.
         ValueError: A number is out of range.
+
+    Examples:
+        >>> from minispore import nn
+        >>> schedule = nn.PolynomialDecayLR(0.5, 0.25, decay_steps=2, power=1.0)
+        >>> [schedule(step).item() for step in range(4)]
+        [0.5, 0.375, 0.25, 0.25]
+
+    Source: MindSpore's `mindspore.nn.PolynomialDecayLR`.
     """
 
     def __init__(
@@ -157,40 +235,68 @@ class PolynomialDecayLR(_Formula):
         update_decay_steps: bool = False,
     ) -> None:
         super().__init__()
-        check_rate(learning_rate, "learning_rate", "PolynomialDecayLR")
-        check_rate(end_learning_rate, "end_learning_rate", "PolynomialDecayLR", zero=True)
-        check_rate(power, "power", "PolynomialDecayLR")
-        check_type(update_decay_steps, bool, "update_decay_steps", "PolynomialDecayLR")
+        check_learning_rate(learning_rate, "learning_rate", "PolynomialDecayLR")
+        check_learning_rate(end_learning_rate, "end_learning_rate", "PolynomialDecayLR", zero=True)
+        check_learning_rate(power, "power", "PolynomialDecayLR")
+        check_type(update_decay_steps, bool, "update_decay_steps")
         self.start_learning_rate = learning_rate
         self.end_learning_rate = end_learning_rate
-        self.decay_steps: int = check_int(decay_steps, "decay_steps", "PolynomialDecayLR", low=1)
+        self.decay_steps: int = check_int(decay_steps, "decay_steps", low=1)
         self.power = power
         self.update_decay_steps = update_decay_steps
 
     def _rate(self, step: int) -> float:
-        return _rates.polynomial(
-            self.start_learning_rate,
-            self.end_learning_rate,
-            step,
-            self.decay_steps,
-            self.power,
-            self.update_decay_steps,
-        )
+        steps = self.decay_steps
+        if self.update_decay_steps:
+            steps *= max(1, math.ceil(step / steps))
+        start, end = self.start_learning_rate, self.end_learning_rate
+        return (start - end) * math.pow(1 - min(step, steps) / steps, self.power) + end
 
 
-class WarmUpLR(_Formula):
-    """From 0 to `learning_rate` in a straight line of `warmup_steps` steps, then the same.
+class WarmUpLR(FormulaSchedule):
+    """A linear increase from 0 to `learning_rate` in `warmup_steps` steps, then `learning_rate`.
+
+    Args:
+        learning_rate: The last learning rate, at least 0.
+        warmup_steps: The number of steps of the increase.
 
     Raises:
         TypeError: An argument is of the wrong type.
         ValueError: A number is out of range.
+
+    Examples:
+        >>> from minispore import nn
+        >>> schedule = nn.WarmUpLR(0.5, warmup_steps=2)
+        >>> [schedule(step).item() for step in range(4)]
+        [0.0, 0.25, 0.5, 0.5]
+
+    Source: MindSpore's `mindspore.nn.WarmUpLR`.
     """
 
     def __init__(self, learning_rate: float, warmup_steps: int) -> None:
         super().__init__()
-        check_rate(learning_rate, "learning_rate", "WarmUpLR", zero=True)
+        check_learning_rate(learning_rate, "learning_rate", "WarmUpLR", zero=True)
         self.learning_rate = learning_rate
-        self.warmup_steps: int = check_int(warmup_steps, "warmup_steps", "WarmUpLR", low=1)
+        self.warmup_steps: int = check_int(warmup_steps, "warmup_steps", low=1)
 
     def _rate(self, step: int) -> float:
-        return _rates.warm_up(self.learning_rate, step, self.warmup_steps)
+        return self.learning_rate * min(step, self.warmup_steps) / self.warmup_steps
+
+
+def check_learning_rate(value: object, name: str, caller: str, *, zero: bool = False) -> None:
+    """Raise unless `value` is a float above 0, or with `zero` at least 0."""
+    check_type(value, float, name, caller)
+    check_number(value, name, caller, low=0.0)
+    if value == 0.0 and not zero:
+        raise ValueError(f"For '{caller}', the argument '{name}' must be above 0, but got {value}.")
+
+
+def check_bounds(min_lr: float, max_lr: float, caller: str) -> None:
+    """Raise unless both are learning rates and `max_lr` is greater than `min_lr`."""
+    check_learning_rate(min_lr, "min_lr", caller, zero=True)
+    check_learning_rate(max_lr, "max_lr", caller)
+    if min_lr >= max_lr:
+        raise ValueError(
+            f"For '{caller}', 'max_lr' must be greater than 'min_lr', "
+            f"but got {max_lr} and {min_lr}."
+        )

@@ -1,8 +1,16 @@
-"""Writing into a tensor, as an operation: for optimisers of one's own."""
+"""Assignment to a tensor as an operation, for user-defined optimizers."""
 
-from minispore._checks import check_type
-from minispore._functional.operands import Number
+from typing import Final
+
+from minispore._functional.primitive import primitive
 from minispore.common.tensor import Tensor
+from minispore.engine.dispatch import Number
+from minispore.utils.checks import check_type
+
+__all__ = [
+    "Assign",
+    "assign",
+]
 
 
 def assign(variable: Tensor, value: Tensor | Number) -> Tensor:
@@ -16,20 +24,21 @@ def assign(variable: Tensor, value: Tensor | Number) -> Tensor:
         `variable`.
 
     Raises:
-        TypeError: `variable` is no tensor, or `value` neither a tensor nor a number.
-        ValueError: The shapes are not the same.
+        TypeError: `variable` is not a tensor, or `value` is neither a tensor nor a number.
+        ValueError: The shapes differ.
+
+    Examples:
+        >>> from minispore import Parameter, Tensor, ops
+        >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
+        >>> ops.assign(weight, weight * 2).tolist()
+        [2.0, 4.0]
+        >>> weight.tolist()
+        [2.0, 4.0]
 
     Source: MindSpore's `mindspore.ops.assign`.
-
-    >>> from minispore import Parameter, Tensor, ops
-    >>> weight = Parameter(Tensor([1.0, 2.0]), name="weight")
-    >>> ops.assign(weight, weight * 2).tolist()
-    [2.0, 4.0]
-    >>> weight.tolist()
-    [2.0, 4.0]
     """
-    check_type(variable, Tensor, "variable", "assign")
-    check_type(value, (Tensor, bool, int, float), "value", "assign")
+    check_type(variable, Tensor, "variable")
+    check_type(value, (Tensor, bool, int, float), "value")
     shape = value.shape if isinstance(value, Tensor) else ()
     if shape != variable.shape:
         raise ValueError(
@@ -38,3 +47,6 @@ def assign(variable: Tensor, value: Tensor | Number) -> Tensor:
         )
     variable[...] = value
     return variable
+
+
+Assign: Final = primitive("Assign", assign)

@@ -1,129 +1,214 @@
-"""Tensors made from nothing but a shape or a range."""
+"""Tensors created from a shape or a range."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeAlias, TypeVarTuple, cast
+from typing import Final, TypeAlias, TypeVarTuple, cast
 
 import numpy as np
 
-from minispore import _dtype
-from minispore._array import Array, current, device_namespace, from_host, to_host
-from minispore._checks import check_int, check_type
-from minispore._dtype import DType, DTypeLike
-from minispore._functional.axes import as_shape
-from minispore._functional.operands import Number, dtype_of
-from minispore._functional.variable import Variable, check_tensor
+from minispore._functional.primitive import primitive
+from minispore._functional.shape import as_shape
 from minispore.common.tensor import Tensor
+from minispore.engine import dtypes
+from minispore.engine.array import Array, current_namespace, device_namespace, from_host, to_host
+from minispore.engine.dispatch import Number, Variable, check_tensor, dtype_of
+from minispore.engine.dtypes import DType, DTypeLike
+from minispore.utils.checks import check_int, check_type
+
+__all__ = [
+    "Fill",
+    "Ones",
+    "OnesLike",
+    "Zeros",
+    "ZerosLike",
+    "arange",
+    "eye",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
 
 Size: TypeAlias = int | Sequence[int]
 Ts = TypeVarTuple("Ts")
 
 
 def zeros(size: Size, dtype: DTypeLike | None = None) -> Tensor:
-    """Zeros; float32 unless told otherwise.
+    """Return a tensor of zeros.
 
-    >>> from minispore import ops
-    >>> ops.zeros((1, 2))
-    Tensor(shape=[1, 2], dtype=Float32, value=
-    [[ 0.00000000e+00,  0.00000000e+00]])
+    Args:
+        size: The shape, an int or ints.
+        dtype: The data type; None for float32.
 
-    Raises:
-        TypeError: A length is no int, or `dtype` no data type.
-        ValueError: A length is negative.
+    Returns:
+        A tensor of that shape and type.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.zeros((1, 2)).tolist()
+        [[0.0, 0.0]]
+
+    Source: MindSpore's `mindspore.ops.zeros`.
     """
-    return made("zeros", current().zeros, lengths_of(size, "size", "zeros"), _type(dtype, "zeros"))
+    lengths = parse_shape(size, "size", "zeros")
+    return tensor_from_array("zeros", current_namespace().zeros, lengths, _type(dtype, "zeros"))
+
+
+Zeros: Final = primitive("Zeros", zeros)
 
 
 def ones(shape: Size, dtype: DTypeLike | None = None) -> Tensor:
-    """Ones; float32 unless told otherwise.
+    """Return a tensor of ones.
 
-    >>> from minispore import ops
-    >>> ops.ones(2)
-    Tensor(shape=[2], dtype=Float32, value= [ 1.00000000e+00,  1.00000000e+00])
+    Args:
+        shape: The shape, an int or ints.
+        dtype: The data type; None for float32.
 
-    Raises:
-        TypeError: A length is no int, or `dtype` no data type.
-        ValueError: A length is negative.
+    Returns:
+        A tensor of that shape and type.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.ones(2).tolist()
+        [1.0, 1.0]
+
+    Source: MindSpore's `mindspore.ops.ones`.
     """
-    return made("ones", current().ones, lengths_of(shape, "shape", "ones"), _type(dtype, "ones"))
+    lengths = parse_shape(shape, "shape", "ones")
+    return tensor_from_array("ones", current_namespace().ones, lengths, _type(dtype, "ones"))
+
+
+Ones: Final = primitive("Ones", ones)
 
 
 def full(size: Size, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
-    """One value everywhere, of the value's type unless told otherwise.
+    """Return a tensor filled with a number.
 
-    >>> from minispore import ops
-    >>> ops.full(2, 7)
-    Tensor(shape=[2], dtype=Int64, value= [7, 7])
+    Args:
+        size: The shape, an int or ints.
+        fill_value: The number.
+        dtype: The data type; None for int64, float32 or bool, whichever holds the number.
+
+    Returns:
+        A tensor of that shape and type.
 
     Raises:
-        TypeError: A length is no int, `fill_value` no number, or `dtype` no data type.
-        ValueError: A length is negative, or the type cannot hold the value.
+        ValueError: The type cannot hold the number.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.full(2, 7).tolist()
+        [7, 7]
+
+    Source: MindSpore's `mindspore.ops.full`.
     """
-    check_type(fill_value, (int, float, bool), "fill_value", "full")
-    chosen = _of_numbers(fill_value) if dtype is None else _dtype.as_dtype(dtype, "full")
-    lengths = lengths_of(size, "size", "full")
-    return made("full", current().full, lengths, fill_value, chosen.numpy_dtype)
+    check_type(fill_value, (int, float, bool), "fill_value")
+    chosen = _type(dtype, "full", _default_dtype(fill_value))
+    lengths = parse_shape(size, "size", "full")
+    return tensor_from_array("full", current_namespace().full, lengths, fill_value, chosen)
 
 
 def zeros_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
-    """Zeros of the shape and type of `input`.
+    """Return zeros in the shape of a tensor.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.zeros_like(Tensor([1, 2]))
-    Tensor(shape=[2], dtype=Int64, value= [0, 0])
+    Args:
+        input: A tensor of any shape.
+        dtype: The data type; None for that of `input`.
 
-    Raises:
-        TypeError: `input` is no tensor, or `dtype` no data type.
+    Returns:
+        A tensor of the same shape and type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.zeros_like(Tensor([1, 2])).tolist()
+        [0, 0]
+
+    Source: MindSpore's `mindspore.ops.zeros_like`.
     """
     chosen = _like(input, dtype, "zeros_like")
-    return made("zeros_like", device_namespace(input._data).zeros, input.shape, chosen)
+    return tensor_from_array("zeros_like", device_namespace(input._data).zeros, input.shape, chosen)
+
+
+ZerosLike: Final = primitive("ZerosLike", zeros_like)
 
 
 def ones_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
-    """Ones of the shape and type of `input`.
+    """Return ones in the shape of a tensor.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.ones_like(Tensor([1, 2]))
-    Tensor(shape=[2], dtype=Int64, value= [1, 1])
+    Args:
+        input: A tensor of any shape.
+        dtype: The data type; None for that of `input`.
 
-    Raises:
-        TypeError: `input` is no tensor, or `dtype` no data type.
+    Returns:
+        A tensor of the same shape and type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.ones_like(Tensor([1, 2])).tolist()
+        [1, 1]
+
+    Source: MindSpore's `mindspore.ops.ones_like`.
     """
     chosen = _like(input, dtype, "ones_like")
-    return made("ones_like", device_namespace(input._data).ones, input.shape, chosen)
+    return tensor_from_array("ones_like", device_namespace(input._data).ones, input.shape, chosen)
+
+
+OnesLike: Final = primitive("OnesLike", ones_like)
 
 
 def full_like(input: Variable, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
-    """One value everywhere, of the shape and type of `input`.
+    """Return a number in the shape of a tensor.
 
-    >>> from minispore import Tensor, ops
-    >>> ops.full_like(Tensor([1, 2]), 7)
-    Tensor(shape=[2], dtype=Int64, value= [7, 7])
+    Args:
+        input: A tensor of any shape.
+        fill_value: The number.
+        dtype: The data type; None for that of `input`.
+
+    Returns:
+        A tensor of the same shape and type.
 
     Raises:
-        TypeError: `input` is no tensor, `fill_value` no number, or `dtype` no data type.
-        ValueError: The type cannot hold the value.
+        ValueError: The type cannot hold the number.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.full_like(Tensor([1, 2]), 7).tolist()
+        [7, 7]
+
+    Source: MindSpore's `mindspore.ops.full_like`.
     """
     chosen = _like(input, dtype, "full_like")
-    check_type(fill_value, (int, float, bool), "fill_value", "full_like")
-    return made("full_like", device_namespace(input._data).full, input.shape, fill_value, chosen)
+    check_type(fill_value, (int, float, bool), "fill_value")
+    return tensor_from_array(
+        "full_like", device_namespace(input._data).full, input.shape, fill_value, chosen
+    )
 
 
 def eye(n: int, m: int | None = None, dtype: DTypeLike | None = None) -> Tensor:
-    """Ones on the diagonal of `n` rows and `m` columns (as many as rows if None).
+    """Return a matrix with ones on its diagonal and zeros elsewhere.
 
-    >>> from minispore import ops
-    >>> ops.eye(2).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+    Args:
+        n: The number of rows.
+        m: The number of columns; None for `n`.
+        dtype: The data type; None for float32.
 
-    Raises:
-        TypeError: A length is no int, or `dtype` no data type.
-        ValueError: A length is negative.
+    Returns:
+        A tensor of shape (n, m).
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.eye(2).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+
+    Source: MindSpore's `mindspore.ops.eye`.
     """
-    rows = check_int(n, "n", "eye", low=0)
-    columns = rows if m is None else check_int(m, "m", "eye", low=0)
-    make = partial(current().eye, dtype=_type(dtype, "eye"))
-    return made("eye", make, rows, columns)
+    rows = check_int(n, "n", low=0)
+    columns = rows if m is None else check_int(m, "m", low=0)
+    make = partial(current_namespace().eye, dtype=_type(dtype, "eye"))
+    return tensor_from_array("eye", make, rows, columns)
 
 
 def arange(
@@ -133,18 +218,29 @@ def arange(
     *,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """The numbers from `start` (0 if only one is given) up to but not including `end`.
+    """Return the numbers from `start` up to, but not including, `end`.
 
-    >>> from minispore import ops
-    >>> ops.arange(3)
-    Tensor(shape=[3], dtype=Int64, value= [0, 1, 2])
+    Args:
+        start: The first number; with one argument, the end of a range that starts at 0.
+        end: The end of the range.
+        step: The distance between numbers.
+        dtype: The data type; None for int64 or, if a number is a float, float32.
+
+    Returns:
+        A tensor with one axis.
 
     Raises:
-        TypeError: An argument is no number, or `dtype` no data type.
-        ValueError: `step` is 0, or the range endless.
+        ValueError: `step` is 0, or the range is infinite.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.arange(3).tolist()
+        [0, 1, 2]
+
+    Source: MindSpore's `mindspore.ops.arange`.
     """
     for name, value in (("start", start), ("end", end), ("step", step)):
-        check_type(value, (int, float, bool), name, "arange", none=name == "end")
+        check_type(value, (int, float, bool), name, allow_none=name == "end")
     first, last = (0, start) if end is None else (start, end)
     if step == 0:
         raise ValueError("For 'arange', the argument 'step' must not be 0.")
@@ -153,68 +249,77 @@ def arange(
         raise ValueError(
             f"For 'arange', there are too many numbers from {first} to {last} with step {step}."
         )
-    chosen = _of_numbers(first, last, step) if dtype is None else _dtype.as_dtype(dtype, "arange")
-    return made("arange", current().arange, first, last, step, chosen.numpy_dtype)
+    chosen = _type(dtype, "arange", _default_dtype(first, last, step))
+    return tensor_from_array("arange", current_namespace().arange, first, last, step, chosen)
 
 
 def linspace(start: Number | Tensor, end: Number | Tensor, steps: int) -> Tensor:
-    """`steps` numbers (float32) at equal distances, the first `start` and the last `end`.
+    """Return equally spaced numbers from `start` to `end`, both included.
 
-    >>> from minispore import ops
-    >>> ops.linspace(0, 1, 5).tolist()
-    [0.0, 0.25, 0.5, 0.75, 1.0]
+    Args:
+        start: A number, or a tensor without axes.
+        end: A number, or a tensor without axes.
+        steps: How many numbers.
 
-    Source: MindSpore's `mindspore.ops.linspace`.
+    Returns:
+        A float32 tensor of shape (steps,).
 
     Raises:
-        TypeError: `start` or `end` is neither a number nor a tensor of floats, or `steps` no int.
-        ValueError: `steps` is not positive, or a tensor has axes.
+        ValueError: `steps` is not positive.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.linspace(0, 1, 5).tolist()
+        [0.0, 0.25, 0.5, 0.75, 1.0]
+
+    Source: MindSpore's `mindspore.ops.linspace`.
     """
     first, last = _end(start, "start"), _end(end, "end")
-    check_int(steps, "steps", "linspace", low=1)
-    return made(
+    check_int(steps, "steps", low=1)
+    return tensor_from_array(
         "linspace",
         lambda: from_host(np.linspace(float(first), float(last), steps, dtype=np.float32)),
     )
 
 
-def made(owner: str, make: Callable[[*Ts], Array], *args: *Ts) -> Tensor:
-    """A tensor of what the array library makes.
+def tensor_from_array(caller: str, make: Callable[[*Ts], Array], *args: *Ts) -> Tensor:
+    """Return a tensor of the array that the array library makes.
 
     Raises:
-        ValueError: It cannot: there are too many elements, or the type cannot hold a value.
+        ValueError: There are too many elements, or the type cannot hold a value.
     """
     tensor = object.__new__(Tensor)
     try:
         tensor._data, tensor._node = make(*args), None
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"For '{owner}', no such tensor can be made: {error}.") from None
+        raise ValueError(f"For '{caller}', no such tensor can be made: {error}.") from None
     return tensor
 
 
-def _type(dtype: DTypeLike | None, owner: str) -> object:
-    """The array library's type for a user's, float32 for None."""
-    return (_dtype.float32 if dtype is None else _dtype.as_dtype(dtype, owner)).numpy_dtype
+def _type(dtype: DTypeLike | None, caller: str, default: DType = dtypes.float32) -> object:
+    """Return the array library's type for a user's, or for the default if that is None."""
+    return (default if dtype is None else dtypes.as_dtype(dtype, caller)).numpy_dtype
 
 
-def _like(x: Variable, dtype: DTypeLike | None, owner: str) -> object:
-    """The array library's type for a user's, that of `x` for None."""
-    check_tensor(x, owner)
-    return x._data.dtype if dtype is None else _dtype.as_dtype(dtype, owner).numpy_dtype
+def _like(x: Variable, dtype: DTypeLike | None, caller: str) -> object:
+    """Return the array library's type for a user's, or that of `x` if that is None."""
+    check_tensor(x, caller)
+    return _type(dtype, caller, dtype_of(x))
 
 
-def _of_numbers(*numbers: Number) -> DType:
+def _default_dtype(*numbers: Number) -> DType:
+    """Return the data type of a tensor of these numbers."""
     if any(isinstance(x, float) for x in numbers):
-        return _dtype.float32
-    return _dtype.bool_ if all(isinstance(x, bool) for x in numbers) else _dtype.int64
+        return dtypes.float32
+    return dtypes.bool_ if all(isinstance(x, bool) for x in numbers) else dtypes.int64
 
 
 def _end(value: object, name: str) -> float:
-    """Where a range begins or ends, also out of a tensor."""
+    """Return an end of a range, a number or a tensor without axes, as a number."""
     if not isinstance(value, Variable):
         check_type(value, (int, float, bool, Tensor), name, "linspace")
         return cast("float", value)
-    if dtype_of(value).category != _dtype.FLOAT:
+    if dtype_of(value).category != dtypes.FLOAT:
         raise TypeError(
             f"For 'linspace', a Tensor '{name}' must be of floats, but got {dtype_of(value)!r}."
         )
@@ -225,14 +330,39 @@ def _end(value: object, name: str) -> float:
     return cast("float", to_host(value._data).item())
 
 
-def lengths_of(size: Size, name: str, owner: str) -> tuple[int, ...]:
-    """A user's shape as a tuple of lengths.
+def parse_shape(size: Size, name: str, caller: str) -> tuple[int, ...]:
+    """Return a user's shape as a tuple of lengths.
 
     Raises:
-        TypeError: A length is no int.
+        TypeError: A length is not an int.
         ValueError: A length is negative.
     """
-    lengths = as_shape(size, owner, name)
+    lengths = as_shape(size, caller, name)
     if any(n < 0 for n in lengths):
-        raise ValueError(f"For '{owner}', no length may be negative, but got {size!r}.")
+        raise ValueError(f"For '{caller}', no length may be negative, but got {size!r}.")
     return lengths
+
+
+def _fill(dtype: DTypeLike, dims: tuple[int, ...], x: Number) -> Tensor:
+    """Return a tensor filled with a number.
+
+    Args:
+        dtype: The data type.
+        dims: The shape.
+        x: The number.
+
+    Returns:
+        A tensor of that shape and type.
+
+    Examples:
+        >>> import minispore as ms
+        >>> from minispore import ops
+        >>> ops.Fill()(ms.float32, (2,), 7).tolist()
+        [7.0, 7.0]
+
+    Source: MindSpore's `mindspore.ops.Fill`.
+    """
+    return full(dims, x, dtype=dtype)
+
+
+Fill: Final = primitive("Fill", _fill)

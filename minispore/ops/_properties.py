@@ -1,52 +1,85 @@
-"""What can be read off a tensor, as functions."""
+"""The shape, the size and the number of axes of a tensor, as functions."""
 
-from minispore._functional.variable import check_tensor
+from typing import Final
+
+from minispore._functional.primitive import primitive
 from minispore.common.tensor import Tensor
+from minispore.engine.dispatch import check_tensor
+
+__all__ = [
+    "Rank",
+    "Shape",
+    "Size",
+    "rank",
+    "shape",
+    "size",
+]
 
 
 def shape(input_x: Tensor) -> tuple[int, ...]:
-    """The lengths of the axes.
+    """Return the shape of a tensor.
 
-    >>> from minispore import ops
-    >>> ops.shape(ops.ones((2, 3)))
-    (2, 3)
+    Args:
+        input_x: A tensor of any shape.
+
+    Returns:
+        The lengths of the axes.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.shape(ops.ones((2, 3)))
+        (2, 3)
 
     Source: MindSpore's `mindspore.ops.shape`.
-
-    Raises:
-        TypeError: `input_x` is no tensor.
     """
     check_tensor(input_x, "shape", "input_x")
     return input_x.shape
 
 
-def size(input_x: Tensor) -> int:
-    """The number of elements.
+Shape: Final = primitive("Shape", shape)
 
-    >>> from minispore import ops
-    >>> ops.size(ops.ones((2, 3)))
-    6
+
+def size(input_x: Tensor) -> int:
+    """Return the number of elements of a tensor.
+
+    Args:
+        input_x: A tensor of any shape.
+
+    Returns:
+        The number, an int; 1 for a tensor without axes.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.size(ops.ones((2, 3)))
+        6
 
     Source: MindSpore's `mindspore.ops.size`.
-
-    Raises:
-        TypeError: `input_x` is no tensor.
     """
     check_tensor(input_x, "size", "input_x")
     return input_x.size
 
 
-def rank(input_x: Tensor) -> int:
-    """The number of axes.
+Size: Final = primitive("Size", size)
 
-    >>> from minispore import ops
-    >>> ops.rank(ops.ones((2, 3)))
-    2
+
+def rank(input_x: Tensor) -> int:
+    """Return the number of axes of a tensor.
+
+    Args:
+        input_x: A tensor of any shape.
+
+    Returns:
+        The number, an int.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.rank(ops.ones((2, 3)))
+        2
 
     Source: MindSpore's `mindspore.ops.rank`.
-
-    Raises:
-        TypeError: `input_x` is no tensor.
     """
     check_tensor(input_x, "rank", "input_x")
     return input_x.ndim
+
+
+Rank: Final = primitive("Rank", rank)

@@ -1,4 +1,4 @@
-"""Tensors of chance: numbers drawn from the program's random streams, and dropout."""
+"""Random tensors and dropout, drawn from the program's random streams."""
 
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -6,73 +6,74 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore import _dtype
-from minispore._array import beside, from_host
-from minispore._checks import as_items, check_bool, check_int, check_type, described
-from minispore._dtype import DType, DTypeLike
-from minispore._functional.operands import dtype_of
-from minispore._functional.variable import check_tensor, wrap
 from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
-from minispore.ops._creation import lengths_of, made
+from minispore.engine import dtypes
+from minispore.engine.array import from_host, to_device_of
+from minispore.engine.dispatch import check_tensor, dtype_of, wrap
+from minispore.engine.dtypes import DType, DTypeLike
+from minispore.ops._creation import parse_shape, tensor_from_array
+from minispore.utils.checks import as_items, check_bool, check_int, check_type, describe_value
 
-# Of a float type's numbers in [0, 1), by its bytes: so many bits make each equally likely.
+__all__ = ["dropout", "rand", "randint", "randn"]
+
+# The number of random bits of an element in [0, 1), by the size of the float type in bytes.
 _BITS = {2: 11, 4: 24, 8: 53}
 
 
 def rand(
     *size: int | Sequence[int], dtype: DTypeLike | None = None, seed: int | None = None
 ) -> Tensor:
-    """Numbers in [0, 1), each as likely as another; of shape (1,) if none is given.
-
-    >>> from minispore import ops
-    >>> x = ops.rand(2, 3)
-    >>> x.shape, bool((x >= 0).all()), bool((x < 1).all())
-    ((2, 3), True, True)
-
-    Source: MindSpore's `mindspore.ops.rand`.
+    """Return random numbers from the uniform distribution on [0, 1).
 
     Args:
-        *size: The shape, as ints or as one list or tuple of them.
-        dtype: A type of floats, float32 by default.
-        seed: Draws from a random stream of its own instead of the program's stream "ops".
-            `set_seed` starts both anew.
+        *size: The shape, as ints or as one list or tuple of ints; by default (1,).
+        dtype: The float type; None for float32.
+        seed: The seed of a separate random stream, instead of the program's stream "ops".
+            `set_seed` restarts both.
 
-    Raises:
-        TypeError: A length or `seed` is no int, or `dtype` no data type.
-        ValueError: A length or `seed` is negative, or `dtype` no type of floats.
+    Returns:
+        A tensor of that shape and type.
+
+    Examples:
+        >>> from minispore import ops
+        >>> x = ops.rand(2, 3)
+        >>> x.shape, bool((x >= 0).all()), bool((x < 1).all())
+        ((2, 3), True, True)
+
+    Source: MindSpore's `mindspore.ops.rand`.
     """
-    chosen = _floats(dtype, "rand")
+    chosen = _float_dtype(dtype, "rand")
     lengths = _lengths(size, "rand")
     bits = _BITS[chosen.numpy_dtype.itemsize]
-    drawn = _stream(seed, "rand")
-    return _drawn("rand", lambda: drawn.integers(0, 1 << bits, lengths) / (1 << bits), chosen)
+    rng = _stream(seed, "rand")
+    return _draw("rand", lambda: rng.integers(0, 1 << bits, lengths) / (1 << bits), chosen)
 
 
 def randn(
     *size: int | Sequence[int], dtype: DTypeLike | None = None, seed: int | None = None
 ) -> Tensor:
-    """Normally distributed numbers of mean 0 and variance 1; of shape (1,) if none is given.
-
-    >>> from minispore import ops
-    >>> ops.randn(2, 3).shape
-    (2, 3)
-
-    Source: MindSpore's `mindspore.ops.randn`.
+    """Return random numbers from the standard normal distribution.
 
     Args:
-        *size: The shape, as ints or as one list or tuple of them.
-        dtype: A type of floats, float32 by default.
+        *size: The shape, as ints or as one list or tuple of ints; by default (1,).
+        dtype: The float type; None for float32.
         seed: As in `rand`.
 
-    Raises:
-        TypeError: A length or `seed` is no int, or `dtype` no data type.
-        ValueError: A length or `seed` is negative, or `dtype` no type of floats.
+    Returns:
+        A tensor of that shape and type.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.randn(2, 3).shape
+        (2, 3)
+
+    Source: MindSpore's `mindspore.ops.randn`.
     """
-    chosen = _floats(dtype, "randn")
+    chosen = _float_dtype(dtype, "randn")
     lengths = _lengths(size, "randn")
-    drawn = _stream(seed, "randn")
-    return _drawn("randn", lambda: drawn.standard_normal(lengths), chosen)
+    rng = _stream(seed, "randn")
+    return _draw("randn", lambda: rng.standard_normal(lengths), chosen)
 
 
 def randint(
@@ -83,118 +84,131 @@ def randint(
     *,
     dtype: DTypeLike | None = None,
 ) -> Tensor:
-    """Integers from `low` up to but not including `high`, each as likely as another.
-
-    >>> from minispore import ops
-    >>> ops.randint(7, 8, (3,))
-    Tensor(shape=[3], dtype=Int64, value= [7, 7, 7])
-
-    Source: MindSpore's `mindspore.ops.randint`.
+    """Return random integers from the uniform distribution on [low, high).
 
     Args:
-        low: The smallest.
-        high: One more than the largest.
-        size: The shape.
+        low: The smallest integer.
+        high: One more than the largest integer.
+        size: The shape, a tuple of ints.
         seed: As in `rand`.
-        dtype: A type of integers, int64 by default.
+        dtype: The integer type; None for int64.
+
+    Returns:
+        A tensor of that shape and type.
 
     Raises:
-        TypeError: A number is no int, or `dtype` no data type.
-        ValueError: There is nothing from `low` to `high` that the type holds, `size` is no tuple,
-            a length or `seed` is negative, or `dtype` no type of integers.
+        ValueError: `low` is not less than `high`, or the type cannot hold the integers.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.randint(7, 8, (3,)).tolist()
+        [7, 7, 7]
+
+    Source: MindSpore's `mindspore.ops.randint`.
     """
-    owner = "randint"
-    chosen = _dtype.int64 if dtype is None else _dtype.as_dtype(dtype, owner)
-    if chosen.category != _dtype.INTEGER:
+    caller = "randint"
+    chosen = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype, caller)
+    if chosen.category != dtypes.INTEGER:
         raise ValueError(
-            f"For '{owner}', the argument 'dtype' must be a type of integers, but got {chosen!r}."
+            f"For '{caller}', the argument 'dtype' must be a type of integers, but got {chosen!r}."
         )
     numpy_dtype = cast("np.dtype[np.int64]", chosen.numpy_dtype)
     limits = np.iinfo(numpy_dtype)
-    check_int(low, "low", owner, low=limits.min, high=limits.max)
-    check_int(high, "high", owner, low=low + 1, high=limits.max + 1)
+    check_int(low, "low", caller, low=limits.min, high=limits.max)
+    check_int(high, "high", caller, low=low + 1, high=limits.max + 1)
     if not isinstance(size, tuple):
         raise ValueError(
-            f"For '{owner}', the argument 'size' must be a tuple of ints, but got "
-            f"{described(size)}."
+            f"For '{caller}', the argument 'size' must be a tuple of ints, but got "
+            f"{describe_value(size)}."
         )
-    lengths = lengths_of(size, "size", owner)
-    drawn = _stream(seed, owner)
-    return _drawn(owner, lambda: drawn.integers(low, high, lengths, numpy_dtype), chosen)
+    lengths = parse_shape(size, "size", caller)
+    rng = _stream(seed, caller)
+    return _draw(caller, lambda: rng.integers(low, high, lengths, numpy_dtype), chosen)
 
 
 def dropout(
     input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None
 ) -> Tensor:
-    """Zeros at random places, and the rest scaled up to keep the mean.
-
-    >>> from minispore import ops
-    >>> sorted(set(ops.dropout(ops.ones(100)).tolist()))
-    [0.0, 2.0]
-
-    Source: MindSpore's `mindspore.ops.dropout`.
+    """Return `input` with random elements zeroed, and the others divided by 1 − p.
 
     Args:
-        input: The tensor, of floats.
-        p: The share of elements dropped.
-        training: Whether anything is done at all.
-        seed: Draws from a random stream of its own instead of the program's stream "dropout".
-            `set_seed` starts both anew.
+        input: A tensor of floats.
+        p: The probability with which an element is zeroed, in [0, 1).
+        training: Whether to drop elements; if not, `input` is returned.
+        seed: The seed of a separate random stream, instead of the program's stream "dropout".
+            `set_seed` restarts both.
+
+    Returns:
+        A tensor of the same shape and type.
 
     Raises:
-        TypeError: `input` is no tensor or, in training, of no float type; or another argument is
-            of the wrong type.
-        ValueError: `p` is not in [0, 1), or `seed` negative.
+        TypeError: In training, `input` does not hold floats.
+
+    Examples:
+        >>> from minispore import ops
+        >>> sorted(set(ops.dropout(ops.ones(100)).tolist()))
+        [0.0, 2.0]
+
+    Source: MindSpore's `mindspore.ops.dropout`.
     """
     check_tensor(input, "dropout")
-    check_type(p, float, "p", "dropout")
+    check_type(p, float, "p")
     if not 0 <= p < 1:
         raise ValueError(f"For 'dropout', the argument 'p' must be in [0, 1), but got {p}.")
-    check_bool(training, "training", "dropout")
-    drawn = _stream(seed, "dropout", "dropout")
+    check_bool(training, "training")
+    rng = _stream(seed, "dropout", "dropout")
     if not training or p == 0:
         return input
-    return thinned(input, 1 - p, drawn, "input", "dropout")
+    return apply_dropout_mask(input, 1 - p, rng, "input", "dropout")
 
 
-def thinned(x: Tensor, kept: float, drawn: "np.random.Generator", name: str, owner: str) -> Tensor:
-    """`x` with the share `kept` of its elements, scaled up, and zeros in the place of the others.
+def apply_dropout_mask(
+    x: Tensor, keep_prob: float, rng: "np.random.Generator", name: str, caller: str
+) -> Tensor:
+    """Return `x` with each element kept with probability `keep_prob` and divided by it, or zeroed.
+
+    Args:
+        x: A tensor of floats.
+        keep_prob: The probability with which an element is kept, above 0.
+        rng: The source of random numbers.
+        name: The name of the argument `x` in errors.
+        caller: The name of the function in errors.
 
     Raises:
-        TypeError: It is of no float type.
+        TypeError: `x` does not hold floats.
     """
     dtype = dtype_of(x)
-    if dtype.category != _dtype.FLOAT:
+    if dtype.category != dtypes.FLOAT:
         raise TypeError(
-            f"For '{owner}', the argument '{name}' must be of a float type, but got {dtype!r}."
+            f"For '{caller}', the argument '{name}' must be of a float type, but got {dtype!r}."
         )
-    factors = np.asarray((drawn.random(x.shape) < kept) / kept, dtype.numpy_dtype)
-    return x * wrap(beside(factors, x._data), x)
+    factors = np.asarray((rng.random(x.shape) < keep_prob) / keep_prob, dtype.numpy_dtype)
+    return x * wrap(to_device_of(factors, x._data), x)
 
 
-def _drawn(owner: str, draw: Callable[[], NDArray[np.generic]], dtype: DType) -> Tensor:
-    return made(owner, lambda: from_host(np.asarray(draw(), dtype.numpy_dtype)))
+def _draw(caller: str, draw: Callable[[], NDArray[np.generic]], dtype: DType) -> Tensor:
+    return tensor_from_array(caller, lambda: from_host(np.asarray(draw(), dtype.numpy_dtype)))
 
 
-def _stream(seed: object, owner: str, name: str = "ops") -> "np.random.Generator":
-    """The program's random stream of that name, or that for a seed of its own."""
+def _stream(seed: object, caller: str, name: str = "ops") -> "np.random.Generator":
+    """Return the program's random stream of a name, or that of a seed."""
     if seed is None:
         return generator(name)
-    return generator(f"ops {check_int(seed, 'seed', owner, low=0)}")
+    return generator(f"ops {check_int(seed, 'seed', caller, low=0)}")
 
 
-def _floats(dtype: DTypeLike | None, owner: str) -> DType:
-    chosen = _dtype.float32 if dtype is None else _dtype.as_dtype(dtype, owner)
-    if chosen.category != _dtype.FLOAT:
+def _float_dtype(dtype: DTypeLike | None, caller: str) -> DType:
+    chosen = dtypes.float32 if dtype is None else dtypes.as_dtype(dtype, caller)
+    if chosen.category != dtypes.FLOAT:
         raise ValueError(
-            f"For '{owner}', the argument 'dtype' must be a type of floats, but got {chosen!r}."
+            f"For '{caller}', the argument 'dtype' must be a type of floats, but got {chosen!r}."
         )
     return chosen
 
 
-def _lengths(size: tuple[int | Sequence[int], ...], owner: str) -> tuple[int, ...]:
-    """One sequence or several ints, as a shape."""
+def _lengths(size: tuple[int | Sequence[int], ...], caller: str) -> tuple[int, ...]:
+    """Return the shape that several ints or one sequence of ints specify."""
     if not size:
         return (1,)
     items = as_items(size[0]) if len(size) == 1 else None
-    return lengths_of(cast("Sequence[int]", size if items is None else items), "size", owner)
+    return parse_shape(cast("Sequence[int]", size if items is None else items), "size", caller)

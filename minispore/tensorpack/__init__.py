@@ -1,20 +1,18 @@
-"""tensorpack's callbacks, triggers and monitors, in one list with MindSpore's.
+"""tensorpack's callbacks, triggers and monitors, for use in one list with MindSpore's.
 
-Every one is a `minispore.train.Callback`, for `Model.train` and `Model.fit`.
+Each of them is a `minispore.train.Callback`, for `Model.train` and `Model.fit`.
 """
 
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
-from minispore.tensorpack.arrays import (
-    CheckNumerics,
-    DumpTensors,
-    MergeAllSummaries,
-    MovingAverageSummary,
-    ProcessTensors,
-    SimpleMovingAverage,
+from minispore.tensorpack.external import (
+    InjectShell,
+    RunOp,
+    RunUpdateOps,
+    SendMonitorData,
+    SendStat,
+    StartProcOrThread,
 )
-from minispore.tensorpack.channel import Monitors, UnknownMetricError
-from minispore.tensorpack.hyper_params import GraphVarParam, HyperParam, ObjAttrParam
 from minispore.tensorpack.inference import (
     BinaryClassificationStats,
     ClassificationError,
@@ -23,30 +21,43 @@ from minispore.tensorpack.inference import (
     MetricInferencer,
     ScalarStats,
 )
-from minispore.tensorpack.json_writers import JSONLWriter, JSONWriter
-from minispore.tensorpack.monitors import ScalarHistory, ScalarPrinter, TFEventWriter
-from minispore.tensorpack.profiler import GraphProfiler
-from minispore.tensorpack.protocol import RunValues, StopTraining, Trainer
-from minispore.tensorpack.proxy import ProxyCallback
-from minispore.tensorpack.running import (
-    InjectShell,
-    RunOp,
-    RunUpdateOps,
-    SendMonitorData,
-    SendStat,
-    StartProcOrThread,
+from minispore.tensorpack.monitors import (
+    JSONLWriter,
+    JSONWriter,
+    ScalarHistory,
+    ScalarPrinter,
+    TFEventWriter,
 )
-from minispore.tensorpack.savers import MaxSaver, MinSaver, ModelSaver
-from minispore.tensorpack.setters import (
+from minispore.tensorpack.param import (
+    GraphVarParam,
     HumanHyperParamSetter,
+    HyperParam,
     HyperParamSetter,
     HyperParamSetterWithFunc,
+    ObjAttrParam,
     ScheduledHyperParamSetter,
     StatMonitorParamSetter,
+)
+from minispore.tensorpack.protocol import (
+    Monitors,
+    RunValues,
+    StopTraining,
+    Trainer,
+    UnknownMetricError,
+)
+from minispore.tensorpack.savers import MaxSaver, MinSaver, ModelSaver
+from minispore.tensorpack.tensors import (
+    CheckNumerics,
+    DumpTensors,
+    MergeAllSummaries,
+    MovingAverageSummary,
+    ProcessTensors,
+    SimpleMovingAverage,
 )
 from minispore.tensorpack.trackers import (
     EstimatedTimeLeft,
     GPUUtilizationTracker,
+    GraphProfiler,
     HostMemoryTracker,
     PeakMemoryTracker,
     ProgressBar,
@@ -58,7 +69,9 @@ from minispore.tensorpack.triggers import (
     Every,
     PeriodicCallback,
     PeriodicTrigger,
+    ProxyCallback,
 )
+from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "BinaryClassificationStats", "Callback", "CallbackFactory", "CheckNumerics",
@@ -76,24 +89,34 @@ __all__ = [
     "ThroughputTracker", "Trainer", "UnknownMetricError", "logger",
 ]  # fmt: skip
 
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
+
 
 def DEFAULT_CALLBACKS() -> list[Callback]:  # noqa: N802 (tensorpack's name)
-    """Return the callbacks that a training usually has.
+    """Return the callbacks that most trainings use.
 
-    Source: tensorpack.train.DEFAULT_CALLBACKS.
+    Returns:
+        New callbacks, with tensorpack's settings.
 
-    >>> [type(callback).__name__ for callback in DEFAULT_CALLBACKS()]
-    ['MovingAverageSummary', 'ProgressBar', 'MergeAllSummaries', 'RunUpdateOps']
+    Examples:
+        >>> [type(callback).__name__ for callback in DEFAULT_CALLBACKS()]
+        ['MovingAverageSummary', 'ProgressBar', 'MergeAllSummaries', 'RunUpdateOps']
+
+    Source: tensorpack's `train.DEFAULT_CALLBACKS`.
     """
     return [MovingAverageSummary(), ProgressBar(), MergeAllSummaries(), RunUpdateOps()]
 
 
 def DEFAULT_MONITORS() -> list[MonitorBase]:  # noqa: N802 (tensorpack's name)
-    """Return the monitors that a training usually has.
+    """Return the monitors that most trainings use.
 
-    Source: tensorpack.train.DEFAULT_MONITORS.
+    Returns:
+        New monitors, with tensorpack's settings.
 
-    >>> [type(monitor).__name__ for monitor in DEFAULT_MONITORS()]
-    ['TFEventWriter', 'JSONWriter', 'ScalarPrinter']
+    Examples:
+        >>> [type(monitor).__name__ for monitor in DEFAULT_MONITORS()]
+        ['TFEventWriter', 'JSONWriter', 'ScalarPrinter']
+
+    Source: tensorpack's `train.DEFAULT_MONITORS`.
     """
     return [TFEventWriter(), JSONWriter(), ScalarPrinter()]

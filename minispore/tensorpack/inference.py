@@ -1,4 +1,4 @@
-"""InferenceRunner: go through a dataset in the middle of a training, and measure."""
+"""Evaluation of the network on a dataset during a training."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -8,50 +8,55 @@ from typing import Final, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._checks import described
 from minispore.common import Tensor
-from minispore.ops._summary import listeners
+from minispore.ops.summary import summary_subscribers
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
-from minispore.tensorpack.channel import Array, Number, as_float, name_list, suggest
-from minispore.tensorpack.checked import checked
-from minispore.train._dataset import DatasetLike, Epochs, check_dataset
-from minispore.train.callback._monitored import as_array, first_output
+from minispore.tensorpack.protocol import Array, Number, as_float, name_list, suggest
+from minispore.tensorpack.validation import validate_arguments
 from minispore.train.metrics import Metric
+from minispore.train.protocol import (
+    DatasetLike,
+    EpochIterator,
+    as_array,
+    check_dataset,
+    first_output,
+)
+from minispore.utils.checks import describe_value
 
 _WRONG: Final = re.compile(r"wrong-top(\d+)")
 
 
 class Inferencer:
-    """Base class of what is measured: a subclass overrides the methods with an underscore.
-
-    Source: tensorpack.callbacks.Inferencer.
+    """Base class of measurements; a subclass overrides the methods with an underscore.
 
     Examples:
-        >>> from minispore.tensorpack._examples import infer
-        >>> class Most(Inferencer):
+        >>> from minispore.tensorpack.example_training import infer
+        >>> class Maximum(Inferencer):
         ...     def _get_fetches(self):
         ...         return ["label"]
         ...     def _on_fetches(self, results):
-        ...         self.most = results[0].max()
+        ...         self.maximum = results[0].max()
         ...     def _after_inference(self):
-        ...         return {"most": self.most}
-        >>> infer(Most())
-        most: 2
+        ...         return {"maximum": self.maximum}
+        >>> infer(Maximum())
+        maximum: 2
+
+    Source: tensorpack's `callbacks.Inferencer`.
     """
 
     def _before_inference(self) -> None:
         """Called before the first batch."""
 
     def _get_fetches(self) -> Sequence[str]:
-        """Return the names of the arrays that it wants of each batch; see `InferenceRunner`."""
+        """Return the names of the arrays to receive for each batch; see `InferenceRunner`."""
         return ()
 
     def _on_fetches(self, results: Sequence[Array]) -> None:
-        """Called with these arrays for each batch."""
+        """Called for each batch with these arrays."""
 
     def _after_inference(self) -> Mapping[str, Number] | None:
-        """Return the numbers to put in the channel, by name."""
+        """Return the numbers to log to the monitors, by name."""
 
     def produces(self) -> Collection[str]:
         """Return the names of these numbers."""
@@ -59,10 +64,10 @@ class Inferencer:
 
 
 class _Ratios(Inferencer):
-    """Base class of what is a ratio of two sums over all batches.
+    """Base class of measurements that are ratios of two sums over all batches.
 
     Args:
-        fetches: The arrays.
+        fetches: The names of the arrays.
         names: The names of the ratios.
     """
 
@@ -70,7 +75,7 @@ class _Ratios(Inferencer):
         self._fetches, self._names = fetches, names
 
     def produces(self) -> Collection[str]:
-        """Return the names in the channel."""
+        """Return the names of the ratios."""
         return self._names
 
     def _before_inference(self) -> None:
@@ -80,25 +85,26 @@ class _Ratios(Inferencer):
         return self._fetches
 
     def _after_inference(self) -> Mapping[str, Number]:
-        above, below = self._sums
-        ratios = np.divide(above, below, out=np.zeros_like(above), where=below != 0)
+        numerators, denominators = self._sums
+        zeros = np.zeros_like(numerators)
+        ratios = np.divide(numerators, denominators, out=zeros, where=denominators != 0)
         return dict(zip(self._names, ratios, strict=True))
 
 
-@checked
+@validate_arguments
 class ScalarStats(_Ratios):
-    """The mean of scalars over the batches, each batch counting the same.
-
-    Source: tensorpack.callbacks.ScalarStats.
+    """The mean of scalars over the batches; each batch has the same weight.
 
     Args:
-        names: The scalars' names, or one name.
-        prefix: What the names in the channel begin with: `{prefix}_{name}`.
+        names: The names of the scalars, or one name.
+        prefix: The prefix of the logged names, `{prefix}_{name}`.
 
     Examples:
-        >>> from minispore.tensorpack._examples import infer
+        >>> from minispore.tensorpack.example_training import infer
         >>> infer(ScalarStats("loss"))
         validation_loss: ...
+
+    Source: tensorpack's `callbacks.ScalarStats`.
     """
 
     def __init__(self, names: str | Sequence[str], prefix: str = "validation") -> None:
@@ -110,21 +116,21 @@ class ScalarStats(_Ratios):
         self._sums += [means, np.ones_like(means)]
 
 
-@checked
+@validate_arguments
 class ClassificationError(_Ratios):
-    """The share of wrong samples, exact whatever the size of the last batch.
-
-    Source: tensorpack.callbacks.ClassificationError.
+    """The fraction of wrong samples, which is also exact if the last batch is smaller.
 
     Args:
-        wrong_tensor_name: The array that says which samples are wrong, of shape (n,).
-        summary_name: Its name in the channel.
+        wrong_tensor_name: The name of the array of shape (n,) that is 1 for a wrong sample, else 0.
+        summary_name: The logged name.
 
     Examples:
-        >>> from minispore.tensorpack._examples import infer
+        >>> from minispore.tensorpack.example_training import infer
         >>> infer([ClassificationError(), ClassificationError("wrong-top2", "top2")])
         top2: 0
         validation_error: 0
+
+    Source: tensorpack's `callbacks.ClassificationError`.
     """
 
     def __init__(
@@ -142,22 +148,22 @@ class ClassificationError(_Ratios):
         self._sums += [[wrong.astype(np.float64).sum()], [wrong.size]]
 
 
-@checked
+@validate_arguments
 class BinaryClassificationStats(_Ratios):
-    """Precision and recall of a classification in 0 and 1; 0 where nothing is positive.
-
-    Source: tensorpack.callbacks.BinaryClassificationStats.
+    """Precision and recall of a binary classification; 0 if there are no positive samples.
 
     Args:
-        pred_tensor_name: The predictions, of shape (n,).
-        label_tensor_name: The labels, of shape (n,).
-        prefix: The names in the channel are `{prefix}_precision` and `{prefix}_recall`.
+        pred_tensor_name: The name of the predictions, of shape (n,).
+        label_tensor_name: The name of the labels, of shape (n,).
+        prefix: The prefix of the logged names, `{prefix}_precision` and `{prefix}_recall`.
 
     Examples:
-        >>> from minispore.tensorpack._examples import infer
+        >>> from minispore.tensorpack.example_training import infer
         >>> infer(BinaryClassificationStats("label", "label"))
         val_precision: 1
         val_recall: 1
+
+    Source: tensorpack's `callbacks.BinaryClassificationStats`.
     """
 
     def __init__(self, pred_tensor_name: str, label_tensor_name: str, prefix: str = "val") -> None:
@@ -168,25 +174,25 @@ class BinaryClassificationStats(_Ratios):
         predicted, positive = (each.astype(np.bool_) for each in results)
         if predicted.shape != positive.shape:
             raise ValueError(
-                f"For 'BinaryClassificationStats', predictions of shape {predicted.shape} and "
-                f"labels of shape {positive.shape} do not fit."
+                "For 'BinaryClassificationStats', predictions and labels must have the same shape, "
+                f"but got {predicted.shape} and {positive.shape}."
             )
-        both = (predicted & positive).sum()
-        self._sums += [[both, both], [predicted.sum(), positive.sum()]]
+        true_positives = (predicted & positive).sum()
+        self._sums += [[true_positives, true_positives], [predicted.sum(), positive.sum()]]
 
 
-@checked
+@validate_arguments
 @dataclass(eq=False)
 class MetricInferencer(Inferencer):
-    """Any metric of `minispore.train`.
+    """A metric of `minispore.train` as a measurement.
 
     Args:
         metric: The metric.
-        summary_name: Its name in the channel.
-        fetches: The arrays that it is updated with.
+        summary_name: The logged name.
+        fetches: The names of the arrays with which the metric is updated.
 
     Examples:
-        >>> from minispore.tensorpack._examples import infer
+        >>> from minispore.tensorpack.example_training import infer
         >>> from minispore.train import Accuracy
         >>> infer(MetricInferencer(Accuracy(), "accuracy"))
         accuracy: 1
@@ -197,7 +203,7 @@ class MetricInferencer(Inferencer):
     fetches: Sequence[str] = ("output", "label")
 
     def produces(self) -> Collection[str]:
-        """Return the name in the channel."""
+        """Return the logged name."""
         return (self.summary_name,)
 
     def _before_inference(self) -> None:
@@ -217,40 +223,40 @@ Measures: TypeAlias = Inferencer | Metric
 Tower: TypeAlias = Callable[..., Mapping[str, Tensor | Array]]
 
 
-@checked
+@validate_arguments
 class InferenceRunner(Callback):
-    """Measure the network on a dataset, after each epoch, and put the results in the channel.
+    """Evaluate the network on a dataset after each epoch, and log the results to the monitors.
 
-    Without `tower_func` the arrays of a batch are "input", "label" (the batch's last column),
-    "output", "loss" if the model has a loss function, "wrong-top1", "wrong-top5" and so on, in
-    which a sample is 1 if its label is not among the greatest of its outputs, "incorrect_vector",
-    which is "wrong-top1", and whatever `ops`' summaries hand out in the network.
+    Without `tower_func` the arrays of a batch are "input"; "label", the batch's last column;
+    "output"; "loss" if the model has a loss function; "wrong-top1", "wrong-top5" and so on, which
+    are 1 for a sample whose label is not among its k greatest outputs; "incorrect_vector", which is
+    "wrong-top1"; and the summaries that `ops` emits in the network.
 
-    There are no `on_eval_…` events: MindSpore's callbacks expect these before the end of the epoch,
-    which some have already seen here, and with `fit`'s own results.
-
-    Source: tensorpack.callbacks.InferenceRunner.
+    No `on_eval_…` events are emitted: MindSpore's callbacks expect these before the end of the
+    epoch, which some of them have already handled, and together with the results of `fit`.
 
     Args:
         input: The dataset.
-        infs: What to measure: an `Inferencer`, a metric, whose name in the channel is
-            `validation_` and its class's, or a list of these.
-        tower_name: Accepted and without effect.
-        tower_func: Gets the columns of a batch, returns the arrays by name.
-        device: Accepted and without effect.
+        infs: The measurements: an `Inferencer`, a metric, which is logged as `validation_` followed
+            by the name of its class, or a list of these.
+        tower_name: Has no effect.
+        tower_func: A function of the columns of a batch that returns the arrays by name.
+        device: Has no effect.
 
     Raises:
-        TypeError: `input` is no dataset, or `infs` holds something else.
-        ValueError: `input` is empty; in training, if an array is not there.
+        TypeError: `input` is no dataset, or `infs` contains something else.
+        ValueError: `input` is empty; in training, if an array does not exist.
 
     Examples:
         >>> from minispore.dataset import NumpySlicesDataset
         >>> from minispore.tensorpack import ScalarPrinter
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> data = NumpySlicesDataset({"x": np.eye(3, dtype=np.float32), "label": [0, 1, 1]})
         >>> runner = InferenceRunner(data.batch(2), ClassificationError())
         >>> train(runner, ScalarPrinter(whitelist=["error"]), epochs=1)
         validation_error: 0.33333
+
+    Source: tensorpack's `callbacks.InferenceRunner`.
     """
 
     def __init__(
@@ -262,8 +268,8 @@ class InferenceRunner(Callback):
         device: int = 0,
     ) -> None:
         self._input = check_dataset(input, "input", "InferenceRunner")
-        given = [infs] if isinstance(infs, Inferencer | Metric) else infs
-        self.infs: list[Inferencer] = [_inferencer(each) for each in given]
+        measures = [infs] if isinstance(infs, Inferencer | Metric) else infs
+        self.infs: list[Inferencer] = [_as_inferencer(each) for each in measures]
         self._tower_func = tower_func or self._tower
 
     def produces(self) -> Collection[str]:
@@ -277,13 +283,15 @@ class InferenceRunner(Callback):
         was_training = network.training
         network.set_train(mode=False)
         try:
-            ((_, batches),) = Epochs(self._input, 1)
-            seen = sum(1 for _ in map(self._measure, batches))
+            ((_, batches),) = EpochIterator(self._input, 1)
+            count = sum(1 for _ in map(self._measure, batches))
         finally:
             network.set_train(mode=was_training)
         size = self._input.get_dataset_size()
-        if seen < size:
-            raise ValueError(f"For 'InferenceRunner', there are {seen} batches instead of {size}.")
+        if count < size:
+            raise ValueError(
+                f"For 'InferenceRunner', 'input' has {count} batches instead of {size}."
+            )
         for inferencer in self.infs:
             for name, value in (inferencer._after_inference() or {}).items():
                 if as_float(value) is None:
@@ -292,20 +300,21 @@ class InferenceRunner(Callback):
                     self.trainer.monitors.put_scalar(name, value)
 
     def _measure(self, batch: list[Tensor]) -> None:
-        heard: dict[str, Array] = {}
+        summaries: dict[str, Array] = {}
 
-        def hear(kind: str, name: str, array: Array) -> None:
-            heard[name] = array
+        def on_summary(kind: str, name: str, array: Array) -> None:
+            summaries[name] = array
 
-        hearing = listeners()
-        others, hearing[:] = list(hearing), [hear]  # these values are not the training's
+        subscribers = summary_subscribers()
+        # The summaries of an evaluation must not reach those who subscribed to the training's.
+        others, subscribers[:] = list(subscribers), [on_summary]
         try:
             tower: Mapping[str, object] = self._tower_func(*batch)
         finally:
-            hearing[:] = others
-        known = {"input": batch[0], **tower, **heard}
+            subscribers[:] = others
+        arrays = {"input": batch[0], **tower, **summaries}
         for inferencer in self.infs:
-            inferencer._on_fetches([_array(name, known) for name in inferencer._get_fetches()])
+            inferencer._on_fetches([_find_array(arrays, n) for n in inferencer._get_fetches()])
 
     def _tower(self, *batch: Tensor) -> Mapping[str, Tensor | Array]:
         params = self.trainer.params
@@ -317,29 +326,30 @@ class InferenceRunner(Callback):
         return {"label": label, "output": output, "loss": params.loss_fn(output, label)}
 
 
-def _inferencer(given: object) -> Inferencer:
-    if isinstance(given, Metric):
-        return MetricInferencer(given, f"validation_{type(given).__name__.lower()}")
-    if not isinstance(given, Inferencer):
+def _as_inferencer(measure: object) -> Inferencer:
+    if isinstance(measure, Metric):
+        return MetricInferencer(measure, f"validation_{type(measure).__name__.lower()}")
+    if not isinstance(measure, Inferencer):
         raise TypeError(
             "For 'InferenceRunner', 'infs' must be an Inferencer or a Metric, or several, "
-            f"but got {described(given)}."
+            f"but got {describe_value(measure)}."
         )
-    return given
+    return measure
 
 
-def _array(name: str, known: Mapping[str, object]) -> Array:
-    array = as_array(first_output(known.get(name)))
+def _find_array(arrays: Mapping[str, object], name: str) -> Array:
+    """Return a named array of a batch; the "wrong-top…" arrays are computed here."""
+    array = as_array(first_output(arrays.get(name)))
     if array is not None:
         return array
     wrong = _WRONG.fullmatch("wrong-top1" if name == "incorrect_vector" else name)
-    output, label = as_array(first_output(known.get("output"))), as_array(known.get("label"))
+    output, label = as_array(first_output(arrays.get("output"))), as_array(arrays.get("label"))
     if wrong is None or output is None or label is None or output.ndim != 2:
         raise ValueError(
-            f"An inference has no array {name!r}{suggest(name, [*known, 'incorrect_vector'])}"
+            f"An inference has no array {name!r}{suggest(name, [*arrays, 'incorrect_vector'])}"
         )
-    # Of equal outputs the one with the smaller number comes first.
+    # Of equal outputs, the one with the smaller index comes first.
     order = np.argsort(-output.astype(np.float64), axis=1, kind="stable")
     top = order[:, : int(wrong[1])]
-    wrong_ones: NDArray[np.bool_] = np.all(top != label.reshape(-1, 1), axis=1)
-    return wrong_ones.astype(np.float32)
+    is_wrong: NDArray[np.bool_] = np.all(top != label.reshape(-1, 1), axis=1)
+    return is_wrong.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Where a training's lines are shown and its files are kept."""
+"""The log messages and the default output folder of tensorpack's callbacks."""
 
 import logging
 import os
@@ -10,55 +10,68 @@ _log: Final = logging.getLogger("minispore.tensorpack")
 _folder: dict[str, str] = {}
 
 
-class _Printed(logging.Handler):
-    """Prints on whatever standard output now is."""
+class _StdoutHandler(logging.Handler):
+    """A handler that prints on the current `sys.stdout`, which may have been redirected."""
 
     def emit(self, record: logging.LogRecord) -> None:
         print(self.format(record), flush=True)
 
 
 def info(message: str) -> None:
-    """Tell something; it is printed unless the program has handlers of module `logging`."""
-    _tell(logging.INFO, message)
+    """Log a message; it is printed unless the program has configured `logging`."""
+    _log_message(logging.INFO, message)
 
 
 def warn(message: str) -> None:
-    """Tell of a problem that the training survives."""
-    _tell(logging.WARNING, message)
+    """Log a warning about a problem that does not end the training."""
+    _log_message(logging.WARNING, message)
 
 
 def error(message: str, cause: BaseException) -> None:
-    """Tell of an exception that the training survives, with its traceback."""
-    _tell(logging.ERROR, message, cause)
+    """Log an exception that does not end the training, with its traceback."""
+    _log_message(logging.ERROR, message, cause)
 
 
-def _tell(level: int, message: str, cause: BaseException | None = None) -> None:
-    if not _log.hasHandlers():  # a program that has set up logging gets its own way
-        _log.addHandler(_Printed())
+def _log_message(level: int, message: str, cause: BaseException | None = None) -> None:
+    if not _log.hasHandlers():  # otherwise the program's own configuration applies
+        _log.addHandler(_StdoutHandler())
         _log.setLevel(logging.INFO)
     _log.log(level, message, exc_info=cause)
 
 
 def set_logger_dir(dirname: Path) -> None:
-    """Keep the files of callbacks that are given no folder of their own in this one, made now."""
+    """Create a folder and make it the default output folder of all callbacks.
+
+    Args:
+        dirname: The folder.
+    """
     _folder["dir"] = os.path.abspath(dirname)
     os.makedirs(dirname, exist_ok=True)
 
 
 def get_logger_dir() -> str | None:
-    """Return the folder set by `set_logger_dir`, None before."""
+    """Return the folder that `set_logger_dir` has set, or None."""
     return _folder.get("dir")
 
 
-def folder_for(given: Path | None, owner: object) -> str:
-    """Return the folder that a callback was given, made now, or the logger's.
+def folder_for(directory: Path | None, caller: object) -> str:
+    """Return the output folder of a callback, and create it.
+
+    Args:
+        directory: The folder that the callback was constructed with; None for the default folder.
+        caller: The callback, for the message.
+
+    Returns:
+        The absolute path.
 
     Raises:
         ValueError: There is neither.
     """
-    path = get_logger_dir() if given is None else os.path.abspath(given)
+    path = get_logger_dir() if directory is None else os.path.abspath(directory)
     if path is None:
-        name = type(owner).__name__
-        raise ValueError(f"{name} has no folder: give it one, or call logger.set_logger_dir.")
+        name = type(caller).__name__
+        raise ValueError(
+            f"{name} has no output folder: pass one, or call logger.set_logger_dir first."
+        )
     os.makedirs(path, exist_ok=True)
     return path

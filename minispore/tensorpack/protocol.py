@@ -1,4 +1,4 @@
-"""tensorpack's protocol: the hooks of a callback, and what a callback knows of the training.
+"""The trainer and its monitors, which the hooks use, and the order in which hooks are called.
 
     for all callbacks: setup_graph
     for all: before_train
@@ -11,43 +11,231 @@
             for all: trigger_step
         for all: after_epoch           in fit: before the evaluation
         for all: trigger_epoch         in fit: after it
-    for all: after_train               always, whatever happened
+    for all: after_train               always, also after an exception
 
-"for all" means one after the other in the order of the list, the whole list before the next hook.
+"for all" means in the order of the list, and the complete list before the next hook.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple, Self, cast
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from minispore.common import Tensor
 from minispore.nn import Optimizer
-from minispore.tensorpack.channel import Array, Listener, Monitors, as_float, suggest
-from minispore.tensorpack.states import Remembering
-from minispore.train._protocol.run_context import InternalCallbackParam
+from minispore.tensorpack.states import StateField, StatefulMixin
 from minispore.train.callback import RunContext
-from minispore.train.callback._monitored import as_array, first_output
+from minispore.train.protocol import InternalCallbackParam, as_array, first_output, shortest_float
+from minispore.train.summary import Event
+from minispore.utils.checks import check_type, describe_value
+from minispore.utils.renamed import reject_renamed_attributes
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Number: TypeAlias = float | np.generic | Array | Tensor
+
+
+class MonitorInterface:
+    """The methods that receive the values that callbacks log; by default they do nothing."""
+
+    def process_scalar(self, name: str, val: float) -> None:
+        """Process a number."""
+
+    def process_image(self, name: str, val: Array) -> None:
+        """Process images of shape (n, height, width, 1 or 3), with values from 0 to 255."""
+
+    def process_histogram(self, name: str, val: Array) -> None:
+        """Process an array whose distribution is of interest."""
+
+    def process_event(self, evt: Event) -> None:
+        """Process an event of `minispore.train.summary`, which has its own step."""
+
+
+class ScalarStore(StatefulMixin):
+    """A history of logged numbers by name, each with its step."""
+
+    _steps = StateField(dict[str, list[int]])
+    _values = StateField(dict[str, list[float]])
+
+    def add(self, name: str, step: int, val: float) -> None:
+        """Append a number to the history of `name`."""
+        self._steps.setdefault(name, []).append(step)
+        self._values.setdefault(name, []).append(val)
+
+    def get_latest(self, name: str) -> float:
+        """Return the newest value of a name.
+
+        Raises:
+            KeyError: No value has this name; the message lists similar names.
+        """
+        if name not in self._values:
+            raise KeyError(f"no value was logged as {name!r}{suggest(name, self.names())}")
+        return self._values[name][-1]
+
+    def get_history(self, name: str) -> list[tuple[int, float]]:
+        """Return the (step, value) pairs of a name, oldest first; an empty list if unknown."""
+        return list(zip(self._steps.get(name, ()), self._values.get(name, ()), strict=True))
+
+    def names(self) -> list[str]:
+        """Return the names that have values."""
+        return list(self._values)
+
+    def validate_state(self, state: Mapping[str, object]) -> dict[str, object]:
+        """Return a copy of the state by attribute names; ValueError if it is invalid."""
+        valid = super().validate_state(state)
+        steps, values = (cast("dict[str, list[object]]", field) for field in valid.values())
+        if {n: len(each) for n, each in steps.items()} != {n: len(values[n]) for n in values}:
+            raise ValueError(
+                "For 'Monitors', the state's 'steps' and 'values' must have the same lengths."
+            )
+        return valid
+
+
+class Monitors(ScalarStore):
+    """All monitors of a training, as one: logged values go to each of them, numbers are stored.
+
+    Args:
+        monitors: The monitors, in the order in which they receive each value.
+        step: Returns the current global step.
+
+    Examples:
+        >>> monitors = Monitors([], lambda: 7)
+        >>> monitors.put_scalar("error", np.float32(0.1))
+        >>> monitors.get_latest("error"), monitors.get_history("error")
+        (0.1, [(7, 0.1)])
+        >>> monitors.get_latest("eror")
+        Traceback (most recent call last):
+        KeyError: "no value was logged as 'eror'; did you mean 'error'?"
+
+    Source: tensorpack's `callbacks.Monitors`.
+    """
+
+    def __init__(self, monitors: Sequence[MonitorInterface], step: Callable[[], int]) -> None:
+        self._monitors, self._step = monitors, step
+
+    def put_scalar(self, name: str, val: Number) -> None:
+        """Log a number.
+
+        Raises:
+            TypeError: `name` is no str, or `val` is not a single real number.
+        """
+        check_type(name, str, "name")
+        number = as_float(val)
+        if number is None:
+            raise TypeError(
+                f"For 'put_scalar', '{name}' must be a single number, "
+                f"but got {describe_value(val)}."
+            )
+        self.add(name, self._step(), number)
+        for monitor in self._monitors:
+            monitor.process_scalar(name, number)
+
+    def put_image(self, name: str, val: Array | Tensor) -> None:
+        """Log images of shape (h, w), (h, w, c) or (n, h, w, c), with values from 0 to 255.
+
+        Raises:
+            TypeError: `name` is no str.
+            ValueError: The shape is another, or there are neither 1 nor 3 channels.
+        """
+        check_type(name, str, "name")
+        array = images = _to_numpy(val)
+        if images.ndim == 2:
+            images = images[:, :, np.newaxis]
+        if images.ndim == 3:
+            images = images[np.newaxis]
+        if images.ndim != 4 or images.shape[-1] not in {1, 3} or 0 in images.shape:
+            raise ValueError(
+                "For 'put_image', images must be of shape (h, w), (h, w, c) or (n, h, w, c) with "
+                f"1 or 3 channels, but '{name}' is of shape {array.shape}."
+            )
+        for monitor in self._monitors:
+            monitor.process_image(name, images)
+
+    def put_histogram(self, name: str, val: Array | Tensor) -> None:
+        """Log an array whose distribution is of interest."""
+        check_type(name, str, "name")
+        for monitor in self._monitors:
+            monitor.process_histogram(name, _to_numpy(val))
+
+    def put_event(self, evt: Event) -> None:
+        """Log an event of `minispore.train.summary`."""
+        check_type(evt, Event, "evt")
+        for monitor in self._monitors:
+            monitor.process_event(evt)
+
+
+class UnknownMetricError(ValueError):
+    """A callback reads a number that no callback logs, or that is logged only after it is read.
+
+    Examples:
+        >>> from minispore.tensorpack import SendStat
+        >>> from minispore.tensorpack.example_training import train
+        >>> train(SendStat(["echo", "{los}"], "los"))
+        Traceback (most recent call last):
+        minispore.tensorpack.protocol.UnknownMetricError: SendStat reads 'los', which no ...
+    """
+
+
+def declared_names(callback: object, method: Literal["produces", "consumes"]) -> Sequence[str]:
+    """Return the result of `callback.produces()` or `callback.consumes()`, if it exists."""
+    declare: object = getattr(callback, method, None)
+    return tuple(cast("Collection[str]", declare())) if callable(declare) else ()
+
+
+def check_metric_names(params: InternalCallbackParam, in_any_order: Collection[object]) -> None:
+    """Check that each number that a callback of a run reads is logged before.
+
+    Args:
+        params: The run's parameters. The loop logs its own numbers before the first callback.
+        in_any_order: The callbacks that receive numbers whenever they are logged, so that their
+            position in the list does not matter.
+
+    Raises:
+        UnknownMetricError: A number is read and never logged, or logged too late.
+    """
+    logged = ["loss", "learning_rate", *params.metric_names]
+    callbacks = params.list_callback
+    producers = {
+        name: each for each in callbacks[::-1] for name in declared_names(each, "produces")
+    }
+    for callback in callbacks:
+        reader = type(callback).__name__
+        for name in declared_names(callback, "consumes"):
+            if name not in [*logged, *producers]:
+                known = list(dict.fromkeys([*logged, *producers]))
+                raise UnknownMetricError(
+                    f"{reader} reads {name!r}, which no callback logs{suggest(name, known)} "
+                    "Declare the names that a custom callback logs in its method 'produces'."
+                )
+            if name not in logged and callback not in in_any_order:
+                producer = type(producers[name]).__name__
+                raise UnknownMetricError(
+                    f"{reader} reads {name!r} before {producer} logs it: "
+                    f"put {producer} before {reader} in the list of callbacks."
+                )
+        logged += declared_names(callback, "produces")
 
 
 class StopTraining(Exception):  # noqa: N818 (tensorpack's name)
-    """Raised in a hook of tensorpack's to end the training: no further hook but `_after_train`.
+    """Raised in one of tensorpack's hooks to end the training; then only `_after_train` is called.
 
     Examples:
         >>> from minispore.tensorpack import CallbackFactory
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> def stop(callback):
-        ...     raise StopTraining("It is enough.")
+        ...     raise StopTraining("The loss is low enough.")
         >>> train(CallbackFactory(trigger=stop))
-        Training was stopped by CallbackFactory. It is enough.
+        Training was stopped by CallbackFactory. The loss is low enough.
+
+    Source: tensorpack's `train.StopTraining`.
     """
 
 
 class RunValues(NamedTuple):
-    """What `_after_run` is given.
+    """The argument of `_after_run`.
 
     Attributes:
-        results: The arrays of the names that `_before_run` returned, in their order.
+        results: The arrays whose names `_before_run` returned, in the same order.
 
     Examples:
         >>> RunValues(results=(as_array(0.5),)).results[0].item()
@@ -57,32 +245,35 @@ class RunValues(NamedTuple):
     results: tuple[Array, ...]
 
 
+@reject_renamed_attributes(heard="summaries", place="sync_counters", put_loop="log_loop_metrics")
 class Trainer:
-    """A training, as tensorpack's callbacks see it; in the run's parameters it is `trainer`.
+    """The training, as tensorpack's callbacks see it; `trainer` in the run's parameters.
 
     Attributes:
-        monitors: The channel.
-        run_context: The run, as MindSpore's callbacks see it.
-        epoch_num: The epoch, counted from 1; before the first, how many were done earlier.
-        global_step: The steps that are done, those of earlier runs included.
-        local_step: The step within its epoch, counted from 0; -1 before the first.
-        starting_epoch: The run's first epoch.
-        max_epoch: Its last.
-        steps_per_epoch: The steps of an epoch.
-        heard: What `ops`' summaries have handed out in this step, by kind and name.
+        monitors: The monitors, to which callbacks log values.
+        run_context: The run context, which MindSpore's callbacks receive.
+        epoch_num: The current epoch, counted from 1; before the first one, the epochs done earlier.
+        global_step: The number of steps done, including those of earlier runs.
+        local_step: The step within the epoch, counted from 0; -1 before the first.
+        starting_epoch: The first epoch of the run.
+        max_epoch: The last epoch of the run.
+        steps_per_epoch: The number of steps in an epoch.
+        summaries: The arrays that `ops`' summaries have emitted in this step, by kind and name.
 
     Examples:
         >>> from minispore.tensorpack import CallbackFactory
-        >>> from minispore.tensorpack._examples import train
-        >>> def look(callback):
+        >>> from minispore.tensorpack.example_training import train
+        >>> def show(callback):
         ...     trainer = callback.trainer
         ...     print(trainer.epoch_num, trainer.global_step, trainer.array("x").shape)
-        >>> train(CallbackFactory(trigger=look))
+        >>> train(CallbackFactory(trigger=show))
         1 3 (2, 3)
         2 6 (2, 3)
+
+    Source: tensorpack's `train.Trainer`.
     """
 
-    def __init__(self, run_context: RunContext, monitors: Sequence[Listener]) -> None:
+    def __init__(self, run_context: RunContext, monitors: Sequence[MonitorInterface]) -> None:
         params = run_context.original_args()
         self.monitors: Monitors = Monitors(monitors, lambda: self.global_step)
         self.run_context = run_context
@@ -90,10 +281,10 @@ class Trainer:
         self.starting_epoch: int = params.initial_epoch + 1
         self.max_epoch: int = params.initial_epoch + params.epoch_num
         self.epoch_num: int = params.initial_epoch
-        self._earlier = params.initial_epoch * params.batch_num
-        self.global_step: int = self._earlier
+        self._earlier_steps = params.initial_epoch * params.batch_num
+        self.global_step: int = self._earlier_steps
         self.local_step: int = -1
-        self.heard: dict[tuple[str, str], Array] = {}
+        self.summaries: dict[tuple[str, str], Array] = {}
 
     @property
     def params(self) -> InternalCallbackParam:
@@ -102,64 +293,64 @@ class Trainer:
 
     @property
     def learning_rate(self) -> float | None:
-        """The learning rate of the next step; None if there is none, or more than one."""
-        # Where the run has no optimiser, the network may do its own steps.
+        """The learning rate of the next step; None if there is none or there are several."""
+        # A run without an optimizer may train a network that contains one.
         params = self.params
         optimizer = params.optimizer or getattr(params.train_network, "optimizer", None)
         try:
             return as_float(optimizer.get_lr()) if isinstance(optimizer, Optimizer) else None
-        except RuntimeError:  # of a list of rates, the last one was the last step's
+        except RuntimeError:  # a list of learning rates has none for the step after the last
             return None
 
     @property
     def is_last_step(self) -> bool:
-        """Whether the step is its epoch's last."""
+        """Whether the current step is the last of its epoch."""
         return self.local_step == self.steps_per_epoch - 1
 
-    def place(self) -> None:
-        """Stand where the loop stands."""
+    def sync_counters(self) -> None:
+        """Set the counters to the position of the loop."""
         params = self.params
         self.epoch_num = params.cur_epoch_num
-        self.global_step = self._earlier + params.cur_step_num
+        self.global_step = self._earlier_steps + params.cur_step_num
         if params.cur_step_num:
             self.local_step = (params.cur_step_num - 1) % self.steps_per_epoch
 
-    def put_loop(self) -> None:
-        """Put the loss and the learning rate in the channel."""
+    def log_loop_metrics(self) -> None:
+        """Log the loss and the learning rate to the monitors."""
         loss = as_array(first_output(self.params.get("net_outputs")))
         if loss is not None and loss.size:
-            kind = loss.dtype if loss.dtype.kind == "f" else np.dtype(float)
-            self.monitors.put_scalar("loss", loss.mean(dtype=kind))
-        rate = self.learning_rate
-        if rate is not None:
-            self.monitors.put_scalar("learning_rate", rate)
+            dtype = loss.dtype if loss.dtype.kind == "f" else np.dtype(float)
+            self.monitors.put_scalar("loss", loss.mean(dtype=dtype))
+        learning_rate = self.learning_rate
+        if learning_rate is not None:
+            self.monitors.put_scalar("learning_rate", learning_rate)
 
     def array(self, name: str) -> Array:
         """Return an array of the current step.
 
         Args:
-            name: "loss"; a column of the batch, by the dataset's name for it or as "input0",
-                "input1", …; a parameter of the network or the optimiser; or what a summary of
-                `ops` hands out in the network, for callbacks with `hears`.
+            name: "loss"; a column of the batch, by its name in the dataset or as "input0",
+                "input1", …; a parameter of the network or the optimizer; or what a summary of
+                `ops` emits in the network, for callbacks with `wants_summaries`.
 
         Raises:
-            ValueError: There is no such array; the message has the nearest names.
+            ValueError: There is no such array; the message lists similar names.
         """
         value = self.value(name)
         return value.asnumpy() if isinstance(value, Tensor) else value
 
     def value(self, name: str) -> Array | Tensor:
-        """As `array`, but a tensor as it is: to look at one that is on a device is to wait."""
-        for known in self._values():
-            found = known.get(name)
-            value = found if isinstance(found, Tensor) else as_array(found)
+        """Return what `array` returns, but leave a tensor on its device, to avoid waiting."""
+        for mapping in self._named_values():
+            item = mapping.get(name)
+            value = item if isinstance(item, Tensor) else as_array(item)
             if value is not None:
                 return value
-        names = [name for known in self._values() for name in known]
+        names = [known for mapping in self._named_values() for known in mapping]
         raise ValueError(f"The training has no array {name!r}{suggest(name, names)}")
 
-    def _values(self) -> Iterator[Mapping[str, object]]:
-        """Everything that has a name; of two of the same name the first one counts."""
+    def _named_values(self) -> Iterator[Mapping[str, object]]:
+        """Yield all named values; the first of two with the same name takes precedence."""
         params = self.params
         yield {"loss": first_output(params.get("net_outputs"))}
         batch = cast("Sequence[object]", params.get("train_dataset_element") or ())
@@ -167,111 +358,36 @@ class Trainer:
         names = cast("Sequence[str]", get_names()) if callable(get_names) else ()
         columns = {f"input{i}": column for i, column in enumerate(batch)}
         yield columns | dict(zip(names, batch, strict=False))
-        yield {heard: array for (_, heard), array in self.heard.items()}
+        yield {name: array for (_, name), array in self.summaries.items()}
         yield {each.name: each for each in params.train_network.get_parameters()}
 
 
-class Hooks:
-    """The hooks of tensorpack's callbacks: a subclass overrides those with an underscore.
+def name_list(names: str | Sequence[str]) -> list[str]:
+    """Return names as a list; a single str becomes a list of one name."""
+    return [names] if isinstance(names, str) else list(names)
 
-    Attributes:
-        chief_only: Whether, of several processes, only the first one calls it.
-        name_scope: For tensorpack's graphs, and without effect.
-        hears: Whether `trainer.array` shall know what `ops`' summaries hand out.
+
+def as_float(val: object) -> float | None:
+    """Return a number, or the only element of an array or tensor, as a float; None for others.
+
+    >>> as_float(np.float32(0.5)), as_float([1])
+    (0.5, None)
     """
+    array = as_array(val)
+    if array is None or array.size != 1 or array.dtype.kind not in "biuf":
+        return None
+    return shortest_float(array.reshape(-1)[0]) if array.dtype.kind == "f" else float(array.item())
 
-    chief_only: bool = True
-    name_scope: str = ""
-    hears: bool = False
-    _trainer: Trainer | None = None
 
-    # For subclasses.
+def suggest(name: str, known: Sequence[str]) -> str:
+    """Return the end of a message about an unknown name: similar names, or else all known names."""
+    from difflib import get_close_matches  # only needed for the message
 
-    def _setup_graph(self) -> None:
-        """Called once, before `_before_train` of any callback."""
+    similar = get_close_matches(name, known, n=3, cutoff=0.5)
+    if similar:
+        return "; did you mean " + " or ".join(map(repr, similar)) + "?"
+    return "; known names: " + (", ".join(map(repr, known)) if known else "none") + "."
 
-    def _before_train(self) -> None:
-        """Called once, before the first epoch."""
 
-    def _before_epoch(self) -> None:
-        """Called before each epoch."""
-
-    def _before_run(self, run_context: RunContext) -> Sequence[str] | None:
-        """Called before each step; returns the names of the arrays that `_after_run` shall get."""
-
-    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
-        """Called after each step, before `_trigger_step` of any callback."""
-
-    def _trigger_step(self) -> None:
-        """Called after each step."""
-
-    def _after_epoch(self) -> None:
-        """Called after the steps of each epoch: for clocks."""
-
-    def _trigger_epoch(self) -> None:
-        """Called after each epoch; by default it triggers."""
-        self.trigger()
-
-    def _trigger(self) -> None:
-        """Do what the callback is for: by default at the end of each epoch."""
-
-    def _after_train(self) -> None:
-        """Called once at the end, of an interrupted or failed training as well."""
-
-    def produces(self) -> Collection[str]:
-        """Return the names of the numbers that it puts in the channel and others may read."""
-        return ()
-
-    def consumes(self) -> Collection[str]:
-        """Return the names of the numbers that it reads; a callback before it must put them in."""
-        return ()
-
-    # For whoever calls it.
-
-    def setup_graph(self, trainer: Trainer) -> None:
-        """Meet the trainer, with nothing in memory."""
-        self._trainer = trainer
-        if isinstance(self, Remembering):
-            self.forget()
-        self._setup_graph()
-
-    def trigger(self) -> None:
-        """Call `_trigger`."""
-        self._trigger()
-
-    # What a callback knows.
-
-    @property
-    def trainer(self) -> Trainer:
-        """The training, from `_setup_graph` on.
-
-        Raises:
-            RuntimeError: There is none yet.
-        """
-        if self._trainer is None:
-            raise RuntimeError(f"{type(self).__name__} is in no training: 'trainer' is not known.")
-        return self._trainer
-
-    @property
-    def epoch_num(self) -> int:
-        """The epoch, counted from 1."""
-        return self.trainer.epoch_num
-
-    @property
-    def global_step(self) -> int:
-        """How many steps are done."""
-        return self.trainer.global_step
-
-    @property
-    def local_step(self) -> int:
-        """The step within the epoch, counted from 0."""
-        return self.trainer.local_step
-
-    def set_chief_only(self, v: bool = True) -> Self:
-        """Set `chief_only`."""
-        self.chief_only = v
-        return self
-
-    def get_tensors_maybe_in_tower(self, names: Sequence[str]) -> list[Array]:
-        """Return the arrays of the current step by their names; see `Trainer.array`."""
-        return [self.trainer.array(name) for name in names]
+def _to_numpy(val: Array | Tensor) -> Array:
+    return val.asnumpy() if isinstance(val, Tensor) else np.asarray(val)

@@ -1,4 +1,4 @@
-"""Saving what is trained: all the time, or when a number is the best so far."""
+"""Callbacks that save the model regularly, or whenever a number is the best so far."""
 
 import math
 import os
@@ -6,39 +6,39 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
-from minispore._checks import check_int, check_number
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
-from minispore.tensorpack.checked import checked
-from minispore.tensorpack.states import Kept, Remembering
-from minispore.train.callback._kept_files import KeptFiles
+from minispore.tensorpack.states import StateField, StatefulMixin
+from minispore.tensorpack.validation import validate_arguments
+from minispore.train.checkpoint.retention import RetainedFiles
 from minispore.train.serialization import save_checkpoint
+from minispore.utils.checks import check_int, check_number
 
 
-@checked
+@validate_arguments
 @dataclass(eq=False)
-class ModelSaver(Remembering, Callback):
-    """Save the network and its optimiser's state as `model-{global_step}.ckpt`, after each epoch.
+class ModelSaver(StatefulMixin, Callback):
+    """Save the network and the optimizer's state as `model-{global_step}.ckpt`, after each epoch.
 
-    A file that cannot be written is told of, and the training goes on.
-
-    Source: tensorpack.callbacks.ModelSaver.
+    If a file cannot be written, a warning is logged and the training continues.
 
     Args:
-        max_to_keep: How many files to keep, the newest; 0 for all.
-        keep_checkpoint_every_n_hours: Of the files that would be removed, one is kept for good
-            when so many hours have passed since the last that was; or since the beginning. As in
-            TensorFlow, a resumed run begins to count again.
+        max_to_keep: The number of newest files to keep; 0 for all.
+        keep_checkpoint_every_n_hours: Never remove a file that is written so many hours after the
+            last such file, or after the beginning. As in TensorFlow, a resumed run starts counting
+            again.
         checkpoint_dir: The folder; by default the logger's.
-        var_collections: Accepted and without effect.
+        var_collections: Has no effect.
 
     Examples:
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> train(ModelSaver(max_to_keep=2), epochs=3)
         ['model-6.ckpt', 'model-9.ckpt']
+
+    Source: tensorpack's `callbacks.ModelSaver`.
     """
 
-    _files = Kept(list[str])
+    _files = StateField(list[str])
 
     max_to_keep: int = 10
     keep_checkpoint_every_n_hours: float = 0.5
@@ -52,9 +52,9 @@ class ModelSaver(Remembering, Callback):
 
     def _setup_graph(self) -> None:
         self._folder = logger.folder_for(self.checkpoint_dir, self)
-        self._policy = KeptFiles()
-        self._written: dict[str, float] = {}  # when the files were written, in this run
-        self._kept_at = perf_counter()  # when the run began, or the last file kept was written
+        self._policy = RetainedFiles()
+        self._written: dict[str, float] = {}  # the time at which each file of this run was written
+        self._retained_at = perf_counter()  # of the run's beginning, or the last file kept for good
 
     def _trigger(self) -> None:
         name = f"model-{self.global_step}.ckpt"
@@ -65,9 +65,9 @@ class ModelSaver(Remembering, Callback):
         self._written[name] = perf_counter()
         while self.max_to_keep and len(self._files) > self.max_to_keep:
             old = self._files.pop(0)
-            written = self._written.pop(old, self._kept_at)
-            if written - self._kept_at >= 3600 * self.keep_checkpoint_every_n_hours:
-                self._kept_at = written
+            written = self._written.pop(old, self._retained_at)
+            if written - self._retained_at >= 3600 * self.keep_checkpoint_every_n_hours:
+                self._retained_at = written
             else:
                 self._policy.remove(self._path(old))
 
@@ -75,35 +75,33 @@ class ModelSaver(Remembering, Callback):
         return os.path.join(self._folder, name)
 
     def _after_train(self) -> None:
-        self._policy.end_run()
+        self._policy.release()
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on with those of these files that exist.
+        """Restore the list of files, without those that no longer exist.
 
         Raises:
-            ValueError: It is no such state.
+            ValueError: The state is invalid.
         """
         super().load_state_dict(state)
-        self._policy.end_run()
+        self._policy.release()
         self._files = [name for name in self._files if os.path.exists(self._path(name))]
-        self._policy = KeptFiles(map(self._path, self._files))
+        self._policy = RetainedFiles(map(self._path, self._files))
 
 
-@checked
+@validate_arguments
 @dataclass(eq=False)
-class MinSaver(Remembering, MonitorBase):
-    """Save what is trained as `min-{name}.ckpt` whenever a number is smaller than ever.
+class MinSaver(StatefulMixin, MonitorBase):
+    """Save the model as `min-{name}.ckpt` when a number has a new minimum.
 
-    It looks when triggered, by default after each epoch, at what was put in during that epoch. A
-    number that is put in later within the same event counts as well, so that it may stand before
-    the callback that measures, and saves what was measured. It needs no ModelSaver. NaN is never
-    the best.
-
-    Source: tensorpack.callbacks.MinSaver.
+    When triggered, by default after each epoch, it compares the value that was logged in that epoch
+    with the best one. A value that is logged later within the same event counts as well, so that
+    the saver may precede the callback that measures. It needs no ModelSaver. The file contains
+    the network and the optimizer's state. NaN is never the best value.
 
     Args:
         monitor_stat: The name of the number.
-        reverse: Whether greater is better; the file is `max-{name}.ckpt` then.
+        reverse: Whether greater is better; then the file is `max-{name}.ckpt`.
         filename: Another name for the file.
         checkpoint_dir: The folder; by default the logger's.
 
@@ -111,18 +109,20 @@ class MinSaver(Remembering, MonitorBase):
         best: The best value; None before the first.
 
     Examples:
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> train(MinSaver("loss"), epochs=1)
         Saved 'min-loss.ckpt' with loss ...
         ['min-loss.ckpt']
+
+    Source: tensorpack's `callbacks.MinSaver`.
     """
 
     chief_only = True
-    # Both as if smaller were better.
-    _best = Kept(float, math.nan)  # before the first
-    _new = Kept(float, math.nan)
-    _epoch = Kept(int, -1)  # of the new one,
-    _looked_at = Kept(int, -1)  # and the step of the last look
+    # Both values have the sign with which smaller is better; NaN for none.
+    _best = StateField(float, math.nan)
+    _new = StateField(float, math.nan)
+    _epoch = StateField(int, -1)  # of the new value
+    _checked_at = StateField(int, -1)  # the step of the last check
 
     monitor_stat: str
     reverse: bool = False
@@ -131,8 +131,8 @@ class MinSaver(Remembering, MonitorBase):
 
     def __post_init__(self) -> None:
         self._sign = -1 if self.reverse else 1
-        word = "max" if self.reverse else "min"
-        self._name = self.filename or f"{word}-{self.monitor_stat.replace('/', '-')}.ckpt"
+        prefix = "max" if self.reverse else "min"
+        self._name = self.filename or f"{prefix}-{self.monitor_stat.replace('/', '-')}.ckpt"
 
     @property
     def best(self) -> float | None:
@@ -140,52 +140,55 @@ class MinSaver(Remembering, MonitorBase):
         return None if math.isnan(self._best) else self._sign * self._best
 
     def consumes(self) -> Collection[str]:
-        """Return the number's name."""
+        """Return the name of the number."""
         return (self.monitor_stat,)
 
     def _setup_graph(self) -> None:
-        logger.folder_for(self.checkpoint_dir, self)  # better known to be missing before training
+        logger.folder_for(self.checkpoint_dir, self)  # raises an error if there is none
 
     @property
     def _path(self) -> str:
         return os.path.join(logger.folder_for(self.checkpoint_dir, self), self._name)
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on with that best value; if its file does not exist, say so and forget it.
+        """Restore the best value; if its file no longer exists, log a warning and reset the value.
 
         Raises:
-            ValueError: It is no such state.
+            ValueError: The state is invalid.
         """
         super().load_state_dict(state)
         if self.best is not None and not os.path.exists(self._path):
-            logger.warn(f"'{self._path}' no longer exists: the next {self.monitor_stat} is saved.")
+            logger.warn(
+                f"'{self._path}' no longer exists: the model is saved at the next value of "
+                f"{self.monitor_stat}."
+            )
             self._best = math.nan
 
     def process_scalar(self, name: str, val: float) -> None:
-        """Look at it the next time, or now if this time has just been."""
+        """Store a value until the next check; check it now if it was triggered in this event."""
         if name == self.monitor_stat:
             self._new, self._epoch = self._sign * val, self.epoch_num
-            if self._looked_at == self.global_step:
-                self._look()
+            if self._checked_at == self.global_step:
+                self._check_best()
 
     def _trigger(self) -> None:
-        self._looked_at = self.global_step
-        self._look()
+        self._checked_at = self.global_step
+        self._check_best()
 
-    def _look(self) -> None:
+    def _check_best(self) -> None:
         value, self._new = self._new, math.nan
-        better = math.isnan(self._best) or value < self._best
-        current = self._epoch == self.epoch_num and not math.isnan(value)
-        if current and better and _save(self, self._path):
+        is_better = math.isnan(self._best) or value < self._best
+        is_current = self._epoch == self.epoch_num and not math.isnan(value)
+        if is_current and is_better and _save(self, self._path):
             self._best = value
             logger.info(f"Saved '{self._name}' with {self.monitor_stat} {self._sign * value:.5g}.")
 
 
-@checked
+@validate_arguments
 class MaxSaver(MinSaver):
-    """Save what is trained as `max-{name}.ckpt` whenever a number is greater than ever.
+    """Save the model as `max-{name}.ckpt` when a number has a new maximum.
 
-    Source: tensorpack.callbacks.MaxSaver.
+    It is `MinSaver` with `reverse=True`.
 
     Args:
         monitor_stat: The name of the number.
@@ -193,10 +196,12 @@ class MaxSaver(MinSaver):
         checkpoint_dir: The folder; by default the logger's.
 
     Examples:
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> train(MaxSaver("learning_rate", "greatest.ckpt"))
         Saved 'greatest.ckpt' with learning_rate 0.5.
         ['greatest.ckpt']
+
+    Source: tensorpack's `callbacks.MaxSaver`.
     """
 
     def __init__(
@@ -209,9 +214,9 @@ class MaxSaver(MinSaver):
 
 
 def _save(callback: Callback, path: str) -> bool:
-    """Save, and return whether that was possible."""
+    """Save a checkpoint; return False after logging a warning if that fails."""
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)  # it may have been removed
+        os.makedirs(os.path.dirname(path), exist_ok=True)  # the folder may have been removed
         save_checkpoint(callback.trainer.params.train_network, path)
     except OSError as error:
         logger.warn(f"{type(callback).__name__}: '{path}' cannot be written: {error}")

@@ -1,20 +1,20 @@
-"""What callbacks remember: attributes that are empty when a run begins, and make up a state."""
+"""The state of callbacks: attributes that are reset before a run and saved in its state."""
 
 from collections.abc import Mapping
 from time import perf_counter
 from typing import Generic, TypeVar, cast, get_args, get_origin
 
-from minispore.train._protocol.states import entry
+from minispore.train.resume import read_field
 
 T = TypeVar("T")
 
 
-class Kept(Generic[T]):
-    """An attribute of a `Remembering` that is in its state.
+class StateField(Generic[T]):
+    """An attribute of a `StatefulMixin` that is a part of its state.
 
     Args:
-        kind: Its type: bool, int, float, str, or a list or dict of a type, as `list[float]`.
-        initial: What it is when a run begins; by default what `kind` makes, such as a new list.
+        kind: The type: bool, int, float, str, or a list or dict of a type, such as `list[float]`.
+        initial: The value at the beginning of a run; by default `kind()`, such as a new list.
     """
 
     def __init__(self, kind: type[T], initial: T | None = None) -> None:
@@ -23,38 +23,38 @@ class Kept(Generic[T]):
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, owner: object, cls: type | None = None) -> T:
-        if self._name not in vars(owner):
-            self.empty(owner)
-        return cast("T", vars(owner)[self._name])
+    def __get__(self, instance: object, owner: type | None = None) -> T:
+        if self._name not in vars(instance):
+            self.reset(instance)
+        return cast("T", vars(instance)[self._name])
 
-    def __set__(self, owner: object, value: T) -> None:
-        vars(owner)[self._name] = value
+    def __set__(self, instance: object, value: T) -> None:
+        vars(instance)[self._name] = value
 
-    def empty(self, owner: object) -> None:
-        """Make it what it is when a run begins."""
-        self.__set__(owner, self.kind() if self._initial is None else self._initial)
+    def reset(self, instance: object) -> None:
+        """Set the attribute of `instance` to its initial value."""
+        self.__set__(instance, self.kind() if self._initial is None else self._initial)
 
 
-class Seconds(Kept[float]):
-    """One that counts seconds: how long ago the run began, or it was set to 0.0."""
+class ElapsedSeconds(StateField[float]):
+    """A state field that counts: the seconds since the run began, or since it was set to 0.0."""
 
     def __init__(self) -> None:
         super().__init__(float)
 
-    def __get__(self, owner: object, cls: type | None = None) -> float:
-        return perf_counter() - super().__get__(owner)
+    def __get__(self, instance: object, owner: type | None = None) -> float:
+        return perf_counter() - super().__get__(instance)
 
-    def __set__(self, owner: object, value: float) -> None:
-        super().__set__(owner, perf_counter() - value)
+    def __set__(self, instance: object, value: float) -> None:
+        super().__set__(instance, perf_counter() - value)
 
 
-class Remembering:
-    """A callback with a state: what is `Kept`, by names without the underscore.
+class StatefulMixin:
+    """A callback whose state consists of its `StateField`s, named without the underscore.
 
     Examples:
-        >>> class Counter(Remembering):
-        ...     _counts = Kept(dict[str, int])
+        >>> class Counter(StatefulMixin):
+        ...     _counts = StateField(dict[str, int])
         >>> counter = Counter()
         >>> counter._counts["a"] = 2
         >>> counter.state_dict()
@@ -64,47 +64,47 @@ class Remembering:
         ValueError: For 'Counter.counts', the state's 'a' must be of type int, but got 'b'.
     """
 
-    def forget(self) -> None:
-        """Begin anew: it is called when a run begins."""
-        for kept in self._kept().values():
-            kept.empty(self)
+    def reset(self) -> None:
+        """Set all state fields to their initial values; called when a run begins."""
+        for field in self._state_fields().values():
+            field.reset(self)
 
     def state_dict(self) -> dict[str, object]:
-        """Return what it remembers."""
-        return {name.lstrip("_"): getattr(self, name) for name in self._kept()}
+        """Return the state."""
+        return {name.lstrip("_"): getattr(self, name) for name in self._state_fields()}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on with a state.
+        """Restore a state.
 
         Raises:
-            ValueError: It is none; nothing is changed then.
+            ValueError: A field is missing or of another type; nothing is changed then.
         """
-        for name, value in self.checked(state).items():
+        for name, value in self.validate_state(state).items():
             setattr(self, name, value)
 
-    def checked(self, state: Mapping[str, object]) -> dict[str, object]:
-        """Return a copy of the state, by attributes; ValueError if it is none."""
-        owner = type(self).__name__
+    def validate_state(self, state: Mapping[str, object]) -> dict[str, object]:
+        """Return a copy of the state by attribute names; ValueError if it is invalid."""
+        caller = type(self).__name__
         return {
-            name: _read(state, name.lstrip("_"), kept.kind, owner)
-            for name, kept in self._kept().items()
+            name: _read(state, name.lstrip("_"), field.kind, caller)
+            for name, field in self._state_fields().items()
         }
 
     @classmethod
-    def _kept(cls) -> dict[str, Kept[object]]:
-        found = [each for base in cls.__mro__ for each in vars(base).items()]
-        return {name: value for name, value in found if isinstance(value, Kept)}
+    def _state_fields(cls) -> dict[str, StateField[object]]:
+        attributes = [item for base in cls.__mro__ for item in vars(base).items()]
+        return {name: value for name, value in attributes if isinstance(value, StateField)}
 
 
-def _read(state: Mapping[str, object], key: str, kind: type[object], owner: str) -> object:
-    """`state[key]`, copied and looked through; ValueError if something in it is of another type."""
+def _read(state: Mapping[str, object], key: str, kind: type[object], caller: str) -> object:
+    """Return a copy of `state[key]`; ValueError if it contains a value of another type."""
     container: type[object] | None = get_origin(kind)
-    items: object = entry(state, key, container or kind, owner)
+    items: object = read_field(state, key, container or kind, caller)
     if container is None:
         return items
-    inner = get_args(kind)[-1]
+    inner, path = get_args(kind)[-1], f"{caller}.{key}"
     if isinstance(items, dict):
         named = cast("dict[str, object]", items)
-        return {each: _read(named, each, inner, f"{owner}.{key}") for each in named}
-    listed = {str(i): item for i, item in enumerate(cast("list[object]", items))}
-    return [_read(listed, each, inner, f"{owner}.{key}") for each in listed]
+        return {name: _read(named, name, inner, path) for name in named}
+    indexed = {str(i): item for i, item in enumerate(cast("list[object]", items))}
+    return [_read(indexed, index, inner, path) for index in indexed]

@@ -1,27 +1,34 @@
-"""How far and how fast a training goes, and what it takes of its machine."""
+"""Callbacks that track progress, speed, operations, and the use of memory and GPUs."""
 
+import json
 import os
 import statistics
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from threading import Event, Thread
-from time import perf_counter
+from time import perf_counter, perf_counter_ns
+from types import FrameType
 from typing import Protocol
 
 from tqdm import tqdm
 
-from minispore._checks import check_int
+from minispore.engine import rules
+from minispore.nn import Optimizer
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
-from minispore.tensorpack.channel import as_float, name_list
-from minispore.tensorpack.checked import checked
+from minispore.tensorpack.protocol import RunValues, as_float, name_list
+from minispore.tensorpack.validation import validate_arguments
+from minispore.train.callback import RunContext
+from minispore.utils.atomic import atomic_write
+from minispore.utils.checks import check_int
 
 _BAR = "{l_bar}{bar}|{n_fmt}/{total_fmt}[{elapsed}<{remaining},{rate_noinv_fmt}{postfix}]"
 
 
 class _Bar(Protocol):
-    """What is used of a bar."""
+    """The methods of a tqdm bar that are used."""
 
     def set_postfix(self, ordered_dict: Mapping[str, object], refresh: bool) -> None: ...
 
@@ -30,33 +37,33 @@ class _Bar(Protocol):
     def close(self) -> None: ...
 
 
-@checked
+@validate_arguments
 class ProgressBar(Callback):
-    r"""Draw a bar for each epoch on standard output, with numbers of the current step.
+    r"""Draw a progress bar for each epoch on standard output, with numbers of the current step.
 
-    It is drawn anew twice a second in a terminal, else every three minutes, or as the environment's
-    TENSORPACK_PROGRESS_REFRESH says in seconds.
-
-    Source: tensorpack.callbacks.ProgressBar.
+    The bar is refreshed twice a second in a terminal, otherwise every three minutes. The
+    environment variable TENSORPACK_PROGRESS_REFRESH sets another interval in seconds.
 
     Args:
-        names: Arrays of one element, see `Trainer.array`, or numbers in the channel.
+        names: Arrays of one element, see `Trainer.array`, or numbers logged to the monitors.
 
     Examples:
         >>> from contextlib import redirect_stdout
         >>> from io import StringIO
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> with redirect_stdout(StringIO()) as drawn:
         ...     train(ProgressBar(["loss"]), epochs=1)
         >>> drawn.getvalue().split("\r")[-1]
         'epoch 1: 100%|...|3/3[...it/s, loss=...]\n'
+
+    Source: tensorpack's `callbacks.ProgressBar`.
     """
 
     chief_only = False
 
     def __init__(self, names: Sequence[str] = ()) -> None:
         self._names = name_list(names)
-        self.hears: bool = bool(self._names)
+        self.wants_summaries: bool = bool(self._names)
         self._bar: _Bar | None = None
 
     def _before_epoch(self) -> None:
@@ -74,11 +81,10 @@ class ProgressBar(Callback):
     def _trigger_step(self) -> None:
         if self._bar is not None:
             if self._names:
-                shown = {name: self._shown(name) for name in self._names}
-                self._bar.set_postfix(shown, False)
+                self._bar.set_postfix({name: self._format(name) for name in self._names}, False)
             self._bar.update()
 
-    def _shown(self, name: str) -> str:
+    def _format(self, name: str) -> str:
         try:
             value = as_float(self.trainer.array(name))
         except ValueError:
@@ -94,24 +100,23 @@ class ProgressBar(Callback):
             self._bar = None
 
 
-@checked
+@validate_arguments
 class ThroughputTracker(Callback):
-    """Put in how many steps, or samples, are done in a second; only the steps' time counts.
+    """Log the steps or samples per second; only the time of the steps counts.
 
-    A resumed run measures its own steps.
-
-    The name is "Throughput (steps/sec)" or "Throughput (samples/sec)".
-
-    Source: tensorpack.callbacks.ThroughputTracker.
+    The name is "Throughput (steps/sec)" or "Throughput (samples/sec)". A resumed run measures its
+    own steps.
 
     Args:
-        samples_per_step: The size of a batch, to count samples.
+        samples_per_step: The batch size, to count samples; None to count steps.
 
     Examples:
         >>> from minispore.tensorpack import ScalarPrinter
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> train(ThroughputTracker(), ScalarPrinter(whitelist=["Through"]), epochs=1)
         Throughput (steps/sec): ...
+
+    Source: tensorpack's `callbacks.ThroughputTracker`.
     """
 
     chief_only = False
@@ -119,31 +124,30 @@ class ThroughputTracker(Callback):
     def __init__(self, samples_per_step: int | None = None) -> None:
         self._samples, self._unit = 1, "steps"
         if samples_per_step is not None:
-            owner = "ThroughputTracker"
-            self._samples = check_int(samples_per_step, "samples_per_step", owner, low=1)
+            self._samples = check_int(samples_per_step, "samples_per_step", low=1)
             self._unit = "samples"
-        self._begun: tuple[int, float] | None = None  # the step and the time
+        self._begin: tuple[int, float] | None = None  # the step and the time
 
     def produces(self) -> Collection[str]:
-        """Return the name."""
+        """Return the name of the number."""
         return (f"Throughput ({self._unit}/sec)",)
 
     def _before_train(self) -> None:
-        self._steps, self._seconds, self._begun = 0, 0.0, None
+        self._steps, self._seconds, self._begin = 0, 0.0, None
 
     def _before_epoch(self) -> None:
-        self._begun = self.global_step, perf_counter()
+        self._begin = self.global_step, perf_counter()
 
     def _after_epoch(self) -> None:
         self._count()
-        self._begun = None
+        self._begin = None
 
     def _count(self) -> None:
-        if self._begun is not None:
-            step, time = self._begun
-            self._begun = self.global_step, perf_counter()
-            self._steps += self._begun[0] - step
-            self._seconds += self._begun[1] - time
+        if self._begin is not None:
+            step, time = self._begin
+            self._begin = self.global_step, perf_counter()
+            self._steps += self._begin[0] - step
+            self._seconds += self._begin[1] - time
 
     def _trigger(self) -> None:
         self._count()
@@ -153,57 +157,57 @@ class ThroughputTracker(Callback):
         self._steps, self._seconds = 0, 0.0
 
 
-@checked
+@validate_arguments
 class EstimatedTimeLeft(Callback):
-    """Tell how long the training will still take, and put the seconds in as "time/eta".
+    """Estimate the remaining time of the training, print it, and log the seconds as "time/eta".
 
-    A resumed run measures its own epochs, from the first that it does from the beginning.
-
-    Source: tensorpack.callbacks.EstimatedTimeLeft.
+    A resumed run measures its own epochs, from the first complete one.
 
     Args:
-        last_k_epochs: Of how many epochs the time is looked at.
-        median: Whether their median counts rather than their mean.
+        last_k_epochs: The number of last epochs whose times are averaged.
+        median: Whether to use their median instead of their mean.
 
     Examples:
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> train(EstimatedTimeLeft())
         Estimated time left: 0 s.
         Estimated time left: 0 s.
+
+    Source: tensorpack's `callbacks.EstimatedTimeLeft`.
     """
 
     def __init__(self, last_k_epochs: int = 5, median: bool = True) -> None:
-        self._last = check_int(last_k_epochs, "last_k_epochs", "EstimatedTimeLeft", low=1)
-        self._mean = statistics.median if median else statistics.fmean
+        self._last = check_int(last_k_epochs, "last_k_epochs", low=1)
+        self._average = statistics.median if median else statistics.fmean
 
     def produces(self) -> Collection[str]:
-        """Return the name."""
+        """Return the name of the number."""
         return ("time/eta",)
 
     def _before_train(self) -> None:
         self._seconds: list[float] = []  # of the last epochs
-        self._begun: tuple[int, float] | None = None  # how many epochs were done, and the time
+        self._begin: tuple[int, float] | None = None  # the number of epochs done, and the time
 
     def _before_epoch(self) -> None:
-        if self._begun is None and self.global_step % self.trainer.steps_per_epoch == 0:
-            self._begun = self.epoch_num - 1, perf_counter()
+        if self._begin is None and self.global_step % self.trainer.steps_per_epoch == 0:
+            self._begin = self.epoch_num - 1, perf_counter()
 
     def _trigger(self) -> None:
-        if self._begun is not None and self.epoch_num > self._begun[0]:
-            epoch, time = self._begun
-            self._begun = self.epoch_num, perf_counter()
-            elapsed = (self._begun[1] - time) / (self.epoch_num - epoch)
+        if self._begin is not None and self.epoch_num > self._begin[0]:
+            epoch, time = self._begin
+            self._begin = self.epoch_num, perf_counter()
+            elapsed = (self._begin[1] - time) / (self.epoch_num - epoch)
             self._seconds = [*self._seconds, elapsed][-self._last :]
         if self._seconds:
-            left = self._mean(self._seconds) * (self.trainer.max_epoch - self.epoch_num)
+            left = self._average(self._seconds) * (self.trainer.max_epoch - self.epoch_num)
             self.trainer.monitors.put_scalar("time/eta", left)
-            logger.info(f"Estimated time left: {_told(left)}.")
+            logger.info(f"Estimated time left: {_format_duration(left)}.")
 
 
-def _told(seconds: float) -> str:
-    """Return a duration in words of at most two units.
+def _format_duration(seconds: float) -> str:
+    """Return a duration as text with at most two units.
 
-    >>> _told(59.6), _told(3661)
+    >>> _format_duration(59.6), _format_duration(3661)
     ('1 min 0 s', '1 h 1 min')
     """
     minutes, rest = divmod(round(seconds), 60)
@@ -213,21 +217,21 @@ def _told(seconds: float) -> str:
 
 
 class HostMemoryTracker(Callback):
-    """Put the machine's available memory in as "HostFreeMemory (GB)"; on Linux only.
-
-    Source: tensorpack.callbacks.HostMemoryTracker.
+    """Log the machine's available memory as "HostFreeMemory (GB)", on Linux only.
 
     Examples:
         >>> from minispore.tensorpack import ScalarPrinter
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> train(HostMemoryTracker(), ScalarPrinter(whitelist=["Memory"]), epochs=1)
         HostFreeMemory (GB): ...
+
+    Source: tensorpack's `callbacks.HostMemoryTracker`.
     """
 
     chief_only = False
 
     def produces(self) -> Collection[str]:
-        """Return the name."""
+        """Return the name of the number."""
         return ("HostFreeMemory (GB)",)
 
     def _trigger(self) -> None:
@@ -236,68 +240,70 @@ class HostMemoryTracker(Callback):
                 lines = dict(line.split(":", 1) for line in file)
             gigabytes = int(lines["MemAvailable"].split()[0]) / 2**20
         except (OSError, KeyError, ValueError) as error:
-            logger.warn(f"HostMemoryTracker: the memory is not known: {error!r}")
+            logger.warn(f"HostMemoryTracker: the memory is unknown: {error!r}")
             return
         self.trainer.monitors.put_scalar("HostFreeMemory (GB)", gigabytes)
 
 
 class PeakMemoryTracker(Callback):
-    """Put the most memory that the process has had in as "PeakMemory(MB)/host", after each epoch.
+    """Log the peak memory of the process as "PeakMemory(MB)/host", after each epoch.
 
-    Source: tensorpack.callbacks.PeakMemoryTracker, which tells of a GPU's.
+    tensorpack's callback of this name logs the memory of a GPU.
 
     Examples:
         >>> from minispore.tensorpack import ScalarPrinter
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> train(PeakMemoryTracker(), ScalarPrinter(whitelist=["Memory"]), epochs=1)
         PeakMemory(MB)/host: ...
+
+    Source: tensorpack's `callbacks.PeakMemoryTracker`.
     """
 
     chief_only = False
 
     def produces(self) -> Collection[str]:
-        """Return the name."""
+        """Return the name of the number."""
         return ("PeakMemory(MB)/host",)
 
     def _trigger(self) -> None:
         try:
             import resource
         except ImportError:  # on Windows
-            logger.warn("PeakMemoryTracker: the memory is not known on this system.")
+            logger.warn("PeakMemoryTracker: the memory is unknown on this system.")
             return
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         unit = 1 if sys.platform == "darwin" else 1024
-        self.trainer.monitors.put_scalar("PeakMemory(MB)/host", most * unit / 2**20)
+        self.trainer.monitors.put_scalar("PeakMemory(MB)/host", peak * unit / 2**20)
 
 
-@checked
+@validate_arguments
 class GPUUtilizationTracker(Callback):
-    """Put the mean utilisation of GPUs during an epoch's steps in, as "GPUUtil/0" in percent.
+    """Log the mean utilization of GPUs during an epoch's steps, as "GPUUtil/0" in percent.
 
-    A thread looks once a second. Without NVIDIA's library (`pip install "minispore[nvml]"`) or
-    without a GPU that is told once, and there are no numbers.
-
-    Source: tensorpack.callbacks.GPUUtilizationTracker.
+    A thread samples it once a second. Without NVIDIA's library (`pip install "minispore[nvml]"`) or
+    without a GPU, one warning is logged and no numbers.
 
     Args:
-        devices: The GPUs' numbers; by default those in CUDA_VISIBLE_DEVICES, or all.
+        devices: The indices of the GPUs; by default those in CUDA_VISIBLE_DEVICES, or all.
 
     Examples:
-        >>> from minispore.tensorpack._examples import train
-        >>> train(GPUUtilizationTracker())  # where there is no GPU
+        >>> from minispore.tensorpack.example_training import train
+        >>> train(GPUUtilizationTracker())  # on a machine without a GPU
         GPUUtilizationTracker has nothing to track: ...
+
+    Source: tensorpack's `callbacks.GPUUtilizationTracker`.
     """
 
     chief_only = False
     interval: float = 1.0
 
     def __init__(self, devices: Sequence[int] | None = None) -> None:
-        self._given = devices
+        self._requested = devices
         self._devices: list[int] = []
         self._thread: Thread | None = None
 
     def produces(self) -> Collection[str]:
-        """Return the names."""
+        """Return the names of the numbers."""
         return [f"GPUUtil/{device}" for device in self._devices]
 
     def _setup_graph(self) -> None:
@@ -305,32 +311,31 @@ class GPUUtilizationTracker(Callback):
         try:
             self._nvml = import_module("pynvml")
             self._nvml.nvmlInit()
-            devices = list(self._wanted(self._nvml.nvmlDeviceGetCount()))
+            devices = list(self._select_devices(self._nvml.nvmlDeviceGetCount()))
             self._handles = [self._nvml.nvmlDeviceGetHandleByIndex(i) for i in devices]
             self._devices = devices
         except Exception as error:
             logger.warn(f"GPUUtilizationTracker has nothing to track: {error}")
 
-    def _wanted(self, count: int) -> Iterator[int]:
+    def _select_devices(self, count: int) -> Iterable[int]:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
-        if self._given is not None:
-            yield from self._given
-        else:
-            yield from map(int, visible) if all(map(str.isdigit, visible)) else range(count)
+        if self._requested is not None:
+            return self._requested
+        return map(int, visible) if all(map(str.isdigit, visible)) else range(count)
 
     def _before_epoch(self) -> None:
         self._samples: list[list[float]] = []
         self._stop = Event()
         if self._devices:
-            self._thread = Thread(target=self._look, daemon=True)
+            self._thread = Thread(target=self._sample, daemon=True)
             self._thread.start()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         try:
             while not self._stop.wait(self.interval):
                 rates = [self._nvml.nvmlDeviceGetUtilizationRates(each) for each in self._handles]
                 self._samples.append([float(rate.gpu) for rate in rates])
-        except Exception as error:  # a number that is missing must not end a training
+        except Exception as error:  # missing numbers must not end the training
             logger.warn(f"GPUUtilizationTracker has stopped: {error}")
 
     def _after_epoch(self) -> None:
@@ -347,3 +352,81 @@ class GPUUtilizationTracker(Callback):
             self._stop.set()
             self._thread.join()
             self._thread = None
+
+
+_RULES = os.path.dirname(os.path.abspath(rules.__file__))
+_PULLBACK = ".<locals>."
+
+
+@validate_arguments
+class GraphProfiler(Callback):
+    """Write a trace of each step, for chrome://tracing or Perfetto.
+
+    `chrome-trace-{global_step}.json` in the logger's folder contains the engine's operations, named
+    after their derivative rules: the forward calls, the pullbacks, and the optimizer's update.
+    Profiling makes a step slower. To profile some steps only, wrap it in `EnableCallbackIf` or
+    `Every`.
+
+    Args:
+        dump_metadata: Must be False: there are no TensorFlow metadata.
+        dump_tracing: Must be True.
+        dump_event: Must be False.
+
+    Raises:
+        ValueError: An argument has another value.
+
+    Examples:
+        >>> from minispore.tensorpack import Every
+        >>> from minispore.tensorpack.example_training import train
+        >>> train(Every(steps=5)(GraphProfiler()))
+        ['chrome-trace-5.json']
+
+    Source: tensorpack's `callbacks.GraphProfiler`.
+    """
+
+    def __init__(
+        self, dump_metadata: bool = False, dump_tracing: bool = True, dump_event: bool = False
+    ) -> None:
+        if dump_metadata or dump_event or not dump_tracing:
+            raise ValueError(
+                "For 'GraphProfiler', 'dump_tracing' must be True, and 'dump_metadata' and "
+                f"'dump_event' False, but got {dump_tracing}, {dump_metadata} and {dump_event}."
+            )
+        self._open: list[tuple[FrameType, str, int]] = []
+        self._events: list[dict[str, object]] = []
+        self._profiling = False
+
+    def _setup_graph(self) -> None:
+        self._folder = logger.folder_for(None, self)
+
+    def _before_run(self, run_context: RunContext) -> None:
+        self._open, self._events, self._profiling = [], [], True
+        self._previous_profiler = sys.getprofile()
+        sys.setprofile(self._profile)
+
+    # Python disables tracing, and so the measurement of coverage, in a profile function.
+    def _profile(self, frame: FrameType, event: str, arg: object) -> None:  # pragma: no cover
+        if event == "call":
+            code = frame.f_code
+            is_rule = code.co_filename.startswith(_RULES) and code.co_name != "<module>"
+            if is_rule or code is Optimizer.construct.__code__:
+                self._open.append((frame, code.co_qualname, perf_counter_ns()))
+        elif event == "return" and self._open and self._open[-1][0] is frame:
+            _, name, start = self._open.pop()
+            rule, pullback, _ = name.partition(_PULLBACK)
+            kind = "backward" if pullback else "update" if "." in rule else "forward"
+            duration = (perf_counter_ns() - start) / 1000
+            thread = {"pid": os.getpid(), "tid": threading.get_native_id()}
+            times = {"ph": "X", "ts": start / 1000, "dur": duration}
+            self._events.append({"name": rule, "cat": kind, **times, **thread})
+
+    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
+        self._after_train()
+        path = os.path.join(self._folder, f"chrome-trace-{self.global_step}.json")
+        with atomic_write(path) as file:
+            file.write(json.dumps({"traceEvents": self._events}).encode())
+
+    def _after_train(self) -> None:
+        if self._profiling:
+            sys.setprofile(self._previous_profiler)
+            self._profiling = False

@@ -1,52 +1,234 @@
-"""When, apart from what: callbacks that call another one, of either school, now and then."""
+"""Callbacks that call another callback, of either API: always, or at some times only."""
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from types import TracebackType
+from typing import Final, Self, TypeAlias, TypeGuard, cast
 
-from minispore._checks import check_int, check_number, described
-from minispore.tensorpack.adapter import Callback
-from minispore.tensorpack.checked import checked
-from minispore.tensorpack.protocol import Hooks
-from minispore.tensorpack.proxy import ProxyCallback
-from minispore.tensorpack.states import Kept, Seconds
+from minispore.tensorpack.adapter import Callback, MonitorBase, overrides_hook
+from minispore.tensorpack.protocol import RunValues, declared_names
+from minispore.tensorpack.states import ElapsedSeconds, StateField, StatefulMixin
+from minispore.tensorpack.validation import validate_arguments
 from minispore.train import callback as train
+from minispore.train.callback import RunContext
+from minispore.train.protocol import CallbackManager, SaveReason, StateSaver, SupportsState
+from minispore.train.resume import TrainingState
+from minispore.utils.checks import check_int, check_number, describe_value
+
+# The hooks that correspond to one of MindSpore's events.
+_EVENTS: Final = {
+    "before_train": "on_train_begin",
+    "before_epoch": "on_train_epoch_begin",
+    "before_run": "on_train_step_begin",
+    "trigger_step": "on_train_step_end",
+    "trigger_epoch": "on_train_epoch_end",
+    "after_train": "on_train_end",
+}
+
+
+class _InnerRunContext(RunContext):
+    """The run context of a wrapped callback: requests to save go to the outermost proxy."""
+
+    __slots__ = ("_outermost",)
+
+    def __init__(self, run_context: RunContext, outermost: StateSaver) -> None:
+        self.__dict__ = vars(run_context)
+        self._outermost = outermost
+
+    def add_state_saver(self, saver: StateSaver) -> None:
+        super().add_state_saver(self._outermost)
+
+    def request_save(self, saver: StateSaver) -> None:
+        super().request_save(self._outermost)
+
+
+@validate_arguments
+class ProxyCallback(StatefulMixin, Callback):
+    """A callback that forwards every hook to another callback.
+
+    Args:
+        cb: The other callback, of tensorpack's or of MindSpore's API.
+
+    Examples:
+        >>> from minispore.tensorpack import CallbackFactory
+        >>> from minispore.tensorpack.example_training import train
+        >>> class Loudly(ProxyCallback):
+        ...     def _trigger_epoch(self) -> None:
+        ...         print("trigger")
+        ...         super()._trigger_epoch()
+        >>> train(Loudly(CallbackFactory(trigger=lambda cb: print(cb.epoch_num))))
+        trigger
+        1
+        trigger
+        2
+
+    Source: tensorpack's `callbacks.ProxyCallback`.
+    """
+
+    def __init__(self, cb: train.Callback) -> None:
+        self.cb: train.Callback = cb
+        self.chief_only: bool = getattr(cb, "chief_only", True)
+        self.wants_summaries: bool = getattr(cb, "wants_summaries", False)
+        self._events = None if isinstance(cb, Callback) else CallbackManager([cb])
+        self._outermost = self  # of nested proxies, the one in the run's list
+        self._failed = False
+
+    def _forward(self, hook: str, *args: object) -> object:
+        """Call a hook of the wrapped callback."""
+        if self._events is None:
+            return getattr(self.cb, f"_{hook}")(*args)
+        if hook in _EVENTS and not self._failed:
+            context = _InnerRunContext(self.trainer.run_context, self._outermost)
+            getattr(self._events, _EVENTS[hook])(context)
+        return None
+
+    def _setup_graph(self) -> None:
+        self._failed = False
+        if isinstance(self.cb, ProxyCallback):
+            self.cb._outermost = self._outermost
+        if isinstance(self.cb, Callback):
+            self.cb.setup_graph(self.trainer)
+
+    def _before_train(self) -> None:
+        self._forward("before_train")
+
+    def _before_epoch(self) -> None:
+        self._forward("before_epoch")
+
+    def _before_run(self, run_context: RunContext) -> Sequence[str] | None:
+        return cast("Sequence[str] | None", self._forward("before_run", run_context))
+
+    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
+        self._forward("after_run", run_context, run_values)
+
+    def _trigger_step(self) -> None:
+        self._forward("trigger_step")
+
+    def _after_epoch(self) -> None:
+        self._forward("after_epoch")
+
+    def _trigger_epoch(self) -> None:
+        self._forward("trigger_epoch")
+
+    def _trigger(self) -> None:
+        self._forward("trigger")
+
+    def _after_train(self) -> None:
+        self._forward("after_train")
+
+    def failed(self, run_context: RunContext, error: BaseException) -> None:
+        """Forward an exception."""
+        if isinstance(self.cb, Callback):
+            self.cb.failed(run_context, error)
+        else:
+            self._failed = True
+            self.cb.on_exception(run_context, error)
+
+    def _forwards_evaluation(self) -> bool:
+        """Return whether the events of an evaluation are forwarded."""
+        return True
+
+    def __enter__(self) -> Self:
+        self.cb.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return self.cb.__exit__(exc_type, exc_value, traceback)
+
+    def monitor(self) -> MonitorBase | None:
+        """Return the wrapped monitor, or None."""
+        return self.cb.monitor() if isinstance(self.cb, Callback) else None
+
+    def produces(self) -> Collection[str]:
+        """Return the names that the wrapped callback logs."""
+        return declared_names(self.cb, "produces")
+
+    def consumes(self) -> Collection[str]:
+        """Return the names that the wrapped callback reads."""
+        return declared_names(self.cb, "consumes")
+
+    def save_training_state(
+        self, run_context: RunContext, state: TrainingState, reason: SaveReason
+    ) -> None:
+        """Forward to the wrapped callback, which has requested the save."""
+        cast("StateSaver", self.cb).save_training_state(run_context, state, reason)
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the state of the wrapped callback and of this one."""
+        inner = dict(self.cb.state_dict()) if isinstance(self.cb, SupportsState) else None
+        return {"callback": inner} | super().state_dict()
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Restore the state of the wrapped callback and of this one.
+
+        Raises:
+            ValueError: The state is invalid.
+        """
+        self.validate_state(state)
+        inner = state.get("callback")
+        if isinstance(self.cb, SupportsState) != isinstance(inner, Mapping):
+            name = type(self.cb).__name__
+            raise ValueError(
+                f"For '{type(self).__name__}', the state of {name} must exist if and only if it "
+                "has the methods state_dict and load_state_dict."
+            )
+        if isinstance(self.cb, SupportsState):
+            self.cb.load_state_dict(cast("Mapping[str, object]", inner))
+        super().load_state_dict(state)
+
+
+def _forwarding(event: str) -> Callable[[ProxyCallback, RunContext], None]:
+    def hook(self: ProxyCallback, run_context: RunContext) -> None:
+        """Call the event's hook of the wrapped callback."""
+        if self._forwards_evaluation():
+            getattr(self.cb, event)(run_context)
+
+    return hook
+
+
+for _event in [name for name in vars(train.Callback) if name.startswith("on_eval_")]:
+    setattr(ProxyCallback, _event, _forwarding(_event))
+
 
 Predicate: TypeAlias = Callable[[Callback], bool]
 
 
-def _triggered(callback: train.Callback) -> Callback | None:
-    """The callback, if it or the one that it stands for has its own `_trigger`."""
+def _is_triggerable(callback: train.Callback) -> TypeGuard[Callback]:
+    """Return whether the callback, or the callback that it wraps, overrides `_trigger`."""
     inner = callback
     while isinstance(inner, ProxyCallback):
         inner = inner.cb
-    has_it = isinstance(inner, Callback) and type(inner)._trigger is not Hooks._trigger
-    return callback if has_it and isinstance(callback, Callback) else None
+    return isinstance(inner, Callback) and overrides_hook(type(inner), "_trigger")
 
 
-@checked
+@validate_arguments
 @dataclass(frozen=True)
 class Every:
-    """A time that comes again: every so many steps, epochs or seconds, whichever comes first.
+    """A period of steps, epochs or seconds; with several of them, whichever comes first.
 
-    Called with a callback of either school it returns that callback, called at these times only:
-    the trigger of one of tensorpack's that has a `_trigger`; of any other the hooks of the steps
-    that are due, and those of an epoch where `epochs` are given and not due are left out.
+    Called with a callback of either API, it returns a callback that is called at these times only.
+    One of tensorpack's that overrides `_trigger` is triggered then. Of any other callback, the
+    hooks of the due steps are called, and of the due epochs if `epochs` is given.
 
     Args:
-        steps: Steps from one time to the next; so the steps of these numbers, counted from 1.
-        epochs: Likewise for epochs.
-        seconds: Seconds from one time to the next, looked at after each step. The break before a
-            resumed run does not count: the seconds that have passed are in the training state.
+        steps: A number of steps; due are the steps whose number, counted from 1, is a multiple.
+        epochs: A number of epochs.
+        seconds: A number of seconds, checked after each step. The time between an interruption and
+            the resumed run does not count: the elapsed seconds are in the training state.
 
     Raises:
         TypeError: A number is of the wrong type.
-        ValueError: None is given, or one is not positive.
+        ValueError: No number is given, or one is not positive.
 
     Examples:
         >>> from minispore.tensorpack import ScalarPrinter
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> train(Every(epochs=2)(CallbackFactory(trigger=lambda cb: print(cb.epoch_num))))
         2
         >>> from minispore.train import LossMonitor
@@ -59,9 +241,7 @@ class Every:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("steps", "epochs"):
-            if getattr(self, name) is not None:
-                check_int(getattr(self, name), name, "Every", low=1)
+        _check_positive("Every", steps=self.steps, epochs=self.epochs)
         if self.seconds is not None:
             check_number(self.seconds, "seconds", "Every", low=0)
         if (self.steps or self.epochs or self.seconds) is None or self.seconds == 0:
@@ -71,72 +251,76 @@ class Every:
             )
 
     def __call__(self, callback: train.Callback) -> ProxyCallback:
-        """Return `callback` at these times."""
-        triggerable = _triggered(callback)
-        if triggerable is not None:
-            return PeriodicTrigger(triggerable, every=self)
+        """Return a callback that calls `callback` at these times."""
+        if _is_triggerable(callback):
+            return PeriodicTrigger(callback, every=self)
         return EnableCallbackIf(callback, self)
 
     def epoch_is_due(self, epoch: int) -> bool:
-        """Return whether an epoch is one of these times."""
+        """Return whether an epoch is due."""
         return self.epochs is not None and epoch % self.epochs == 0
 
     def step_is_due(self, step: int, elapsed: float = 0.0) -> bool:
-        """Return whether a step is one of these times, so many seconds after the last."""
+        """Return whether a step is due, `elapsed` seconds after the last time."""
         if self.steps is not None and step % self.steps == 0:
             return True
         return self.seconds is not None and elapsed >= self.seconds
 
 
-def _every(owner: str, steps: int | None, epochs: int | None) -> Every:
-    for name, number in (("every_k_steps", steps), ("every_k_epochs", epochs)):
+def _check_positive(caller: str, **numbers: int | None) -> None:
+    for name, number in numbers.items():
         if number is not None:
-            check_int(number, name, owner, low=1)
+            check_int(number, name, caller, low=1)
+
+
+def _make_every(caller: str, steps: int | None, epochs: int | None) -> Every:
+    """Return a period from tensorpack's arguments."""
+    _check_positive(caller, every_k_steps=steps, every_k_epochs=epochs)
     if steps is None and epochs is None:
         raise ValueError(
-            f"For '{owner}', 'every_k_steps' or 'every_k_epochs' must be given, but got neither."
+            f"For '{caller}', 'every_k_steps' or 'every_k_epochs' must be given, but got neither."
         )
     return Every(steps, epochs)
 
 
-class _Timed(ProxyCallback):
-    """Base class of what calls another one every so often."""
+class _PeriodicProxy(ProxyCallback):
+    """Base class of the proxies that call another callback periodically."""
 
-    _elapsed = Seconds()
+    _elapsed = ElapsedSeconds()
     _counts_seconds = False
 
     def state_dict(self) -> dict[str, object]:
-        """Return the other's state, and its own: without a time where seconds do not count."""
+        """Return the state; the elapsed time is 0.0 if seconds do not matter."""
         state = super().state_dict()
         return state if self._counts_seconds else state | {"elapsed": 0.0}
 
 
-@checked
-class PeriodicTrigger(_Timed):
-    """Trigger a callback every so often, instead of at the end of each epoch.
+@validate_arguments
+class PeriodicTrigger(_PeriodicProxy):
+    """Trigger a callback periodically, instead of at the end of each epoch.
 
-    All its other hooks are called as ever, but for `_trigger_epoch`.
-
-    Source: tensorpack.callbacks.PeriodicTrigger.
+    All its other hooks are called as usual, except `_trigger_epoch`.
 
     Args:
         triggerable: The callback.
-        every_k_steps: Steps from one time to the next.
-        every_k_epochs: Epochs likewise.
-        before_train: Whether to trigger it before the training as well.
-        every: Other times, which may be seconds.
+        every_k_steps: Trigger it every k steps.
+        every_k_epochs: Trigger it every k epochs.
+        before_train: Whether to trigger it before training as well.
+        every: Another period, which may contain seconds.
 
     Raises:
-        TypeError: `triggerable` has no `_trigger` of its own, so that this would do nothing.
-        ValueError: No time is given.
+        TypeError: `triggerable` does not override `_trigger`, so that this would have no effect.
+        ValueError: No period is given.
 
     Examples:
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> steps = CallbackFactory(trigger=lambda cb: print(cb.global_step))
         >>> train(PeriodicTrigger(steps, every_k_steps=4, every_k_epochs=1))
         3
         4
         6
+
+    Source: tensorpack's `callbacks.PeriodicTrigger`.
     """
 
     def __init__(
@@ -148,20 +332,20 @@ class PeriodicTrigger(_Timed):
         every: Every | None = None,
     ) -> None:
         super().__init__(triggerable)
-        if _triggered(triggerable) is None:
+        if not _is_triggerable(triggerable):
             raise TypeError(
-                "For 'PeriodicTrigger', 'triggerable' must have a '_trigger' of its own, which is "
-                f"all that would be called, but got {described(triggerable)}: use EnableCallbackIf."
+                "For 'PeriodicTrigger', 'triggerable' must override '_trigger', the only hook that "
+                f"is called, but got {describe_value(triggerable)}: use EnableCallbackIf."
             )
         if before_train and every_k_steps is None and every_k_epochs is None:
-            every_k_epochs = sys.maxsize  # never again
-        self._every = every or _every("PeriodicTrigger", every_k_steps, every_k_epochs)
+            every_k_epochs = sys.maxsize  # only before training
+        self._every = every or _make_every("PeriodicTrigger", every_k_steps, every_k_epochs)
         self._counts_seconds = self._every.seconds is not None
-        self._at_first = before_train
+        self._triggers_before_train = before_train
 
     def _before_train(self) -> None:
         super()._before_train()
-        if self._at_first:
+        if self._triggers_before_train:
             self.trigger()
 
     def _trigger_step(self) -> None:
@@ -175,45 +359,45 @@ class PeriodicTrigger(_Timed):
             self.trigger()
 
 
-@checked
-class EnableCallbackIf(_Timed):
-    """Call a callback's hooks of steps and epochs only while something is so.
+@validate_arguments
+class EnableCallbackIf(_PeriodicProxy):
+    """Call a callback's hooks of steps and epochs only while a predicate is true.
 
-    It is asked in `_before_epoch`, `_after_epoch`, `_trigger_epoch` and `_before_run`, and for
-    `_after_run` and `_trigger_step` the answer of `_before_run` counts. `_setup_graph`,
+    The predicate is evaluated in `_before_epoch`, `_after_epoch`, `_trigger_epoch` and
+    `_before_run`; `_after_run` and `_trigger_step` use the result of `_before_run`. `_setup_graph`,
     `_before_train` and `_after_train` are always called.
 
-    Source: tensorpack.callbacks.EnableCallbackIf.
-
     Args:
-        callback: The callback, of either school.
-        pred: Gets this callback; or the times at which it is so.
+        callback: The callback, of either API.
+        pred: The predicate, a function of this callback; or a period.
 
     Examples:
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> from minispore.train import LossMonitor
         >>> train(EnableCallbackIf(LossMonitor(), lambda cb: cb.global_step == 3))
         epoch: 2 step: 1, loss is ...
+
+    Source: tensorpack's `callbacks.EnableCallbackIf`.
     """
 
-    _enabled = Kept(bool, True)
+    _enabled = StateField(bool, True)
 
     def __init__(self, callback: train.Callback, pred: Predicate | Every) -> None:
         super().__init__(callback)
         self._pred = pred
         self._counts_seconds = isinstance(pred, Every) and pred.seconds is not None
 
-    def _pass(self, hook: str, *args: object) -> object:
+    def _forward(self, hook: str, *args: object) -> object:
         if hook in {"before_epoch", "before_run", "after_epoch", "trigger_epoch"}:
-            self._enabled = self._ask(hook)
+            self._enabled = self._evaluate_predicate(hook)
         elif hook not in {"after_run", "trigger_step"}:
             self._enabled = True
-        return super()._pass(hook, *args) if self._enabled else None
+        return super()._forward(hook, *args) if self._enabled else None
 
-    def _evaluates(self) -> bool:
+    def _forwards_evaluation(self) -> bool:
         return self._enabled
 
-    def _ask(self, hook: str) -> bool:
+    def _evaluate_predicate(self, hook: str) -> bool:
         every = self._pred
         if not isinstance(every, Every):
             return every(self)
@@ -226,28 +410,28 @@ class EnableCallbackIf(_Timed):
         return every.epoch_is_due(self.epoch_num)
 
 
-@checked
+@validate_arguments
 class PeriodicCallback(EnableCallbackIf):
-    """Call a callback's hooks only every so often, which makes it rarer, never more frequent.
+    """Call a callback's hooks only every k steps or epochs.
 
-    With `every_k_epochs` they are called in the very last step, too.
-
-    Source: tensorpack.callbacks.PeriodicCallback.
+    With `every_k_epochs` they are called in the last step of the training, too.
 
     Args:
-        callback: The callback, of either school.
-        every_k_steps: Where `global_step` is a multiple of it; before a step it is yet to be
-            raised.
-        every_k_epochs: In the epochs that are a multiple of it.
+        callback: The callback, of either API.
+        every_k_steps: Call the hooks while `global_step` is a multiple of it; before a step,
+            `global_step` does not count that step yet.
+        every_k_epochs: Call the hooks in epochs that are a multiple of it.
 
     Raises:
         ValueError: Neither is given, or one is not positive.
 
     Examples:
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> epochs = CallbackFactory(trigger=lambda cb: print(cb.epoch_num))
         >>> train(PeriodicCallback(epochs, every_k_epochs=2))
         2
+
+    Source: tensorpack's `callbacks.PeriodicCallback`.
     """
 
     def __init__(
@@ -256,34 +440,34 @@ class PeriodicCallback(EnableCallbackIf):
         every_k_steps: int | None = None,
         every_k_epochs: int | None = None,
     ) -> None:
-        every = _every("PeriodicCallback", every_k_steps, every_k_epochs)
+        every = _make_every("PeriodicCallback", every_k_steps, every_k_epochs)
 
-        def is_time(cb: Callback) -> bool:
+        def is_due(cb: Callback) -> bool:
             due = every.step_is_due(cb.global_step) or every.epoch_is_due(cb.epoch_num)
             last = cb.trainer.is_last_step and cb.epoch_num == cb.trainer.max_epoch
             return due or (every.epochs is not None and last)
 
-        super().__init__(callback, is_time)
+        super().__init__(callback, is_due)
 
 
-@checked
+@validate_arguments
 class CallbackFactory(Callback):
-    """A callback from functions, each of which gets the callback.
-
-    Source: tensorpack.callbacks.CallbackFactory.
+    """A callback made from functions, each of which receives the callback.
 
     Args:
-        setup_graph: Called like the hook of that name.
-        before_train: Likewise.
-        trigger: Likewise.
-        after_train: Likewise.
-        produces: The names of the numbers that they put in the channel.
+        setup_graph: Called by `_setup_graph`.
+        before_train: Called by `_before_train`.
+        trigger: Called by `_trigger`.
+        after_train: Called by `_after_train`.
+        produces: The names of the numbers that the functions log to the monitors.
 
     Examples:
-        >>> from minispore.tensorpack._examples import train
+        >>> from minispore.tensorpack.example_training import train
         >>> train(CallbackFactory(trigger=lambda cb: print("epoch", cb.epoch_num)))
         epoch 1
         epoch 2
+
+    Source: tensorpack's `callbacks.CallbackFactory`.
     """
 
     def __init__(
@@ -294,26 +478,27 @@ class CallbackFactory(Callback):
         after_train: Callable[[Callback], object] | None = None,
         produces: Sequence[str] = (),
     ) -> None:
-        functions = (setup_graph, before_train, trigger, after_train)
-        self._functions = [each or _nothing for each in functions]
+        self._functions: list[Callable[[Callback], object] | None]
+        self._functions = [setup_graph, before_train, trigger, after_train]
         self._produces = tuple(produces)
 
     def produces(self) -> Collection[str]:
-        """Return what it was told."""
+        """Return the argument `produces`."""
         return self._produces
 
+    def _call(self, index: int) -> None:
+        function = self._functions[index]
+        if function is not None:
+            function(self)
+
     def _setup_graph(self) -> None:
-        self._functions[0](self)
+        self._call(0)
 
     def _before_train(self) -> None:
-        self._functions[1](self)
+        self._call(1)
 
     def _trigger(self) -> None:
-        self._functions[2](self)
+        self._call(2)
 
     def _after_train(self) -> None:
-        self._functions[3](self)
-
-
-def _nothing(callback: Callback) -> None:
-    del callback
+        self._call(3)

@@ -1,32 +1,45 @@
-"""Tools for testing what is built on minispore: traces, and laws that anything must keep.
+"""Tools for testing code that is built on minispore.
 
-`record_events` writes down what happens in a run; `check_callback` runs a callback through every
-way that a run can go; `gradcheck` and `gradgradcheck` compare gradients with finite differences.
-`minispore.testing.strategies` has random tensors, networks, pipelines, callbacks and runs for
-hypothesis, which ``pip install 'minispore[testing]'`` installs.
+`record_events` records the events of runs; `check_callback` checks the invariants of a callback in
+all kinds of runs; `gradcheck` and `gradgradcheck` compare gradients with finite differences.
+`minispore.testing.strategies` has strategies for hypothesis, which
+``pip install 'minispore[testing]'`` installs.
 """
 
 from minispore.testing._check_callback import check_callback
 from minispore.testing._event import Event
 from minispore.testing._gradcheck import GradientError, gradcheck, gradgradcheck
-from minispore.testing._laws import LAWS, BrokenLaw, CallbackError
-from minispore.testing._recording import record_events
-from minispore.testing._schedule import PlannedError, PlannedKill, Schedule, Trouble
+from minispore.testing._invariants import INVARIANTS, CallbackError, Violation
+from minispore.testing._recorder import record_events
+from minispore.testing._scenario import Fault, InjectedError, InjectedKill, Scenario
 from minispore.testing._trace import EventTrace
+from minispore.utils.unsupported import module_attributes
 
 __all__ = [
-    "LAWS",
-    "BrokenLaw",
+    "INVARIANTS",
+    "Violation",
     "CallbackError",
     "Event",
     "EventTrace",
     "GradientError",
-    "PlannedError",
-    "PlannedKill",
-    "Schedule",
-    "Trouble",
+    "InjectedError",
+    "InjectedKill",
+    "Scenario",
+    "Fault",
     "check_callback",
     "gradcheck",
     "gradgradcheck",
     "record_events",
 ]
+
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(
+    __name__,
+    renamed={
+        "BrokenLaw": "Violation",
+        "LAWS": "INVARIANTS",
+        "PlannedError": "InjectedError",
+        "PlannedKill": "InjectedKill",
+        "Schedule": "Scenario",
+        "Trouble": "Fault",
+    },
+)

@@ -1,174 +1,358 @@
-"""check_callback: run a callback through every way that a run can go."""
+"""`check_callback`: runs a callback in all kinds of runs and checks its invariants."""
 
 import gc
 import os
-from collections.abc import Collection, Iterator
-from dataclasses import replace
+import shutil
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 
-from minispore._checks import check_one_of
-from minispore.testing._judging import described, judged
-from minispore.testing._laws import LAWS, BrokenLaw, CallbackError
-from minispore.testing._resuming import resume_faults
-from minispore.testing._runs import Factory, Observed, Place, differing
-from minispore.testing._schedule import Kind, Schedule, Trouble
-from minispore.train._protocol.callback import EVENTS, Callback
+from minispore.testing._invariants import (
+    INVARIANTS,
+    CallbackError,
+    Violation,
+    check_invariants,
+    describe_error,
+)
+from minispore.testing._observed_run import CallbackObserver
+from minispore.testing._runs import Factory, RunResult, Sandbox, differences
+from minispore.testing._sampling import sample_scenarios
+from minispore.testing._scenario import Fault, Kind, Scenario
+from minispore.train.protocol import EVENTS, Callback, RunContext, SaveReason, SupportsState
+from minispore.train.resume import TrainingState
+from minispore.train.serialization import save_checkpoint
+from minispore.utils.checks import check_int, check_one_of
 
 _KINDS: tuple[Kind, ...] = ("train", "fit", "eval")
+_MISSING = "missing"
+_UNUSUAL_FITS = (
+    Scenario("fit", valid_batches=None),
+    Scenario("fit", valid_frequency=()),
+    Scenario("fit", valid_batches=0),
+)
+# The invariants that are checked by comparing several runs; all others need one run only.
+_COMPARISONS = frozenset({"reuse", "resume"})
 
 
 def check_callback(
-    factory: Factory, *, modes: Collection[Kind] = _KINDS, ignore: Collection[str] = ()
-) -> None:
-    """Check that a callback keeps its laws, whichever way a run goes.
+    factory: Factory,
+    *,
+    modes: Collection[Kind] = _KINDS,
+    ignore: Collection[str] = (),
+    samples: int = 60,
+    seed: int = 0,
+) -> tuple[Scenario, ...]:
+    """Check that a callback satisfies the invariants of callbacks in all kinds of runs.
 
-    The callback is made anew for each run, with an empty folder as the current one, and is run
-    with a small network: wholly; with one batch; with no, no due and empty validation; with a stop,
-    an exception and an interrupt at each event; twice with the same object, also after an
-    exception; and, if it trains, resumed after each step and epoch. That is about a hundred runs of
-    some milliseconds.
+    The callback is created for each run, in an empty folder that is the current one, and runs with
+    a small network: a complete run; one with a single batch; runs without validation data, without
+    due validation, and with an empty validation set; a stop, an exception and an interrupt at each
+    event; two runs with the same object, also after an exception; in training, runs resumed after
+    each step and epoch; and random scenarios with all numbers of epochs and steps up to 3. These
+    are fewer than two hundred runs of some milliseconds each.
 
     Args:
-        factory: Makes the callback; always an equal one. Files belong into the current folder:
-            ``lambda: ModelCheckpoint("net")``.
-        modes: What it is meant for. In a mode that it is meant for it may refuse, before the first
-            step, only a run without validation.
-        ignore: Names of laws that it breaks on purpose, such as "parameters" for one that averages
-            the weights; all are in `LAWS`.
+        factory: A function that returns the callback, with equal settings at each call. Files
+            must be written to the current folder: ``lambda: ModelCheckpoint("net")``.
+        modes: The kinds of runs that the callback supports: "train", "fit", "eval". In these it may
+            reject, before the first step, only a run without validation.
+        ignore: The names of invariants, as in `INVARIANTS`, that it violates on purpose, such as
+            "parameters" for a callback that averages the weights. Runs that are needed for these
+            only are left out.
+        samples: The number of random scenarios; a few of them may be equal.
+        seed: The seed of the random scenarios.
+
+    Returns:
+        The scenarios that were tried, in their order.
 
     Raises:
-        CallbackError: It breaks a law; the message says which, where, and what happened.
-        TypeError: `factory` makes no `Callback`.
-        ValueError: There is no such mode or law, or there are no modes.
+        CallbackError: It violates an invariant; the message shows which, in which run, and how.
+        TypeError: `factory` does not return a `Callback`, or `samples` or `seed` is no int.
+        ValueError: `modes` or `ignore` contains an unknown name, `modes` is empty, or `samples` is
+            negative.
 
     Examples:
         >>> from minispore.train import Callback, LossMonitor
-        >>> check_callback(LossMonitor, modes=["train"])
+        >>> tried = check_callback(LossMonitor, modes=["train"])
+        >>> print(tried[0])
+        train with 2 epochs of 2 steps
         >>> class Counts(Callback):
         ...     steps = 0
         ...
         ...     def on_train_step_end(self, run_context):
         ...         self.steps += 1
-        >>> check_callback(Counts)
+        >>> check_callback(Counts, modes=["train"])
         Traceback (most recent call last):
-        minispore.testing._laws.CallbackError: The callback Counts breaks 1 of 10 laws.
+        minispore.testing._invariants.CallbackError: The callback Counts violates 1 of 10 inv...
         ...
-        resume: A run that is resumed after any step goes on as the one that was not interrupted.
-          In fit with 5 epochs of 2 steps, ... resumed after on_train_step_end in epoch 1, ...:
-            At the end its attribute 'steps' was 9; in the run that was not interrupted it is ...
+        resume: A run that is resumed after any step continues like the uninterrupted run.
+          In train with 5 epochs of 2 steps, resumed after on_train_step_end in epoch 1, ...:
+            At the end its attribute 'steps' was 9; in the uninterrupted run it is ...
     """
     kinds: list[Kind] = [kind for kind in _KINDS if kind in modes]
     for mode in modes:
-        check_one_of(mode, _KINDS, "modes", "check_callback")
-    for law in ignore:
-        check_one_of(law, tuple(LAWS), "ignore", "check_callback")
+        check_one_of(mode, _KINDS, "modes")
+    for invariant in ignore:
+        check_one_of(invariant, tuple(INVARIANTS), "ignore")
     if not kinds:
         raise ValueError("For 'check_callback', the argument 'modes' must name at least one.")
-    # What the garbage of other code prints when it is collected is not the callback's output.
-    gc.collect()
+    sampled = sample_scenarios(
+        kinds,
+        check_int(samples, "samples", "check_callback", low=0),
+        check_int(seed, "seed", "check_callback"),
+    )
+    gc.collect()  # so that the output of other objects' finalizers is not part of a run
     with TemporaryDirectory() as folder:
-        kit = _Kit(factory, folder)
-        broken = [each for each in kit.faults(kinds) if each.law not in ignore]
-    if broken:
-        raise CallbackError(kit.name, broken)
+        checker = _CallbackChecker(factory, folder, INVARIANTS.keys() - set(ignore))
+        found = checker.violations(kinds, sampled)
+        violations = [each for each in found if each.invariant in checker.invariants]
+    tried = tuple(checker.tried)
+    if violations:
+        raise CallbackError(checker.name, violations, tried)
+    return tried
 
 
-class _Kit:
-    """All the runs of one callback.
+@dataclass(frozen=True)
+class _ResumePoint:
+    """A step boundary at which the training state was saved, or at which a run was resumed.
 
-    Args:
-        factory: What makes it.
-        folder: Where there is place for its files.
+    Attributes:
+        where: The position in the run, for messages.
+        file: The checkpoint.
+        content: A copy of the current folder.
+        events: The number of events before it.
+        calls: The number of calls of the callback before it.
+        rates: The number of steps before it.
     """
 
-    def __init__(self, factory: Factory, folder: str) -> None:
+    where: str
+    file: str
+    content: str
+    events: int
+    calls: int
+    rates: int
+
+
+class _StateRecorder(Callback):
+    """Save the training state at each step boundary.
+
+    Args:
+        folder: The folder for the files; None to record only where a run is resumed.
+        observer: The observer of the run.
+    """
+
+    def __init__(self, folder: str | None, observer: CallbackObserver) -> None:
+        self.points: list[_ResumePoint] = []
+        self._folder = folder
+        self._observer = observer
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        if self._folder is not None and not run_context.get_stop_requested():
+            run_context.request_save(self)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        self.on_train_step_end(run_context)
+
+    def save_training_state(
+        self, run_context: RunContext, state: TrainingState, reason: SaveReason
+    ) -> None:
+        observer, params = self._observer, run_context.original_args()
+        content = file = ""
+        if self._folder is not None:
+            content = os.path.join(self._folder, str(len(self.points)))
+            file = f"{content}.ckpt"
+            save_checkpoint(params.train_network, file, append_dict=state.entries())
+            shutil.copytree(os.curdir, content)
+        where = f"resumed after {observer.events[-1]}"
+        counts = (len(observer.events), len(observer.calls), len(observer.rates))
+        self.points.append(_ResumePoint(where, file, content, *counts))
+
+
+class _CallbackChecker:
+    """All runs of one callback.
+
+    Args:
+        factory: A function that returns the callback.
+        folder: A folder for its files.
+        invariants: The names of the invariants to check.
+
+    Attributes:
+        name: The name of the callback's class.
+        invariants: The argument.
+        tried: The scenarios of the runs, in their order, as keys.
+    """
+
+    def __init__(self, factory: Factory, folder: str, invariants: AbstractSet[str]) -> None:
+        self.invariants = invariants
+        self.tried: dict[Scenario, None] = {}
         self._factory = factory
         self._folder = os.path.realpath(folder)
-        made: object = self._place().make(factory)
-        if not isinstance(made, Callback):
+        subject: object = self._sandbox().make(factory)
+        if not isinstance(subject, Callback):
             raise TypeError(
-                f"For 'check_callback', the argument 'factory' must make a Callback, but it made "
-                f"{made!r}."
+                "For 'check_callback', the argument 'factory' must return a Callback, but it "
+                f"returned {subject!r}."
             )
-        self.name = type(made).__name__
+        self.name = type(subject).__name__
 
-    def faults(self, kinds: list[Kind]) -> Iterator[BrokenLaw]:
-        """Every law that is broken in every run."""
+    def violations(self, kinds: Sequence[Kind], sampled: Sequence[Scenario]) -> Iterator[Violation]:
+        """Yield the violations in all runs."""
+        single_runs = not self.invariants <= _COMPARISONS
+        usable: list[Kind] = []
         for kind in kinds:
-            whole = Schedule(kind)
-            found = list(self._judged(whole, thorough=True))
-            yield from found
-            if any(each.law in {"errors", "leaks"} for each in found):
-                continue  # in all others it would be the same
-            yield from self._judged(Schedule(kind, epochs=1, batches=1, valid_batches=1))
-            yield from self._reuse_faults(whole)
-            if kind != "train" or "fit" not in kinds:  # which is the same loop, and more
-                for trouble in _troubles(kind):
-                    yield from self._judged(replace(whole, trouble=trouble))
-                if kind != "eval":
-                    longer = Schedule(kind, epochs=5)
-                    again = self._run(longer)
-                    yield from resume_faults(self._factory, longer, self._folder, again)
-        if "fit" in kinds:
-            yield from self._judged(Schedule("fit", valid_batches=None), may_refuse=True)
-            yield from self._judged(Schedule("fit", valid_frequency=()), may_refuse=True)
-            yield from self._judged(Schedule("fit", valid_batches=0))
+            complete = Scenario(kind)
+            basic = list(check_invariants(self._run(complete, thorough=True)))
+            yield from basic
+            if any(each.invariant in {"errors"} | {"leaks"} & self.invariants for each in basic):
+                continue  # all other runs would have the same violations
+            usable.append(kind)
+            if single_runs:
+                single_step = Scenario(kind, epochs=1, batches=1, valid_batches=1)
+                yield from check_invariants(self._run(single_step))
+            if "reuse" in self.invariants:
+                yield from self._reuse_violations(complete)
+            if kind == "train" and "fit" in kinds:
+                continue  # the loop of `fit` includes that of `train`
+            if single_runs:
+                for fault in _fault_scenarios(kind):
+                    yield from check_invariants(self._run(replace(complete, fault=fault)))
+            if "resume" in self.invariants and kind != "eval":
+                yield from self._resume_violations(Scenario(kind, epochs=5))
+        if single_runs:
+            unusual = _UNUSUAL_FITS if "fit" in kinds else ()
+            for each in (*unusual, *(other for other in sampled if other.kind in usable)):
+                yield from self._check_scenario(each)
 
-    def _place(self) -> Place:
-        return Place(os.path.join(self._folder, "run"))
+    def _check_scenario(self, scenario: Scenario) -> Iterator[Violation]:
+        """Yield the violations in a run, which the callback may reject if it has no validation."""
+        may_reject = scenario.kind == "fit" and not scenario.validated_epochs
+        return check_invariants(self._run(scenario), may_reject=may_reject)
 
-    def _run(self, schedule: Schedule, *, thorough: bool = False) -> Observed:
-        place = self._place()
-        return place.run(schedule, place.make(self._factory), thorough=thorough)
+    def _sandbox(self, content: str | None = None) -> Sandbox:
+        return Sandbox(os.path.join(self._folder, "run"), content)
 
-    def _judged(
-        self, schedule: Schedule, *, thorough: bool = False, may_refuse: bool = False
-    ) -> Iterator[BrokenLaw]:
-        yield from judged(self._run(schedule, thorough=thorough), may_refuse=may_refuse)
+    def _run(self, scenario: Scenario, *, thorough: bool = False) -> RunResult:
+        self.tried[scenario] = None
+        sandbox = self._sandbox()
+        observer = CallbackObserver(sandbox.make(self._factory), thorough=thorough)
+        return sandbox.run(scenario, observer)
 
-    def _reuse_faults(self, schedule: Schedule) -> Iterator[BrokenLaw]:
-        """What is different in a second run with the same object."""
-        first, again = self._run(schedule), self._run(schedule)
-        exact = first.texts == again.texts
-        # Of a training in its second epoch, when there may be files of the first. What goes on with
-        # these has the same callbacks: that of the trouble as well, which comes no more.
-        when = ("on_eval_step_end", 2) if schedule.kind == "eval" else ("on_train_step_end", 3)
-        trouble = Trouble(*when, "exception")
-        failing = replace(schedule, trouble=trouble)
-        calm = replace(schedule, trouble=replace(trouble, times=1000))
-        for before, then in ((schedule, schedule), (failing, calm)):
-            place = self._place()
-            subject = place.make(self._factory)
-            place.run(before, subject)
-            second = place.run(then, subject)
+    def _reuse_violations(self, scenario: Scenario) -> Iterator[Violation]:
+        """Yield the differences of a second run with the same object."""
+        first, repeated = self._run(scenario), self._run(scenario)
+        exact = first.describe_calls(exact=True) == repeated.describe_calls(exact=True)
+        # The fault occurs in the second epoch of a training, when files of the first may exist. A
+        # run that continues from these needs the same callbacks, so the second run has the fault's
+        # callback as well, but the fault never occurs.
+        when = ("on_eval_step_end", 2) if scenario.kind == "eval" else ("on_train_step_end", 3)
+        fault = Fault(*when, "exception")
+        failing = replace(scenario, fault=fault)
+        undisturbed = replace(scenario, fault=replace(fault, times=1000))
+        for before, after in ((scenario, scenario), (failing, undisturbed)):
+            self.tried |= {before: None, after: None}
+            sandbox = self._sandbox()
+            subject = sandbox.make(self._factory)
+            sandbox.run(before, CallbackObserver(subject))
+            second = sandbox.run(after, CallbackObserver(subject))
             message = _reuse_difference(first, second, exact=exact)
             if message:
-                yield BrokenLaw("reuse", f"{schedule}, run after {before}", message)
+                yield Violation("reuse", f"{scenario}, run after {before}", message)
+
+    def _resume_violations(self, scenario: Scenario) -> Iterator[Violation]:
+        """Yield the differences between resumed runs and the uninterrupted run."""
+        repeated = self._run(scenario)
+        saved = os.path.join(self._folder, "saved")
+        os.makedirs(saved)
+        uninterrupted, points = self._run_and_record(scenario, saved, None)
+        subject = uninterrupted.observer.subject
+        for one, other in (("state_dict", "load_state_dict"), ("load_state_dict", "state_dict")):
+            if hasattr(subject, one) and not hasattr(subject, other):
+                yield Violation("resume", str(scenario), f"It has {one} without {other}.")
+        if uninterrupted.error is not None:
+            error = describe_error(uninterrupted.error)
+            yield Violation("resume", str(scenario), f"Saving the training state raised {error}")
+            return
+        for point in points:
+            resumed, entries = self._run_and_record(scenario, None, point)
+            changes = _resume_differences(uninterrupted, point, resumed, entries, repeated)
+            message = next(changes, None)
+            if message:
+                if not isinstance(subject, SupportsState):
+                    message += (
+                        " It has no state_dict and load_state_dict, so its attributes are lost."
+                    )
+                yield Violation("resume", f"{scenario}, {point.where}", message)
+        shutil.rmtree(saved)
+
+    def _run_and_record(
+        self, scenario: Scenario, saved: str | None, start: _ResumePoint | None
+    ) -> tuple[RunResult, list[_ResumePoint]]:
+        """Run from the beginning or a resume point, and record the resume points."""
+        sandbox = self._sandbox(start.content if start else None)
+        observer = CallbackObserver(sandbox.make(self._factory))
+        recorder = _StateRecorder(saved, observer)
+        result = sandbox.run(scenario, observer, [recorder], start.file if start else None)
+        return result, recorder.points
 
 
-def _troubles(kind: Kind) -> Iterator[Trouble]:
+def _fault_scenarios(kind: Kind) -> Iterator[Fault]:
     for event in EVENTS:
-        if kind != "fit" and not event.startswith(f"on_{kind}_"):
-            continue
-        yield Trouble(event, kind="stop")
-        yield Trouble(event, kind="exception")
-        yield Trouble(event, kind="exception", first=True)
-        yield Trouble(event, kind="interrupt")
+        if kind == "fit" or event.startswith(f"on_{kind}_"):
+            yield Fault(event, kind="stop")
+            yield Fault(event, kind="exception")
+            yield Fault(event, kind="exception", first=True)
+            yield Fault(event, kind="interrupt")
 
 
-def _reuse_difference(first: Observed, second: Observed, *, exact: bool) -> str | None:
-    """In what the second run went otherwise; what is kept may be of all runs, as History's."""
+def _reuse_difference(first: RunResult, second: RunResult, *, exact: bool) -> str | None:
+    """Return a message about a difference of the second run, except in the attributes."""
     if second.error is not None:
-        return f"It raised {described(second.error)}"
+        return f"It raised {describe_error(second.error)}"
     if not second.observer.resumes:
-        events, events_now = first.observer.events, second.observer.events
-        if events_now != events:
-            return f"There were {len(events_now)} events, in the first run {len(events)}."
+        expected, events = first.observer.events, second.observer.events
+        if events != expected:
+            return f"There were {len(events)} events, in the first run {len(expected)}."
         if second.observer.rates != first.observer.rates:
-            return "The learning rates were others."
-        for then, now in differing(first.shown(exact=exact), second.shown(exact=exact)):
-            return f"It {now}; in the first run it {then}."
+            return "The learning rates were different."
+        calls = (run.describe_calls(exact=exact) for run in (first, second))
+        for old, new in differences(*calls):
+            return f"It {new}; in the first run it {old}."
     for name, value in first.parameters.items():
         if second.parameters[name] != value:
-            return f"At the end the parameter '{name}' was another."
+            return f"At the end the parameter '{name}' was different."
     return None
+
+
+def _resume_differences(
+    uninterrupted: RunResult,
+    point: _ResumePoint,
+    resumed: RunResult,
+    entries: list[_ResumePoint],
+    repeated: RunResult,
+) -> Iterator[str]:
+    """Yield the differences between the rest of the uninterrupted run and the resumed run."""
+    if resumed.error is not None or not entries:
+        error = resumed.error
+        yield f"It raised {describe_error(error)}" if error else "The run did not continue."
+        return  # pragma: no cover (only the first difference is used)
+    start, old, new = entries[0], uninterrupted.observer, resumed.observer
+    for then, now in differences(old.events[point.events :], new.events[start.events :]):
+        yield f"The next event was {now}; in the uninterrupted run it is {then}."
+    exact = uninterrupted.describe_calls(exact=True) == repeated.describe_calls(exact=True)
+    calls, new_calls = (run.describe_calls(exact=exact) for run in (uninterrupted, resumed))
+    for then, now in differences(calls[point.calls :], new_calls[start.calls :]):
+        yield f"It {now}; in the uninterrupted run it {then}."
+    for rate, new_rate in zip(old.rates[point.rates :], new.rates[start.rates :], strict=True):
+        if new_rate != rate:
+            yield f"A learning rate was {new_rate}; in the uninterrupted run {rate}."
+    for name, content in uninterrupted.parameters.items():
+        if resumed.parameters.get(name) != content:
+            yield f"At the end the parameter '{name}' was different."
+    for name, value in uninterrupted.attributes.items():
+        new_value = resumed.attributes.get(name, _MISSING)
+        lazy = new_value == _MISSING and name.startswith("its attribute '_")  # set at first use
+        if new_value != value and not lazy and repeated.attributes.get(name) == value:
+            yield f"At the end {name} was {new_value}; in the uninterrupted run it is {value}."
+    if uninterrupted.files == repeated.files and resumed.files != uninterrupted.files:
+        yield f"At the end there were the files {resumed.files}, not {uninterrupted.files}."

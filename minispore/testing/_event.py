@@ -1,28 +1,32 @@
-"""An event: one thing that happened in a run, as data."""
+"""Events of a trace."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened: a run, an event of the loop, or a call of a callback's method.
+    """An event of a trace: a run, an event of the loop, or a call of a callback's method.
 
-    Two are equal if the same happened; when, and how long it took, does not matter.
+    The times are not compared: two events are equal if the same happened.
 
     Attributes:
-        name: "run", the event's name, or the method's.
-        source: Whose method was called: the class's name, with a number from the second callback of
-            a class on; "" for the run and the loop.
-        depth: How deep it is nested.
-        epoch: The epoch at its end, None before the first and in an evaluation of its own.
-        step: The step at its end, counted as `cur_step_num` is; None before the first.
-        stop: Whether a stop was requested in it.
-        raised: The type of the exception that came out of it, "" for none.
-        start: Seconds from the beginning of the trace.
-        duration: Seconds.
-        changed: What the callback's method changed in the run: a parameter by its name, with both
-            values where it is one number ("learning_rate from 0.1 to 0.05"), and what the run's
-            `original_args` give as "cb_params.name".
+        name: "run", the name of the loop's event, or the name of the method.
+        source: The class name of the called callback, numbered from the second of a class on; ""
+            for the run and the loop's events.
+        depth: The nesting depth.
+        epoch: The epoch at its end; None before the first, and in `Model.eval`.
+        step: The step at its end, counted as in `cur_step_num`; None before the first.
+        stop: Whether a stop was requested during it.
+        raised: The type of the exception that it raised, or "".
+        start: The time since the start of the trace, in seconds.
+        duration: The duration in seconds.
+        changed: The changes that a call made: parameters by their names, with both values if there
+            is one element ("learning_rate from 0.1 to 0.05"), and entries of the run's
+            `original_args` as "cb_params.name".
+
+    Examples:
+        >>> Event("on_train_begin", start=0.25) == Event("on_train_begin", start=0.5)
+        True
     """
 
     name: str

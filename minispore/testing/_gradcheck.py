@@ -1,30 +1,39 @@
-"""Gradients against finite differences: of any function of tensors, and of any cell."""
+"""Checks of gradients by finite differences, for functions of tensors and for cells."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from minispore._checks import as_items, check_type
 from minispore.common import Parameter, Tensor
 from minispore.nn import Cell
-from minispore.ops._derivative import derivative_of
+from minispore.ops.gradients import compute_gradients
+from minispore.utils.checks import as_items, check_type
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Function: TypeAlias = Callable[..., object]
 
 _DIRECTIONS = 3
-# To look for a wrong element among more would take too long.
-_MOST = 200
-# By the bytes of a number.
+# The number of elements that the search for a wrong element examines.
+_MAX_ELEMENTS = 200
+# The default tolerances by the number of bytes of an element.
 _TOLERANCES = {2: 0.2, 4: 5e-3, 8: 1e-6}
 
 
 class GradientError(AssertionError):
-    """A gradient is not what finite differences say."""
+    """The error of a gradient that differs from finite differences.
+
+    Examples:
+        >>> from minispore import ops
+        >>> try:
+        ...     gradcheck(lambda x: ops.stop_gradient(x) * x, Tensor([2.0]))
+        ... except GradientError as error:
+        ...     print(str(error).splitlines()[0])
+        The gradient of '<lambda>' by input 0, a Float32 tensor of shape (1,), is wrong.
+    """
 
 
 def gradcheck(
@@ -36,29 +45,30 @@ def gradcheck(
 ) -> None:
     """Check the gradients of a function, or of a Cell, by central differences.
 
-    For random u over the outputs and random v over an input, ⟨v, Jᵀu⟩, which differentiation
-    gives, must be ⟨Jv, u⟩, which is measured: (f(x + hv) − f(x − hv)) / 2h. If they differ, the
-    message names an element of the input and one of the output, with both numbers.
+    For random vectors u and v, the vector–Jacobian product of differentiation must satisfy
+    ⟨v, Jᵀu⟩ = ⟨Jv, u⟩, where the Jacobian–vector product Jv is measured by central differences,
+    (f(x + hv) − f(x − hv)) / 2h. If the values differ, the message names an element of the input
+    and one of the output, with both derivatives.
 
-    The step h is the cube root of the type's precision, so that what is measured has about ten
-    digits in float64, four in float32 and one or two in float16: check in float64 where you can.
-    (MindSpore's types here have no complex numbers, and so there are no complex steps.) Where the
-    function has a kink within a step of a point, such as relu at 0, the numbers differ too.
-
-    Source: PyTorch has a function of this name.
+    The step h is the cube root of the dtype's precision. The measured values have about ten correct
+    digits in float64, four in float32, and one or two in float16: use float64 where possible.
+    (There are no complex dtypes, and so no complex steps.) The check also fails where a function is
+    not differentiable within a step of the point, such as relu at 0.
 
     Args:
-        fn: The function: tensors in; out come a tensor, or tuples, lists and dicts of tensors. It
-            must give the same each time: call `set_train(False)` on a cell with dropout.
-        inputs: Its arguments. It is differentiated by the tensors of floating point among them.
-        weights: The parameters that it is differentiated by as well; by default a cell's own.
-        tolerance: How far the two numbers may differ, relative to their size.
+        fn: The function of tensors, which returns a tensor, or tuples, lists and dicts of tensors.
+            It must be deterministic: call `set_train(False)` on a cell with dropout.
+        inputs: The arguments of the function; it is differentiated with respect to those that are
+            tensors of floating point.
+        weights: The parameters with respect to which it is also differentiated; by default the
+            trainable parameters of a Cell.
+        tolerance: The maximum relative difference; by default it depends on the dtypes.
 
     Raises:
-        GradientError: A gradient is wrong, or of another shape or type than its input; or the
-            function changes its inputs, or gives something else each time.
-        TypeError: `fn` cannot be called, or it returns no tensor.
-        ValueError: There is nothing to differentiate by.
+        GradientError: A gradient is wrong, or its shape or dtype is not the input's; or the
+            function changes its inputs, or is not deterministic.
+        TypeError: `fn` is not callable, or does not return a tensor of floating point.
+        ValueError: There is neither an input of floating point nor a parameter.
 
     Examples:
         >>> import numpy as np
@@ -75,9 +85,10 @@ tensor of shape (1, 3), is wrong.
         By its element [0, 0], for element [0, 0] of the output:
             differentiation says 0.5,
             central differences say 1.0.
+
+    Source: PyTorch's `torch.autograd.gradcheck`.
     """
-    problem = _Problem.of(fn, inputs, weights, "gradcheck")
-    _check(problem, tolerance)
+    _check(_function_at_point(fn, inputs, weights, "gradcheck"), tolerance)
 
 
 def gradgradcheck(
@@ -89,7 +100,7 @@ def gradgradcheck(
 ) -> None:
     """Check the second derivatives of a function, or of a Cell, by central differences.
 
-    That is `gradcheck` of its gradient Jᵀu, as a function of the inputs, the weights and u.
+    It is `gradcheck` of the gradient Jᵀu as a function of the inputs, the weights and u.
 
     Args:
         fn: As in `gradcheck`.
@@ -106,94 +117,65 @@ def gradgradcheck(
         >>> import numpy as np
         >>> from minispore import Tensor, ops
         >>> gradgradcheck(lambda x, y: ops.exp(x) * y, [Tensor(np.ones(3)), Tensor(np.ones(1))])
+
+    Source: PyTorch's `torch.autograd.gradgradcheck`.
     """
-    problem = _Problem.of(fn, inputs, weights, "gradgradcheck")
+    first = _function_at_point(fn, inputs, weights, "gradgradcheck")
     rng = np.random.default_rng(1)
-    seeds = [Tensor(rng.standard_normal(y.shape), y.dtype) for y in problem.outputs()]
-    count = len(problem.inputs)
+    seeds = [Tensor(rng.standard_normal(y.shape), y.dtype) for y in first.outputs()]
+    count = len(first.inputs)
 
-    def gradient(*given: Tensor) -> list[Tensor]:
-        again = problem.with_inputs(given[:count])
-        return list(again.gradients(given[count:]))
+    def gradient(*arguments: Tensor) -> list[Tensor]:
+        return list(replace(first, inputs=arguments[:count]).vjp(arguments[count:]))
 
-    names = [*problem.names, *(f"u{i}" for i in range(len(seeds)))]
-    second = _Problem(
-        gradient,
-        [*problem.inputs, *seeds],
-        names,
-        [*problem.by, *range(count, count + len(seeds))],
-        problem.weights,
-        f"the gradient of {problem.title}",
+    second = replace(
+        first,
+        fn=gradient,
+        inputs=[*first.inputs, *seeds],
+        input_names=[*first.input_names, *(f"u{i}" for i in range(len(seeds)))],
+        by=[*first.by, *range(count, count + len(seeds))],
+        title=f"the gradient of {first.title}",
     )
     _check(second, tolerance)
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _FunctionAtPoint:
     """A function at a point.
 
     Attributes:
         fn: The function.
-        inputs: Its arguments.
-        names: What they are called.
-        by: Which of them it is differentiated by.
-        weights: The parameters that it is differentiated by.
-        title: What it is called.
+        inputs: The arguments.
+        input_names: The names of the arguments, for messages.
+        by: The indices of the arguments with respect to which it is differentiated.
+        weights: The parameters with respect to which it is differentiated.
+        title: The name of the function, for messages.
     """
 
     fn: Function
     inputs: Sequence[object]
-    names: Sequence[str]
+    input_names: Sequence[str]
     by: Sequence[int]
     weights: Sequence[Parameter]
     title: str
 
-    @classmethod
-    def of(
-        cls,
-        fn: Function,
-        inputs: Tensor | Sequence[object],
-        weights: Sequence[Parameter] | None,
-        owner: str,
-    ) -> "_Problem":
-        """The problem, with checked arguments."""
-        if not callable(fn):
-            raise TypeError(f"For '{owner}', the argument 'fn' must be a function, got {fn!r}.")
-        listed = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-        if weights is None:
-            weights = fn.trainable_params() if isinstance(fn, Cell) else []
-        for weight in weights:
-            check_type(weight, Parameter, "weights", owner)
-        by = [i for i, x in enumerate(listed) if isinstance(x, Tensor) and _is_float(x)]
-        if not by and not weights:
-            raise ValueError(
-                f"For '{owner}', one of 'inputs' must be a tensor of floating point, or there "
-                f"must be 'weights', but got {listed!r}."
-            )
-        title = f"'{getattr(fn, '__name__', type(fn).__name__)}'"
-        return cls(fn, listed, [f"input {i}" for i in range(len(listed))], by, weights, title)
-
     @property
     def variables(self) -> list[tuple[str, Tensor]]:
-        """What it is differentiated by, each with what it is called."""
-        by_input = [(self.names[i], cast("Tensor", self.inputs[i])) for i in self.by]
+        """The tensors with respect to which it is differentiated, with their names."""
+        by_input = [(self.input_names[i], cast("Tensor", self.inputs[i])) for i in self.by]
         return by_input + [(f"parameter '{each.name}'", each) for each in self.weights]
 
-    def with_inputs(self, inputs: Sequence[object]) -> "_Problem":
-        """The same at another point."""
-        return _Problem(self.fn, inputs, self.names, self.by, self.weights, self.title)
-
     def outputs(self) -> list[Tensor]:
-        """The outputs that can be differentiated."""
-        found = [y for y in _tensors(self.fn(*self.inputs)) if _is_float(y)]
-        if not found:
+        """Return the outputs that can be differentiated."""
+        outputs = [y for y in _tensors(self.fn(*self.inputs)) if _is_float(y)]
+        if not outputs:
             raise TypeError(f"The function {self.title} returns no tensor of floating point.")
-        return found
+        return outputs
 
-    def gradients(self, seeds: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        """Jᵀu by each variable."""
-        found = derivative_of(
-            lambda *inputs: self.with_inputs(inputs).outputs(),
+    def vjp(self, seeds: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """Return Jᵀu for each variable."""
+        gradients = compute_gradients(
+            lambda *inputs: replace(self, inputs=inputs).outputs(),
             self.inputs,
             {},
             tuple(self.by),
@@ -201,40 +183,68 @@ class _Problem:
             "gradcheck",
             sens=tuple(seeds),
         )
-        return cast("tuple[Tensor, ...]", (*found.inputs, *found.weights))
+        return cast("tuple[Tensor, ...]", (*gradients.inputs, *gradients.weights))
 
-    def moved(self, number: int, step: Floats) -> tuple[list[Floats], Floats]:
-        """The outputs where a variable has been moved, and where it then was."""
+    def perturbed(self, number: int, step: Floats) -> tuple[list[Floats], Floats]:
+        """Return the outputs after a step of a variable, and its value, rounded to its dtype."""
         x = self.variables[number][1]
-        there = Tensor((_floats(x) + step).astype(x.asnumpy().dtype))
+        moved = Tensor((_floats(x) + step).astype(x.asnumpy().dtype))
         if number < len(self.by):
             inputs = list(self.inputs)
-            inputs[self.by[number]] = there
-            return [_floats(y) for y in self.with_inputs(inputs).outputs()], _floats(there)
+            inputs[self.by[number]] = moved
+            return [_floats(y) for y in replace(self, inputs=inputs).outputs()], _floats(moved)
         before = Tensor(x.asnumpy().copy())
         weight = self.weights[number - len(self.by)]
         try:
-            weight.set_data(there)
-            return [_floats(y) for y in self.outputs()], _floats(there)
+            weight.set_data(moved)
+            return [_floats(y) for y in self.outputs()], _floats(moved)
         finally:
             weight.set_data(before)
 
-    def slope(self, number: int, direction: Floats, step: float) -> tuple[list[Floats], Floats]:
-        """The outputs' derivatives in a direction, and that direction as it was in their type."""
-        ahead, right = self.moved(number, step * direction)
-        behind, left = self.moved(number, -step * direction)
-        slopes = [(y - z) / (2 * step) for y, z in zip(ahead, behind, strict=True)]
-        return slopes, (right - left) / (2 * step)
+    def numerical_jvp(
+        self, number: int, direction: Floats, step: float
+    ) -> tuple[list[Floats], Floats]:
+        """Return Jv for a variable, and the direction v after rounding to the variable's dtype."""
+        ahead, upper = self.perturbed(number, step * direction)
+        behind, lower = self.perturbed(number, -step * direction)
+        jvp = [(y - z) / (2 * step) for y, z in zip(ahead, behind, strict=True)]
+        return jvp, (upper - lower) / (2 * step)
+
+
+def _function_at_point(
+    fn: Function,
+    inputs: Tensor | Sequence[object],
+    weights: Sequence[Parameter] | None,
+    caller: str,
+) -> _FunctionAtPoint:
+    """Check the arguments of `gradcheck`, and return the function that they describe."""
+    if not callable(fn):
+        raise TypeError(f"For '{caller}', the argument 'fn' must be a function, but got {fn!r}.")
+    listed = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    if weights is None:
+        weights = fn.trainable_params() if isinstance(fn, Cell) else []
+    for weight in weights:
+        check_type(weight, Parameter, "weights", caller)
+    by = [i for i, x in enumerate(listed) if isinstance(x, Tensor) and _is_float(x)]
+    if not by and not weights:
+        raise ValueError(
+            f"For '{caller}', one of 'inputs' must be a tensor of floating point, or there must be "
+            f"'weights', but got {listed!r}."
+        )
+    title = f"'{getattr(fn, '__name__', type(fn).__name__)}'"
+    return _FunctionAtPoint(
+        fn, listed, [f"input {i}" for i in range(len(listed))], by, weights, title
+    )
 
 
 @dataclass(frozen=True)
-class _Scale:
-    """How far to step, and how far two numbers may then be apart.
+class _Tolerance:
+    """The step of the central differences, and the tolerance of comparisons.
 
     Attributes:
         step: The step.
-        relative: The part of their size.
-        absolute: What rounding does to the outputs, divided by the step.
+        relative: The relative tolerance.
+        absolute: The rounding error of the outputs, divided by the step.
     """
 
     step: float
@@ -242,94 +252,97 @@ class _Scale:
     absolute: float
 
     @classmethod
-    def of(cls, x: Tensor, outputs: Sequence[Tensor], tolerance: float | None) -> "_Scale":
-        """What fits the least precise of the types."""
-        types = [y.asnumpy().dtype for y in (x, *outputs)]
-        precision = max(float(np.finfo(each.name).eps) for each in types)
+    def of(cls, x: Tensor, outputs: Sequence[Tensor], tolerance: float | None) -> "_Tolerance":
+        """Return the tolerance for the least precise of the dtypes."""
+        dtypes = [y.asnumpy().dtype for y in (x, *outputs)]
+        precision = max(float(np.finfo(each.name).eps) for each in dtypes)
         if tolerance is None:
-            tolerance = max(_TOLERANCES[each.itemsize] for each in types)
+            tolerance = max(_TOLERANCES[each.itemsize] for each in dtypes)
         step = float(np.cbrt(precision))
         size = float(np.sqrt(sum(np.sum(_floats(y) ** 2) for y in outputs)))
         return cls(step, tolerance, 10 * precision * size / step)
 
-    def close(self, x: float, y: float, size: float) -> bool:
-        """Whether two sums of parts that have this size together may be the same number."""
+    def is_close(self, x: float, y: float, size: float) -> bool:
+        """Return whether two sums may be equal; `size` is the sum of their absolute terms."""
         return abs(x - y) <= self.relative * size + self.absolute
 
 
-def _check(problem: _Problem, tolerance: float | None) -> None:
+def _check(function: _FunctionAtPoint, tolerance: float | None) -> None:
     rng = np.random.default_rng(0)
-    before = [_floats(x) for _, x in problem.variables]
-    outputs, again = problem.outputs(), problem.outputs()
-    if not all(_equal(_floats(y), _floats(z)) for y, z in zip(outputs, again, strict=True)):
+    before = [_floats(x) for _, x in function.variables]
+    outputs, repeated = function.outputs(), function.outputs()
+    if not all(_equal(_floats(y), _floats(z)) for y, z in zip(outputs, repeated, strict=True)):
         raise GradientError(
-            f"The function {problem.title} gives something else each time, so that it cannot be "
-            "checked. Is there dropout in it?"
+            f"The function {function.title} is not deterministic, so that it cannot be checked. "
+            "Does it contain dropout?"
         )
     seeds = [Tensor(rng.standard_normal(y.shape), y.dtype) for y in outputs]
-    gradients = problem.gradients(seeds)
-    for (name, x), old in zip(problem.variables, before, strict=True):
+    gradients = function.vjp(seeds)
+    for (name, x), old in zip(function.variables, before, strict=True):
         if not _equal(_floats(x), old):
-            raise GradientError(f"The function {problem.title} changes its {name}.")
-    for number, (name, x) in enumerate(problem.variables):
-        gradient = gradients[number]
-        message = f"The gradient of {problem.title} by {name}, a {_kind(x)}, is "
+            raise GradientError(f"The function {function.title} changes its {name}.")
+    for number, ((name, x), gradient) in enumerate(zip(function.variables, gradients, strict=True)):
+        message = f"The gradient of {function.title} by {name}, a {_spec(x)}, is "
         if (gradient.shape, gradient.dtype) != (x.shape, x.dtype):
-            raise GradientError(f"{message}a {_kind(gradient)}.")
-        scale = _Scale.of(x, outputs, tolerance)
+            raise GradientError(f"{message}a {_spec(gradient)}.")
+        limits = _Tolerance.of(x, outputs, tolerance)
         for _ in range(_DIRECTIONS):
-            pair = _pair(problem, number, rng.standard_normal(x.shape), seeds, gradient, scale)
+            direction = rng.standard_normal(x.shape)
+            pair = _compare_vjp_with_jvp(function, number, direction, seeds, gradient, limits)
             if pair is not None:
-                found = (*_wrong_elements(problem, number, scale), ("For a random sum:", *pair))
-                where, derived, measured = found[0]
+                where, derived, measured = next(
+                    _wrong_elements(function, number, limits), ("For a random sum:", *pair)
+                )
                 raise GradientError(
                     f"{message}wrong.\n{where}\n    differentiation says {derived:.6},\n"
                     f"    central differences say {measured:.6}."
                 )
 
 
-def _pair(
-    problem: _Problem,
+def _compare_vjp_with_jvp(
+    function: _FunctionAtPoint,
     number: int,
     direction: Floats,
     seeds: Sequence[Tensor],
     gradient: Tensor,
-    scale: _Scale,
+    limits: _Tolerance,
 ) -> tuple[float, float] | None:
-    """⟨v, Jᵀu⟩ and ⟨Jv, u⟩ if they differ."""
-    slopes, direction = problem.slope(number, direction, scale.step)
-    terms = [slope * _floats(u) for slope, u in zip(slopes, seeds, strict=True)]
+    """Return ⟨v, Jᵀu⟩ and ⟨Jv, u⟩ if they differ, else None."""
+    jvp, direction = function.numerical_jvp(number, direction, limits.step)
+    terms = [derivative * _floats(u) for derivative, u in zip(jvp, seeds, strict=True)]
     products = _floats(gradient) * direction
     derived, measured = float(products.sum()), float(sum(each.sum() for each in terms))
     size = float(abs(products).sum() + sum(abs(each).sum() for each in terms))
-    return None if scale.close(derived, measured, size) else (derived, measured)
+    return None if limits.is_close(derived, measured, size) else (derived, measured)
 
 
 def _wrong_elements(
-    problem: _Problem, number: int, scale: _Scale
+    function: _FunctionAtPoint, number: int, limits: _Tolerance
 ) -> Iterator[tuple[str, float, float]]:
-    """The first element of an input whose derivative is wrong, with one of an output."""
-    x, outputs = problem.variables[number][1], problem.outputs()
-    for place in islice(np.ndindex(*x.shape), _MOST):
-        unit = np.zeros(x.shape)
-        unit[place] = 1.0
-        slopes, direction = problem.slope(number, unit, scale.step)
-        for i, slope in enumerate(slopes):
-            for spot in islice(np.ndindex(*slope.shape), _MOST):
+    """Yield each wrong element of the Jacobian: its indices, and both derivatives."""
+    x, outputs = function.variables[number][1], function.outputs()
+    for index in islice(np.ndindex(*x.shape), _MAX_ELEMENTS):
+        jvp, direction = function.numerical_jvp(number, _unit(x.shape, index), limits.step)
+        for i, derivative in enumerate(jvp):
+            for position in islice(np.ndindex(*derivative.shape), _MAX_ELEMENTS):
                 seeds = [Tensor(np.zeros(y.shape), y.dtype) for y in outputs]
-                one = np.zeros(slope.shape)
-                one[spot] = 1.0
-                seeds[i] = Tensor(one, outputs[i].dtype)
-                gradient = _floats(problem.gradients(seeds)[number])
-                derived, measured = float((gradient * direction)[place]), float(slope[spot])
-                if not scale.close(derived, measured, abs(derived) + abs(measured)):
-                    which = f"output {i}" if len(slopes) > 1 else "the output"
-                    where = f"By its element {list(place)}, for element {list(spot)} of {which}:"
-                    yield where, derived, measured
-                    return
+                seeds[i] = Tensor(_unit(derivative.shape, position), outputs[i].dtype)
+                gradient = _floats(function.vjp(seeds)[number])
+                derived = float((gradient * direction)[index])
+                measured = float(derivative[position])
+                if not limits.is_close(derived, measured, abs(derived) + abs(measured)):
+                    output = f"output {i}" if len(jvp) > 1 else "the output"
+                    element = f"for element {list(position)} of {output}:"
+                    yield f"By its element {list(index)}, {element}", derived, measured
 
 
-def _kind(x: Tensor) -> str:
+def _unit(shape: tuple[int, ...], index: tuple[int, ...]) -> Floats:
+    array = np.zeros(shape)
+    array[index] = 1.0
+    return array
+
+
+def _spec(x: Tensor) -> str:
     return f"{x.dtype} tensor of shape {x.shape}"
 
 

@@ -1,4 +1,4 @@
-"""What a run may leave behind: open files, threads, handlers, and a program that was changed."""
+"""Detection of leaked resources: open files, threads, handlers, and changed process state."""
 
 import logging
 import os
@@ -9,18 +9,18 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Where the system shows a process its open files.
+# The folder in which the system lists the open files of the process.
 _DESCRIPTORS = next((path for path in ("/proc/self/fd", "/dev/fd") if os.path.isdir(path)), None)
-# Without those for real-time programs, of which there are many.
+# Without real-time signals, of which there are many.
 _SIGNALS = sorted(number for number in signal.Signals if number < 32)
-# Threads that a library has once for the whole program.
-_OF_LIBRARIES = {"tqdm_monitor"}
-_PATIENCE = 0.5  # seconds that a thread is given to end by itself
+# Threads that a library starts once per process.
+_LIBRARY_THREADS = {"tqdm_monitor"}
+_THREAD_EXIT_SECONDS = 0.5  # the time in which a thread may end without being a leak
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """The state of the program around a run."""
+class ProcessResources:
+    """The resources and the state of the process at some time."""
 
     files: frozenset[tuple[str, str]]
     threads: frozenset[threading.Thread]
@@ -31,8 +31,8 @@ class Surroundings:
     environment: dict[str, str]
 
     @classmethod
-    def now(cls) -> "Surroundings":
-        """What it is at this moment."""
+    def capture(cls) -> "ProcessResources":
+        """Return the current resources."""
         names = ("stdout", "stderr", "stdin", "excepthook", "displayhook", "unraisablehook")
         streams: dict[str, object] = {f"sys.{name}": getattr(sys, name) for name in names}
         return cls(
@@ -45,31 +45,31 @@ class Surroundings:
             dict(os.environ),
         )
 
-    def changes(self) -> Iterator[str]:
-        """What has been left behind since then, in words."""
+    def leaks(self) -> Iterator[str]:
+        """Yield a message for each resource that has been leaked since then."""
         yield from self._threads_left()
-        now = Surroundings.now()
+        now = ProcessResources.capture()
         for _, target in sorted(now.files - self.files):
             yield f"the file '{target}' is still open"
         for number, handler in self.signals.items():
             if now.signals[number] != handler:
-                yield f"the handler of the signal {number} ({signal.strsignal(number)}) is another"
+                yield f"the handler of the signal {number} ({signal.strsignal(number)}) was changed"
         for name, stream in self.streams.items():
             if now.streams[name] is not stream:
-                yield f"{name} is another"
+                yield f"{name} was changed"
         for added in set(now.handlers) - set(self.handlers):
-            yield f"the root logger has a handler more, {added!r}"
+            yield f"the root logger has an additional handler, {added!r}"
         if now.folder != self.folder:
             yield f"the current folder is '{now.folder}'"
         for name in sorted(self.environment.keys() | now.environment.keys()):
             if self.environment.get(name) != now.environment.get(name):
-                yield f"the environment variable {name} is another"
+                yield f"the environment variable {name} was changed"
         yield from self._temporary_files()
 
     def _threads_left(self) -> Iterator[str]:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _THREAD_EXIT_SECONDS
         for thread in sorted(set(threading.enumerate()) - self.threads, key=lambda t: t.name):
-            if thread.name in _OF_LIBRARIES:
+            if thread.name in _LIBRARY_THREADS:
                 continue
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():
@@ -83,12 +83,12 @@ class Surroundings:
                     yield f"there is the temporary file '{path}'"
 
     def restore(self) -> None:
-        """Put back what can be put back."""
+        """Restore what can be restored."""
         os.chdir(self.folder)
         if threading.current_thread() is threading.main_thread():
             for number, handler in self.signals.items():
                 if signal.getsignal(number) != handler and handler is not None:
-                    signal.signal(number, handler)  # type: ignore[arg-type]  # as it was got
+                    signal.signal(number, handler)  # type: ignore[arg-type]  # from signal.getsignal
         for name, stream in self.streams.items():
             module, _, attribute = name.partition(".")
             setattr(sys.modules[module], attribute, stream)
@@ -105,6 +105,6 @@ def _open_files() -> Iterator[tuple[str, str]]:
     for number in os.listdir(_DESCRIPTORS):
         try:
             target = os.readlink(f"{_DESCRIPTORS}/{number}")
-        except OSError:  # that of the folder itself, which is closed again
+        except OSError:  # the descriptor of the listed folder itself, which is closed again
             continue
         yield number, target

@@ -1,4 +1,4 @@
-"""The page of a trace: its events on a time line, interactive, in one file without a network."""
+"""The HTML page of a trace: an interactive time line in one self-contained file."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ _SCRIPTS = ("events.js", "timeline.js", "list.js")
 
 
 def page(events: Sequence[Event]) -> str:
-    """The events as an HTML page with everything in it. The same events give the same page.
+    """Return a self-contained HTML page of the events, which depends on nothing else.
 
     >>> html = page([Event("run", start=0.5, duration=2.0)])
     >>> '"events":[["run","",0,null,null,false,"",0.5,2.0,[]]]' in html
@@ -23,13 +23,13 @@ def page(events: Sequence[Event]) -> str:
     script = '(() => {\n"use strict";\n' + "".join(map(_part, _SCRIPTS)) + "})();"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
-        # No script runs but this one: names in a trace may come from anywhere.
+        # The browser runs no other script: the names in a trace may come from untrusted files.
         "policy": f"sha256-{digest}",
         "style": _part("page.css"),
         "trace": _data(events),
         "script": script,
     }
-    # In one pass: what is put in is not searched.
+    # In one pass, so that placeholders in the inserted text are not replaced.
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _part("page.html"))
 
 
@@ -38,12 +38,12 @@ def _part(name: str) -> str:
 
 
 def _data(events: Sequence[Event]) -> str:
-    """JSON that can stand in a script element: nothing in it ends one, or begins a comment."""
+    """Return JSON without characters that could end a script element or begin a comment."""
     data = {
         "fields": [field.name for field in fields(Event)],
         "events": [astuple(event) for event in events],
     }
     text = json.dumps(data, separators=(",", ":"))
-    for letter in "<>&":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return text

@@ -1,7 +1,6 @@
-"""A run of a callback in a place of its own, and what is left to see of it."""
+"""Runs of a callback in an empty folder, and their results."""
 
 import gc
-import io
 import os
 import re
 import shutil
@@ -10,141 +9,142 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from minispore.testing._leaks import Surroundings
-from minispore.testing._observing import Observer, memory
-from minispore.testing._schedule import Schedule, repeatable, small_model
-from minispore.testing._watching import watching
-from minispore.train._protocol.callback import Callback
+from minispore.testing._instrumentation import instrument_runs
+from minispore.testing._leaks import ProcessResources
+from minispore.testing._observed_run import CallbackObserver, plain_attributes
+from minispore.testing._scenario import Scenario, fixed_rng, small_model
+from minispore.train.model import Model
+from minispore.train.protocol import Callback
 
 Factory = Callable[[], Callback]
 
-# Of numbers that are printed, such as times, often no two are alike.
+# A printed number, such as a time, that may differ between equal runs.
 _NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
 
 
 @dataclass(frozen=True)
-class Observed:
-    """What was seen of a run.
+class RunResult:
+    """The result of a run.
 
     Attributes:
-        schedule: The run.
-        observer: What was seen while it ran.
-        error: What the caller got.
-        text: What was printed until it ended.
-        late: What was printed afterwards.
-        leaks: What it left behind, in words.
-        parameters: The bytes of each parameter at its end.
-        memory: What the callback remembered then.
-        files: What there was in the current folder.
+        scenario: The scenario.
+        observer: The observer, with the events and calls.
+        error: The exception that reached the caller, or None.
+        text: The output until the end of the run.
+        late_text: The output after it.
+        leaks: Messages about leaked resources.
+        parameters: The bytes of each parameter at the end.
+        attributes: The callback's plain attributes and state at the end.
+        files: The files in the current folder.
     """
 
-    schedule: Schedule
-    observer: Observer
+    scenario: Scenario
+    observer: CallbackObserver
     error: BaseException | None
     text: str
-    late: str
+    late_text: str
     leaks: tuple[str, ...]
     parameters: dict[str, bytes]
-    memory: dict[str, object]
+    attributes: dict[str, object]
     files: tuple[str, ...]
 
-    @property
-    def texts(self) -> list[str]:
-        """What each call printed."""
-        return [call.text for call in self.observer.calls]
-
-    def shown(self, *, exact: bool) -> list[str]:
-        """Each call and what it printed, in words; without its numbers unless it must be exact."""
+    def describe_calls(self, *, exact: bool) -> list[str]:
+        """Return each call with what it printed; numbers are replaced by "#" unless `exact`."""
         return [
-            f"{f'printed {text!r}' if text else 'was silent'} at {call}"
+            f"{f'printed {text!r}' if text else 'printed nothing'} at {call.position}"
             for call in self.observer.calls
             for text in [call.text if exact else _NUMBER.sub("#", call.text)]
         ]
 
 
-def differing(then: Sequence[str], now: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Where two lists differ: the items of both.
+def differences(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of items in which two lists differ.
 
-    >>> list(differing(["a", "b"], ["a", "c", "d"]))
+    >>> list(differences(["a", "b"], ["a", "c", "d"]))
     [('b', 'c'), ('the end', 'd')]
     """
-    for old, new in zip_longest(then, now, fillvalue="the end"):
-        if old != new:
-            yield old, new
+    for pair in zip_longest(old, new, fillvalue="the end"):
+        if pair[0] != pair[1]:
+            yield pair
 
 
-class Place:
-    """An empty folder that is the current one while runs take place in it.
+class Sandbox:
+    """A folder that is the current folder during the runs in it.
 
     Args:
-        folder: The folder; what is in it is removed.
-        content: A folder that it is a copy of, None for an empty one.
+        folder: The folder; its content is removed.
+        content: A folder whose content is copied to it, or None.
     """
 
     def __init__(self, folder: str, content: str | None = None) -> None:
         os.makedirs(folder, exist_ok=True)
-        for entry in list(os.scandir(folder)):
+        for entry in os.scandir(folder):  # to remove the folder itself would take longer
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry)
             else:
-                os.unlink(entry)
+                os.remove(entry)
         if content is not None:
             shutil.copytree(content, folder, dirs_exist_ok=True)
         self._folder = folder
 
     def make(self, factory: Factory) -> Callback:
-        """The callback that `factory` makes here."""
+        """Return the callback that `factory` makes in this folder."""
         with chdir(self._folder):
             return factory()
 
     def run(
         self,
-        schedule: Schedule,
-        subject: Callback,
-        beside: Callable[[Observer], Sequence[Callback]] = lambda _: (),
-        *,
+        scenario: Scenario,
+        observer: CallbackObserver,
+        others: Sequence[Callback] = (),
         resume: str | None = None,
-        thorough: bool = False,
-    ) -> Observed:
-        """Run the schedule.
+    ) -> RunResult:
+        """Run the scenario with the observed callback, and return the result.
 
         Args:
-            schedule: The run.
-            subject: The callback that is watched.
-            beside: What gives the callbacks that come after it.
-            resume: The file to go on from.
-            thorough: Whether to look at what takes longer to see.
+            scenario: The scenario.
+            observer: The observer.
+            others: Callbacks to add after the observed one.
+            resume: The checkpoint to resume from, or None.
         """
-        output = io.StringIO()
-        observer = Observer(subject, output, thorough=thorough)
-        error: BaseException | None = None
-        planned = schedule.trouble is not None and schedule.trouble.kind == "interrupt"
+        subject, output = observer.subject, observer.output
         with chdir(self._folder), redirect_stdout(output), redirect_stderr(output):
-            before = Surroundings.now()
+            before = ProcessResources.capture()
             try:
-                with repeatable():
-                    model = small_model()
-                    with watching(observer):
-                        try:
-                            schedule.go([subject, *beside(observer)], model, resume)
-                        except BaseException as raised:
-                            if isinstance(raised, KeyboardInterrupt) and not planned:
-                                raise
-                            error = raised
+                model, error = run_observed(scenario, observer, [subject, *others], resume)
                 text = output.getvalue()
-                leaks = tuple(before.changes())
+                leaks = tuple(before.leaks())
             finally:
                 before.restore()
-            if thorough:
+            if observer.thorough:
                 gc.collect()
-            return Observed(
-                schedule,
+            return RunResult(
+                scenario,
                 observer,
                 error,
                 text,
                 output.getvalue()[len(text) :],
                 leaks,
                 {p.name: p.asnumpy().tobytes() for p in model.train_network.get_parameters()},
-                memory(subject),
+                plain_attributes(subject),
                 tuple(sorted(os.listdir())),
             )
+
+
+def run_observed(
+    scenario: Scenario,
+    observer: CallbackObserver,
+    callbacks: Sequence[Callback],
+    resume: str | None = None,
+) -> tuple[Model, BaseException | None]:
+    """Run a scenario; return the model and the exception that reached the caller, or None."""
+    with fixed_rng(), instrument_runs(observer):
+        model = small_model()
+        try:
+            scenario.run_on(model, callbacks, resume)
+        except BaseException as error:
+            injected = scenario.fault is not None and scenario.fault.kind == "interrupt"
+            if isinstance(error, KeyboardInterrupt) and not injected:
+                raise
+            return model, error
+    return model, None

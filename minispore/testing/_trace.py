@@ -1,18 +1,42 @@
-"""A trace: the events of runs, which can be compared, printed, saved and loaded."""
+"""Traces: sequences of events that can be compared, printed, saved and loaded."""
 
+import json
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import ClassVar, Final, overload
+from dataclasses import asdict, fields
+from typing import ClassVar, Final, cast, overload
 
 from minispore.testing._event import Event
-from minispore.testing._trace_files import read_trace, write_trace
+from minispore.testing._page import page
+from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.checks import check_one_of
 
-# Of what a callback changed, so much stands in a line.
-_NAMED: Final = 3
+# The number of changes that a line of the tree names.
+_MAX_NAMED_CHANGES: Final = 3
+_LOADABLE = (".jsonl", ".json")
+_SAVABLE = (*_LOADABLE, ".html")
+# The types of each field of an event in a file, and the exclusive upper bound of its numbers. A
+# bool is not accepted as an int, and Python limits the depth of nested calls.
+_FIELDS: dict[str, tuple[tuple[type, ...], float]] = {
+    "name": ((str,), 0),
+    "source": ((str,), 0),
+    "depth": ((int,), 10_000),
+    "epoch": ((int, type(None)), 2**63),
+    "step": ((int, type(None)), 2**63),
+    "stop": ((bool,), 2),
+    "raised": ((str,), 0),
+    "start": ((float,), math.inf),
+    "duration": ((float,), math.inf),
+    "changed": ((list,), 0),
+}
+# Fields that files of an earlier version do not have.
+_OPTIONAL_FIELDS: dict[str, object] = {"changed": []}
+assert list(_FIELDS) == [field.name for field in fields(Event)]
 
 
 class EventTrace(Sequence[Event]):
-    """Events in the order in which they began.
+    """A sequence of events, in the order in which they began.
 
     Args:
         events: The events.
@@ -44,7 +68,7 @@ class EventTrace(Sequence[Event]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EventTrace) and self._events == other._events
 
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it grows while recorded
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it is mutable during a recording
 
     @property
     def names(self) -> list[str]:
@@ -52,20 +76,24 @@ class EventTrace(Sequence[Event]):
         return [event.name for event in self]
 
     def of(self, source: str) -> "EventTrace":
-        """The events of one source: the calls of a callback's methods, or with "" the loop's own.
+        """Return the events of one source, as a trace.
 
-        >>> EventTrace([Event("run"), Event("__enter__", "History")]).of("History").names
-        ['__enter__']
+        Args:
+            source: The name of a callback, for the calls of its methods; "" for the loop's events.
+
+        Examples:
+            >>> EventTrace([Event("run"), Event("__enter__", "History")]).of("History").names
+            ['__enter__']
         """
         return EventTrace(event for event in self if event.source == source)
 
     def tree(self, *, durations: bool = True) -> str:
-        """The events, one in a line, below what they happened in.
+        """Return the events as text, one in each line, indented by their depth.
 
         Args:
-            durations: Whether to write how long each took.
+            durations: Whether to add the duration of each event.
         """
-        lines = list(_lines(self))
+        lines = list(_tree_lines(self))
         if not durations:
             return "\n".join(lines)
         width = max(map(len, lines), default=0)
@@ -81,51 +109,148 @@ class EventTrace(Sequence[Event]):
         return f"EventTrace({self._events!r})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the events into a file.
+        """Save the events in a file.
 
         Args:
-            path: With the ending ".jsonl" for JSON lines, one event in each; with ".html" for a
-                page on which the events are shown on a time line, which needs no network; with
-                ".json" for the format that chrome://tracing and ui.perfetto.dev show.
+            path: The file. Its ending determines the format: ".jsonl" for one event in each line;
+                ".html" for a page with a time line, which needs no network; ".json" for the format
+                of chrome://tracing and ui.perfetto.dev.
 
         Raises:
             ValueError: `path` has another ending.
             OSError: The file cannot be written.
         """
-        write_trace(path, self)
+        ending = _ending(path, _SAVABLE, "save")
+        if ending == ".jsonl":
+            text = "".join(json.dumps(asdict(event)) + "\n" for event in self)
+        elif ending == ".html":
+            text = self.to_html()
+        else:
+            items = [_chrome_event(event) for event in self]
+            items += [
+                {"name": name, "cat": "span", **_chrome_times(start, end - start)}
+                for name, start, end in _paired_spans(self)
+            ]
+            text = json.dumps({"traceEvents": items, "displayTimeUnit": "ms"})
+        with atomic_write(path) as file:
+            file.write(text.encode())
+
+    def to_html(self) -> str:
+        """Return the page with a time line that `save` writes to an ".html" file.
+
+        Examples:
+            >>> EventTrace([Event("run")]).to_html().splitlines()[0]
+            '<!doctype html>'
+        """
+        return page(self)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "EventTrace":
-        """Read a file that `save` has written, unless it is a page.
+        """Return the trace in a file that `save` has written.
+
+        Args:
+            path: The file, with the ending ".jsonl" or ".json".
 
         Raises:
-            ValueError: `path` has another ending, or the file is none of this kind.
+            ValueError: `path` has another ending, or the file contains no trace.
             OSError: The file cannot be read.
         """
-        return cls(read_trace(path))
+        ending = _ending(path, _LOADABLE, "load")
+        with open(path, "rb", opener=regular) as file:
+            content = file.read()
+        try:
+            text = content.decode()
+            if ending == ".jsonl":
+                rows: list[object] = [json.loads(line) for line in text.splitlines()]
+            else:
+                items = json.loads(text)["traceEvents"]
+                rows = [item["args"] for item in items if item["cat"] != "span"]
+            return cls(_parse_event(row) for row in rows)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            reason = str(error)[:500]  # it quotes a value, which may be of any length
+            raise ValueError(
+                f"The file '{os.fspath(path)}' contains no trace: {reason}."
+            ) from error
 
 
-def _lines(events: Iterable[Event]) -> Iterator[str]:
+def _tree_lines(events: Iterable[Event]) -> Iterator[str]:
     current = ""
     for event in events:
         if event.source:
             name = event.source if event.name == current else f"{event.source}.{event.name}"
         else:
             name = current = event.name
-            for word in ("epoch", "step"):
-                number = getattr(event, word)
-                if f"_{word}_" in event.name and number is not None:
-                    name += f" {word} {number}"
-        acts = list(_acts(event))
-        yield f"{'  ' * event.depth}{name}{': ' * bool(acts)}{', '.join(acts)}"
+            for unit, number in (("epoch", event.epoch), ("step", event.step)):
+                if f"_{unit}_" in event.name and number is not None:
+                    name += f" {unit} {number}"
+        effects = ", ".join(_effects(event))
+        yield f"{'  ' * event.depth}{name}{': ' * bool(effects)}{effects}"
 
 
-def _acts(event: Event) -> Iterator[str]:
-    """What has come of an event, in words."""
+def _effects(event: Event) -> Iterator[str]:
+    """Yield the effects of an event, as text."""
     if event.stop and event.source:
         yield "requests a stop"
     if event.changed:
-        more = len(event.changed) - _NAMED
-        yield f"changes {', '.join(event.changed[:_NAMED])}{f' and {more} more' * (more > 0)}"
+        more = len(event.changed) - _MAX_NAMED_CHANGES
+        names = ", ".join(event.changed[:_MAX_NAMED_CHANGES])
+        yield f"changes {names}{f' and {more} more' * (more > 0)}"
     if event.raised:
         yield f"raises {event.raised}"
+
+
+def _ending(path: str | os.PathLike[str], endings: tuple[str, ...], method: str) -> str:
+    ending = os.path.splitext(path)[1]
+    check_one_of(ending, endings, "ending of 'path'", f"EventTrace.{method}")
+    return ending
+
+
+def _parse_event(row: object) -> Event:
+    """Return an event from the values of its fields; TypeError or ValueError if one is invalid."""
+    if not isinstance(row, dict):
+        raise TypeError(f"{row!r} is no event")
+    fields_of_row = cast("dict[str, object]", row)
+    values = _OPTIONAL_FIELDS | fields_of_row
+    if values.keys() != _FIELDS.keys():
+        raise ValueError(f"an event has {', '.join(_FIELDS)}, not {', '.join(fields_of_row)}")
+    for name, value in values.items():
+        types, upper_bound = _FIELDS[name]
+        in_range = not isinstance(value, int | float) or 0 <= value < upper_bound
+        if type(value) not in types or not in_range:
+            raise ValueError(f"{value!r} is no {name}")
+    changed = cast("list[object]", values["changed"])
+    if not all(isinstance(change, str) for change in changed):
+        raise TypeError(f"{changed!r} is no list of str")
+    values["changed"] = tuple(changed)
+    return Event(**values)  # type: ignore[arg-type]  # checked above
+
+
+def _chrome_event(event: Event) -> dict[str, object]:
+    """Return an event in Chrome's trace event format."""
+    name = f"{event.source}.{event.name}" if event.source else event.name
+    category = "callback" if event.source else "loop"
+    times = _chrome_times(event.start, event.duration)
+    return {"name": name, "cat": category, **times, "args": asdict(event)}
+
+
+def _chrome_times(start: float, duration: float) -> dict[str, object]:
+    """Return the fields of a complete event; "ts" and "dur" are in microseconds."""
+    return {"ph": "X", "ts": start * 1e6, "dur": duration * 1e6, "pid": 1, "tid": 1}
+
+
+def _paired_spans(events: Iterable[Event]) -> Iterator[tuple[str, float, float]]:
+    """Yield the name, the begin and the end of each pair of a begin event and its end event."""
+    begun: dict[tuple[int, str], Event] = {}
+    for event in events:
+        span, _, edge = event.name.rpartition("_")
+        if event.source:
+            continue
+        if edge == "begin":
+            begun[event.depth, span] = event
+        elif edge == "end" and (event.depth, span) in begun:
+            begin = begun.pop((event.depth, span))
+            number = event.step if span.endswith("step") else event.epoch
+            name = span.removeprefix("on_").replace("_", " ")
+            if span.count("_") > 1 and number is not None:
+                name = f"{name} {number}"
+            yield name, begin.start, event.start + event.duration

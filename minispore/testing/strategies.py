@@ -1,10 +1,10 @@
-"""Strategies for hypothesis: random tensors, networks, pipelines, callbacks and runs.
+"""Strategies for hypothesis: random tensors, networks, datasets, callbacks and scenarios.
 
-What fails is printed as a short program: ``Dense(1, 1)``, ``Schedule('train', 1, 1)``.
+A failing example is printed as a short program: ``Dense(1, 1)``, ``Scenario('train', 1, 1)``.
 
-With this module imported, hypothesis seeds minispore's random streams before each example, as it
-does with those of `random` and numpy, and puts them back afterwards: a network begins with the same
-weights when a failing example is run again.
+When this module is imported, hypothesis seeds minispore's random streams before each example, as it
+does for `random` and numpy, and restores them afterwards. So a network has the same initial weights
+when a failing example is run again.
 """
 
 import os
@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from minispore import nn
-from minispore._dtype import ALL, BOOL, FLOAT, INTEGER
 from minispore.common import Tensor, set_seed
 from minispore.common.dtype import DType
-from minispore.common.seed import random_state, set_random_state
+from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.dataset import Dataset, NumpySlicesDataset
-from minispore.testing._schedule import Kind, Schedule, Trouble
+from minispore.engine.dtypes import BOOL, DTYPES, FLOAT, INTEGER
+from minispore.testing._scenario import Fault, FaultKind, Kind, Scenario
 from minispore.train import (
     BestCheckpoint,
     Callback,
@@ -35,7 +35,8 @@ from minispore.train import (
     ReduceLROnPlateau,
     TimeMonitor,
 )
-from minispore.train._protocol.callback import EVENTS
+from minispore.train.protocol import EVENTS
+from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "broadcastable_tensors",
@@ -43,65 +44,80 @@ __all__ = [
     "cells",
     "datasets",
     "dtypes",
-    "schedules",
+    "scenarios",
     "shapes",
     "tensors",
 ]
+
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(
+    __name__, renamed={"schedules": "scenarios"}
+)
 
 Shape: TypeAlias = tuple[int, ...]
 Path: TypeAlias = str | os.PathLike[str]
 
 _CATEGORIES = {"bool": BOOL, "int": INTEGER, "float": FLOAT}
-# Numbers whose sums, products and powers are numbers too.
-_LARGEST = 100
+# Bounds numbers so that their sums and products are finite in each dtype.
+_MAX_ABS = 100
 _ACTIVATIONS = (nn.ReLU, nn.Tanh, nn.Sigmoid, nn.Identity)
 
 
 class _Streams:
-    """The program's random streams, as hypothesis knows what is random."""
+    """minispore's random streams with the interface that hypothesis expects."""
 
     def seed(self, seed: int) -> None:
         set_seed(seed % 2**32)
 
     def getstate(self) -> object:
-        return random_state()["program"]
+        return get_rng_state()["program"]
 
     def setstate(self, state: object) -> None:
-        set_random_state(random_state() | {"program": state})
+        set_rng_state(get_rng_state() | {"program": state})
 
 
-_streams = _Streams()  # of which hypothesis keeps no reference
+_streams = _Streams()  # hypothesis keeps only a weak reference
 register_random(_streams)
 
 
 def dtypes(*categories: Literal["bool", "int", "float"]) -> st.SearchStrategy[DType]:
-    """Types of tensors.
+    """Return a strategy for the dtypes of tensors.
 
     Args:
-        *categories: Of which kinds; without any, of all.
+        *categories: The categories, "bool", "int" or "float"; by default all.
+
+    Returns:
+        A strategy for `DType`s.
 
     Raises:
-        KeyError: There is no such kind.
+        KeyError: A category is unknown.
 
     Examples:
         >>> from hypothesis import find
         >>> find(dtypes("float"), lambda dtype: True)
         minispore.float16
     """
-    wanted = [_CATEGORIES[name] for name in categories or _CATEGORIES]
-    return st.sampled_from([dtype for dtype in ALL if dtype.category in wanted])
+    selected = [_CATEGORIES[name] for name in categories or _CATEGORIES]
+    return st.sampled_from([dtype for dtype in DTYPES if dtype.category in selected])
 
 
 def shapes(
     min_dims: int = 0, max_dims: int = 3, min_side: int = 0, max_side: int = 4
 ) -> st.SearchStrategy[Shape]:
-    """Shapes of tensors; by default also those of scalars and of tensors without elements.
+    """Return a strategy for shapes, by default including scalars and tensors without elements.
 
     Args:
-        min_dims: The fewest axes.
-        max_dims: The most axes.
-        min_side: The shortest axis.
-        max_side: The longest axis.
+        min_dims: The minimum number of axes.
+        max_dims: The maximum number of axes.
+        min_side: The minimum length of an axis.
+        max_side: The maximum length of an axis.
+
+    Returns:
+        A strategy for tuples of int.
+
+    Examples:
+        >>> from hypothesis import find
+        >>> find(shapes(min_dims=2), lambda shape: 0 not in shape)
+        (1, 1)
     """
     return hnp.array_shapes(
         min_dims=min_dims, max_dims=max_dims, min_side=min_side, max_side=max_side
@@ -114,24 +130,29 @@ def tensors(
     *,
     special: bool = False,
 ) -> st.SearchStrategy[Tensor]:
-    """Tensors.
+    """Return a strategy for tensors.
 
     Args:
-        dtype: The type, or a strategy for it; by default any type.
+        dtype: The dtype, or a strategy for it; by default any dtype.
         shape: The shape, or a strategy for it; by default any of `shapes`.
-        special: Whether the elements are all that the type can hold, with NaN and infinities,
-            or only between −100 and 100.
+        special: Whether the elements are all values of the dtype, with NaN and infinities, instead
+            of those from −100 to 100.
+
+    Returns:
+        A strategy for tensors.
 
     Examples:
-        >>> from hypothesis import find
+        >>> from hypothesis import given
         >>> from minispore import float32
-        >>> find(tensors(float32, (2,)), lambda x: True)
-        Tensor(shape=[2], dtype=Float32, value= [ 0.00000000e+00,  0.00000000e+00])
+        >>> @given(tensors(float32, (2,)))
+        ... def negation_is_its_own_inverse(x):
+        ...     assert (-(-x)).tolist() == x.tolist()
+        >>> negation_is_its_own_inverse()
     """
     types = dtypes() if dtype is None else dtype
-    drawn = types if isinstance(types, st.SearchStrategy) else st.just(types)
+    types = types if isinstance(types, st.SearchStrategy) else st.just(types)
     sizes = shapes() if shape is None else shape
-    return drawn.flatmap(lambda each: _of_type(each, sizes, special=special))
+    return types.flatmap(lambda each: _tensors_of_dtype(each, sizes, special=special))
 
 
 def broadcastable_tensors(
@@ -140,17 +161,29 @@ def broadcastable_tensors(
     *,
     special: bool = False,
 ) -> st.SearchStrategy[tuple[Tensor, ...]]:
-    """Tensors whose shapes broadcast together.
+    """Return a strategy for tuples of tensors whose shapes can be broadcast together.
 
     Args:
-        count: How many.
-        dtype: The type of all, or a strategy for the type of each; by default any type.
+        count: The number of tensors.
+        dtype: The dtype of all, or a strategy for the dtype of each; by default any dtype.
         special: As in `tensors`.
+
+    Returns:
+        A strategy for tuples of `count` tensors.
+
+    Examples:
+        >>> from hypothesis import given
+        >>> from minispore import float32
+        >>> @given(broadcastable_tensors(dtype=float32))
+        ... def sum_does_not_depend_on_the_order(pair):
+        ...     x, y = pair
+        ...     assert (x + y).tolist() == (y + x).tolist()
+        >>> sum_does_not_depend_on_the_order()
     """
-    together = hnp.mutually_broadcastable_shapes(
+    broadcastable = hnp.mutually_broadcastable_shapes(
         num_shapes=count, min_dims=0, max_dims=3, min_side=0, max_side=4
     )
-    return together.flatmap(
+    return broadcastable.flatmap(
         lambda drawn: st.tuples(
             *(tensors(dtype, own, special=special) for own in drawn.input_shapes)
         )
@@ -166,48 +199,67 @@ def cells(
     max_layers: int = 3,
     dropout: bool = False,
 ) -> nn.Cell:
-    """Small networks of dense layers and activations, from (n, inputs) to (n, outputs).
+    """Return a strategy for small networks of dense layers, from (n, inputs) to (n, outputs).
 
     Args:
-        draw: Is given by hypothesis.
-        inputs: The features that go in; by default from 1 to 4. Then
-            ``next(net.get_parameters()).shape[1]`` tells.
-        outputs: The features that come out; by default from 1 to 4.
-        max_layers: The most dense layers.
-        dropout: Whether there may be dropout.
+        draw: Passed by hypothesis.
+        inputs: The number of input features; by default from 1 to 4, which is
+            ``next(net.get_parameters()).shape[1]``.
+        outputs: The number of output features; by default from 1 to 4.
+        max_layers: The maximum number of dense layers; activations are between them.
+        dropout: Whether to draw Dropout layers as well.
+
+    Returns:
+        A strategy for `Dense` layers and `SequentialCell`s.
+
+    Examples:
+        >>> from hypothesis import given
+        >>> from minispore import ops
+        >>> @given(cells(inputs=2, outputs=3))
+        ... def maps_rows_of_2_to_rows_of_3(net):
+        ...     assert net(ops.zeros((4, 2))).shape == (4, 3)
+        >>> maps_rows_of_2_to_rows_of_3()
     """
     sides = st.integers(1, 4)
-    count = draw(st.integers(1, max_layers))
-    widths = [draw(sides) for _ in range(count + 1)]
-    widths[0] = widths[0] if inputs is None else inputs
-    widths[-1] = widths[-1] if outputs is None else outputs
+    first = draw(sides) if inputs is None else inputs
+    last = draw(sides) if outputs is None else outputs
+    activations = st.sampled_from(_ACTIVATIONS).flatmap(st.builds)
+    dropouts = st.builds(nn.Dropout, p=st.sampled_from([0.5, 0.1]))
+    # A list, from which shrinking can remove each hidden layer.
+    hidden = st.tuples(sides, activations, st.none() | dropouts if dropout else st.none())
     layers: list[nn.Cell] = []
-    for i in range(count):
-        sizes = st.just(widths[i]), st.just(widths[i + 1])
-        layers.append(draw(st.builds(nn.Dense, *sizes)))
-        if i < count - 1:
-            layers.append(draw(st.sampled_from(_ACTIVATIONS).flatmap(st.builds)))
-            if dropout and draw(st.booleans()):
-                layers.append(draw(st.builds(nn.Dropout, p=st.sampled_from([0.5, 0.1]))))
-    return layers[0] if count == 1 else draw(st.builds(nn.SequentialCell, st.just(layers)))
+    for width, *others in draw(st.lists(hidden, max_size=max_layers - 1)):
+        layers.append(draw(st.builds(nn.Dense, st.just(first), st.just(width))))
+        layers += [layer for layer in others if layer is not None]
+        first = width
+    layers.append(draw(st.builds(nn.Dense, st.just(first), st.just(last))))
+    return layers[0] if len(layers) == 1 else draw(st.builds(nn.SequentialCell, st.just(layers)))
 
 
 @st.composite
 def datasets(
     draw: st.DrawFn, features: int = 2, classes: int = 3, *, max_steps: int = 3
 ) -> Dataset:
-    """Pipelines of which each batch is an input, float32 (n, features), and a label, int32 (n,).
+    """Return a strategy for non-empty datasets of batches.
 
-    None is empty.
+    Each batch is an input, float32 of shape (n, features), and a label, int32 of shape (n,).
 
     Args:
-        draw: Is given by hypothesis.
-        features: The numbers of an input.
-        classes: How many labels there are.
-        max_steps: The most operations before the batching.
+        draw: Passed by hypothesis.
+        features: The number of input features.
+        classes: The number of classes.
+        max_steps: The maximum number of operations before `batch`.
+
+    Returns:
+        A strategy for datasets with the columns "x" and "y".
+
+    Examples:
+        >>> from hypothesis import find
+        >>> find(datasets(), lambda dataset: dataset.get_dataset_size() > 1).get_col_names()
+        ['x', 'y']
     """
     rows = draw(st.integers(1, 12))
-    # All different, so that an order can be told from another.
+    # All rows differ, so that tests can distinguish their orders.
     x = np.arange(rows * features, dtype=np.float32).reshape(rows, features) / 4
     y = np.arange(rows, dtype=np.int32) % classes
     columns: dict[str, npt.NDArray[np.generic]] = {"x": x, "y": y}
@@ -216,10 +268,10 @@ def datasets(
         name = draw(st.sampled_from(["take", "skip", "repeat", "shuffle"]))
         if name == "skip" and rows == 1:
             continue
-        least, most = {"take": (1, rows), "skip": (1, rows - 1)}.get(name, (2, 3))
-        number = draw(st.integers(least, most))
-        step = cast("Callable[[Dataset, int], Dataset]", getattr(Dataset, name))
-        dataset = draw(st.builds(step, st.just(dataset), st.just(number)))
+        bounds = {"take": (1, rows), "skip": (1, rows - 1)}.get(name, (2, 3))
+        number = draw(st.integers(*bounds))
+        operation = cast("Callable[[Dataset, int], Dataset]", getattr(Dataset, name))
+        dataset = draw(st.builds(operation, st.just(dataset), st.just(number)))
         rows = {"take": number, "skip": rows - number, "repeat": rows * number}.get(name, rows)
     size = draw(st.integers(1, 5))
     drop = draw(st.booleans()) and size <= rows
@@ -229,17 +281,28 @@ def datasets(
 def callback_lists(
     kind: Kind = "train", directory: Path | None = None, *, max_size: int = 4
 ) -> st.SearchStrategy[list[Callback]]:
-    """Lists of the package's callbacks.
+    """Return a strategy for lists of minispore's callbacks.
 
     Args:
-        kind: What they are for: in "fit", for one with a validation, there are also those that
-            look at its results.
-        directory: The folder for those that write files; without it there are none of them.
-        max_size: The most callbacks.
+        kind: The kind of run. For "fit", which then needs validation data, there are also callbacks
+            that monitor metrics.
+        directory: The folder of callbacks that write files; None for no such callbacks.
+        max_size: The maximum number of callbacks.
+
+    Returns:
+        A strategy for lists of up to `max_size` callbacks.
+
+    Examples:
+        >>> from hypothesis import given
+        >>> from minispore.train import Callback
+        >>> @given(callback_lists("train"))
+        ... def contains_only_callbacks(callbacks):
+        ...     assert all(isinstance(each, Callback) for each in callbacks)
+        >>> contains_only_callbacks()
     """
-    often = st.integers(1, 3)
+    period = st.integers(1, 3)
     kinds: list[st.SearchStrategy[Callback]] = [
-        st.builds(LossMonitor, often),
+        st.builds(LossMonitor, period),
         st.builds(History),
         st.builds(TimeMonitor),
     ]
@@ -248,31 +311,36 @@ def callback_lists(
         kinds.append(st.builds(EarlyStopping, patience=patience))
         kinds.append(st.builds(ReduceLROnPlateau, patience=patience))
     if directory is not None and kind != "eval":
-        config = st.builds(CheckpointConfig, often, keep_checkpoint_max=often)
+        config = st.builds(CheckpointConfig, period, keep_checkpoint_max=period)
         kinds.append(st.builds(ModelCheckpoint, st.just("net"), st.just(directory), config))
         if kind == "fit":
-            best = st.builds(BestCheckpoint, top_k=often, directory=st.just(directory))
+            best = st.builds(BestCheckpoint, top_k=period, directory=st.just(directory))
             kinds.append(best)
     return st.lists(st.one_of(kinds), max_size=max_size)
 
 
 @st.composite
-def schedules(
+def scenarios(
     draw: st.DrawFn,
     kinds: Collection[Kind] = ("train", "fit", "eval"),
-    troubles: Sequence[Literal["stop", "exception", "interrupt", "kill"]] = (
-        "stop",
-        "exception",
-        "interrupt",
-        "kill",
-    ),
-) -> Schedule:
-    """Small runs, some of them with a stop, an exception, an interrupt or a kill at some event.
+    faults: Sequence[FaultKind] = ("stop", "exception", "interrupt", "kill"),
+) -> Scenario:
+    """Return a strategy for scenarios, some of them with a fault at some event.
 
     Args:
-        draw: Is given by hypothesis.
-        kinds: Which kinds of runs there are.
-        troubles: Which kinds of trouble there are; none for undisturbed runs.
+        draw: Passed by hypothesis.
+        kinds: The kinds of runs.
+        faults: The kinds of faults; none for runs without faults.
+
+    Returns:
+        A strategy for `Scenario`s.
+
+    Examples:
+        >>> from hypothesis import given
+        >>> @given(scenarios(["eval"]))
+        ... def is_an_evaluation(scenario):
+        ...     assert scenario.kind == "eval"
+        >>> is_an_evaluation()
     """
     few = st.integers(1, 3)
     kind = draw(st.sampled_from(list(kinds)))
@@ -285,27 +353,27 @@ def schedules(
         fields["valid_batches"] = few | st.none()
         some = st.lists(st.integers(1, 4), max_size=2, unique=True).map(tuple)
         fields["valid_frequency"] = few | some
-    disturbed: bool = draw(st.booleans())
-    if troubles and disturbed:
+    has_fault: bool = draw(st.booleans())
+    if faults and has_fault:
         events = [event for event in EVENTS if kind == "fit" or event.startswith(f"on_{kind}_")]
-        fields["trouble"] = st.builds(
-            Trouble,
+        fields["fault"] = st.builds(
+            Fault,
             st.sampled_from(events),
             st.integers(1, 4),
-            st.sampled_from(list(troubles)),
+            st.sampled_from(list(faults)),
             st.booleans(),
         )
-    return draw(st.builds(Schedule, st.just(kind), **fields))
+    return draw(st.builds(Scenario, st.just(kind), **fields))
 
 
-def _of_type(
+def _tensors_of_dtype(
     dtype: DType, shape: Shape | st.SearchStrategy[Shape], *, special: bool
 ) -> st.SearchStrategy[Tensor]:
     elements: st.SearchStrategy[object] | None = None
     if not special and dtype.category == FLOAT:
         width = cast("Literal[16, 32, 64]", 8 * dtype.numpy_dtype.itemsize)
-        elements = st.floats(-_LARGEST, _LARGEST, width=width)
+        elements = st.floats(-_MAX_ABS, _MAX_ABS, width=width)
     elif not special and dtype.category == INTEGER:
-        least = 0 if dtype.numpy_dtype.kind == "u" else -_LARGEST
-        elements = st.integers(least, _LARGEST)
+        lowest = 0 if dtype.numpy_dtype.kind == "u" else -_MAX_ABS
+        elements = st.integers(lowest, _MAX_ABS)
     return st.builds(Tensor, hnp.arrays(dtype.numpy_dtype, shape, elements=elements))

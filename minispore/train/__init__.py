@@ -1,8 +1,8 @@
-"""Training: `Model`, callbacks, metrics and checkpoints, under MindSpore's names."""
+"""Training: `Model`, callbacks, metrics and checkpoints, with MindSpore's names."""
 
-from minispore._left_out import refusing
-from minispore._metrics._left_out import LEFT_OUT as METRICS_LEFT_OUT
-from minispore.train._left_out import LEFT_OUT
+from minispore import _metrics
+from minispore._metrics import *  # noqa: F403
+from minispore.train import serialization
 from minispore.train.callback import (
     BackupAndRestore,
     BestCheckpoint,
@@ -22,94 +22,50 @@ from minispore.train.callback import (
     SummaryLandscape,
     TimeMonitor,
 )
-from minispore.train.metrics import (
-    F1,
-    MAE,
-    MSE,
-    ROC,
-    Accuracy,
-    ConfusionMatrix,
-    ConfusionMatrixMetric,
-    CosineSimilarity,
-    Dice,
-    Fbeta,
-    Loss,
-    Metric,
-    Perplexity,
-    Precision,
-    Recall,
-    Top1CategoricalAccuracy,
-    Top5CategoricalAccuracy,
-    TopKCategoricalAccuracy,
-    auc,
-    get_metric_fn,
-    names,
-    rearrange_inputs,
-)
 from minispore.train.model import Model
-from minispore.train.serialization import (
-    async_ckpt_thread_status,
-    ckpt_to_safetensors,
-    load_checkpoint,
-    load_checkpoint_async,
-    load_param_into_net,
-    safetensors_to_ckpt,
-    save_checkpoint,
-    wait_for_saves,
+from minispore.train.protocol import (
+    CallbackManager,
+    DatasetLike,
+    InternalCallbackParam,
+    SaveReason,
+    StateSaver,
+    SupportsState,
+    TrainingState,
 )
+from minispore.train.serialization import *  # noqa: F403
 from minispore.train.summary import SummaryRecord
+from minispore.utils.unsupported import module_attributes
 
-__all__ = [
-    "F1",
-    "MAE",
-    "MSE",
-    "ROC",
-    "Accuracy",
+__all__: list[str] = [
     "BackupAndRestore",
     "BestCheckpoint",
     "Callback",
+    "CallbackManager",
     "CheckpointConfig",
-    "ConfusionMatrix",
-    "ConfusionMatrixMetric",
-    "CosineSimilarity",
-    "Dice",
+    "DatasetLike",
     "EarlyStopping",
-    "Fbeta",
     "FlopsUtilizationCollector",
     "History",
+    "InternalCallbackParam",
     "LambdaCallback",
     "LearningRateScheduler",
-    "Loss",
     "LossMonitor",
-    "Metric",
     "Model",
     "ModelCheckpoint",
     "OnRequestExit",
-    "Perplexity",
-    "Precision",
-    "Recall",
     "ReduceLROnPlateau",
     "RunContext",
+    "SaveReason",
+    "StateSaver",
     "SummaryCollector",
     "SummaryLandscape",
     "SummaryRecord",
+    "SupportsState",
     "TimeMonitor",
-    "Top1CategoricalAccuracy",
-    "Top5CategoricalAccuracy",
-    "TopKCategoricalAccuracy",
-    "async_ckpt_thread_status",
-    "auc",
-    "ckpt_to_safetensors",
-    "get_metric_fn",
-    "load_checkpoint",
-    "load_checkpoint_async",
-    "load_param_into_net",
-    "names",
-    "rearrange_inputs",
-    "safetensors_to_ckpt",
-    "save_checkpoint",
-    "wait_for_saves",
+    "TrainingState",
 ]
+__all__ += _metrics.__all__
+__all__ += serialization.__all__
 
-# In a dictionary, since a definition would tell type checkers that there is every attribute.
-globals()["__getattr__"] = refusing(__name__, LEFT_OUT | METRICS_LEFT_OUT)
+# Not as a definition: type checkers would then accept every attribute.
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -1,6 +1,7 @@
-"""Where MindSpore keeps loss scales, which are left out: each name says what to do instead."""
+"""MindSpore's module of loss scale managers, which minispore does not support."""
 
-from minispore._left_out import refusing
-from minispore.train._left_out import LEFT_OUT
+from minispore.utils.unsupported import module_attributes
 
-globals()["__getattr__"] = refusing(__name__, LEFT_OUT)
+__all__: list[str] = []
+
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

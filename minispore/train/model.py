@@ -1,61 +1,60 @@
-"""Model: a network, its loss, its optimizer and its metrics, and the four things done with them."""
+"""`Model`: train, evaluate and call a network, given its loss, optimizer and metrics."""
 
 import os
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import cast
+from typing import Any, cast
 
-from minispore._checks import check_type
+from minispore._metrics.names import MetricName
 from minispore.common import Tensor
 from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication import get_group_size
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
-from minispore.train import _loop
-from minispore.train._alike import check_call
-from minispore.train._arguments import (
-    check_epochs,
-    check_frequency,
-    check_indexes,
-    check_options,
-    check_predict_data,
-    check_sink,
-    is_due,
-)
-from minispore.train._dataset import DatasetLike, check_dataset
-from minispore.train._parts import data_of, evaluator_of, scores_of
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.manager import CallbackManager, refuse_older_names
-from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
-from minispore.train._ranks import manager_of
-from minispore.train._scores import get_metrics
+from minispore.train import loop
+from minispore.train._metric_collection import get_metrics
 from minispore.train.metrics import Metric
+from minispore.train.protocol.callback import Callback, CallbackManager, reject_legacy_hooks
+from minispore.train.protocol.dataset import DatasetLike, check_dataset
+from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.strategy import SingleProcess, current_strategy
+from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type, is_int_list
 
 Callbacks = Callback | Iterable[Callback]
 
+# Options for graphs, precision and devices, with the values that have no effect here.
+_SUPPORTED_OPTIONS: Mapping[str, tuple[object, ...]] = {
+    "amp_level": ("O0",),
+    "boost_level": ("O0",),
+    "acc_level": ("O0",),
+    "loss_scale_manager": (None,),
+    "keep_batchnorm_fp32": (None, True, False),
+    "boost_config_dict": (None, ""),
+}
+_LEVELS = {"amp_level": ("O0", "O1", "O2", "O3", "auto"), "boost_level": ("O0", "O1", "O2")}
+
 
 class Model:
-    """A network with everything that its training and evaluation need.
-
-    Source: mindspore.train.Model.
+    """A network with its loss, optimizer and metrics: trains, evaluates and calls it.
 
     Args:
-        network: the network. Without `loss_fn` its output is taken for the loss; without
-            `optimizer` too it must do its own training step, as a `TrainOneStepCell` does.
-        loss_fn: takes the network's output and the label. With it a batch is (input, label).
-        optimizer: updates the network's parameters.
-        metrics: what `eval` measures: a set of names, ``{"accuracy", "loss"}``, or a dict,
+        network: The network. Without `loss_fn` its output is the loss; without `optimizer` as
+            well, the network does the training step itself, as a `TrainOneStepCell` does.
+        loss_fn: The loss function of the network's output and the label. With it, a batch is
+            (input, label).
+        optimizer: The optimizer of the network's parameters.
+        metrics: What `eval` measures: a set of names, ``{"accuracy", "loss"}``, or a dict,
             ``{"acc": Accuracy()}``.
-        eval_network: what `eval` calls; by default `network` and `loss_fn` in a `WithEvalCell`.
-        eval_indexes: the places of loss, prediction and label among the outputs of `eval_network`.
-            Without it each metric is given all outputs.
-        amp_level: "O0"; there is no mixed precision.
-        boost_level: "O0"; there is no boosting.
-        **kwargs: MindSpore's further options, in their harmless values.
+        eval_network: The cell that `eval` calls; by default a `WithEvalCell` of `network` and
+            `loss_fn`.
+        eval_indexes: The positions of loss, prediction and label among the outputs of
+            `eval_network`. Without it each metric receives all outputs.
+        amp_level: "O0": mixed precision is not supported.
+        boost_level: "O0": boosting is not supported.
+        **kwargs: Further options of MindSpore, with the values that have no effect.
 
     Raises:
-        TypeError: for an argument of another type.
-        ValueError: for an option that is not covered, metrics without anything to evaluate, or
-            `eval_indexes` that are not three.
+        ValueError: An option is not supported, there are metrics without a network to evaluate, or
+            `eval_indexes` has not three items.
 
     Examples:
         >>> import numpy as np
@@ -68,6 +67,8 @@ class Model:
         >>> model.train(2, data)
         >>> model.eval(data)
         {'accuracy': 1.0}
+
+    Source: MindSpore's `mindspore.train.Model`.
     """
 
     def __init__(
@@ -75,41 +76,47 @@ class Model:
         network: Cell,
         loss_fn: Cell | None = None,
         optimizer: Optimizer | None = None,
-        metrics: AbstractSet[str] | Mapping[str, Metric] | None = None,
+        metrics: AbstractSet[MetricName | str] | Mapping[str, Metric] | None = None,
         eval_network: Cell | None = None,
         eval_indexes: list[int] | None = None,
         amp_level: str = "O0",
         boost_level: str = "O0",
         **kwargs: object,
     ) -> None:
-        check_type(network, Cell, "network", "Model")
-        check_type(loss_fn, Cell, "loss_fn", "Model", none=True)
-        check_type(optimizer, Optimizer, "optimizer", "Model", none=True)
-        check_type(eval_network, Cell, "eval_network", "Model", none=True)
-        check_options(amp_level, boost_level, kwargs)
+        check_arguments(Model.__init__, locals())
+        _check_options({"amp_level": amp_level, "boost_level": boost_level}, kwargs)
         self._network = network
         self._loss_fn = loss_fn
         self._optimizer = optimizer
         self._metrics = get_metrics(metrics)
-        self._eval_indexes = check_indexes(eval_indexes)
-        self._train_network = self._build_train_network()
+        _check_indexes(eval_indexes)
+        self._eval_indexes = eval_indexes
+        self._train_network = network if loss_fn is None else WithLossCell(network, loss_fn)
+        if optimizer is not None:
+            self._train_network = TrainOneStepCell(self._train_network, optimizer)
         self._eval_network = eval_network
         if self._metrics and eval_network is None:
-            self._build_eval_network()
+            if loss_fn is None:
+                raise ValueError(
+                    "For 'Model', the argument 'metrics' needs something to evaluate: "
+                    "set 'loss_fn' or 'eval_network' too."
+                )
+            self._eval_network = WithEvalCell(network, loss_fn)
+            self._eval_indexes = [0, 1, 2]
 
     @property
     def train_network(self) -> Cell:
-        """The network that does a training step and returns the loss."""
+        """The cell that does a training step and returns the loss."""
         return self._train_network
 
     @property
     def eval_network(self) -> Cell | None:
-        """The network whose outputs the metrics are given; None without metrics."""
+        """The cell whose outputs the metrics receive; None without metrics."""
         return self._eval_network
 
     @property
     def predict_network(self) -> Cell:
-        """The network that `predict` calls: the network itself."""
+        """The cell that `predict` calls, which is the network."""
         return self._network
 
     def train(
@@ -126,32 +133,29 @@ class Model:
         """Train the network.
 
         Args:
-            epoch: the last epoch.
-            train_dataset: the data; each batch is a step.
-            callbacks: called at each event, in their order.
-            dataset_sink_mode: accepted and without effect, as in MindSpore on a CPU.
-            sink_size: accepted and without effect.
-            initial_epoch: epochs done before; training goes from the next one to `epoch`.
-            resume: a checkpoint with a training state, of the same training with the same
-                callbacks: it goes on from there exactly as if it had not been interrupted.
-            resume_strict: raise an error if what decides the training has changed since the
-                checkpoint was saved; False for a warning.
+            epoch: The number of the last epoch.
+            train_dataset: The training data; each batch is a step.
+            callbacks: The callbacks, called in this order at each event.
+            dataset_sink_mode: Has no effect, as in MindSpore on a CPU.
+            sink_size: Has no effect.
+            initial_epoch: The number of epochs done before; training starts with the next one.
+            resume: A checkpoint with a training state, saved by the same training with the same
+                callbacks. Training continues from it exactly as if it had not been interrupted.
+            resume_strict: Whether it is an error that settings of the training have changed since
+                the checkpoint was saved; if False, it is a warning.
 
         Raises:
-            TypeError: for an argument of another type.
-            ValueError: if `epoch` is not above `initial_epoch`, either is negative, or the dataset
-                is empty or does not yield what the network takes; if the model has a loss
-                function but no optimizer; if `resume` is no checkpoint of this training.
+            TypeError: An argument is of another type.
+            ValueError: `epoch` is not above `initial_epoch`, or one of them is negative; the
+                dataset is empty or does not yield what the network takes; the model has a loss
+                function but no optimizer; or `resume` is not a checkpoint of this training.
         """
-        arguments = locals()
-        owner = "Model.train"
-        manager = manager_of(callbacks)
-        check_call(owner, manager.callbacks, self._metrics, arguments)
-        check_sink(owner, sink_size, dataset_sink_mode=dataset_sink_mode)
+        caller = "Model.train"
+        strategy, manager = self._prepare_call(caller, callbacks, locals())
         context = self._train_context(
-            owner, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+            caller, strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
         )
-        manager.run(context, lambda: _loop.train(context, manager))
+        manager.run(context, lambda: loop.train(context, manager))
 
     def fit(
         self,
@@ -167,95 +171,87 @@ class Model:
         resume: str | os.PathLike[str] | None = None,
         resume_strict: bool = True,
     ) -> None:
-        """Train the network and evaluate it in between.
+        """Train the network, and evaluate it after epochs.
 
-        An epoch's evaluation comes before its `on_train_epoch_end`, which finds the results in
-        `metrics`. Both share one `RunContext`: a stop requested in an evaluation ends the run, and
-        if batches are left, this evaluation has no results.
+        The evaluation of an epoch runs before its `on_train_epoch_end`, where `metrics` holds the
+        results. Training and evaluation have one `RunContext`: a stop requested in an evaluation
+        ends the run, and if batches are left, that evaluation has no results.
 
         Args:
-            epoch: the last epoch.
-            train_dataset: the data to train on.
-            valid_dataset: the data to evaluate; None for no evaluation.
-            valid_frequency: epochs from one evaluation to the next, or a list of the epochs
-                that are evaluated.
-            callbacks: called at each event, in their order; the older names are refused.
-            dataset_sink_mode: accepted and without effect, as in MindSpore on a CPU.
-            valid_dataset_sink_mode: accepted and without effect.
-            sink_size: accepted and without effect.
-            initial_epoch: epochs done before; training goes from the next one to `epoch`.
-            resume: a checkpoint with a training state, of the same training with the same
-                callbacks: it goes on from there exactly as if it had not been interrupted.
-            resume_strict: raise an error if what decides the training has changed since the
-                checkpoint was saved; False for a warning.
+            epoch: The number of the last epoch.
+            train_dataset: The training data.
+            valid_dataset: The evaluation data; None for no evaluation.
+            valid_frequency: The number of epochs from one evaluation to the next, or a list of the
+                epochs to evaluate after.
+            callbacks: The callbacks, called in this order at each event. Those with hooks of
+                MindSpore 1.x are an error.
+            dataset_sink_mode: Has no effect, as in MindSpore on a CPU.
+            valid_dataset_sink_mode: Has no effect.
+            sink_size: Has no effect.
+            initial_epoch: The number of epochs done before; training starts with the next one.
+            resume: A checkpoint with a training state, saved by the same training with the same
+                callbacks. Training continues from it exactly as if it had not been interrupted.
+            resume_strict: Whether it is an error that settings of the training have changed since
+                the checkpoint was saved; if False, it is a warning.
 
         Raises:
-            TypeError: as `train`.
-            ValueError: as `train`; also if there is a `valid_dataset` but no metric, if
-                `valid_frequency` is not positive, or if a callback has hooks under older names.
+            TypeError: An argument is of another type.
+            ValueError: As for `train`; also, there is a `valid_dataset` but no metric,
+                `valid_frequency` is not positive, or a callback has hooks of MindSpore 1.x.
         """
-        arguments = locals()
-        owner = "Model.fit"
-        manager = manager_of(callbacks)
-        check_call(owner, manager.callbacks, self._metrics, arguments)
-        check_sink(
-            owner,
-            sink_size,
-            dataset_sink_mode=dataset_sink_mode,
-            valid_dataset_sink_mode=valid_dataset_sink_mode,
-        )
-        check_frequency(valid_frequency)
-        refuse_older_names(manager.callbacks)
+        caller = "Model.fit"
+        strategy, manager = self._prepare_call(caller, callbacks, locals())
+        if not is_int_list(valid_frequency):
+            check_type(valid_frequency, (int, list), "valid_frequency", caller)
+            check_int(valid_frequency, "valid_frequency", caller, low=1)
+        reject_legacy_hooks(manager.callbacks)
         context = self._train_context(
-            owner, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
+            caller, strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
         )
         params = context.original_args()
         if valid_dataset is not None:
-            self._check_metrics(owner)
-            valid_dataset = data_of(valid_dataset, "valid_dataset", owner)
+            self._check_metrics(caller)
+            valid_dataset = strategy.shard_dataset(valid_dataset, "valid_dataset", caller)
             params.metric_names = list(self._metrics)
             if self._eval_indexes is not None:
                 params.metric_names.append("eval_loss")
 
         def validate() -> None:
-            if valid_dataset is None or not is_due(valid_frequency, params.cur_epoch_num):
+            if valid_dataset is None or not _is_due(valid_frequency, params.cur_epoch_num):
                 return
             training = {key: params[key] for key in ("batch_num", "cur_step_num", "net_outputs")}
             try:
-                self._evaluate(valid_dataset, context, manager)
+                self._evaluate(strategy, valid_dataset, context, manager)
             finally:
                 params.update(training, mode="train")
 
-        manager.run(context, lambda: _loop.train(context, manager, validate))
+        manager.run(context, lambda: loop.train(context, manager, validate))
 
     def eval(
         self,
         valid_dataset: DatasetLike,
         callbacks: Callbacks | None = None,
         dataset_sink_mode: bool = False,
-    ) -> dict[str, float]:
+    ) -> dict[str, Any]:
         """Evaluate the network.
 
         Args:
-            valid_dataset: the data.
-            callbacks: called at each event, in their order.
-            dataset_sink_mode: accepted and without effect, as in MindSpore on a CPU.
+            valid_dataset: The evaluation data.
+            callbacks: The callbacks, called in this order at each event.
+            dataset_sink_mode: Has no effect, as in MindSpore on a CPU.
 
         Returns:
-            The result of each metric by its name: a number for all metrics whose `eval` gives one.
-            Nothing if a stop has interrupted the evaluation.
+            What the `eval` of each metric returns, by its name: for nearly all of them a number.
+            An empty dict if a stop has interrupted the evaluation.
 
         Raises:
-            TypeError: for an argument of another type.
-            ValueError: if the model has no metric, or the dataset is empty.
+            TypeError: An argument is of another type.
+            ValueError: The model has no metric, or the dataset is empty.
         """
-        arguments = locals()
-        owner = "Model.eval"
-        manager = manager_of(callbacks)
-        check_call(owner, manager.callbacks, self._metrics, arguments)
-        check_sink(owner, dataset_sink_mode=dataset_sink_mode)
-        self._check_metrics(owner)
-        valid_dataset = data_of(valid_dataset, "valid_dataset", owner)
+        caller = "Model.eval"
+        strategy, manager = self._prepare_call(caller, callbacks, locals())
+        self._check_metrics(caller)
+        valid_dataset = strategy.shard_dataset(valid_dataset, "valid_dataset", caller)
         context = RunContext(
             InternalCallbackParam(
                 network=self._network,
@@ -263,23 +259,33 @@ class Model:
                 dataset_sink_mode=False,
             )
         )
-        return manager.run(context, lambda: self._evaluate(valid_dataset, context, manager))
+        return manager.run(
+            context, lambda: self._evaluate(strategy, valid_dataset, context, manager)
+        )
 
     def predict(
         self, *predict_data: Tensor, backend: str | None = None, config: object = None
     ) -> Tensor:
-        """Return the network's output, whatever the network returns; to type checkers a Tensor.
+        """Return the network's output, of whatever type; for type checkers a Tensor.
 
         Args:
-            *predict_data: the network's inputs.
-            backend: None; MindSpore Lite is not covered.
-            config: None; it is for MindSpore Lite.
+            *predict_data: The inputs of the network.
+            backend: None: MindSpore Lite is not supported.
+            config: None: MindSpore Lite is not supported.
 
         Raises:
-            TypeError: if an input is neither Tensor, number, str nor a tuple, list or dict of them.
-            ValueError: for another `backend` or `config`.
+            TypeError: An input is neither a Tensor, number, str nor a tuple, list or dict of them.
+            ValueError: `backend` or `config` is not None.
         """
-        check_predict_data(predict_data, backend, config)
+        caller = "Model.predict"
+        if backend is not None or config is not None:
+            raise ValueError(
+                f"For '{caller}', 'backend' and 'config' must be None: MindSpore Lite is not "
+                f"supported, but got backend {backend!r} and config {config!r}."
+            )
+        types = (Tensor, int, float, bool, str, tuple, list, dict)
+        for item in predict_data:
+            check_type(item, types, "predict_data", caller, allow_none=True)
         self._network.set_train(mode=False)
         return self._network(*predict_data)
 
@@ -291,46 +297,44 @@ class Model:
         epoch: int = 1,
         sink_mode: bool = True,
     ) -> None:
-        """Check the arguments of a training to come; there is no graph to compile ahead.
+        """Check the arguments of a later training; there is no graph to compile.
 
         Args:
-            train_dataset: what will be trained on.
-            valid_dataset: what will be evaluated.
-            sink_size: without effect.
-            epoch: the last epoch.
-            sink_mode: without effect.
+            train_dataset: The training data.
+            valid_dataset: The evaluation data.
+            sink_size: Has no effect.
+            epoch: The number of the last epoch.
+            sink_mode: Has no effect.
 
         Raises:
-            TypeError: for an argument of another type.
-            ValueError: for an argument out of range, or an empty dataset.
+            TypeError: An argument is of another type.
+            ValueError: An argument is out of range, or a dataset is empty.
         """
-        owner = "Model.build"
-        check_sink(owner, sink_size, sink_mode=sink_mode)
-        check_epochs(epoch, 0, owner)
+        caller = "Model.build"
+        _check_sink(caller, locals())
+        _check_epochs(epoch, 0, caller)
         for name, dataset in (("train_dataset", train_dataset), ("valid_dataset", valid_dataset)):
             if dataset is not None:
-                check_dataset(dataset, name, owner)
+                check_dataset(dataset, name, caller)
 
-    def _build_train_network(self) -> Cell:
-        network = self._network
-        if self._loss_fn is not None:
-            network = WithLossCell(network, self._loss_fn)
-        if self._optimizer is not None:
-            network = TrainOneStepCell(network, self._optimizer)
-        return network
+    def _prepare_call(
+        self, caller: str, callbacks: Callbacks | None, arguments: Mapping[str, object]
+    ) -> tuple[SingleProcess, CallbackManager]:
+        """Check the arguments of a method, which are the same in all processes.
 
-    def _build_eval_network(self) -> None:
-        if self._loss_fn is None:
-            raise ValueError(
-                "For 'Model', the argument 'metrics' needs something to evaluate: "
-                "set 'loss_fn' or 'eval_network' too."
-            )
-        self._eval_network = WithEvalCell(self._network, self._loss_fn)
-        self._eval_indexes = [0, 1, 2]
+        Returns:
+            The strategy, and the manager of the callbacks.
+        """
+        strategy = current_strategy()
+        manager = strategy.make_callback_manager(callbacks)
+        strategy.check_call(caller, manager.callbacks, self._metrics, arguments)
+        _check_sink(caller, arguments)
+        return strategy, manager
 
     def _train_context(
         self,
-        owner: str,
+        caller: str,
+        strategy: SingleProcess,
         epoch: int,
         train_dataset: DatasetLike,
         initial_epoch: int,
@@ -338,17 +342,18 @@ class Model:
         resume: str | os.PathLike[str] | None,
         resume_strict: bool,
     ) -> RunContext:
-        check_epochs(epoch, initial_epoch, owner)
-        # Another network's own step would not know what to do with a batch without rows.
-        take = data_of if isinstance(self._train_network, TrainOneStepCell) else check_dataset
-        train_dataset = take(train_dataset, "train_dataset", owner)
+        _check_epochs(epoch, initial_epoch, caller)
+        # A shard may yield a batch without rows, which only `TrainOneStepCell` can process.
+        sharded = isinstance(self._train_network, TrainOneStepCell)
+        shard = strategy.shard_dataset if sharded else check_dataset
+        train_dataset = shard(train_dataset, "train_dataset", caller)
         if self._loss_fn is not None and self._optimizer is None:
             raise ValueError(
-                f"For '{owner}', the model has a 'loss_fn' but no 'optimizer': "
+                f"For '{caller}', the model has a 'loss_fn' but no 'optimizer': "
                 "nothing would be trained."
             )
-        check_type(resume, (str, os.PathLike), "resume", owner, none=True)
-        check_type(resume_strict, bool, "resume_strict", owner)
+        check_type(resume, (str, os.PathLike), "resume", caller, allow_none=True)
+        check_type(resume_strict, bool, "resume_strict", caller)
         context = RunContext(
             InternalCallbackParam(
                 mode="train",
@@ -375,23 +380,85 @@ class Model:
         return context
 
     def _evaluate(
-        self, dataset: DatasetLike, context: RunContext, manager: CallbackManager
-    ) -> dict[str, float]:
+        self,
+        strategy: SingleProcess,
+        dataset: DatasetLike,
+        context: RunContext,
+        manager: CallbackManager,
+    ) -> dict[str, Any]:
         network = cast("Cell", self._eval_network)
         network.set_train(mode=False)
-        context.original_args().update(
+        params = context.original_args()
+        params.update(
             mode="eval",
             batch_num=dataset.get_dataset_size(),
             cur_step_num=0,
-            eval_network=evaluator_of(network),
+            eval_network=strategy.make_eval_network(network),
             valid_dataset=dataset,
         )
-        scores = scores_of(self._metrics, self._eval_indexes, context.original_args())
-        return _loop.evaluate(context, manager, scores)
+        metrics = strategy.make_metrics(self._metrics, self._eval_indexes, params)
+        return loop.evaluate(context, manager, metrics)
 
-    def _check_metrics(self, owner: str) -> None:
+    def _check_metrics(self, caller: str) -> None:
         if not self._metrics:
             raise ValueError(
-                f"For '{owner}', the model argument 'metrics' can not be None or empty: "
+                f"For '{caller}', the model argument 'metrics' can not be None or empty: "
                 "there would be nothing to evaluate."
             )
+
+
+def _check_options(levels: Mapping[str, str], others: Mapping[str, object]) -> None:
+    """Raise ValueError unless each option is known and its value has no effect."""
+    for name, level in levels.items():
+        check_one_of(level, _LEVELS[name], name, "Model")
+    for name in others:
+        if name not in _SUPPORTED_OPTIONS:
+            raise ValueError(
+                "For 'Model', the argument in 'kwargs' should be 'loss_scale_manager', "
+                "'keep_batchnorm_fp32', 'boost_config_dict' or 'acc_level', "
+                f"but got '{name}'."
+            )
+    for name, value in {**levels, **others}.items():
+        if value not in _SUPPORTED_OPTIONS[name]:
+            raise ValueError(
+                f"For 'Model', the argument '{name}' = {value!r} is not supported: everything is "
+                "computed in the precision of its inputs; use "
+                f"{_SUPPORTED_OPTIONS[name][0]!r}."
+            )
+
+
+def _check_indexes(eval_indexes: object) -> None:
+    if eval_indexes is not None and not (is_int_list(eval_indexes) and len(eval_indexes) == 3):
+        raise ValueError(
+            "For 'Model', the argument 'eval_indexes' must be None or a list of three int, "
+            f"but got {eval_indexes!r}."
+        )
+
+
+def _check_sink(caller: str, arguments: Mapping[str, object]) -> None:
+    """Check the arguments about sinking data to a device, which have no effect on a CPU."""
+    for name in ("dataset_sink_mode", "valid_dataset_sink_mode", "sink_mode"):
+        check_type(arguments.get(name, False), bool, name, caller)
+    sink_size = check_int(arguments.get("sink_size", -1), "sink_size", caller)
+    if sink_size < 1 and sink_size != -1:
+        raise ValueError(
+            f"For '{caller}', the argument 'sink_size' must be -1 or positive, but got {sink_size}."
+        )
+
+
+def _check_epochs(epoch: object, initial_epoch: object, caller: str) -> None:
+    """Raise an error unless both are int and 0 <= `initial_epoch` < `epoch`."""
+    last = check_int(epoch, "epoch", caller, low=1)
+    first = check_int(initial_epoch, "initial_epoch", caller, low=0)
+    if first >= last:
+        raise ValueError(
+            f"For '{caller}', the argument 'epoch' must be greater than 'initial_epoch', "
+            f"but got epoch {last} and initial_epoch {first}."
+        )
+
+
+def _is_due(valid_frequency: int | list[int], epoch: int) -> bool:
+    """Return whether `fit` evaluates after `epoch`."""
+    if isinstance(valid_frequency, list):
+        return epoch in valid_frequency
+    return epoch % valid_frequency == 0

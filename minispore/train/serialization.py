@@ -1,11 +1,14 @@
-"""Save and load parameters: MindSpore's functions, its file formats, names and defaults."""
+"""Save and load parameters, with MindSpore's functions and file formats."""
 
-from minispore._left_out import refusing
-from minispore.train._files.converting import ckpt_to_safetensors, safetensors_to_ckpt
-from minispore.train._files.load_into_net import load_param_into_net
-from minispore.train._files.loading import load_checkpoint, load_checkpoint_async
-from minispore.train._files.saving import async_ckpt_thread_status, save_checkpoint, wait_for_saves
-from minispore.train._left_out import LEFT_OUT
+from minispore.train.checkpoint.conversion import ckpt_to_safetensors, safetensors_to_ckpt
+from minispore.train.checkpoint.load_into_net import load_param_into_net
+from minispore.train.checkpoint.loading import load_checkpoint, load_checkpoint_async
+from minispore.train.checkpoint.saving import (
+    async_ckpt_thread_status,
+    save_checkpoint,
+    wait_for_saves,
+)
+from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "async_ckpt_thread_status",
@@ -18,5 +21,5 @@ __all__ = [
     "wait_for_saves",
 ]
 
-# In a dictionary, since a definition would tell type checkers that there is every attribute.
-globals()["__getattr__"] = refusing(__name__, LEFT_OUT)
+# Not as a definition: type checkers would then accept every attribute.
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -1,4 +1,4 @@
-"""Lesson 3: what broadcasting has repeated on the way forward is summed on the way back."""
+"""Lesson 3: the gradient of a broadcast operand is summed over the repeated axes."""
 
 from dataclasses import dataclass
 from math import prod
@@ -8,21 +8,20 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from minispore._course.exercise import Build, Lesson, law, paragraphs
-from minispore._course.source import Bug
-from minispore._course.words import Wrong, expect
+from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
+from minispore._course.feedback import WrongResult, expect
 from minispore.common import Tensor
 
-_WORK = "your unbroadcast"
+_SUBJECT = "your unbroadcast"
 
 
 @dataclass(frozen=True)
 class Case:
-    """An operand that was broadcast, by its shape and that of the result.
+    """The shapes of a broadcast operand and of the result.
 
     Attributes:
-        shape: The operand's.
-        result: The result's, and so that of the gradient.
+        shape: The shape of the operand.
+        result: The shape of the result and of its gradient.
     """
 
     shape: tuple[int, ...]
@@ -30,154 +29,121 @@ class Case:
 
     def __str__(self) -> str:
         g = self.gradient()
-        said = f"g = {g.tolist()}" if g.size else f"a g of shape {g.shape}, without elements,"
-        return f"{said} and the shape {self.shape}"
+        text = f"g = {g.tolist()}" if g.size else f"an empty g of shape {g.shape}"
+        return f"{text} and the shape {self.shape}"
 
     def gradient(self) -> npt.NDArray[np.float64]:
-        """1, 2, 3, … in the shape of the result, so that each sum tells what was added."""
+        """Return 1, 2, 3, … in the shape of the result, so that a sum shows its terms."""
         return np.arange(1.0, prod(self.result) + 1).reshape(self.result)
 
-    def summed(self) -> npt.NDArray[np.float64]:
-        """What the operand should get, naively: each element to where it was copied from."""
+    def expected(self) -> npt.NDArray[np.float64]:
+        """Return the gradient of the operand, computed naively, element by element."""
         total, g = np.zeros(self.shape), self.gradient()
         added = len(self.result) - len(self.shape)
-        for place in np.ndindex(self.result):
-            pairs = zip(place[added:], self.shape, strict=True)
-            total[tuple(0 if length == 1 else i for i, length in pairs)] += g[place]
+        for index in np.ndindex(self.result):
+            pairs = zip(index[added:], self.shape, strict=True)
+            total[tuple(0 if length == 1 else i for i, length in pairs)] += g[index]
         return total
 
 
 @st.composite
 def cases(
-    draw: st.DrawFn, *, in_front: bool = True, stretched: bool = True, empty: bool = False
+    draw: st.DrawFn, *, prepended: bool = True, stretched: bool = True, empty: bool = False
 ) -> Case:
-    """Operands of up to two axes, in results of up to three."""
+    """Generate operands with up to two axes, and results with up to three."""
     lengths = st.sampled_from([1, 2, 3, 0] if empty else [1, 2, 3])
     shape = draw(st.lists(lengths, max_size=2))
     result = [draw(lengths) if n == 1 and stretched else n for n in shape]
-    more = draw(st.lists(lengths, max_size=3 - len(shape))) if in_front else []
+    more = draw(st.lists(lengths, max_size=3 - len(shape))) if prepended else []
     return Case(tuple(shape), (*more, *result))
 
 
-def _sums(work: ModuleType, case: Case) -> None:
-    found: object = work.unbroadcast(case.gradient(), case.shape)
-    _compare(found, case)
+def _is_correct(work: ModuleType, case: Case) -> None:
+    _compare(work.unbroadcast(case.gradient(), case.shape), case)
 
 
-def _compare(found: object, case: Case) -> None:
-    shape: object = getattr(found, "shape", case.shape)
+def _compare(result: object, case: Case) -> None:
+    shape: object = getattr(result, "shape", case.shape)
     if shape != case.shape:
-        raise Wrong(
-            f"{_WORK} gave an array of shape {shape}, but its operand has the shape {case.shape}"
+        raise WrongResult(
+            f"{_SUBJECT} gave an array of shape {shape}, but its operand has the shape {case.shape}"
         )
-    expect(_WORK, found, case.summed())
+    expect(_SUBJECT, result, case.expected())
 
 
-def _works_on_tensors(work: ModuleType, case: Case) -> None:
-    found: object = work.unbroadcast(Tensor(case.gradient()), case.shape)
-    if not isinstance(found, Tensor):
-        raise Wrong(
-            f"{_WORK} gave something of type {type(found).__name__}, but a tensor was expected; "
-            "compute it with namespace(g) alone"
+def _accepts_tensors(work: ModuleType, case: Case) -> None:
+    result: object = work.unbroadcast(Tensor(case.gradient()), case.shape)
+    if not isinstance(result, Tensor):
+        raise WrongResult(
+            f"{_SUBJECT} gave a result of type {type(result).__name__}, but a tensor was expected; "
+            "use only namespace(g)"
         )
-    _compare(found.asnumpy(), case)
+    _compare(result.asnumpy(), case)
 
 
-def _for_tensor(case: Case) -> str:
+def _show_tensor(case: Case) -> str:
     return f"the tensor {case}"
 
 
 LESSON = Lesson(
-    title="Broadcasting backwards",
-    idea="An element that broadcasting has copied was used several times, so its gradient is the "
-    "sum of the gradients of its copies.",
+    title="Gradients of broadcasting",
     minutes=25,
-    explains=(
-        "minispore._array.Shape",
-        "minispore._rules._types.Binary",
-        "minispore._rules.arithmetic.add",
-        "minispore._rules.arithmetic.multiply",
-        "minispore._rules.broadcasting.unbroadcast",
-    ),
-    exercise=Build(
-        module="minispore._rules.broadcasting",
+    exercise=CodeExercise(
+        module="minispore.engine.rules.broadcasting",
         tasks={
-            "unbroadcast": "Sum over the axes that were put in front, and over those that were "
-            "stretched from length 1. The result has the shape `shape`."
+            "unbroadcast": "Sum over the prepended axes and over those that were stretched from "
+            "length 1. The result has the shape `shape`."
         },
-        laws=(
-            law(
-                "An axis that was put in front is summed away.",
-                cases(stretched=False),
-                _sums,
-                show=str,
-                examples=60,
+        properties=(
+            Property(
+                "A prepended axis is summed and removed.",
+                cases(stretched=False), _is_correct, examples=60,
             ),
-            law(
-                "An axis that was stretched is summed, and is there afterwards with length 1.",
-                cases(in_front=False),
-                _sums,
-                show=str,
-                examples=60,
+            Property(
+                "A stretched axis is summed and kept with length 1.",
+                cases(prepended=False), _is_correct, examples=60,
             ),
-            law("Both may be so at the same time.", cases(), _sums, show=str),
-            law(
-                "An operand that was copied zero times gets zeros.",
-                cases(empty=True),
-                _sums,
-                show=str,
+            Property("Both kinds of axes may occur together.", cases(), _is_correct),
+            Property(
+                "The gradient of an operand that was copied zero times is zero.",
+                cases(empty=True), _is_correct,
             ),
-            law(
-                "Given a tensor, what comes out is a tensor.",
-                cases(),
-                _works_on_tensors,
-                show=_for_tensor,
-                examples=40,
+            Property(
+                "For a tensor, the result is a tensor.",
+                cases(), _accepts_tensors, show=_show_tensor, examples=40,
             ),
         ),
-        bugs=(
-            Bug("what was stretched is not summed", "unbroadcast", "*stretched)", ")"),
-            Bug("what was put in front is not summed", "unbroadcast", "*range(added)", "*()"),
-            Bug("the axes are counted as the operand's", "unbroadcast", "(i + added for", "(i for"),
-            Bug(
-                "the wrong length is looked at", "unbroadcast", "g.shape[i + added] !=",
-                "g.shape[i] !=",
-            ),
-            Bug(
-                "the new axes are sought at the end",
-                "unbroadcast", "range(added)", "range(g.ndim - added, g.ndim)",
-            ),
-            Bug("the copies are averaged", "unbroadcast", "xp.sum(", "xp.mean("),
-            Bug("only one of the copies counts", "unbroadcast", "xp.sum(", "xp.max("),
-            Bug(
-                "the axes of length 1 are lost",
-                "unbroadcast", "xp.reshape(xp.sum(g, axis=(*range(added), *stretched)), shape)",
-                "xp.sum(g, axis=(*range(added), *stretched))",
-            ),
-            Bug(
-                "an axis that was stretched to length 0 is forgotten",
-                "unbroadcast", "g.shape[i + added] != 1", "g.shape[i + added] > 1",
-            ),
-            Bug(
-                "numpy is called, whatever g is",
-                "unbroadcast", "xp.sum(g,", "__import__('numpy').sum(g.asnumpy() "
-                "if hasattr(g, 'asnumpy') else g,",
-            ),
+        bugs=bugs(
+            "unbroadcast",
+            ("stretched axes are not summed", "*stretched)", ")"),
+            ("prepended axes are not summed", "*range(added)", "*()"),
+            ("the axes are numbered as those of the operand", "(i + added for", "(i for"),
+            ("the wrong length is compared", "g.shape[i + added] !=", "g.shape[i] !="),
+            ("the new axes are assumed to be the last ones",
+             "range(added)", "range(g.ndim - added, g.ndim)"),
+            ("the gradients of the copies are averaged", "xp.sum(", "xp.mean("),
+            ("only the largest gradient of the copies counts", "xp.sum(", "xp.max("),
+            ("the axes of length 1 are lost",
+             "xp.reshape(xp.sum(g, axis=(*range(added), *stretched)), shape)",
+             "xp.sum(g, axis=(*range(added), *stretched))"),
+            ("an axis that was stretched to length 0 is ignored",
+             "g.shape[i + added] != 1", "g.shape[i + added] > 1"),
+            ("numpy is called, whatever g is",
+             "xp.sum(g,",
+             "__import__('numpy').sum(g.asnumpy() if hasattr(g, 'asnumpy') else g,"),
         ),
     ),
-    hints=paragraphs(
-        """
-        Shapes are aligned at the end. With added = g.ndim - len(shape), the first `added` axes
-        of g are new, and axis i of the operand is axis i + added of g.
+    hints="""
+        Shapes are aligned at the last axis. With added = g.ndim - len(shape), the first `added`
+        axes of g are new, and axis i of the operand is axis i + added of g.
 
-        An axis was stretched where the operand has length 1 and g has another one: 2, or 100,
+        An axis was stretched if the operand has length 1 and g has another length: 2, or 100,
         or 0.
 
-        Take both kinds together into one tuple of axes, and sum over it once: xp.sum(g,
-        axis=(…)). That removes the axes which are to stay with length 1.
+        Collect both kinds in one tuple of axes, and sum over it once: xp.sum(g, axis=(…)). This
+        also removes the axes that should stay with length 1.
 
-        The right number of elements is there now, in the right order: xp.reshape(…, shape)
-        puts the axes of length 1 back. If nothing was repeated, g itself is the answer.
-        """
-    ),
+        The result now has the right elements in the right order: xp.reshape(…, shape) restores
+        the axes of length 1. If no axis was repeated, return g itself.
+        """,
 )  # fmt: skip

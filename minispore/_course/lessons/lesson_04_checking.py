@@ -1,4 +1,4 @@
-"""Lesson 4: a gradient is checked by measuring, in random directions, at random points."""
+"""Lesson 4: a gradient check compares the pullback with finite differences in random directions."""
 
 from collections.abc import Callable
 from typing import TypeAlias
@@ -9,13 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore._course.exercise import (
-    Implementation,
     Lesson,
-    Property,
-    followed_by,
-    paragraphs,
-    seeded,
-    shipped,
+    TestExercise,
+    mutant,
+    reference,
+    with_arguments,
 )
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -23,115 +21,110 @@ Rule: TypeAlias = Callable[[Floats], tuple[Floats, tuple[Callable[[Floats], Floa
 
 
 def check_rule(rule: Rule) -> None:
-    """Check the pullback of a rule against differences of its values.
+    """Check the pullback of a rule against finite differences of its values.
 
-    The rule takes an array of shape (2, 3) and may give one of another shape.
+    The rule takes an array of shape (2, 3) and may return one of another shape.
 
     Args:
-        rule: Gets x, and returns its value there and one pullback: (value, (pullback,)).
+        rule: Takes x and returns the value and a tuple of one pullback: (value, (pullback,)).
 
     Raises:
-        AssertionError: The pullback is not the one of the value.
+        AssertionError: The pullback does not belong to the value.
     """
 
     @given(st.integers(0, 2**32 - 1))
-    def the_pullback_agrees(seed: int) -> None:
+    def check_seed(seed: int) -> None:
         rng = np.random.default_rng(seed)
         x = 2.0 * rng.standard_normal((2, 3))
         value, (pullback,) = rule(x)
         u, v = rng.standard_normal(value.shape), rng.standard_normal(x.shape)
         step = 1e-6
-        slope = (rule(x + step * v)[0] - rule(x - step * v)[0]) / (2 * step)
-        derived, measured = np.sum(pullback(u) * v), np.sum(u * slope)
-        size = np.sum(abs(pullback(u) * v)) + np.sum(abs(u * slope))
-        if not abs(derived - measured) <= 1e-5 * size + 1e-7:  # NaN is wrong, too
-            raise AssertionError(f"derived: {derived}, measured: {measured}")
+        jvp = (rule(x + step * v)[0] - rule(x - step * v)[0]) / (2 * step)
+        analytic, numerical = np.sum(pullback(u) * v), np.sum(u * jvp)
+        size = np.sum(abs(pullback(u) * v)) + np.sum(abs(u * jvp))
+        if not abs(analytic - numerical) <= 1e-5 * size + 1e-7:  # NaN is wrong, too
+            raise AssertionError(f"analytic: {analytic}, numerical: {numerical}")
 
-    the_pullback_agrees()
-
-
-_ELEMENTWISE = "minispore._rules.elementwise"
-_SOFTMAX = "minispore._rules.softmax"
-_REDUCTION = "minispore._rules.reduction"
-_SHAPE = "minispore._rules.shape"
+    check_seed()
 
 
-_rows = followed_by(1)
-_summed = followed_by(1, False)
-_clipped = followed_by(-1.0, 1.0)
-_turned = followed_by((1, 0))
+_ELEMENTWISE = "minispore.engine.rules.elementwise"
+_SOFTMAX = "minispore.engine.rules.reduction"
+_REDUCTION = "minispore.engine.rules.reduction"
+_SHAPE = "minispore.engine.rules.shape"
 
-
-def _smooth(name: str, says: str, old: str, new: str) -> Implementation:
-    return seeded(_ELEMENTWISE, name, says, old, new)
-
+_along_rows = with_arguments(1)
+_summed_rows = with_arguments(1, False)
+_clipped = with_arguments(-1.0, 1.0)
+_transposed = with_arguments((1, 0))
 
 LESSON = Lesson(
-    title="Trust, but check",
-    idea="Two numbers that must be equal, ⟨v, Jᵀu⟩ derived and ⟨Jv, u⟩ measured, find a wrong "
-    "gradient without knowing the right one.",
+    title="Gradient checking and property-based testing",
     minutes=40,
-    explains=(
-        "minispore._rules.elementwise.relu",
-        "minispore._rules.softmax.softmax",
-        "minispore.testing.gradcheck",
-        "minispore.testing.GradientError",
-    ),
-    exercise=Property(
+    exercise=TestExercise(
         module=__name__,
         name="check_rule",
-        task="Draw points and directions, also with hypothesis if you like, measure, and compare. "
-        "It must accept every right rule, those with a kink and those that change the shape too, "
-        "and reject every wrong one.",
-        right=(
-            *(shipped(_ELEMENTWISE, name) for name in ("exp", "square", "tanh", "sigmoid")),
-            *(shipped(_ELEMENTWISE, name) for name in ("softplus", "relu", "absolute")),
-            shipped(_ELEMENTWISE, "clip", _clipped),
-            shipped(_SOFTMAX, "softmax", _rows),
-            shipped(_REDUCTION, "sum", _summed),
-            shipped(_SHAPE, "permute", _turned),
+        task="Draw points and directions (you may use hypothesis), compute finite differences, and "
+        "compare. Accept every correct rule, also those that are not differentiable everywhere and "
+        "those that change the shape, and reject every wrong one.",
+        correct=(
+            *(reference(_ELEMENTWISE, name) for name in ("exp", "square", "tanh", "sigmoid")),
+            *(reference(_ELEMENTWISE, name) for name in ("softplus", "relu", "absolute")),
+            reference(_ELEMENTWISE, "clip", _clipped),
+            reference(_SOFTMAX, "softmax", _along_rows),
+            reference(_REDUCTION, "sum", _summed_rows),
+            reference(_SHAPE, "permute", _transposed),
         ),
         wrong=(
-            _smooth("square", "the pullback of square has lost its 2", "2.0 * x", "x"),
-            _smooth("tanh", "tanh's slope is 1 − value", "1.0 - value * value", "1.0 - value"),
-            _smooth("exp", "the pullback of exp ignores its argument", "g * value", "value"),
-            _smooth("sigmoid", "sigmoid's slope is negative", "(1.0 - value)", "(value - 1.0)"),
-            _smooth("relu", "relu lets gradients through down to −0.5", "x > 0", "x > -0.5"),
-            _smooth("absolute", "|x| has slope 1 everywhere", "g * xp.sign(x)", "g"),
-            _smooth("softplus", "softplus is too small in the middle", "xp.log(", "0.9 * xp.log("),
-            seeded(
-                _ELEMENTWISE, "clip", "clip lets gradients through outside of its bounds",
+            *(
+                mutant(_ELEMENTWISE, *each)
+                for each in (
+                    ("square", "the factor 2 is missing in the pullback of square",
+                     "2.0 * x", "x"),
+                    ("tanh", "the derivative of tanh is 1 − value",
+                     "1.0 - value * value", "1.0 - value"),
+                    ("exp", "the pullback of exp ignores the incoming gradient",
+                     "g * value", "value"),
+                    ("sigmoid", "the derivative of the sigmoid has the wrong sign",
+                     "(1.0 - value)", "(value - 1.0)"),
+                    ("relu", "the gradient of relu is 1 down to −0.5", "x > 0", "x > -0.5"),
+                    ("absolute", "the derivative of |x| is 1 everywhere", "g * xp.sign(x)", "g"),
+                    ("softplus", "the value of softplus is too small near 0",
+                     "xp.log(", "0.9 * xp.log("),
+                )
+            ),
+            mutant(
+                _ELEMENTWISE, "clip", "the gradient of clip is not 0 outside of the bounds",
                 "xp.where(xp.equal(value, x), g, 0.0)", "g", _clipped,
             ),
-            seeded(
-                _SOFTMAX, "softmax", "softmax forgets that its outputs share one sum",
-                "g - xp.sum(g * value, axis=axis, keepdims=True)", "g", _rows,
+            mutant(
+                _SOFTMAX, "softmax", "the pullback of softmax ignores the normalization",
+                "g - xp.sum(g * value, axis=axis, keepdims=True)", "g", _along_rows,
             ),
-            seeded(
+            mutant(
                 _REDUCTION, "sum", "the pullback of sum divides by the count, as that of mean does",
-                "spread(g, x.shape, axis, keepdims)",
-                "spread(g, x.shape, axis, keepdims) / x.shape[axis]", _summed,
+                "repeat_to_match_shape(g, x.shape, axis, keepdims)",
+                "repeat_to_match_shape(g, x.shape, axis, keepdims) / x.shape[axis]", _summed_rows,
             ),
-            seeded(
-                _SHAPE, "permute", "permute's gradient has the right shape in the wrong order",
-                "xp.permute_dims(g, back)", "xp.reshape(g, x.shape)", _turned,
+            mutant(
+                _SHAPE, "permute", "the gradient of permute has the right shape in the wrong order",
+                "xp.permute_dims(g, back)", "xp.reshape(g, x.shape)", _transposed,
             ),
         ),
     ),
-    hints=paragraphs(
-        """
-        With a step of about 1e-6, (f(x + hv) − f(x − hv)) / 2h measures how f changes in
-        the direction v.
+    hints="""
+        With a step h of about 1e-6, (f(x + hv) − f(x − hv)) / 2h approximates the directional
+        derivative of f in the direction v.
 
-        Multiply the result by a random u of the output's shape, and sum: that number must
-        be the sum of pullback(u) * v. A u of ones is blind: the outputs of softmax always
-        sum to 1.
+        Multiply the result by a random u of the output's shape, and sum: that number must equal
+        the sum of pullback(u) * v. A u of ones does not detect everything: the outputs of softmax
+        always sum to 1.
 
-        A kink is where no slope is right. hypothesis likes 0 and 1 best of all numbers; let
-        it choose the seed of np.random.default_rng, and the points come from there.
+        At a point where a function is not differentiable, no finite difference is correct.
+        hypothesis prefers the numbers 0 and 1; let it choose the seed of np.random.default_rng,
+        and draw the points from that generator.
 
-        Compare relative to the size of what was added up, and allow a little beside, since
+        Compare relative to the size of the terms, and allow a small absolute difference, since
         both numbers may be 0. Draw points that are also below −1 and above 1.
-        """
-    ),
+        """,
 )  # fmt: skip

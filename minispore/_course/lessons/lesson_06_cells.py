@@ -1,4 +1,4 @@
-"""Lesson 6: a cell's attributes are the tree, and the way along them is the name."""
+"""Lesson 6: a network is a tree of cells; the path through it is a parameter's name."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,9 +7,8 @@ from typing import Protocol, cast
 
 from hypothesis import strategies as st
 
-from minispore._course.exercise import Build, Lesson, law, paragraphs
-from minispore._course.source import Bug
-from minispore._course.words import Wrong, expect
+from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
+from minispore._course.feedback import WrongResult, expect, expect_text
 from minispore.common import Parameter, Tensor
 
 _CELLS = "cells_and_names"
@@ -18,73 +17,73 @@ _PARAMETERS = "parameters_and_names"
 
 @dataclass(frozen=True)
 class Case:
-    """Cells in one another; "c0" is the outermost, "p0" the first parameter.
+    """A tree of cells; "c0" is the root, "p0" the first parameter.
 
     Attributes:
-        cells: For each cell its attributes' names with what they are; a cell has only later ones.
-        left_out: The cells that are not to be visited.
-        prefix: The path to begin with.
+        cells: The attributes of each cell, as names and values; a cell contains only later cells.
+        excluded: The cells that are not to be visited.
+        prefix: The prefix of all paths.
     """
 
     cells: tuple[tuple[tuple[str, str], ...], ...]
-    left_out: frozenset[str] = frozenset()
+    excluded: frozenset[str] = frozenset()
     prefix: str = ""
 
     def __str__(self) -> str:
         parts = list[str]()
         for i, attributes in enumerate(self.cells):
             inside = ", ".join(f"{name}={what}" for name, what in attributes)
-            parts.append(f"{_called(f'c{i}')}({inside})")
+            parts.append(f"{_display_name(f'c{i}')}({inside})")
         text = parts[0] if len(parts) == 1 else f"{parts[0]} with {', '.join(parts[1:])}"
-        if self.left_out:
-            text += f", without {', '.join(sorted(self.left_out))}"
+        if self.excluded:
+            text += f", without {', '.join(sorted(self.excluded))}"
         return f"{text}, with the prefix {self.prefix!r}" if self.prefix else text
 
-    def built(self, work: ModuleType, *, named: bool = False) -> dict[str, object]:
-        """The cells and parameters by their names here, the inner cells first.
+    def build(self, work: ModuleType, *, rename: bool = False) -> dict[str, object]:
+        """Return the cells and parameters by their names in this case.
 
-        To assign a cell names its parameters, for which both walks must be right; without that, a
-        mistake in one is not told of the other.
+        Assigning a cell renames its parameters, which uses both traversals; without `rename`, a
+        mistake in one traversal does not affect the other.
         """
-        made = dict[str, object]()
+        objects = dict[str, object]()
         for i in reversed(range(len(self.cells))):
             cell = work.Cell()
             for name, what in self.cells[i]:
-                if what not in made:
-                    made[what] = Parameter(Tensor(1.0))
-                if named or what[0] == "p":
-                    setattr(cell, name, made[what])
+                if what not in objects:
+                    objects[what] = Parameter(Tensor(1.0))
+                if rename or what[0] == "p":
+                    setattr(cell, name, objects[what])
                 else:
-                    cell.insert_child_to_cell(name, made[what])
-            made[f"c{i}"] = cell
-        return made
+                    cell.insert_child_to_cell(name, objects[what])
+            objects[f"c{i}"] = cell
+        return objects
 
-    def visited(self) -> list[tuple[str, str]]:
-        """The path of each cell, with the cell, naively."""
-        found = dict[str, str]()
+    def cell_paths(self) -> list[tuple[str, str]]:
+        """Return the path of each cell, with the cell, computed by recursion."""
+        paths = dict[str, str]()
 
         def visit(path: str, cell: str) -> None:
-            if cell in found or cell in self.left_out:
+            if cell in paths or cell in self.excluded:
                 return
-            found[cell] = path
+            paths[cell] = path
             for name, what in self.cells[int(cell[1:])]:
                 if what[0] == "c":
                     visit(_joined(path, name), what)
 
         visit(self.prefix, "c0")
-        return [(path, cell) for cell, path in found.items()]
+        return [(path, cell) for cell, path in paths.items()]
 
-    def held(self) -> list[tuple[str, str]]:
-        """The same of the parameters."""
-        found = dict[str, str]()
-        for path, cell in self.visited():
+    def parameter_paths(self) -> list[tuple[str, str]]:
+        """Return the path of each parameter, with the parameter."""
+        paths = dict[str, str]()
+        for path, cell in self.cell_paths():
             for name, what in self.cells[int(cell[1:])]:
                 if what[0] == "p":
-                    found.setdefault(what, _joined(path, name))
-        return [(path, parameter) for parameter, path in found.items()]
+                    paths.setdefault(what, _joined(path, name))
+        return [(path, parameter) for parameter, path in paths.items()]
 
 
-def _called(what: str) -> str:
+def _display_name(what: str) -> str:
     return "net" if what == "c0" else what
 
 
@@ -94,260 +93,226 @@ def _joined(path: str, name: str) -> str:
 
 @st.composite
 def cases(
-    draw: st.DrawFn, *, shared: bool = False, left_out: bool = False, prefix: bool = False
+    draw: st.DrawFn, *, shared: bool = False, excluded: bool = False, prefix: bool = False
 ) -> Case:
-    """Up to six attributes, in as many cells as it takes."""
+    """Generate trees with up to six attributes."""
     members: list[list[str]] = [[]]
     known = list[str]()
     kinds = st.sampled_from(["p", "c", "again"] if shared else ["p", "c"])
     numbers = st.integers(0, 5)
     for kind, where, which in draw(st.lists(st.tuples(kinds, numbers, numbers), max_size=6)):
-        place = where % len(members)
+        parent = where % len(members)
         what = f"p{sum(each[0] == 'p' for each in known)}"
         if kind == "again":
-            fit = [each for each in known if each[0] == "p" or int(each[1:]) > place]
-            if not fit:
+            candidates = [each for each in known if each[0] == "p" or int(each[1:]) > parent]
+            if not candidates:
                 continue
-            members[place].append(fit[which % len(fit)])
+            members[parent].append(candidates[which % len(candidates)])
             continue
         if kind == "c":
             what = f"c{len(members)}"
             members.append([])
-        members[place].append(what)
+        members[parent].append(what)
         known.append(what)
     names = draw(st.sampled_from(["abcdef", "fedcba"]))
     inner = [f"c{i}" for i in range(1, len(members))]
-    out = draw(st.frozensets(st.sampled_from(inner))) if left_out and inner else frozenset[str]()
+    excluded_cells = (
+        draw(st.frozensets(st.sampled_from(inner))) if excluded and inner else frozenset[str]()
+    )
     return Case(
         tuple(tuple(zip(names, each, strict=False)) for each in members),
-        out,
+        excluded_cells,
         draw(st.sampled_from(["net", "a.b"])) if prefix else "",
     )
 
 
-def _told(what: str, found: object, made: dict[str, object]) -> list[tuple[str, str]]:
-    """Pairs of a path and an object, with what the case calls the object.
+def _as_pairs(what: str, result: object, objects: dict[str, object]) -> list[tuple[str, str]]:
+    """Return the learner's pairs of a path and an object, with the object's name in the case.
 
     Raises:
-        Wrong: They are none.
+        WrongResult: The result is not an iterable of pairs.
     """
-    known = {id(each): _called(name) for name, each in made.items()}
-    if not isinstance(found, Iterable):
-        raise Wrong(f"your {what} returned {found!r}, but pairs of a path and an object were due")
+    known = {id(each): _display_name(name) for name, each in objects.items()}
+    if not isinstance(result, Iterable):
+        raise WrongResult(
+            f"your {what} returned {result!r}, but pairs of a path and an object were expected"
+        )
     pairs = list[tuple[str, str]]()
-    for item in cast("Iterable[object]", found):
+    for item in cast("Iterable[object]", result):
         if not isinstance(item, tuple) or len(cast("tuple[object, ...]", item)) != 2:
-            raise Wrong(f"your {what} gave {item!r}, but a pair of a path and an object was due")
+            raise WrongResult(
+                f"your {what} gave {item!r}, but a pair of a path and an object was expected"
+            )
         path, each = cast("tuple[str, object]", item)
-        pairs.append((path, known.get(id(each), "something else")))
+        pairs.append((path, known.get(id(each), "another object")))
     return pairs
 
 
-def _same_cells(work: ModuleType, case: Case) -> None:
-    made = case.built(work)
-    cells = [made[name] for name in sorted(case.left_out)]
-    # As most callers do, without what they do not need.
-    given = {"cells": cells} if cells else {}
-    found = _net(made).cells_and_names(**given, name_prefix=case.prefix)
-    wanted = [(path, _called(cell)) for path, cell in case.visited()]
-    expect(f"your {_CELLS}", _told(_CELLS, found, made), wanted)
+def _cells_are_correct(work: ModuleType, case: Case) -> None:
+    objects = case.build(work)
+    cells = [objects[name] for name in sorted(case.excluded)]
+    # Like most callers, without an argument that is not needed.
+    arguments = {"cells": cells} if cells else {}
+    result = _root(objects).cells_and_names(**arguments, name_prefix=case.prefix)
+    expected = [(path, _display_name(cell)) for path, cell in case.cell_paths()]
+    expect(f"your {_CELLS}", _as_pairs(_CELLS, result, objects), expected)
 
 
-def _same_parameters(work: ModuleType, case: Case) -> None:
-    made = case.built(work)
-    found = _net(made).parameters_and_names(case.prefix)
-    expect(f"your {_PARAMETERS}", _told(_PARAMETERS, found, made), case.held())
+def _parameters_are_correct(work: ModuleType, case: Case) -> None:
+    objects = case.build(work)
+    result = _root(objects).parameters_and_names(case.prefix)
+    expect(f"your {_PARAMETERS}", _as_pairs(_PARAMETERS, result, objects), case.parameter_paths())
 
 
-def _own_parameters(work: ModuleType, case: Case) -> None:
-    made = case.built(work)
-    alone = Case((tuple(pair for pair in case.cells[0] if pair[1][0] == "p"),), prefix=case.prefix)
-    found = _net(made).parameters_and_names(case.prefix, expand=False)
+def _own_parameters_are_correct(work: ModuleType, case: Case) -> None:
+    objects = case.build(work)
+    root = Case((tuple(pair for pair in case.cells[0] if pair[1][0] == "p"),), prefix=case.prefix)
+    result = _root(objects).parameters_and_names(case.prefix, expand=False)
     what = f"your {_PARAMETERS} with expand=False"
-    expect(what, _told(_PARAMETERS, found, made), alone.held())
+    expect(what, _as_pairs(_PARAMETERS, result, objects), root.parameter_paths())
 
 
 def _names_are_paths(work: ModuleType, case: Case) -> None:
-    made = case.built(work, named=True)
-    for path, what in case.held():
-        parameter = made[what]
+    objects = case.build(work, rename=True)
+    for path, what in case.parameter_paths():
+        parameter = objects[what]
         assert isinstance(parameter, Parameter)
-        if parameter.name != path:
-            raise Wrong(
-                f"the parameter {what} got the name {parameter.name!r}, but {path!r} was expected"
-            )
+        expect_text(f"the parameter {what} got the name", repr(parameter.name), repr(path))
 
 
-class _Walkable(Protocol):
-    """What is used of a learner's cell, for the type checker."""
+class _Traversable(Protocol):
+    """The methods of a learner's cell, for the type checker."""
 
     def cells_and_names(self, *args: object, **kwargs: object) -> Iterator[object]: ...
     def parameters_and_names(self, *args: object, **kwargs: object) -> Iterator[object]: ...
 
 
-def _net(made: dict[str, object]) -> _Walkable:
-    return cast("_Walkable", made["c0"])
+def _root(objects: dict[str, object]) -> _Traversable:
+    return cast("_Traversable", objects["c0"])
 
 
-def _is_deep(work: ModuleType, depth: int) -> None:
+def _supports_depth(work: ModuleType, depth: int) -> None:
     net = work.Cell()
     net.weight = Parameter(Tensor(1.0))
     for _ in range(depth - 1):
         inner, net = net, work.Cell()
-        net.insert_child_to_cell("a", inner)  # this renames nothing
+        net.insert_child_to_cell("a", inner)  # does not rename parameters
     path = "a." * (depth - 1) + "weight"
-    found = [name for name, _ in net.parameters_and_names()]
-    if found != [path]:
-        raise Wrong(f"your {_PARAMETERS} did not find the one parameter at the bottom")
+    result = [name for name, _ in net.parameters_and_names()]
+    if result != [path]:
+        raise WrongResult(
+            f"your {_PARAMETERS} did not find the one parameter, in the innermost cell"
+        )
 
 
 LESSON = Lesson(
-    title="A network is a tree of cells",
-    idea="A cell's attributes are the only list of its parts, and the way along them is a "
-    "parameter's name.",
+    title="Modules and parameters",
     minutes=30,
-    explains=(
-        "minispore.Parameter",
-        "minispore.nn.Cell",
-        "minispore.nn.Dense",
-        "minispore.nn.ReLU",
-        "minispore.nn.SequentialCell",
-        "minispore.nn.CellList",
-        "minispore.drawing.draw_cell",
-    ),
-    exercise=Build(
+    exercise=CodeExercise(
         module="minispore.nn.cell",
         tasks={
             "Cell.parameters_and_names": "Yield, cell by cell in the order of cells_and_names, the "
-            "path of each parameter and the parameter. cell._own_parameters() has those of one "
-            "cell, with their attributes' names.",
-            "Cell.cells_and_names": "Yield the path of each cell and the cell: this one, then all "
-            "that is in its first child, then all that is in its second, and so on. "
-            "cell._children() has the children of one cell, with their attributes' names.",
+            "path of each parameter and the parameter. cell._own_parameters() yields those of one "
+            "cell, with their attribute names.",
+            "Cell.cells_and_names": "Yield the path of each cell and the cell, depth first: this "
+            "cell, then all cells of its first child, then all cells of its second child, and so "
+            "on. cell._children() yields the children of one cell, with their attribute names.",
         },
-        laws=(
-            law(
-                "A cell comes before the cells in it, and these in the order of the attributes.",
-                cases(),
-                _same_cells,
-                show=str,
-                examples=60,
+        properties=(
+            Property(
+                "A cell precedes the cells in it, which follow in the order of the attributes.",
+                cases(), _cells_are_correct, examples=60,
             ),
-            law(
-                "Parameters come cell by cell, each with the names on the way to it.",
-                cases(),
-                _same_parameters,
-                show=str,
-                examples=60,
+            Property(
+                "Parameters follow cell by cell, each with the attribute names on its path.",
+                cases(), _parameters_are_correct, examples=60,
             ),
-            law(
-                "A cell that is in two places comes once, where the walk meets it first.",
-                cases(shared=True),
-                _same_cells,
-                show=str,
+            Property(
+                "A shared cell is yielded once, with the path that the traversal reaches first.",
+                cases(shared=True), _cells_are_correct,
             ),
-            law(
-                "A parameter that is in two places comes once, where the walk meets it first.",
-                cases(shared=True),
-                _same_parameters,
-                show=str,
+            Property(
+                "A shared parameter is yielded once, with the path that the traversal reaches "
+                "first.",
+                cases(shared=True), _parameters_are_correct,
             ),
-            law(
-                "A parameter's name becomes its path when its cells are put together.",
-                cases(),
-                _names_are_paths,
-                show=str,
-                examples=60,
+            Property(
+                "A parameter's name becomes its path when its cells are assembled.",
+                cases(), _names_are_paths, examples=60,
             ),
-            law(
-                "The paths begin with the prefix, if there is one.",
-                cases(prefix=True),
-                _same_parameters,
-                show=str,
-                examples=60,
+            Property(
+                "The paths start with the prefix, if there is one.",
+                cases(prefix=True), _parameters_are_correct, examples=60,
             ),
-            law(
-                "Without `expand` only the cell's own parameters come.",
-                cases(prefix=True),
-                _own_parameters,
-                show=str,
-                examples=60,
+            Property(
+                "With expand=False only the cell's own parameters are yielded.",
+                cases(prefix=True), _own_parameters_are_correct, examples=60,
             ),
-            law(
-                "The cells that are to be left out do not come, nor what is only in them.",
-                cases(shared=True, left_out=True),
-                _same_cells,
-                show=str,
+            Property(
+                "Excluded cells are not yielded, nor cells that are only in them.",
+                cases(shared=True, excluded=True), _cells_are_correct,
             ),
-            law(
-                "A network may be deeper than Python's stack.",
-                st.just(3000),
-                _is_deep,
-                show=lambda depth: f"{depth} cells, each in the next",
-                examples=1,
+            Property(
+                "A network may be deeper than Python's recursion limit.",
+                st.just(3000), _supports_depth, examples=1,
+                show=lambda depth: f"{depth} nested cells",
             ),
         ),
         bugs=(
-            Bug(
-                "a parameter with two paths comes twice",
-                "Cell.parameters_and_names", "if id(parameter) not in seen", "if True",
-            ),
-            Bug(
-                "a path has only the last name",
-                "Cell.parameters_and_names", 'f"{prefix}.{name}" if prefix else name', "name",
-            ),
-            Bug(
-                "parameters of the outermost cell begin with a dot",
+            *bugs(
                 "Cell.parameters_and_names",
-                'f"{prefix}.{name}" if prefix else name', 'f"{prefix}.{name}"',
+                ("a parameter with two paths is yielded twice",
+                 "if id(parameter) not in seen", "if True"),
+                ("a path consists of the last name only",
+                 'f"{prefix}.{name}" if prefix else name', "name"),
+                ("the paths of the root's parameters start with a dot",
+                 'f"{prefix}.{name}" if prefix else name', 'f"{prefix}.{name}"'),
+                ("with expand=False, the prefix is ignored",
+                 "[(name_prefix, self)]", '[("", self)]'),
+                ("`expand` is ignored", " if expand else [(name_prefix, self)]", ""),
+                ("the prefix is ignored unless expand=False",
+                 "self.cells_and_names(name_prefix=name_prefix)", "self.cells_and_names()"),
             ),
-            Bug(
-                "without `expand`, the prefix is forgotten",
-                "Cell.parameters_and_names", "[(name_prefix, self)]", '[("", self)]',
+            *bugs(
+                "Cell.update_parameters_name",
+                ("an assigned cell keeps the names of its parameters",
+                 "parameter.name = prefix + path", "pass"),
             ),
-            Bug(
-                "`expand` is ignored",
-                "Cell.parameters_and_names", " if expand else [(name_prefix, self)]", "",
-            ),
-            Bug(
-                "a cell with two paths comes twice",
-                "Cell.cells_and_names", "if id(cell) in seen", "if id(cell) in ()",
-            ),
-            Bug(
-                "the last child is visited first",
-                "Cell.cells_and_names", "reversed(children)", "children",
-            ),
-            Bug(
-                "the children of all cells come before the grandchildren",
-                "Cell.cells_and_names", "todo.pop()", "todo.pop(0)",
-            ),
-            Bug(
-                "a cell's path has lost its beginning",
-                "Cell.cells_and_names", 'f"{path}.{name}" if path else name', "name",
-            ),
-            Bug(
-                "no cell is left out",
-                "Cell.cells_and_names", "for cell in cells or ()", "for cell in ()",
+            *bugs(
+                "Cell.cells_and_names",
+                ("a cell with two paths is yielded twice",
+                 "if id(cell) in seen", "if id(cell) in ()"),
+                ("the last child is visited first", "reversed(children)", "children"),
+                ("the traversal is breadth first", "todo.pop()", "todo.pop(0)"),
+                ("the beginning of a path is lost", 'f"{path}.{name}" if path else name', "name"),
+                ("no cell is excluded", "for cell in cells or ()", "for cell in ()"),
+                ("the traversal is recursive",
+                 """\
+            seen.add(id(cell))
+            yield path, cell
+            children = [(f"{path}.{name}" if path else name, c) for name, c in cell._children()]
+            todo.extend(reversed(children))""",
+                 """\
+            cells = cells if type(cells) is dict else dict.fromkeys(cells or ())
+            cells[cell] = None; yield path, cell
+            for name, c in cell._children():
+                yield from c.cells_and_names(cells, f"{path}.{name}" if path else name)"""),
             ),
         ),
     ),
-    hints=paragraphs(
-        """
-        Begin with cells_and_names, by recursion: yield the path and this cell, then, for each
-        name and child of self._children(), yield what the child's cells_and_names yields with
-        the longer path. This is right as long as nothing is in two places.
+    hints="""
+        Start with a recursive cells_and_names: yield the path and this cell; then, for each name
+        and child of self._children(), yield all that the child's cells_and_names yields for the
+        longer path. This is correct unless a cell is shared.
 
-        A path is the one before, a dot and the name; but where the one before is empty, there
-        is no dot. With cells_and_names written, parameters_and_names is two loops, one in the
-        other.
+        A path consists of its parent's path, a dot and the name; without a parent's path there is
+        no dot. With cells_and_names written, parameters_and_names is two nested loops.
 
-        Remember what you have seen by id(…): whether two parameters are the same object is the
-        question, and == compares their elements.
+        Remember the visited objects by id(…): what matters is whether two parameters are the same
+        object, and == compares their elements.
 
-        A recursion ends at Python's limit. Keep a list of (path, cell) that are still to be
-        visited, and take from its end; put a cell's children there in the reverse of their
-        order, so that the first is taken first. Ask whether you have seen a cell when you take
-        it, not when you put it there.
-        """
-    ),
+        Recursion is limited by Python's stack. Use a list of (path, cell) as a stack of cells to
+        visit; push the children in reverse order, so that the first child is popped first. Check
+        whether a cell was visited when it is popped, not when it is pushed.
+        """,
 )  # fmt: skip

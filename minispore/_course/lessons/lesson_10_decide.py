@@ -1,4 +1,4 @@
-"""Lesson 10: a callback that decides does so by a request."""
+"""Lesson 10: early stopping is a stop request to the training loop."""
 
 from dataclasses import dataclass
 from types import ModuleType
@@ -7,23 +7,22 @@ import numpy as np
 from hypothesis import strategies as st
 
 from minispore import nn
-from minispore._course.exercise import Build, Lesson, law, paragraphs
-from minispore._course.source import Bug
-from minispore._course.words import Wrong
+from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
+from minispore._course.feedback import WrongResult, expect_text
 from minispore.common import Tensor
 from minispore.train import RunContext
 
 
 @dataclass(frozen=True)
 class Case:
-    """A run by what it measures, and how to wait for better.
+    """The monitored values of a run, and the arguments of the callback.
 
     Attributes:
-        values: The accuracy, or error, after each epoch; None where nothing was evaluated.
-        patience: The argument of that name, as the next three.
-        min_delta: It.
-        mode: It.
-        baseline: It.
+        values: The metric after each epoch, None for an epoch without an evaluation.
+        patience: The argument `patience`.
+        min_delta: The argument `min_delta`.
+        mode: The argument `mode`.
+        baseline: The argument `baseline`.
     """
 
     values: tuple[float | None, ...]
@@ -44,7 +43,7 @@ class Case:
         return f"{arguments} and the values {', '.join(values)}"
 
     def run(self, work: ModuleType, *, restore: bool = False) -> tuple[int, RunContext, nn.Cell]:
-        """Play the run: the epoch after which a stop was requested (0 for none), and its end."""
+        """Simulate the run; return the epoch of the stop (0 for none), context, and network."""
         network = nn.Dense(1, 1)
         run_context = RunContext({"network": network})
         params = run_context.original_args()
@@ -73,24 +72,24 @@ class Case:
         stopping.on_train_end(run_context)
         return stopped, run_context, network
 
-    def plan(self) -> tuple[int, int]:
-        """The epoch that should be the last, or 0, and the best one up to there, or 0."""
+    def expected(self) -> tuple[int, int]:
+        """Return the expected last epoch and the best epoch before it, each 0 if there is none."""
         sign = 1 if self.mode == "max" else -1
-        best, best_epoch, waited = -float("inf"), 0, 0
+        best, best_epoch, wait = -float("inf"), 0, 0
         for epoch, value in enumerate(self.values, start=1):
             if value is None:
                 continue
-            waited += 1
+            wait += 1
             if sign * value > best + self.min_delta:
                 best, best_epoch = sign * value, epoch
                 if self.baseline is None or sign * (value - self.baseline) > self.min_delta:
-                    waited = 0
-            if waited >= max(1, self.patience):
+                    wait = 0
+            if wait >= max(1, self.patience):
                 return epoch, best_epoch
         return 0, best_epoch
 
 
-# Eighths and quarters, whose sums are exact.
+# Multiples of 1/8, whose sums are exact.
 _VALUES = st.integers(0, 8).map(lambda n: n / 8)
 _PATIENCE = st.integers(0, 3)
 
@@ -101,7 +100,7 @@ def cases(
     deltas: bool = False,
     baselines: bool = False,
 ) -> st.SearchStrategy[Case]:
-    """Runs of up to seven epochs."""
+    """Generate runs of up to seven epochs."""
     return st.builds(
         Case,
         st.lists(values, min_size=1, max_size=7).map(tuple),
@@ -112,149 +111,102 @@ def cases(
     )
 
 
-def _stops_in_time(work: ModuleType, case: Case) -> None:
-    stopped, (wanted, _) = case.run(work)[0], case.plan()
-    if stopped != wanted:
-        raise Wrong(
-            f"your callback {_when(stopped)}, but it should have {_when(wanted, past=True)}"
+def _stops_at_the_right_epoch(work: ModuleType, case: Case) -> None:
+    stopped, expected = case.run(work)[0], case.expected()[0]
+    expect_text("your callback requested", _format_stop(stopped), _format_stop(expected))
+
+
+def _format_stop(epoch: int) -> str:
+    return f"a stop after epoch {epoch}" if epoch else "no stop"
+
+
+def _marks_the_run_as_finished(work: ModuleType, case: Case) -> None:
+    stopped, run_context, _ = case.run(work)
+    if stopped and run_context.is_interrupted():
+        raise WrongResult(
+            "your callback requested an interruption, but the run should be marked as finished"
         )
 
 
-def _when(epoch: int, *, past: bool = False) -> str:
-    stop, go_on = ("stopped", "gone on") if past else ("stopped", "went on")
-    return f"{stop} after epoch {epoch}" if epoch else f"{go_on} to the end"
-
-
-def _stops_for_good(work: ModuleType, case: Case) -> None:
-    stopped, run_context, _ = case.run(work)
-    if stopped and run_context.is_interrupted():
-        raise Wrong("your callback stopped the run as an interruption, but it should be for good")
-
-
-def _restores(work: ModuleType, case: Case) -> None:
+def _restores_best_weights(work: ModuleType, case: Case) -> None:
     network = case.run(work, restore=True)[2]
     weight = next(iter(network.get_parameters())).asnumpy().flat[0]
-    best = case.plan()[1] or len(case.values)
+    best = case.expected()[1] or len(case.values)
     if weight != best:
-        raise Wrong(
-            f"the network ended with the weights of epoch {weight:g}, but those of epoch {best} "
+        raise WrongResult(
+            f"the network ends with the weights of epoch {weight:g}, but those of epoch {best} "
             "were expected"
         )
 
 
 LESSON = Lesson(
-    title="A callback that decides",
-    idea="A callback never ends the loop: it asks for the end, and the loop closes in order.",
+    title="Early stopping",
     minutes=30,
-    explains=(
-        "minispore.train.EarlyStopping",
-    ),
-    exercise=Build(
+    exercise=CodeExercise(
         module="minispore.train.callback._early_stopping",
         tasks={
             "EarlyStopping.on_train_epoch_end": "Get the value from self._monitored, which also "
-            "says which of two is better. Keep self.best and self.wait up to date, and ask the "
-            "run_context for the end when patience has ended."
+            "compares two values. Update self.best and self.wait, and request a stop from "
+            "run_context when patience is exhausted."
         },
-        laws=(
-            law(
-                "The run ends after `patience` epochs in a row without an improvement.",
-                cases(),
-                _stops_in_time,
-                show=str,
+        properties=(
+            Property(
+                "The run ends after `patience` consecutive epochs without an improvement.",
+                cases(), _stops_at_the_right_epoch,
             ),
-            law(
-                "`mode` says which way is better, and `min_delta` by how much at least.",
-                cases(deltas=True),
-                _stops_in_time,
-                show=str,
+            Property(
+                "`mode` says in which direction values improve, and `min_delta` is the minimum "
+                "improvement.",
+                cases(deltas=True), _stops_at_the_right_epoch,
             ),
-            law(
+            Property(
                 "An epoch without an evaluation does not count.",
-                cases(values=st.none() | _VALUES),
-                _stops_in_time,
-                show=str,
+                cases(values=st.none() | _VALUES), _stops_at_the_right_epoch,
             ),
-            law(
-                "Only what is better than the baseline ends the waiting.",
-                cases(deltas=True, baselines=True),
-                _stops_in_time,
-                show=str,
+            Property(
+                "Only a value that is better than the baseline resets `wait`.",
+                cases(deltas=True, baselines=True), _stops_at_the_right_epoch,
             ),
-            law(
-                "This end is one for good: who resumes the training does no further step.",
-                cases(),
-                _stops_for_good,
-                show=str,
+            Property(
+                "The run is marked as finished: resuming it does no further step.",
+                cases(), _marks_the_run_as_finished,
             ),
-            law(
+            Property(
                 "With `restore_best_weights` the network ends with the weights of the best epoch.",
-                cases(),
-                _restores,
-                show=str,
+                cases(), _restores_best_weights,
             ),
         ),
-        bugs=(
-            Bug(
-                "an improvement does not end the waiting",
-                "EarlyStopping.on_train_epoch_end", "self.wait = 0", "pass",
-            ),
-            Bug(
-                "it stops an epoch late",
-                "EarlyStopping.on_train_epoch_end", "self.wait >= max", "self.wait > max",
-            ),
-            Bug(
-                "a patience of 0 stops at once, whatever was measured",
-                "EarlyStopping.on_train_epoch_end", "max(1, self.patience)", "self.patience",
-            ),
-            Bug(
-                "an epoch without an evaluation counts",
-                "EarlyStopping.on_train_epoch_end",
-                "return\n        self.wait += 1", "value = self.best\n        self.wait += 1",
-            ),
-            Bug(
-                "larger always counts as better",
-                "EarlyStopping.on_train_epoch_end",
-                "self._monitored.better(value, self.best)", "value > self.best",
-            ),
-            Bug(
-                "the best value is not kept",
-                "EarlyStopping.on_train_epoch_end", "self.best = value", "pass",
-            ),
-            Bug(
-                "the baseline is ignored",
-                "EarlyStopping.on_train_epoch_end",
-                "self.baseline is None or self._monitored.better(value, self.baseline)", "True",
-            ),
-            Bug(
-                "the stop looks like an interruption",
-                "EarlyStopping.on_train_epoch_end", "for_good=True", "for_good=False",
-            ),
-            Bug(
-                "the best weights are not copied, and so are always the last",
-                "EarlyStopping.on_train_epoch_end", "p.copy()", "p",
-            ),
-            Bug(
-                "the best weights are not put back",
-                "EarlyStopping.on_train_epoch_end", "self._restore(run_context)", "pass",
-            ),
+        bugs=bugs(
+            "EarlyStopping.on_train_epoch_end",
+            ("an improvement does not reset `wait`", "self.wait = 0", "pass"),
+            ("the stop is one epoch late", "self.wait >= max", "self.wait > max"),
+            ("a patience of 0 stops at once, whatever the values",
+             "max(1, self.patience)", "self.patience"),
+            ("an epoch without an evaluation counts",
+             "return\n        self.wait += 1", "value = self.best\n        self.wait += 1"),
+            ("a larger value always counts as better",
+             "self._monitored.is_improvement(value, self.best)", "value > self.best"),
+            ("the best value is not stored", "self.best = value", "pass"),
+            ("the baseline is ignored",
+             "self.baseline is None or self._monitored.is_improvement(value, self.baseline)",
+             "True"),
+            ("the stop counts as an interruption", "finished=True", "finished=False"),
+            ("the best weights are not copied, and change with the network", "p.copy()", "p"),
+            ("the best weights are not restored", "self._restore(run_context)", "pass"),
         ),
     ),
-    hints=paragraphs(
-        """
-        self._monitored.value(run_context) is None in an epoch without an evaluation: then
-        there is nothing to do.
+    hints="""
+        self._monitored.value(run_context) is None in an epoch without an evaluation: return at
+        once.
 
-        Each other epoch is one more that was waited for, unless its value is better than
-        self.best: then that is the new best, and the waiting begins at 0.
+        Each other epoch adds 1 to self.wait. If its value is better than self.best, store it
+        there, and reset self.wait to 0.
 
-        The waiting begins anew only if there is no baseline, or the value is better than
-        that as well. The best value is kept in any case.
+        Reset self.wait only if there is no baseline or the value is better than the baseline as
+        well. Store the best value in either case.
 
         Compare self.wait with max(1, self.patience), set self.stopped_epoch, and call
-        run_context.request_stop(for_good=True). self._best_weights is a dictionary of
-        copies, {p.name: p.copy() for p in _parameters(run_context)}, and self._restore puts
-        them back.
-        """
-    ),
+        run_context.request_stop(finished=True). self._best_weights is a dictionary of copies,
+        {p.name: p.copy() for p in _parameters(run_context)}, and self._restore restores them.
+        """,
 )  # fmt: skip

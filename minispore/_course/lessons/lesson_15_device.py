@@ -1,4 +1,4 @@
-"""Lesson 15: a rule asks the array which library it belongs to, and so runs wherever that lives."""
+"""Lesson 15: a rule gets its functions from the array's namespace, so it runs on every device."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,20 +9,19 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from minispore._array import Array, Namespace, namespace, register
-from minispore._course.exercise import Build, Lesson, law, paragraphs
-from minispore._course.source import Bug
-from minispore._course.words import Wrong, expect
+from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
+from minispore._course.feedback import WrongResult, expect
 from minispore.common import Tensor
+from minispore.engine.array import Array, Namespace, namespace, register_namespace
 
 Floats: TypeAlias = npt.NDArray[np.floating]
 
 
-class Far:
-    """An array in another memory: its library computes with it, and nobody else sees its numbers.
+class DeviceArray:
+    """An array on a simulated device; only the namespace of the device reads its elements.
 
     Args:
-        values: The numbers, which are not really far away.
+        values: The elements.
     """
 
     def __init__(self, values: Floats) -> None:
@@ -32,24 +31,24 @@ class Far:
         self.dtype = values.dtype
 
     @property
-    def mT(self) -> "Far":  # noqa: N802 (the standard's name)
-        """The same, with the last two axes exchanged."""
-        return Far(self._values.mT)
+    def mT(self) -> "DeviceArray":  # noqa: N802 (the standard's name)
+        """The matrix transpose."""
+        return DeviceArray(self._values.mT)
 
-    def __getitem__(self, index: object) -> "Far":
-        return Far(self._values[cast("slice", index)])
+    def __getitem__(self, index: object) -> "DeviceArray":
+        return DeviceArray(self._values[cast("slice", index)])
 
     def __array_ufunc__(self, *_: object, **__: object) -> NoReturn:
-        raise TypeError("numpy was asked to compute with an array of another device")
+        raise TypeError("numpy was called with an array of another device")
 
     def __array_function__(self, *_: object) -> NoReturn:
         self.__array_ufunc__()
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise TypeError("an array of another device was to be copied to the host")
+        raise TypeError("an array of another device was converted to a numpy array")
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a number of another device was looked at, which has to wait for it")
+        raise TypeError("an element of another device was read, which synchronizes with the device")
 
     def __float__(self) -> NoReturn:
         self.__bool__()
@@ -58,58 +57,55 @@ class Far:
         self.__bool__()
 
 
-def _there(x: object) -> object:
-    """What the library has for an argument: its own array's numbers, or a plain number."""
+def _unwrap(x: object) -> object:
+    """Return the elements of a device array; return a Python number unchanged."""
     if isinstance(x, np.ndarray | np.generic):
-        raise TypeError("an array of the host was mixed with one of another device")
-    return x._values if isinstance(x, Far) else x
+        raise TypeError("an array of the host was combined with one of another device")
+    return x._values if isinstance(x, DeviceArray) else x
 
 
-def _operator(name: str) -> Callable[[Far, object], Far]:
-    def method(self: Far, *others: object) -> Far:
-        found = getattr(self._values, name)(*map(_there, others))
-        return Far(found)
+def _operator(name: str) -> Callable[[DeviceArray, object], DeviceArray]:
+    def method(self: DeviceArray, *others: object) -> DeviceArray:
+        return DeviceArray(getattr(self._values, name)(*map(_unwrap, others)))
 
     return method
 
 
-for _name in ("add", "sub", "mul", "truediv", "pow", "matmul", "radd", "rsub", "rmul", "rtruediv"):
-    setattr(Far, f"__{_name}__", _operator(f"__{_name}__"))
-for _name in ("neg", "lt", "le", "gt", "ge"):
-    setattr(Far, f"__{_name}__", _operator(f"__{_name}__"))
+_OPERATORS = "add sub mul truediv pow matmul radd rsub rmul rtruediv neg lt le gt ge"
+for _name in _OPERATORS.split():
+    setattr(DeviceArray, f"__{_name}__", _operator(f"__{_name}__"))
+
+_NUMPY_NAMESPACE: object = namespace(cast("Array", np.zeros(1)))
 
 
-_HOST: object = namespace(cast("Array", np.zeros(1)))
+class DeviceNamespace:
+    """The functions of the protocol `Namespace` for arrays of the simulated device."""
 
-
-class FarLibrary:
-    """The functions of the contract, for arrays of the other device and no others."""
-
-    def __getattr__(self, name: str) -> Callable[..., Far]:
+    def __getattr__(self, name: str) -> Callable[..., DeviceArray]:
         if not hasattr(Namespace, name):
-            raise AttributeError(f"the contract for array libraries has no '{name}'")
-        function = getattr(_HOST, name)
+            raise AttributeError(f"the protocol for array namespaces has no '{name}'")
+        function = getattr(_NUMPY_NAMESPACE, name)
 
-        def call(x: object, *args: object, **kwargs: object) -> Far:
-            if not isinstance(x, Far):
-                raise TypeError("another device's library was given an array of the host")
-            return Far(function(*map(_there, (x, *args)), **kwargs))
+        def call(x: object, *args: object, **kwargs: object) -> DeviceArray:
+            if not isinstance(x, DeviceArray):
+                raise TypeError("the namespace of another device got an array of the host")
+            return DeviceArray(function(*map(_unwrap, (x, *args)), **kwargs))
 
         return call
 
 
-register(cast("type[Array]", Far), cast("Namespace[Array]", FarLibrary()))
+register_namespace(cast("type[Array]", DeviceArray), cast("Namespace[Array]", DeviceNamespace()))
 
 
 @dataclass(frozen=True)
 class Case:
-    """A matrix to standardise, and a gradient to pull back.
+    """A matrix to standardize, and a gradient of the result.
 
     Attributes:
         rows: The matrix.
-        gradient: As many numbers as it has elements.
-        axes: Over which axes.
-        epsilon: What is added to the variance.
+        gradient: The elements of the gradient.
+        axes: The axes of the mean and the variance.
+        epsilon: The term that is added to the variance.
     """
 
     rows: tuple[tuple[float, ...], ...]
@@ -122,12 +118,8 @@ class Case:
         return f"x = {rows}, axes = {self.axes} and epsilon = {self.epsilon}"
 
     def with_gradient(self) -> str:
-        """In words, with the gradient."""
+        """Format the case with the gradient."""
         return f"x = {self.x.tolist()}, axes = {self.axes}, g = {self.g.tolist()}"
-
-    def on_the_device(self) -> str:
-        """In words, with the place."""
-        return f"{self} on another device"
 
     @property
     def x(self) -> Floats:
@@ -140,27 +132,26 @@ class Case:
         return np.array(self.gradient, np.float64).reshape(self.x.shape)
 
     def value(self, x: Floats) -> Floats:
-        """What is expected for x."""
-        spread = np.std(x, axis=self.axes, keepdims=True)
-        found: Floats = (x - np.average(x, axis=self.axes, keepdims=True)) / np.hypot(
-            spread, self.epsilon**0.5
-        )
-        return found
+        """Return the expected value for x."""
+        deviation = np.std(x, axis=self.axes, keepdims=True)
+        centered: Floats = x - np.average(x, axis=self.axes, keepdims=True)
+        value: Floats = centered / np.hypot(deviation, self.epsilon**0.5)
+        return value
 
-    def pulled(self) -> Floats:
-        """The gradient of x, measured."""
-        found = np.zeros_like(self.x)
-        for place in np.ndindex(found.shape):
-            step = np.zeros_like(found)
-            step[place] = 1e-5
-            slope = (self.value(self.x + step) - self.value(self.x - step)) / 2e-5
-            found[place] = np.sum(slope * self.g)
-        return found
+    def x_gradient(self) -> Floats:
+        """Return the expected gradient of x, computed by finite differences."""
+        gradient = np.zeros_like(self.x)
+        for index in np.ndindex(gradient.shape):
+            step = np.zeros_like(gradient)
+            step[index] = 1e-5
+            derivative = (self.value(self.x + step) - self.value(self.x - step)) / 2e-5
+            gradient[index] = np.sum(derivative * self.g)
+        return np.round(gradient, 6)
 
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """Matrices of up to two rows and three columns, of quarters."""
+    """Generate matrices of up to two rows and three columns, with multiples of 1/4."""
     rows, columns = draw(st.integers(1, 2)), draw(st.integers(1, 3))
     numbers = st.integers(-8, 8).map(lambda n: n / 4)
     row = st.lists(numbers, min_size=columns, max_size=columns).map(tuple)
@@ -173,145 +164,112 @@ def cases(draw: st.DrawFn) -> Case:
     )
 
 
-def _values(work: ModuleType, case: Case) -> None:
+def _value_is_correct(work: ModuleType, case: Case) -> None:
     value, _ = work.standardize(case.x, case.axes, case.epsilon)
     expect("your standardize", value, case.value(case.x), tolerance=1e-9)
 
 
-def _pulls(work: ModuleType, case: Case) -> None:
+def _pullback_is_correct(work: ModuleType, case: Case) -> None:
     _, (pullback,) = work.standardize(case.x, case.axes, case.epsilon)
-    expect("your pullback", pullback(case.g), np.round(case.pulled(), 6), tolerance=1e-5)
+    expect("your pullback", pullback(case.g), case.x_gradient(), tolerance=1e-5)
 
 
-def _keeps_the_type(work: ModuleType, case: Case) -> None:
+def _keeps_the_dtype(work: ModuleType, case: Case) -> None:
     x, g = case.x.astype(np.float32), case.g.astype(np.float32)
     value, (pullback,) = work.standardize(x, case.axes, case.epsilon)
-    for name, found in (("standardize", value), ("pullback", pullback(g))):
-        expect(f"your {name}", str(found.dtype), "float32")
+    for name, result in (("standardize", value), ("pullback", pullback(g))):
+        expect(f"your {name}", str(result.dtype), "float32")
 
 
-def _stays_there(work: ModuleType, case: Case) -> None:
-    value, (pullback,) = work.standardize(Far(case.x), case.axes, case.epsilon)
-    there = [("standardize", value, case.value(case.x)), ("pullback", pullback(Far(case.g)), None)]
-    for name, found, wanted in there:
-        if not isinstance(found, Far):
-            raise Wrong(f"your {name} gave {type(found).__name__}, which lives on the host")
-        if wanted is not None:
-            expect(f"your {name}", found._values, wanted, tolerance=1e-9)
+def _stays_on_the_device(work: ModuleType, case: Case) -> None:
+    value, (pullback,) = work.standardize(DeviceArray(case.x), case.axes, case.epsilon)
+    for name, result in (("standardize", value), ("pullback", pullback(DeviceArray(case.g)))):
+        if not isinstance(result, DeviceArray):
+            raise WrongResult(f"your {name} gave {type(result).__name__}, which is on the host")
+    expect("your standardize", value._values, case.value(case.x), tolerance=1e-9)
 
 
-def _takes_tensors(work: ModuleType, case: Case) -> None:
+def _accepts_tensors(work: ModuleType, case: Case) -> None:
     value, (pullback,) = work.standardize(Tensor(case.x), case.axes, case.epsilon)
-    there = [("standardize", value, case.value(case.x))]
-    there.append(("pullback", pullback(Tensor(case.g)), np.round(case.pulled(), 6)))
-    for name, found, wanted in there:
-        if not isinstance(found, Tensor):
-            raise Wrong(f"your {name} gave {type(found).__name__}, but Tensor was expected")
-        expect(f"your {name}", found.asnumpy(), wanted, tolerance=1e-5)
+    for name, result, expected in (
+        ("standardize", value, case.value(case.x)),
+        ("pullback", pullback(Tensor(case.g)), case.x_gradient()),
+    ):
+        if not isinstance(result, Tensor):
+            raise WrongResult(f"your {name} gave {type(result).__name__}, but Tensor was expected")
+        expect(f"your {name}", result.asnumpy(), expected, tolerance=1e-5)
 
 
 _NUMPY = '__import__("numpy")'
 
 LESSON = Lesson(
-    title="The same code on another device",
-    idea="An array knows where it lives: ask it for its library, and compute with nothing else.",
+    title="Device-independent array code",
     minutes=35,
-    explains=(
-        "minispore.set_context",
-        "minispore._array.register",
-    ),
-    exercise=Build(
-        module="minispore._rules.normalization",
+    exercise=CodeExercise(
+        module="minispore.engine.rules.normalization",
         tasks={
-            "standardize": "Return the value and, in a tuple, its pullback. With v for the value, "
-            "that gives (g − mean of g − v · mean of g · v) / √(variance + ε); each mean is over "
-            "`axes`, with keepdims=True. Whatever computes must come from the array."
+            "standardize": "Return the value and a tuple with its pullback. With v for the value, "
+            "the pullback returns (g − mean of g − v · mean of g · v) / √(variance + ε); each mean "
+            "is over `axes`, with keepdims=True. Use only operators and the array's namespace."
         },
-        laws=(
-            law(
+        properties=(
+            Property(
                 "The value is (x − mean) / √(variance + ε), with mean and variance over the axes.",
-                cases(),
-                _values,
-                show=str,
-                examples=60,
+                cases(), _value_is_correct, examples=60,
             ),
-            law(
-                "The pullback gives the gradient that can be measured.",
-                cases(),
-                _pulls,
-                show=Case.with_gradient,
-                examples=60,
+            Property(
+                "The pullback agrees with finite differences of the value.",
+                cases(), _pullback_is_correct, show=Case.with_gradient, examples=60,
             ),
-            law(
-                "What goes in as float32 comes out as float32.",
-                cases(),
-                _keeps_the_type,
-                show=lambda case: f"float32 and {case}",
-                examples=20,
+            Property(
+                "For float32, the value and the gradient are float32.",
+                cases(), _keeps_the_dtype, show=lambda case: f"float32 and {case}", examples=20,
             ),
-            law(
-                "What is made of an array lives where the array does, and nothing travels.",
-                cases(),
-                _stays_there,
-                show=Case.on_the_device,
-                examples=40,
+            Property(
+                "The results are on the device of x, and no array is transferred.",
+                cases(), _stays_on_the_device,
+                show=lambda case: f"{case} on another device", examples=40,
             ),
-            law(
-                "A Tensor is an array like any other.",
-                cases(),
-                _takes_tensors,
-                show=lambda case: f"{case}, as tensors",
-                examples=20,
+            Property(
+                "For tensors, the value and the gradient are tensors.",
+                cases(), _accepts_tensors, show=lambda case: f"{case}, as tensors", examples=20,
             ),
         ),
-        bugs=(
-            Bug("it computes with numpy, wherever x lives", "standardize", "namespace(x)", _NUMPY),
-            Bug(
-                "the pullback computes with numpy",
-                "standardize", "along = value * xp.mean(", f"along = value * {_NUMPY}.mean(",
-            ),
-            Bug(
-                "epsilon is a number of numpy's, and makes everything a float64",
-                "standardize", "variance + epsilon", f"variance + {_NUMPY}.float64(epsilon)",
-            ),
-            Bug(
-                "it looks whether there is any variance, and waits for the device",
-                "standardize", "xp.sqrt(variance + epsilon)",
-                "xp.sqrt(variance + epsilon) if xp.max(variance) >= 0 else variance",
-            ),
-            Bug("epsilon is left out", "standardize", "variance + epsilon", "variance"),
-            Bug(
-                "the mean is that of the whole matrix",
-                "standardize", "xp.mean(x, axis=axes, keepdims=True)", "xp.mean(x)",
-            ),
-            Bug(
-                "the pullback forgets that every element is part of the mean",
-                "standardize", "g - xp.mean(g, axis=axes, keepdims=True) - along", "g - along",
-            ),
-            Bug(
-                "the pullback forgets that every element is part of the variance",
-                "standardize", " - along", "",
-            ),
-            Bug(
-                "the pullback forgets the deviation",
-                "standardize", "- along) / deviation", "- along)",
-            ),
+        bugs=bugs(
+            "standardize",
+            ("numpy is called, whatever x is", "namespace(x)", _NUMPY),
+            ("the pullback calls numpy", "along = value * xp.mean(",
+             f"along = value * {_NUMPY}.mean("),
+            ("epsilon is a numpy scalar, which promotes the result to float64",
+             "variance + epsilon", f"variance + {_NUMPY}.float64(epsilon)"),
+            ("the variance is compared on the host, which synchronizes with the device",
+             "xp.sqrt(variance + epsilon)",
+             "xp.sqrt(variance + epsilon) if xp.max(variance) >= 0 else variance"),
+            ("epsilon is missing", "variance + epsilon", "variance"),
+            ("the mean is that of the complete matrix",
+             "xp.mean(x, axis=axes, keepdims=True)", "xp.mean(x)"),
+            ("the pullback ignores that the mean depends on each element",
+             "g - xp.mean(g, axis=axes, keepdims=True) - along", "g - along"),
+            ("the pullback ignores that the variance depends on each element", " - along", ""),
+            ("the pullback does not divide by the deviation",
+             "- along) / deviation", "- along)"),
+            ("the value of a tensor is a numpy array",
+             "return value, (pullback,)",
+             "return getattr(value, 'asnumpy', lambda: value)(), (pullback,)"),
         ),
     ),
-    hints=paragraphs(
-        """
-        namespace(x) is the library of x: xp.mean(x, axis=axes, keepdims=True), xp.sqrt(x). Plus,
-        minus, times and divided by are methods of the array, so they need no library.
+    hints="""
+        namespace(x) is the library of x: xp.mean(x, axis=axes, keepdims=True), xp.sqrt(x). The
+        operators +, -, * and / are methods of the array, so they need no namespace.
 
-        Write the value first: the mean, x minus the mean, the mean of that times itself, the
-        root of that plus epsilon.
+        Write the value first: the mean, x minus the mean, the mean of its square, the square root
+        of that plus epsilon.
 
         If it works with numpy and not on the other device: is there a np., a float(…), an `if` on
-        an array, or a loop over one? All of these need the numbers on the host. Numbers of your
-        own should be Python's.
+        an array, or a loop over one? All of these read elements on the host. Use Python's numbers
+        as constants.
 
         The pullback: along = value * xp.mean(g * value, axis=axes, keepdims=True), and then
         (g - xp.mean(g, axis=axes, keepdims=True) - along) / deviation. Return value, (pullback,).
-        """
-    ),
+        """,
 )  # fmt: skip

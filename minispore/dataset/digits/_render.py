@@ -1,8 +1,7 @@
-"""From strokes to pixels: each pixel's distance to the nearest edge of ink, then its grey.
+"""Render strokes: compute the distance of each pixel to the ink, and from it the grey value.
 
-A piece of stroke is a capsule: all places nearer to a segment than the pen's radius. It is short,
-so it is compared with the pixels of a small window around it only, for a whole block of images at
-once.
+A segment of a stroke is a capsule: all points nearer to it than the pen's radius. Distances are
+computed only in a small window of pixels around each segment, for a block of images at once.
 """
 
 from typing import Final
@@ -16,20 +15,20 @@ SIZE: Final = 28
 """Pixels along an image's side."""
 
 _WINDOW = 10  # pixels along the window's side
-_MARGIN = 16  # pixels around the box, so that an image may be cut out wherever its middle lies
+_MARGIN = 16  # pixels around the box, so that the image can be cropped around any centre
 _SIDE = BOX + 2 * _MARGIN
-_FAR = 9.0  # pixels: no ink near
+_FAR = 9.0  # pixels: further than any ink
 _MIDDLE = 14  # the pixel on which MNIST puts the centre of mass, counted from 0
 
-# How grey an image is: tuned on MNIST's training images.
+# Grey values, tuned on MNIST's training images.
 _ROUGHNESS = 0.17  # pixels: the edge's standard deviation
 _SHARPNESS = 1.5  # of an edge, in greys a pixel
-_BLUR = 0.05  # the largest share of its ink that a pixel gives to each neighbour in a line
+_BLUR = 0.05  # the maximum weight of each neighbour in the blur kernel
 
 
 def render(glyphs: Glyphs, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """Images, shape (n, 28, 28), 0 for paper and 255 for ink, centred as MNIST's."""
-    depth = -_cut_out(distance_to_ink(glyphs))
+    """Return images of shape (n, 28, 28), 0 for paper and 255 for ink, centred like MNIST's."""
+    depth = -_crop_centred(distance_to_ink(glyphs))
     depth += _ROUGHNESS * rng.standard_normal(depth.shape, dtype=np.float32)
     ink = _grey(depth)
     ink = _blur(ink, _BLUR * rng.random((len(ink), 1, 1), dtype=np.float32))
@@ -37,11 +36,11 @@ def render(glyphs: Glyphs, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
 
 
 def distance_to_ink(glyphs: Glyphs) -> FloatArray:
-    """How far each pixel is from the ink, negative within it.
+    """Return the signed distance of each pixel to the ink, negative within it.
 
     Returns:
-        Pixels, shape (n, side, side): the box in the middle of a wide margin. Right where a pixel
-        is near a stroke; elsewhere some number that is too far for any ink.
+        Distances in pixels, of shape (n, side, side): the box within a wide margin. They are exact
+        near strokes, and a large constant elsewhere.
     """
     n, pieces = len(glyphs.inked), glyphs.inked.shape[1]
     nearest = np.full(n * _SIDE * _SIDE, _FAR, np.float32)
@@ -59,12 +58,12 @@ def distance_to_ink(glyphs: Glyphs) -> FloatArray:
     return nearest.reshape(n, _SIDE, _SIDE)
 
 
-def _cut_out(distance: FloatArray) -> FloatArray:
-    """The 28x28 pixels around each centre of mass. MNIST shifts by whole pixels, and so do we."""
+def _crop_centred(distance: FloatArray) -> FloatArray:
+    """Crop 28x28 pixels around each centre of mass, rounded to integers as in MNIST."""
     ink = _grey(-distance)
     mass = ink.sum(axis=(1, 2))
-    place = np.arange(_SIDE, dtype=np.float32)
-    middle = np.stack([ink.sum(axis=1) @ place, ink.sum(axis=2) @ place]) / mass
+    position = np.arange(_SIDE, dtype=np.float32)
+    middle = np.stack([ink.sum(axis=1) @ position, ink.sum(axis=2) @ position]) / mass
     start = np.rint(middle).astype(np.intp) - _MIDDLE
     x, y = start[:, :, None] + np.arange(SIZE)
     image = np.arange(len(distance))
@@ -73,7 +72,7 @@ def _cut_out(distance: FloatArray) -> FloatArray:
 
 
 def _grey(depth: FloatArray) -> FloatArray:
-    """How much ink, 0 to 1, a pixel shows that lies so deep in it (in pixels)."""
+    """Return the ink, 0 to 1, of pixels at a depth of so many pixels in it."""
     ink: FloatArray = np.clip(_SHARPNESS * depth + 0.5, 0, 1)
     return ink
 
@@ -86,7 +85,7 @@ def _capsule(
     radius_a: FloatArray,
     radius_b: FloatArray,
 ) -> FloatArray:
-    """Distances of the windows' pixels (x and y: (n, window)) to segments that go from a to b."""
+    """Return the distances of window pixels, at x and y of shape (n, window), to segments a-b."""
     step = b - a
     dx, dy = x.astype(np.float32) - a[:, 0], y.astype(np.float32) - a[:, 1]
     length = np.maximum((step * step).sum(axis=1), np.float32(1e-6))
@@ -100,13 +99,13 @@ def _capsule(
     return distance
 
 
-def _blur(ink: FloatArray, share: FloatArray) -> FloatArray:
-    """Let each pixel give `share` of its ink to each neighbour, along x and then along y."""
+def _blur(ink: FloatArray, weight: FloatArray) -> FloatArray:
+    """Blur along x and then along y, with the weight `weight` for each neighbour."""
     for axis in (1, 2):
-        given = share * ink
-        ink = np.subtract(ink, given + given)
+        moved = weight * ink
+        ink = np.subtract(ink, moved + moved)
         lower, upper = [slice(None)] * 3, [slice(None)] * 3
         lower[axis], upper[axis] = slice(None, -1), slice(1, None)
-        ink[tuple(lower)] += given[tuple(upper)]
-        ink[tuple(upper)] += given[tuple(lower)]
+        ink[tuple(lower)] += moved[tuple(upper)]
+        ink[tuple(upper)] += moved[tuple(lower)]
     return ink

@@ -1,9 +1,8 @@
-"""From a drawing's text to a matrix: points along the pen's path as a linear map of its knots.
+"""Parse drawings, and compute points along the pen's path as a linear map of its knots.
 
-A path is a cubic Hermite spline through the knots of each smooth run. Where the points are taken
-and how the tangents are weighed is decided once, on the undisturbed drawing; after that a point is
-a fixed linear combination of knots, so that thousands of drawings, each with its own knots
-displaced, are one product of matrices.
+A path is a cubic Hermite spline through the knots of each smooth run. The positions of the points
+and the weights of the tangents are computed once, from the undistorted drawing. A point is then a
+fixed linear combination of knots, so one matrix product computes the points of a block of drawings.
 """
 
 from itertools import pairwise
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from minispore.dataset.digits._skeletons import SKELETONS
 
 POINTS: Final = 49
-"""Points along a drawing's path, the same number for each drawing."""
+"""The number of points along the path of each drawing."""
 
 _FINE = 16  # steps between two knots when a path's length is measured
 
@@ -34,17 +33,17 @@ class Drawings(NamedTuple):
     digit: npt.NDArray[np.intp]
     """The digit that a drawing shows, shape (drawings,)."""
     frequency: npt.NDArray[np.float64]
-    """How often a drawing is used for its digit, shape (drawings,): sums to 1 over each digit."""
+    """The probability of a drawing for its digit, shape (drawings,)."""
 
 
 def read_drawings() -> Drawings:
-    """Read SKELETONS. Takes a few milliseconds."""
+    """Parse SKELETONS, in a few milliseconds."""
     texts = [text for digit in SKELETONS for _, text in digit]
     paths = [_path(text) for text in texts]
-    most = max(len(knots) for knots, _, _ in paths)
-    room = np.stack([np.pad(_room(k), (0, most - len(k))) for k, _, _ in paths])
-    knots = np.stack([np.pad(k, ((0, most - len(k)), (0, 0))) for k, _, _ in paths])
-    basis = np.stack([np.pad(b, ((0, 0), (0, most - b.shape[1]))) for _, b, _ in paths])
+    max_knots = max(len(knots) for knots, _, _ in paths)
+    room = np.stack([np.pad(_room(k), (0, max_knots - len(k))) for k, _, _ in paths])
+    knots = np.stack([np.pad(k, ((0, max_knots - len(k)), (0, 0))) for k, _, _ in paths])
+    basis = np.stack([np.pad(b, ((0, 0), (0, max_knots - b.shape[1]))) for _, b, _ in paths])
     weights = [np.array([weight for weight, _ in digit], float) for digit in SKELETONS]
     return Drawings(
         knots=knots.astype(np.float32),
@@ -60,19 +59,19 @@ _Matrix = npt.NDArray[np.float64]
 
 
 def _path(text: str) -> tuple[_Matrix, _Matrix, npt.NDArray[np.bool_]]:
-    """The knots, basis and pen of one drawing."""
-    words = [stroke.split() for stroke in text.split(";")]
-    flat = [word for stroke in words for word in stroke]
+    """Return the knots, the basis and the pen positions of one drawing."""
+    strokes = [stroke.split() for stroke in text.split(";")]
+    flat = [word for stroke in strokes for word in stroke]
     knots = np.array([[float(c) for c in word.rstrip("!").split(",")] for word in flat]) / 100
-    fine: list[_Matrix] = []  # one finely sampled basis a stroke
+    fine: list[_Matrix] = []  # a finely sampled basis for each stroke
     start = 0
-    for stroke in words:
+    for stroke in strokes:
         corners = [i for i, word in enumerate(stroke) if word.endswith("!")]
         ends = [0, *corners, len(stroke) - 1]
         runs = [_spline(np.arange(start + a, start + b + 1), knots) for a, b in pairwise(ends)]
         fine.append(np.concatenate([runs[0], *(run[1:] for run in runs[1:])]))
         start += len(stroke)
-    counts = _share(POINTS, [float(_steps(f @ knots).sum()) for f in fine])
+    counts = _divide_points(POINTS, [float(_steps(f @ knots).sum()) for f in fine])
     basis = np.concatenate([_resample(f, knots, n) for f, n in zip(fine, counts, strict=True)])
     inked = np.ones(POINTS - 1, bool)
     inked[np.cumsum(counts)[:-1] - 1] = False
@@ -80,19 +79,23 @@ def _path(text: str) -> tuple[_Matrix, _Matrix, npt.NDArray[np.bool_]]:
 
 
 def _spline(run: npt.NDArray[np.intp], knots: _Matrix) -> _Matrix:
-    """A fine basis for the smooth run through the knots numbered `run`.
+    """Return a finely sampled basis for the smooth run through the knots `run`.
 
-    Catmull-Rom tangents for knots at unequal distances (parameter: the square root of the chord,
-    which never overshoots into a cusp), and at the two ends the tangent of a parabola.
+    Centripetal Catmull-Rom tangents (the parameter is the square root of the chord, which avoids
+    cusps), and at the two ends the tangents of parabolas.
     """
     rows = np.eye(len(knots))[run]  # row i picks knot i, so that arithmetic on rows gives a basis
     steps = np.sqrt(_steps(knots[run]))[:, None]
-    slopes = np.diff(rows, axis=0) / steps
+    differences = np.diff(rows, axis=0) / steps
     if len(run) == 2:
-        tangents = np.concatenate([slopes, slopes])
+        tangents = np.concatenate([differences, differences])
     else:
-        inner = (slopes[:-1] * steps[1:] + slopes[1:] * steps[:-1]) / (steps[1:] + steps[:-1])
-        tangents = np.concatenate([2 * slopes[:1] - inner[:1], inner, 2 * slopes[-1:] - inner[-1:]])
+        inner = (differences[:-1] * steps[1:] + differences[1:] * steps[:-1]) / (
+            steps[1:] + steps[:-1]
+        )
+        tangents = np.concatenate(
+            [2 * differences[:1] - inner[:1], inner, 2 * differences[-1:] - inner[-1:]]
+        )
     t = np.linspace(0, 1, _FINE, endpoint=False)[:, None]
     spans = [
         (1 + 2 * t) * (1 - t) ** 2 * rows[i]
@@ -111,22 +114,22 @@ def _room(knots: _Matrix) -> _Matrix:
 
 
 def _steps(points: _Matrix) -> _Matrix:
-    """The distances from each point to the next."""
+    """Return the distance from each point to the next."""
     steps: _Matrix = np.hypot(*np.diff(points, axis=0).T)
     return steps
 
 
-def _share(total: int, lengths: list[float]) -> list[int]:
-    """Divide `total` points among strokes by their lengths."""
+def _divide_points(total: int, lengths: list[float]) -> list[int]:
+    """Divide `total` points among strokes in proportion to their lengths."""
     ends = np.round(np.cumsum([0.0, *lengths]) / sum(lengths) * total).astype(int)
     return [int(n) for n in np.diff(ends)]
 
 
 def _resample(fine: _Matrix, knots: _Matrix, count: int) -> _Matrix:
-    """Of a fine basis, `count` rows at equal distances along the path."""
+    """Return `count` rows of a fine basis at equal distances along the path."""
     travelled = np.append(0.0, np.cumsum(_steps(fine @ knots)))
-    wanted = np.linspace(0.0, float(travelled[-1]), count)
-    at = np.interp(wanted, travelled, np.arange(len(fine)))
+    positions = np.linspace(0.0, float(travelled[-1]), count)
+    at = np.interp(positions, travelled, np.arange(len(fine)))
     low = np.minimum(at.astype(int), len(fine) - 2)
     part = (at - low)[:, None]
     rows: _Matrix = fine[low] * (1 - part) + fine[low + 1] * part

@@ -1,35 +1,29 @@
-"""The digits as MNIST's four files in a folder, written once and found there ever after.
+"""Write the digits as MNIST's four files, unless the folder has them already.
 
-A marker beside the files says what they were made from. It says `whole` only from the moment that
-all four are in place, and is taken back before any of them is touched; so a folder that a kill left
-half-written is never taken for a whole one, and files that no marker of ours speaks for are never
-overwritten.
+A marker file stores the parameters of the files. Its entry `whole` is true only while all four are
+complete: it is written last, and reset before a file is changed. So a folder that is incomplete
+after a kill is detected, and files without a marker are never overwritten.
 """
 
 import os
 from contextlib import ExitStack
+from itertools import chain, product
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from minispore._atomic import regular, replacing
-from minispore._checks import check_int, check_type
-from minispore.dataset._idx import idx_bytes
 from minispore.dataset.digits._generate import MAX_COUNT, generate
+from minispore.dataset.idx import MNIST_NAMES, idx_bytes
+from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.checks import check_int, check_type
 
 MARKER: Final = "minispore-digits.json"
-"""The name of the marker's file."""
+"""The name of the marker file."""
 
-_VERSION = 1  # raised when the same parameters give other images
-_PREFIXES = {"train": "train", "test": "t10k"}
+_VERSION = 1  # increased when equal parameters give other images
 
 
-class _Recipe(NamedTuple):
-    """What determines the files."""
-
-    train: int
-    test: int
-    seed: int
-    version: int = _VERSION
+# The parameters that determine the files: train, test, seed and version.
+_Params = dict[str, int]
 
 
 def write(
@@ -38,25 +32,22 @@ def write(
     test: int = 10_000,
     seed: int = 0,
 ) -> Path:
-    """Write generated digits into a folder as MNIST's four files, if they are not there yet.
+    """Write generated digits to a folder as MNIST's four files, unless it has them already.
 
-    `MnistDataset` (and anything else that reads MNIST) reads the folder. A call with the parameters
-    of an earlier one changes nothing; other parameters replace the files. MNIST's size takes about
-    ten seconds.
+    `MnistDataset` reads the folder. A second call with equal parameters changes nothing; other
+    parameters replace the files. The default numbers of images take about ten seconds.
 
     Args:
-        directory: The folder; made if it is missing. Other files in it are left alone.
-        train: How many training images.
-        test: How many test images.
-        seed: As for `generate`.
+        directory: The folder, which is created if it is missing. Other files in it stay.
+        train: The number of training images, from 1 to 2,147,483,647.
+        test: The number of test images.
+        seed: The seed, at least 0, as for `generate`.
 
     Returns:
         The folder.
 
     Raises:
-        TypeError: If an argument is of the wrong type.
-        ValueError: If a count is less than 1 or above 2,147,483,647, or `seed` less than 0.
-        FileExistsError: If there are MNIST files in the folder that this function did not write.
+        FileExistsError: If the folder has MNIST files that this function did not write.
         OSError: If the folder cannot be written to.
 
     Examples:
@@ -71,85 +62,73 @@ def write(
         train-labels-idx1-ubyte 28
         >>> folder.cleanup()
     """
-    check_type(directory, (str, os.PathLike), "directory", "write")
-    recipe = _Recipe(
-        check_int(train, "train", "write", low=1, high=MAX_COUNT),
-        check_int(test, "test", "write", low=1, high=MAX_COUNT),
-        check_int(seed, "seed", "write", low=0),
-    )
+    check_type(directory, (str, os.PathLike), "directory")
+    params = {
+        "train": check_int(train, "train", low=1, high=MAX_COUNT),
+        "test": check_int(test, "test", low=1, high=MAX_COUNT),
+        "seed": check_int(seed, "seed", low=0),
+        "version": _VERSION,
+    }
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
-    if _is_whole(folder, recipe):
+    if _is_complete(folder, params):
         return folder
     _refuse_foreign_files(folder)
     with ExitStack() as files:
-        for usage in _PREFIXES:
-            _write_usage(folder, usage, recipe, files)
-        # From here on a kill leaves no old labels beside new images, and no marker for either.
-        _mark(folder, recipe, whole=False)
-        for name in _files(recipe):
+        for usage, names in MNIST_NAMES.items():
+            for name, array in zip(names, generate(params[usage], seed, usage), strict=True):
+                # It gets its final name when `files` is closed.
+                file = files.enter_context(atomic_write(folder / name))
+                file.writelines(idx_bytes(array))
+                file.flush()  # a full disk is detected before anything changes
+        # A kill from here on never leaves old labels with new images.
+        _write_marker(folder, params, whole=False)
+        for name in _files(params):
             (folder / name).unlink(missing_ok=True)
-    _mark(folder, recipe, whole=True)
+    _write_marker(folder, params, whole=True)
     return folder
 
 
-def _names(usage: str) -> tuple[str, str]:
-    prefix = _PREFIXES[usage]
-    return f"{prefix}-images-idx3-ubyte", f"{prefix}-labels-idx1-ubyte"
-
-
-def _write_usage(folder: Path, usage: str, recipe: _Recipe, files: ExitStack) -> None:
-    """Write two of the files, which come to their places when `files` is left."""
-    count = recipe.train if usage == "train" else recipe.test
-    for name, array in zip(_names(usage), generate(count, recipe.seed, usage), strict=True):
-        file = files.enter_context(replacing(folder / name))
-        file.writelines(idx_bytes(array))
-        file.flush()  # a full disk shows before anything is changed
-
-
-def _files(recipe: _Recipe) -> dict[str, int]:
-    """The four files' names and lengths in bytes."""
+def _files(params: _Params) -> dict[str, int]:
+    """Return the names of the four files and their lengths in bytes."""
     lengths: dict[str, int] = {}
-    for usage, count in (("train", recipe.train), ("test", recipe.test)):
-        images, labels = _names(usage)
-        lengths[images] = 16 + 28 * 28 * count
-        lengths[labels] = 8 + count
+    for usage, (images, labels) in MNIST_NAMES.items():
+        lengths |= {images: 16 + 28 * 28 * params[usage], labels: 8 + params[usage]}
     return lengths
 
 
-def _marker_text(recipe: _Recipe, *, whole: bool) -> bytes:
+def _marker_text(params: _Params, *, whole: bool) -> bytes:
     import json
 
-    return json.dumps({**recipe._asdict(), "whole": whole}).encode() + b"\n"
+    return json.dumps({**params, "whole": whole}).encode() + b"\n"
 
 
-def _mark(folder: Path, recipe: _Recipe, *, whole: bool) -> None:
-    with replacing(folder / MARKER) as file:
-        file.write(_marker_text(recipe, whole=whole))
+def _write_marker(folder: Path, params: _Params, *, whole: bool) -> None:
+    with atomic_write(folder / MARKER) as file:
+        file.write(_marker_text(params, whole=whole))
 
 
-def _is_whole(folder: Path, recipe: _Recipe) -> bool:
-    """Whether the marker tells of these very files and they have the right lengths."""
+def _is_complete(folder: Path, params: _Params) -> bool:
+    """Return whether the marker has these parameters and the files have the expected lengths."""
     try:
         with open(folder / MARKER, "rb", opener=regular) as marker:
-            if marker.read() != _marker_text(recipe, whole=True):
+            if marker.read() != _marker_text(params, whole=True):
                 return False
     except FileNotFoundError:
         return False
     return all(
         (folder / name).is_file() and (folder / name).stat().st_size == length
-        for name, length in _files(recipe).items()
+        for name, length in _files(params).items()
     )
 
 
 def _refuse_foreign_files(folder: Path) -> None:
     if (folder / MARKER).exists():
         return
-    for usage in _PREFIXES:
-        for name in _names(usage):
-            for file in (folder / name, folder / f"{name}.gz"):
-                if file.exists():
-                    raise FileExistsError(
-                        f"For 'write', the argument 'directory' must be a folder without other "
-                        f"MNIST files, but '{file}' exists."
-                    )
+    for name, suffix in product(chain(*MNIST_NAMES.values()), ("", ".gz")):
+        file = folder / f"{name}{suffix}"
+        if file.exists():
+            raise FileExistsError(
+                f"For 'write', the argument 'directory' must be a folder without other MNIST "
+                f"files, but '{file}' exists."
+            )

@@ -1,34 +1,52 @@
-"""Transforms of any data: change the type, one-hot encode, and several in one."""
+"""Transforms of any data: type conversion, one-hot encoding, and composition."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from minispore._checks import check_int, check_number, check_type
 from minispore.common.dtype import as_dtype
-from minispore.dataset._block import Array, as_tuple
-from minispore.dataset._transform import Transform
+from minispore.dataset._node import Array, as_tuple
+from minispore.utils.checks import check_int, check_number, check_type
+from minispore.utils.unsupported import module_attributes
 
 __all__ = ["Compose", "OneHot", "TypeCast"]
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
+
+
+class Transform(ABC):
+    """Base class of the package's transforms, which process a block of rows at once.
+
+    The result for a block is bit for bit that for each of its rows.
+    """
+
+    @abstractmethod
+    def batched(self, block: Array) -> Array:
+        """Transform the rows of a block (n, ...), which may be overwritten.
+
+        Raises:
+            RuntimeError: If the shape or type of the rows is not supported.
+        """
+
+    def __call__(self, value: object) -> Array:
+        """Transform one row, anything that numpy converts to an array; it is not modified."""
+        return self.batched(np.array(value)[np.newaxis])[0, ...]
 
 
 class TypeCast(Transform):
-    """Convert to another type, as C does: floats lose their fraction, integers wrap around.
-
-    Source: https://www.mindspore.cn/docs/en/master/api_python/dataset_transforms/mindspore.dataset.transforms.TypeCast.html
+    """Convert to another type with C's rules: floats are truncated, integers wrap around.
 
     Args:
-        data_type: A type of minispore or of numpy.
-
-    Raises:
-        TypeError: If it is neither.
+        data_type: A dtype of minispore or numpy.
 
     Examples:
         >>> import minispore
-        >>> TypeCast(minispore.int32)(np.array([2.7, -1.0]))
-        array([ 2, -1], dtype=int32)
+        >>> TypeCast(minispore.int32)(np.array([2.7, -1.0])).tolist()
+        [2, -1]
+
+    Source: MindSpore's `mindspore.dataset.transforms.TypeCast`.
     """
 
     def __init__(self, data_type: object) -> None:
@@ -46,31 +64,29 @@ class TypeCast(Transform):
 
 
 class OneHot(Transform):
-    """Turn a class number into a vector with 1 at its place, of the number's type.
-
-    Source: https://www.mindspore.cn/docs/en/master/api_python/dataset_transforms/mindspore.dataset.transforms.OneHot.html
+    """Convert a class index to a one-hot vector of the index's dtype.
 
     Args:
         num_classes: The length of the vector.
-        smoothing_rate: How much of the 1 is spread evenly over all classes; the result is then of
-            float64.
+        smoothing_rate: Label smoothing: the part of the 1 that is distributed evenly over all
+            classes, in [0, 1]. Unless it is 0, the result is of float64.
 
     Raises:
-        TypeError: If an argument has the wrong type.
-        ValueError: If `num_classes` is below 1 or `smoothing_rate` outside [0, 1].
-        RuntimeError: On use, for numbers that are no integers in [0, `num_classes`).
+        RuntimeError: On use, unless the input has integers in [0, `num_classes`).
 
     Examples:
-        >>> OneHot(4)(np.array(2, np.int32))
-        array([0, 0, 1, 0], dtype=int32)
-        >>> OneHot(4, smoothing_rate=0.2)(2)
-        array([0.05, 0.05, 0.85, 0.05])
+        >>> OneHot(4)(np.array(2, np.int32)).tolist()
+        [0, 0, 1, 0]
+        >>> OneHot(4, smoothing_rate=0.2)(2).round(2).tolist()
+        [0.05, 0.05, 0.85, 0.05]
+
+    Source: MindSpore's `mindspore.dataset.transforms.OneHot`.
     """
 
     def __init__(self, num_classes: int, smoothing_rate: float = 0.0) -> None:
-        self.num_classes: int = check_int(num_classes, "num_classes", "OneHot", low=1)
+        self.num_classes: int = check_int(num_classes, "num_classes", low=1, high=2**31 - 1)
         self.smoothing_rate: float = check_number(
-            smoothing_rate, "smoothing_rate", "OneHot", low=0.0, high=1.0
+            smoothing_rate, "smoothing_rate", low=0.0, high=1.0
         )
 
     def batched(self, block: Array) -> Array:
@@ -88,30 +104,27 @@ class OneHot(Transform):
         hot: npt.NDArray[np.bool_] = np.equal(numbers[..., np.newaxis], np.arange(self.num_classes))
         if not self.smoothing_rate:
             return hot.astype(block.dtype)
-        share = self.smoothing_rate / self.num_classes
-        return np.add(np.multiply(hot, 1.0 - self.smoothing_rate), share)
+        off_value = self.smoothing_rate / self.num_classes
+        return np.add(np.multiply(hot, 1.0 - self.smoothing_rate), off_value)
 
 
 class Compose:
-    """Several transforms and Python functions as one, applied in order.
-
-    Source: https://www.mindspore.cn/docs/en/master/api_python/dataset_transforms/mindspore.dataset.transforms.Compose.html
+    """Apply several transforms and Python functions in order, as one.
 
     Args:
-        transforms: At least one.
-
-    Raises:
-        TypeError: If it is no list or tuple of callables.
-        ValueError: If it is empty.
+        transforms: A list or tuple of at least one callable.
 
     Examples:
         >>> import minispore
-        >>> Compose([lambda x: x * 2, TypeCast(minispore.float32)])(np.array([1, 2]))
-        array([2., 4.], dtype=float32)
+        >>> doubled = Compose([lambda x: x * 2, TypeCast(minispore.float32)])(np.array([1, 2]))
+        >>> doubled.tolist(), str(doubled.dtype)
+        ([2.0, 4.0], 'float32')
+
+    Source: MindSpore's `mindspore.dataset.transforms.Compose`.
     """
 
     def __init__(self, transforms: Sequence[Callable[..., object]]) -> None:
-        self.transforms: tuple[Callable[..., object], ...] = flattened(
+        self.transforms: tuple[Callable[..., object], ...] = flatten_transforms(
             transforms, "Compose", "transforms"
         )
 
@@ -122,18 +135,18 @@ class Compose:
         return values[0] if len(values) == 1 else values
 
 
-def flattened(
-    operations: Sequence[Callable[..., object]], owner: str, name: str
+def flatten_transforms(
+    operations: Sequence[Callable[..., object]], caller: str, name: str
 ) -> tuple[Callable[..., object], ...]:
-    """Return the operations with each Compose replaced by what it holds.
+    """Return the operations with each Compose replaced by its transforms.
 
     Raises:
         TypeError: If one is not callable.
-        ValueError: If there is none.
+        ValueError: If the list is empty.
     """
-    check_type(operations, (list, tuple), name, owner)
+    check_type(operations, (list, tuple), name, caller)
     if not operations:
-        raise ValueError(f"For '{owner}', the argument '{name}' must not be empty.")
+        raise ValueError(f"For '{caller}', the argument '{name}' must not be empty.")
     flat: list[Callable[..., object]] = []
     for operation in operations:
         if isinstance(operation, Compose):
@@ -142,7 +155,7 @@ def flattened(
             flat.append(operation)
         else:
             raise TypeError(
-                f"For '{owner}', the argument '{name}' must hold transforms or functions, but got "
+                f"For '{caller}', the argument '{name}' must hold transforms or functions, but got "
                 f"{operation!r}."
             )
     return tuple(flat)

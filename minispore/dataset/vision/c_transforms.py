@@ -1,4 +1,4 @@
-"""Where MindSpore 1.x has the transforms of images that are not written in Python."""
+"""The image transforms, in the module in which MindSpore 1.x has those written in C++."""
 
 from minispore.dataset.vision import *  # noqa: F403 (the same names, whatever they are)
 from minispore.dataset.vision import __all__  # noqa: F401 (that another star takes them, too)

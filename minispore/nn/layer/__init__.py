@@ -1,38 +1,24 @@
-"""Where MindSpore keeps the layers: what scripts import from there, under its names."""
+"""The layers, in the modules where MindSpore has them."""
 
-from minispore.nn.layer.activation import (
-    LogSoftmax,
-    ReLU,
-    Sigmoid,
-    Softmax,
-    Tanh,
-    get_activation,
+from minispore.nn.layer import (
+    activation,
+    basic,
+    container,
+    conv,
+    embedding,
+    normalization,
+    pooling,
 )
-from minispore.nn.layer.basic import Dense, Dropout, Flatten, Identity
-from minispore.nn.layer.container import CellList, SequentialCell
-from minispore.nn.layer.conv import Conv2d
-from minispore.nn.layer.embedding import Embedding
-from minispore.nn.layer.normalization import BatchNorm1d, BatchNorm2d, LayerNorm
-from minispore.nn.layer.pooling import AvgPool2d, MaxPool2d
+from minispore.nn.layer.activation import *  # noqa: F403
+from minispore.nn.layer.basic import *  # noqa: F403
+from minispore.nn.layer.container import *  # noqa: F403
+from minispore.nn.layer.conv import *  # noqa: F403
+from minispore.nn.layer.embedding import *  # noqa: F403
+from minispore.nn.layer.normalization import *  # noqa: F403
+from minispore.nn.layer.pooling import *  # noqa: F403
+from minispore.utils.unsupported import module_attributes
 
-__all__ = [
-    "AvgPool2d",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "CellList",
-    "Conv2d",
-    "Dense",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "Identity",
-    "LayerNorm",
-    "LogSoftmax",
-    "MaxPool2d",
-    "ReLU",
-    "SequentialCell",
-    "Sigmoid",
-    "Softmax",
-    "Tanh",
-    "get_activation",
-]
+# Assigned by name; see `minispore.nn`.
+_PARTS = (activation, basic, container, conv, embedding, normalization, pooling)
+globals()["__all__"] = [name for part in _PARTS for name in part.__all__]
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -1,5 +1,221 @@
-"""Where MindSpore keeps the basic layers."""
+"""Basic layers: Dense, Flatten, Identity and Dropout."""
 
-from minispore.nn.basic import Dense, Dropout, Flatten, Identity
+import math
+
+from minispore import ops
+from minispore.common.dtype import DType, float32
+from minispore.common.initializer import HeUniform, Initializer, Uniform
+from minispore.common.parameter import Parameter
+from minispore.common.seed import generator
+from minispore.common.tensor import Tensor
+from minispore.engine.dispatch import check_tensor
+from minispore.nn._parameter_init import check_float_type, init_parameter
+from minispore.nn.cell import Cell
+from minispore.nn.layer.activation import get_activation
+from minispore.ops._random import apply_dropout_mask
+from minispore.utils.checks import check_arguments, check_int, check_number, check_type
 
 __all__ = ["Dense", "Dropout", "Flatten", "Identity"]
+
+
+class Dense(Cell):
+    """A fully connected layer: `activation(x @ weight.T + bias)`.
+
+    Args:
+        in_channels: The length of the input's last axis.
+        out_channels: The length of the output's last axis.
+        weight_init: The initial weights, in any form that `initializer` accepts; by default drawn
+            uniformly from ±1 / √in_channels.
+        bias_init: The initial biases; by default drawn from the same distribution.
+        has_bias: Whether there are biases.
+        activation: A layer that is applied to the result, or its name for `get_activation`.
+        dtype: The dtype of the parameters, a float type.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: A length is below 1, or a Tensor of initial values has the wrong shape.
+        KeyError: There is no activation of that name.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> layer = nn.Dense(2, 3, weight_init="ones", bias_init=0.5)
+        >>> layer(Tensor([[1.0, 2.0]])).tolist()
+        [[3.5, 3.5, 3.5]]
+
+    Source: MindSpore's `mindspore.nn.Dense`.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        weight_init: Tensor | str | Initializer | float | None = None,
+        bias_init: Tensor | str | Initializer | float | None = None,
+        has_bias: bool = True,
+        activation: str | Cell | None = None,
+        dtype: DType = float32,
+    ) -> None:
+        super().__init__()
+        self.in_channels: int = check_int(in_channels, "in_channels", low=1)
+        self.out_channels: int = check_int(out_channels, "out_channels", low=1)
+        check_type(has_bias, bool, "has_bias")
+        check_type(activation, (str, Cell), "activation", allow_none=True)
+        check_float_type(dtype, "Dense")
+        self.has_bias = has_bias
+        if weight_init is None:
+            weight_init = HeUniform(math.sqrt(5))
+        self.weight: Parameter = init_parameter(
+            weight_init, (out_channels, in_channels), dtype, "weight_init", "Dense"
+        )
+        self.bias: Parameter | None = None
+        if has_bias:
+            if bias_init is None:
+                bias_init = Uniform(1 / math.sqrt(in_channels))
+            self.bias = init_parameter(bias_init, (out_channels,), dtype, "bias_init", "Dense")
+        self.activation: Cell | None = (
+            get_activation(activation, "Dense") if isinstance(activation, str) else activation
+        )
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply the layer.
+
+        Args:
+            x: A tensor of shape (…, in_channels).
+
+        Returns:
+            A tensor of shape (…, out_channels).
+        """
+        y = ops.dense(x, self.weight, self.bias)
+        return y if self.activation is None else self.activation(y)
+
+    def extend_repr(self) -> str:
+        """Return the arguments for `repr`."""
+        text = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
+        if self.has_bias:
+            text += ", has_bias=True"
+        if self.activation is not None:
+            text += f", activation={self.activation!r}"
+        return text
+
+
+class Flatten(Cell):
+    """Merge several axes into one: by default all but the first, the batch axis.
+
+    Args:
+        start_dim: The first axis to merge.
+        end_dim: The last axis to merge.
+
+    Raises:
+        TypeError: An argument is not an int.
+
+    Examples:
+        >>> from minispore import nn, ops
+        >>> nn.Flatten()(ops.ones((5, 28, 28))).shape
+        (5, 784)
+
+    Source: MindSpore's `mindspore.nn.Flatten`.
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        check_arguments(Flatten.__init__, locals())
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Return `x` with the axes merged.
+
+        Raises:
+            ValueError: An axis is out of range, or `start_dim` comes after `end_dim`.
+        """
+        check_tensor(x, "Flatten", "x")
+        if self.start_dim >= max(x.ndim, 1):
+            # `ops.flatten` accepts a vector, but the layer requires a batch axis to keep.
+            raise ValueError(
+                f"For 'Flatten', the argument 'start_dim' must be below {max(x.ndim, 1)}, the "
+                f"number of the input's axes, but got {self.start_dim}."
+            )
+        return ops.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
+
+
+class Identity(Cell):
+    """A layer that returns its input, a placeholder for another layer.
+
+    Args:
+        *args: Ignored, so that it can replace any layer.
+        **kwargs: Ignored.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.Identity()(Tensor([1.0, 2.0])).tolist()
+        [1.0, 2.0]
+
+    Source: MindSpore's `mindspore.nn.Identity`.
+    """
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        del args, kwargs
+        super().__init__()
+
+    def construct(self, input: Tensor) -> Tensor:
+        """Return `input` itself."""
+        return input
+
+
+class Dropout(Cell):
+    """Dropout: in training, set random elements to 0 and scale the others to keep the mean.
+
+    In evaluation mode, which is the default (see `Cell.set_train`), it returns its input. Random
+    numbers are drawn from the random stream "dropout".
+
+    Args:
+        keep_prob: The probability with which an element is kept, the older form of `p`.
+        p: The probability with which an element is set to 0; if given, `keep_prob` is ignored.
+        dtype: Has no effect: the result has the dtype of the input.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: `p` is not in [0, 1), or `keep_prob` not in (0, 1].
+
+    Examples:
+        >>> from minispore import nn, ops, set_seed
+        >>> set_seed(1)
+        >>> layer = nn.Dropout(p=0.5).set_train()
+        >>> sorted(set(layer(ops.ones(100)).tolist()))
+        [0.0, 2.0]
+
+    Source: MindSpore's `mindspore.nn.Dropout`.
+    """
+
+    def __init__(
+        self, keep_prob: float = 0.5, p: float | None = None, dtype: DType = float32
+    ) -> None:
+        super().__init__()
+        check_type(dtype, DType, "dtype")
+        if p is None:
+            check_type(keep_prob, float, "keep_prob")
+            if not 0 < keep_prob <= 1:
+                raise ValueError(
+                    f"For 'Dropout', the argument 'keep_prob' must be in (0, 1], got {keep_prob}."
+                )
+        else:
+            check_number(p, "p")
+            if not 0 <= p < 1:
+                raise ValueError(f"For 'Dropout', the argument 'p' must be in [0, 1), got {p}.")
+        self.p = p
+        self.keep_prob: float = keep_prob if p is None else 1 - p
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply the layer.
+
+        Raises:
+            TypeError: `x` is not a tensor or, in training, not of a float dtype.
+        """
+        check_tensor(x, "Dropout", "x")
+        if not self.training or self.keep_prob == 1:
+            return x
+        return apply_dropout_mask(x, self.keep_prob, generator("dropout"), "x", "Dropout")
+
+    def extend_repr(self) -> str:
+        """Return the arguments for `repr`."""
+        return f"keep_prob={self.keep_prob}" if self.p is None else f"p={self.p}"

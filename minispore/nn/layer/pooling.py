@@ -1,5 +1,245 @@
-"""Where MindSpore keeps the poolings."""
+"""Pooling layers."""
 
-from minispore.nn.pooling import AvgPool2d, MaxPool2d
+from itertools import starmap
+from typing import Generic, Literal, TypeVar, cast, overload
+
+from minispore import ops
+from minispore._functional.pooling import (
+    avg_pool,
+    check_max_padding,
+    max_pool,
+    max_pool_indices,
+    resolve_geometry,
+)
+from minispore._functional.window_geometry import PAD_MODES, WindowGeometry, as_pair, tuple_or_none
+from minispore.common.tensor import Tensor
+from minispore.engine.dispatch import as_float, check_tensor
+from minispore.nn.cell import Cell
+from minispore.utils.checks import check_bool, check_int, check_one_of, describe_value
 
 __all__ = ["AvgPool2d", "MaxPool2d"]
+
+# The result of pooling: a tensor, or a tensor and its indices.
+R = TypeVar("R")
+_Pair = int | tuple[int] | tuple[int, int]
+_Padding = int | tuple[int, ...] | list[int]
+
+
+class _Pool2d(Cell, Generic[R]):
+    """Base class of pooling layers: the geometry of the windows."""
+
+    def __init__(
+        self,
+        kernel_size: _Pair,
+        stride: _Pair,
+        pad_mode: str,
+        padding: _Padding,
+        dilation: _Pair,
+        ceil_mode: bool,
+        data_format: str,
+    ) -> None:
+        super().__init__()
+        caller = self.cls_name
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self._size = _pair(kernel_size, "kernel_size", caller)
+        strides = _pair(stride, "stride", caller)
+        dilations = _pair(dilation, "dilation", caller)
+        if not isinstance(pad_mode, str) or pad_mode.lower() not in PAD_MODES:
+            check_one_of(pad_mode, PAD_MODES, "pad_mode", caller)
+        self.pad_mode: str = pad_mode.upper()
+        self.padding: tuple[int, int] = _pair(
+            tuple(padding) if isinstance(padding, list) else padding, "padding", caller, low=0
+        )
+        if self.pad_mode != "PAD" and any(self.padding):
+            raise ValueError(
+                f"For '{caller}', the argument 'padding' must be 0 unless 'pad_mode' is 'pad', "
+                f"but got {describe_value(padding)}."
+            )
+        check_bool(ceil_mode, "ceil_mode", caller)
+        self.ceil_mode = ceil_mode
+        check_one_of(data_format, ("NCHW",), "data_format", caller)
+        self.format = data_format
+        pads = self.padding
+        self._rows, self._columns = starmap(
+            WindowGeometry, zip(self._size, strides, dilations, pads, pads, strict=True)
+        )
+
+    def construct(self, x: Tensor) -> R:
+        """Apply the layer.
+
+        Args:
+            x: A tensor of shape (n, channels, height, width), or without n.
+
+        Raises:
+            TypeError: `x` is not a tensor.
+            ValueError: `x` has another number of axes, or the windows do not fit.
+        """
+        check_tensor(x, self.cls_name, "x")
+        if x.ndim not in (3, 4):
+            raise ValueError(
+                f"For '{self.cls_name}', 'x' must have 3 or 4 axes, but its shape is {x.shape}."
+            )
+        images = x if x.ndim == 4 else ops.expand_dims(x, 0)
+        rows, columns = self._rows, self._columns
+        if self.pad_mode == "SAME":
+            rows = rows.with_same_padding(images.shape[2])
+            columns = columns.with_same_padding(images.shape[3])
+        pooled = self._pool(images, rows, columns)
+        if x.ndim == 3:
+            pooled = [y[0] for y in pooled]
+        return cast("R", tuple(pooled) if len(pooled) > 1 else pooled[0])
+
+    def _pool(self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> list[Tensor]:
+        """Return the results of the layer, one or more."""
+        raise NotImplementedError
+
+    def extend_repr(self) -> str:
+        """Return the arguments for `repr`."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
+
+
+class MaxPool2d(_Pool2d[R]):
+    """Max pooling: the maximum of each window of an image.
+
+    If several elements of a window equal its maximum, the first receives the gradient.
+
+    Args:
+        kernel_size: The height and width of a window, one int or a tuple.
+        stride: The vertical and horizontal stride, one int or a tuple.
+        pad_mode: "valid": only windows inside the image; "same": pad so that the output size is the
+            input size divided by `stride`, rounded up; "pad": pad by `padding`. The padding never
+            is the maximum. Case does not matter.
+        padding: How far to pad, one int or (top and bottom, left and right); at most half of
+            `kernel_size`.
+        dilation: The spacing of window elements, one int or a tuple.
+        return_indices: Whether to return the indices of the maxima too (int64).
+        ceil_mode: Whether to round the output size up instead of down.
+        data_format: "NCHW". MindSpore supports "NHWC" only on a GPU.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: A number is out of range; or `padding`, `dilation`, `return_indices` or
+            `ceil_mode` is set although `pad_mode` is not "pad".
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.MaxPool2d(kernel_size=2, stride=2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])).tolist()
+        [[[[4.0]]]]
+
+    Source: MindSpore's `mindspore.nn.MaxPool2d`.
+    """
+
+    @overload
+    def __init__(
+        self: "MaxPool2d[Tensor]",
+        kernel_size: _Pair = 1,
+        stride: _Pair = 1,
+        pad_mode: str = "valid",
+        padding: _Padding = 0,
+        dilation: _Pair = 1,
+        return_indices: Literal[False] = False,
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "MaxPool2d[tuple[Tensor, Tensor]]",
+        kernel_size: _Pair = 1,
+        stride: _Pair = 1,
+        pad_mode: str = "valid",
+        padding: _Padding = 0,
+        dilation: _Pair = 1,
+        *,
+        return_indices: Literal[True],
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
+    ) -> None: ...
+    def __init__(
+        self,
+        kernel_size: _Pair = 1,
+        stride: _Pair = 1,
+        pad_mode: str = "valid",
+        padding: _Padding = 0,
+        dilation: _Pair = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
+    ) -> None:
+        super().__init__(kernel_size, stride, pad_mode, padding, dilation, ceil_mode, data_format)
+        check_bool(return_indices, "return_indices")
+        self.return_indices = return_indices
+        self.dilation = dilation
+        dilated = _pair(dilation, "dilation", "MaxPool2d") != (1, 1)
+        if self.pad_mode != "PAD" and (return_indices or ceil_mode or dilated):
+            raise ValueError(
+                "For 'MaxPool2d', the arguments 'dilation', 'return_indices' and 'ceil_mode' must "
+                f"have their default values unless 'pad_mode' is 'pad', but got '{pad_mode}'."
+            )
+        check_max_padding(self.padding, self._size, "MaxPool2d")
+
+    def _pool(self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> list[Tensor]:
+        rows, columns = resolve_geometry(images, rows, columns, self.ceil_mode, "MaxPool2d")
+        y = max_pool(images, rows, columns)
+        return [y, max_pool_indices(images, rows, columns)] if self.return_indices else [y]
+
+
+class AvgPool2d(_Pool2d[Tensor]):
+    """Average pooling: the mean of each window of an image.
+
+    Args:
+        kernel_size: The height and width of a window, one int or a tuple.
+        stride: The vertical and horizontal stride, one int or a tuple.
+        pad_mode: "valid": only windows inside the image; "same": pad so that the output size is the
+            input size divided by `stride`, rounded up, where padding does not count; "pad": pad
+            with zeros by `padding`. Case does not matter.
+        padding: How many zeros to pad with, one int or (top and bottom, left and right); at most
+            half of `kernel_size`.
+        ceil_mode: Whether to round the output size up instead of down.
+        count_include_pad: Whether the zeros of `pad_mode="pad"` count as elements.
+        divisor_override: The divisor, instead of the number of elements.
+        data_format: "NCHW". MindSpore supports "NHWC" only on a GPU.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: A number is out of range, or `padding` is not 0 although `pad_mode` is not
+            "pad".
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.AvgPool2d(kernel_size=2, stride=2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])).tolist()
+        [[[[2.5]]]]
+
+    Source: MindSpore's `mindspore.nn.AvgPool2d`.
+    """
+
+    def __init__(
+        self,
+        kernel_size: _Pair = 1,
+        stride: _Pair = 1,
+        pad_mode: str = "valid",
+        padding: _Padding = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+        data_format: str = "NCHW",
+    ) -> None:
+        super().__init__(kernel_size, stride, pad_mode, padding, 1, ceil_mode, data_format)
+        check_bool(count_include_pad, "count_include_pad")
+        self.count_include_pad = count_include_pad
+        if divisor_override is not None:
+            check_int(divisor_override, "divisor_override", low=1)
+        self.divisor_override = divisor_override
+        check_max_padding(self.padding, self._size, "AvgPool2d")
+
+    def _pool(self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> list[Tensor]:
+        images = as_float(images, "AvgPool2d", "x")
+        counted = self.count_include_pad and self.pad_mode == "PAD"
+        divisor = self.divisor_override or 0
+        return [avg_pool(images, rows, columns, self.ceil_mode, counted, divisor, "AvgPool2d")]
+
+
+def _pair(value: object, name: str, caller: str, low: int = 1) -> tuple[int, int]:
+    """Return an int, or a tuple of one or two ints, as two ints."""
+    items = tuple_or_none(value) or ()
+    return as_pair(items[0] if len(items) == 1 else value, name, caller, low=low)

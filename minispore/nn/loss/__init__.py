@@ -1,21 +1,9 @@
-"""Losses."""
+"""The loss functions."""
 
-from minispore.nn.loss.loss import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    L1Loss,
-    LossBase,
-    MSELoss,
-    SoftmaxCrossEntropyWithLogits,
-)
+from minispore.nn.loss import loss
+from minispore.nn.loss.loss import *  # noqa: F403
+from minispore.utils.unsupported import module_attributes
 
-__all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CrossEntropyLoss",
-    "L1Loss",
-    "LossBase",
-    "MSELoss",
-    "SoftmaxCrossEntropyWithLogits",
-]
+# Assigned by name; see `minispore.nn`.
+globals()["__all__"] = loss.__all__
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -1,30 +1,47 @@
-"""Losses: cells from a network's outputs and the labels to how wrong they are."""
+"""Loss functions: cells that compute a loss from a network's outputs and the labels."""
 
 from minispore import ops
-from minispore._array import is_host
-from minispore._checks import check_one_of, check_type
-from minispore._dtype import FLOAT
-from minispore._functional.class_losses import (
-    Settings,
-    are_classes,
+from minispore._functional.losses import (
+    REDUCTIONS,
+    ClassificationLossOptions,
+    Reduction,
     check_settings,
     from_logits,
-    marked,
+    warn_of_broadcasting,
 )
-from minispore._functional.losses import REDUCTIONS, Reduction, warn_of_broadcasting
-from minispore._functional.variable import check_tensor
 from minispore.common.tensor import Tensor
+from minispore.engine.array import is_host
+from minispore.engine.dispatch import check_tensor, widen
+from minispore.engine.dtypes import FLOAT
 from minispore.nn.cell import Cell
+from minispore.utils.checks import check_one_of, check_type
+
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CrossEntropyLoss",
+    "L1Loss",
+    "LossBase",
+    "MSELoss",
+    "SoftmaxCrossEntropyWithLogits",
+]
 
 
 class LossBase(Cell):
-    """The base of losses: the way from a loss for each element or row to one number.
+    """Base class of loss functions: reduces the losses of elements or rows to a scalar.
 
     Args:
-        reduction: "mean", "sum", or "none" to leave them as they are.
+        reduction: "mean", "sum", or "none" for no reduction.
 
     Raises:
         ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.LossBase("sum").get_loss(Tensor([1.0, 2.0]), weights=0.5).item()
+        1.5
+
+    Source: MindSpore's `mindspore.nn.LossBase`.
     """
 
     def __init__(self, reduction: Reduction = "mean") -> None:
@@ -33,7 +50,7 @@ class LossBase(Cell):
         self.reduction: Reduction = reduction
 
     def get_loss(self, x: Tensor, weights: Tensor | float = 1.0) -> Tensor:
-        """`x * weights`, reduced."""
+        """Return `x * weights`, reduced."""
         if isinstance(weights, Tensor) or weights != 1:
             x = x * weights
         if self.reduction == "mean":
@@ -53,60 +70,71 @@ class LossBase(Cell):
 
 
 class MSELoss(LossBase):
-    """The square of the difference.
-
-    >>> from minispore import Tensor, nn
-    >>> nn.MSELoss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0]))
-    Tensor(shape=[], dtype=Float32, value= 2)
+    """The squared difference of outputs and labels, reduced.
 
     Args:
         reduction: "mean", "sum" or "none".
 
     Raises:
         ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.MSELoss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])).item()
+        2.0
+
+    Source: MindSpore's `mindspore.nn.MSELoss`.
     """
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The loss; shapes broadcast, with a warning unless one is that of a number."""
+        """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
         return self.get_loss(ops.square(self._difference(logits, labels)))
 
 
 class L1Loss(LossBase):
-    """The absolute difference.
+    """The absolute difference of outputs and labels, reduced.
 
     Args:
         reduction: "mean", "sum" or "none".
 
     Raises:
         ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.L1Loss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])).item()
+        1.0
+
+    Source: MindSpore's `mindspore.nn.L1Loss`.
     """
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The loss; shapes broadcast, with a warning unless one is that of a number."""
+        """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
         return self.get_loss(ops.abs(self._difference(logits, labels)))
 
 
 class CrossEntropyLoss(LossBase):
-    """−log of the probability that softmax gives to the right class.
-
-    >>> from minispore import Tensor, int32, nn
-    >>> loss = nn.CrossEntropyLoss()
-    >>> loss(Tensor([[0.0, 0.0], [0.0, 100.0]]), Tensor([0, 1], int32))
-    Tensor(shape=[], dtype=Float32, value= 0.346574)
-
-    Source: MindSpore's `mindspore.nn.CrossEntropyLoss`.
+    """Cross entropy: −log of the softmax probability of the true class.
 
     Args:
-        weight: The importance of each class, of shape (classes,).
-        ignore_index: A label that does not count.
-        reduction: "mean", "sum" or "none". The mean of labels is weighted by `weight`; that of
-            probabilities is over the rows.
-        label_smoothing: The share of probability, in [0, 1], taken from the labels and spread
-            over all classes.
+        weight: The weight of each class, of shape (classes,).
+        ignore_index: A label whose rows are ignored.
+        reduction: "mean", "sum" or "none". For class indices, the mean is weighted by `weight`; for
+            probabilities, it is the mean over rows.
+        label_smoothing: A fraction in [0, 1] of the labels' probability that is distributed over
+            all classes.
 
     Raises:
         TypeError: An argument is of the wrong type.
-        ValueError: `reduction` is none of these, or `label_smoothing` out of range.
+        ValueError: `reduction` is none of these, or `label_smoothing` is out of range.
+
+    Examples:
+        >>> from minispore import Tensor, int32, nn
+        >>> loss = nn.CrossEntropyLoss()
+        >>> round(loss(Tensor([[0.0, 0.0], [0.0, 100.0]]), Tensor([0, 1], int32)).item(), 4)
+        0.3466
+
+    Source: MindSpore's `mindspore.nn.CrossEntropyLoss`.
     """
 
     def __init__(
@@ -123,21 +151,22 @@ class CrossEntropyLoss(LossBase):
         check_settings(self._settings())
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The loss.
+        """Return the loss.
 
         Args:
-            logits: Of shape (C,), (N, C) or (N, C, d₁, …), C being the number of classes.
-            labels: Classes, integers of the shape without C; or probabilities, of the same shape.
+            logits: A tensor of shape (C,), (N, C) or (N, C, d₁, …) for C classes.
+            labels: Class indices, integers of the shape without C; or probabilities, of the shape
+                of `logits`.
 
         Raises:
-            TypeError: An argument is no Tensor, or of a type that does not fit its shape.
-            ValueError: The shapes do not fit, or a label is no class. On a GPU the loss is NaN for
-                such a label, since looking for it would wait for the device.
+            TypeError: An argument is not a Tensor, or its dtype does not match its shape.
+            ValueError: The shapes do not match, or a label is not a class index. On a GPU the loss
+                of such a label is NaN instead, since a check would synchronize with the device.
         """
         return from_logits(logits, labels, self._settings())
 
-    def _settings(self) -> Settings[Tensor]:
-        return Settings(
+    def _settings(self) -> ClassificationLossOptions[Tensor]:
+        return ClassificationLossOptions(
             "CrossEntropyLoss",
             ("logits", "labels"),
             self.weight,
@@ -148,44 +177,45 @@ class CrossEntropyLoss(LossBase):
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
-    """−log of the probability that softmax gives to the right class, for rows of logits.
-
-    >>> from minispore import Tensor, nn
-    >>> loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True)
-    >>> loss(Tensor([[0.0, 0.0]]), Tensor([1]))
-    Tensor(shape=[1], dtype=Float32, value= [ 6.93147182e-01])
-
-    Source: MindSpore's `mindspore.nn.SoftmaxCrossEntropyWithLogits`.
+    """Cross entropy of rows of logits: −log of the softmax probability of the true class.
 
     Args:
-        sparse: Whether labels are classes (integers) instead of probabilities.
+        sparse: Whether labels are class indices instead of probabilities.
         reduction: "none", "mean" or "sum".
 
     Raises:
-        TypeError: `sparse` is no bool.
+        TypeError: `sparse` is not a bool.
         ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> loss = nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean")
+        >>> round(loss(Tensor([[0.0, 0.0]]), Tensor([1])).item(), 4)
+        0.6931
+
+    Source: MindSpore's `mindspore.nn.SoftmaxCrossEntropyWithLogits`.
     """
 
     def __init__(self, sparse: bool = False, reduction: Reduction = "none") -> None:
         super().__init__(reduction)
-        check_type(sparse, bool, "sparse", "SoftmaxCrossEntropyWithLogits")
+        check_type(sparse, bool, "sparse")
         self.sparse = sparse
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The loss.
+        """Return the loss.
 
         Args:
-            logits: Of shape (N, C).
-            labels: Of shape (N,) if sparse, else (N, C).
+            logits: A tensor of shape (N, C).
+            labels: Integers of shape (N,) if `sparse`, else floats of shape (N, C).
 
         Raises:
-            TypeError: An argument is no Tensor, or the labels are of the wrong type.
-            ValueError: The shapes do not fit, or a label is no class. On a GPU the loss is NaN for
-                such a label, since looking for it would wait for the device.
+            TypeError: An argument is not a Tensor, or the labels are of the wrong dtype.
+            ValueError: The shapes do not match, or a label is not a class index. On a GPU the loss
+                of such a label is NaN instead, since a check would synchronize with the device.
         """
         self._check(logits, labels)
-        wanted = logits.shape[:1] if self.sparse else logits.shape
-        if logits.ndim != 2 or labels.shape != wanted:
+        expected = logits.shape[:1] if self.sparse else logits.shape
+        if logits.ndim != 2 or labels.shape != expected:
             raise ValueError(
                 "For 'SoftmaxCrossEntropyWithLogits', 'logits' must be of shape (N, C) and "
                 f"'labels' of shape {'(N,)' if self.sparse else '(N, C)'}, "
@@ -197,50 +227,52 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
                 f"{'integers' if self.sparse else 'floats'}, but got {labels.dtype!r}."
             )
         if self.sparse:
-            classes = logits.shape[1]
-            seen = is_host(labels._data)
-            if seen and not are_classes(labels, classes):
-                raise ValueError(
-                    "For 'SoftmaxCrossEntropyWithLogits', 'labels' must be in "
-                    f"[0, {classes}), but got {labels}."
-                )
-            targets = ops.one_hot(labels, classes, 1.0, 0.0)
-            labels = targets if seen else marked(targets)
+            names = ("logits", "labels")
+            options = ClassificationLossOptions[Tensor](
+                "SoftmaxCrossEntropyWithLogits", names, None, None, self.reduction, 0.0
+            )
+            return from_logits(widen(logits), labels, options)
         return self.get_loss(ops.softmax_cross_entropy(logits, labels))
 
 
 class BCELoss(LossBase):
-    """−(y log x + (1 − y) log (1 − x)): binary cross entropy of probabilities.
+    """Binary cross entropy of probabilities: −(y log x + (1 − y) log (1 − x)).
 
-    The logarithms are of at least 1e-12, so that a wrong certainty costs 27.6 and not infinity.
-
-    Source: MindSpore's `mindspore.nn.BCELoss`.
+    The arguments of the logarithms are increased by 1e-12, so the loss of an element is at most
+    27.6 instead of infinity.
 
     Args:
         weight: A factor for each element; its shape must broadcast with the input's.
         reduction: "mean", "sum" or "none".
 
     Raises:
-        TypeError: `weight` is no Tensor.
+        TypeError: `weight` is not a Tensor.
         ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> round(nn.BCELoss()(Tensor([0.5]), Tensor([1.0])).item(), 4)
+        0.6931
+
+    Source: MindSpore's `mindspore.nn.BCELoss`.
     """
 
     def __init__(self, weight: Tensor | None = None, reduction: Reduction = "mean") -> None:
         super().__init__(reduction)
-        check_type(weight, Tensor, "weight", "BCELoss", none=True)
+        check_type(weight, Tensor, "weight", allow_none=True)
         self.weight = weight
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """The loss.
+        """Return the loss.
 
         Args:
-            logits: Probabilities (in spite of the name, which is MindSpore's).
-            labels: What they should be, in [0, 1], of the same shape.
+            logits: Probabilities, not logits: the name is MindSpore's.
+            labels: The targets in [0, 1], of the same shape.
 
         Raises:
-            TypeError: An argument is no Tensor.
+            TypeError: An argument is not a Tensor.
             ValueError: The shapes differ.
-            RuntimeError: A probability is not in [0, 1]. On a GPU the loss is NaN then.
+            RuntimeError: A probability is not in [0, 1]. On a GPU the loss is NaN instead.
         """
         self._check(logits, labels)
         if logits.shape != labels.shape:
@@ -248,32 +280,34 @@ class BCELoss(LossBase):
                 "For 'BCELoss', 'logits' and 'labels' must be of one shape, "
                 f"but got {logits.shape} and {labels.shape}."
             )
-        # On a device they make the loss NaN: looking at them would wait for it.
+        # Not on a device, where the check would synchronize; the loss is NaN there.
         if is_host(logits._data) and ops.any((logits < 0) | (logits > 1)):
             raise RuntimeError("For 'BCELoss', 'logits' must be in [0, 1], but are not all.")
-        least = 1e-12
-        right = labels * ops.log(logits + least)
-        wrong = (1 - labels) * ops.log(1 - logits + least)
-        return self.get_loss(-(right + wrong), 1.0 if self.weight is None else self.weight)
+        epsilon = 1e-12
+        positive = labels * ops.log(logits + epsilon)
+        negative = (1 - labels) * ops.log(1 - logits + epsilon)
+        return self.get_loss(-(positive + negative), 1.0 if self.weight is None else self.weight)
 
 
 class BCEWithLogitsLoss(LossBase):
-    """`BCELoss` of the sigmoid of the input, without its loss of precision.
-
-    Source: MindSpore's `mindspore.nn.BCEWithLogitsLoss`.
-
-    >>> from minispore import Tensor, nn
-    >>> nn.BCEWithLogitsLoss(reduction="sum")(Tensor([0.0, 100.0]), Tensor([1.0, 1.0]))
-    Tensor(shape=[], dtype=Float32, value= 0.693147)
+    """`BCELoss` of the sigmoid of the input, computed without loss of precision.
 
     Args:
         reduction: "mean", "sum" or "none".
         weight: A factor for each element; its shape must broadcast with the input's.
-        pos_weight: A factor for the part of the loss where the label is 1, to broadcast likewise.
+        pos_weight: A factor for the term of the positive label; its shape must broadcast too.
 
     Raises:
-        TypeError: A weight is no Tensor.
+        TypeError: A weight is not a Tensor.
         ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> loss = nn.BCEWithLogitsLoss(reduction="sum")
+        >>> round(loss(Tensor([0.0, 100.0]), Tensor([1.0, 1.0])).item(), 4)
+        0.6931
+
+    Source: MindSpore's `mindspore.nn.BCEWithLogitsLoss`.
     """
 
     def __init__(
@@ -283,20 +317,20 @@ class BCEWithLogitsLoss(LossBase):
         pos_weight: Tensor | None = None,
     ) -> None:
         super().__init__(reduction)
-        check_type(weight, Tensor, "weight", "BCEWithLogitsLoss", none=True)
-        check_type(pos_weight, Tensor, "pos_weight", "BCEWithLogitsLoss", none=True)
+        check_type(weight, Tensor, "weight", allow_none=True)
+        check_type(pos_weight, Tensor, "pos_weight", allow_none=True)
         self.weight = weight
         self.pos_weight = pos_weight
 
     def construct(self, input: Tensor, target: Tensor) -> Tensor:
-        """The loss.
+        """Return the loss.
 
         Args:
-            input: What the sigmoid is taken of.
-            target: What that should be, in [0, 1], of the same shape.
+            input: The logits.
+            target: The targets in [0, 1], of the same shape.
 
         Raises:
-            TypeError: An argument is no Tensor.
+            TypeError: An argument is not a Tensor.
             ValueError: The shapes differ.
         """
         check_tensor(input, self.cls_name)

@@ -1,45 +1,58 @@
-"""The Adam optimiser."""
+"""The Adam optimizer."""
 
+from collections.abc import Sequence
 from math import inf, sqrt
 
 import numpy as np
 
-from minispore._array import Array, DeviceNamespace, device_namespace
-from minispore._checks import check_type
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
+from minispore.engine.array import Array, DeviceNamespace, device_namespace
 from minispore.nn.cell import Cell
-from minispore.nn.optim._groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, for_host, number
+from minispore.nn.optim._param_groups import Parameters
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, scalar_value
+from minispore.utils.checks import check_arguments, check_type
+
+__all__ = ["Adam"]
 
 
 class Adam(Optimizer):
     """Adaptive moment estimation (Kingma and Ba, 2015).
 
-    With `m` and `v` the running means of the gradient and of its square,
+    With `m` and `v` the exponential moving averages of the gradient and of its square,
     `w -= lr * √(1 - β₂ᵗ) / (1 - β₁ᵗ) * m / (√v + eps)`.
-
-    Source: MindSpore's `mindspore.nn.Adam`.
 
     Args:
         params: The parameters, or groups of them; see `Optimizer`.
-        learning_rate: A number; a list or a Tensor with one for each step; or a schedule.
-        beta1: How much of `m` stays at each step, a float in (0, 1).
-        beta2: How much of `v` stays, a float in (0, 1).
-        eps: What keeps the division from failing, a float above 0. It is added to √v before the
+        learning_rate: A number; a list or a Tensor of one number for each step; or a schedule.
+        beta1: The decay rate of `m`, a float in (0, 1).
+        beta2: The decay rate of `v`, a float in (0, 1).
+        eps: A float above 0 that keeps the denominator above 0. It is added to √v before the
             correction by β₂ᵗ: the paper's "epsilon hat".
-        use_locking: Has no effect: an update is never shared.
-        use_nesterov: Put `β₁ * m + (1 - β₁) * g` in the place of `m`.
-        weight_decay: The factor of the weights that is added to their gradients: a number from 0,
-            or a cell that computes it from the step.
-        loss_scale: What the loss was multiplied by, and the gradients are divided by.
-        use_amsgrad: Put the greatest `v` so far in the place of `v` (Reddi et al., 2018).
-        use_lazy: Has no effect: it is about sparse gradients, and here all are dense.
+        use_locking: Has no effect: updates are never concurrent.
+        use_nesterov: Whether to use `β₁ * m + (1 - β₁) * g` in place of `m`.
+        weight_decay: The factor by which weights are added to their gradients: a number of at least
+            0, or a cell that computes it from the step.
+        loss_scale: The factor of the loss, by which the gradients are divided.
+        use_amsgrad: Whether to use the maximum of `v` so far in place of `v` (Reddi et al., 2018).
+        use_lazy: Has no effect: it is for sparse gradients, and minispore's are dense.
         use_offload: Must be False.
 
     Raises:
         TypeError: An argument is of the wrong type.
         ValueError: A number is out of range, or `use_offload` is True.
+
+    Examples:
+        >>> import minispore as ms
+        >>> from minispore import nn
+        >>> weight = ms.Parameter(ms.Tensor([1.0, 2.0]), name="weight")
+        >>> optimizer = nn.Adam([weight], learning_rate=0.5)
+        >>> optimizer((ms.Tensor([1.0, -1.0]),))
+        (True,)
+        >>> [round(x, 4) for x in weight.tolist()]
+        [0.5, 2.5]
+
+    Source: MindSpore's `mindspore.nn.Adam`.
     """
 
     def __init__(
@@ -58,72 +71,57 @@ class Adam(Optimizer):
         use_offload: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        for name, value, high, span in (
+        for name, value, high, interval in (
             ("beta1", beta1, 1, "in (0, 1)"),
             ("beta2", beta2, 1, "in (0, 1)"),
             ("eps", eps, inf, "finite and above 0"),
         ):
-            check_type(value, float, name, "Adam")
+            check_type(value, float, name)
             if not 0 < value < high:
-                raise ValueError(f"For 'Adam', the argument '{name}' must be {span}, got {value}.")
-        for name, flag in (
-            ("use_locking", use_locking),
-            ("use_nesterov", use_nesterov),
-            ("use_amsgrad", use_amsgrad),
-            ("use_lazy", use_lazy),
-            ("use_offload", use_offload),
-        ):
-            check_type(flag, bool, name, "Adam")
+                raise ValueError(
+                    f"For 'Adam', the argument '{name}' must be {interval}, got {value}."
+                )
+        check_arguments(Adam.__init__, locals())
         if use_offload:
             raise ValueError("For 'Adam', 'use_offload' is not supported and must be False.")
-        # In float32, as their powers are: the correction is then exactly that of the means.
+        # Rounded to float32, like their powers, so that the bias correction is exact.
         self.beta1: float = float(np.float32(beta1))
         self.beta2: float = float(np.float32(beta2))
         self.eps = eps
         self.use_nesterov = use_nesterov
         self.use_amsgrad = use_amsgrad
-        # β₁ᵗ and β₂ᵗ, kept because a checkpoint has them.
-        self.beta1_power: Parameter = for_host(1.0, float32, "beta1_power")
-        self.beta2_power: Parameter = for_host(1.0, float32, "beta2_power")
-        self.moment1: ParameterTuple = self._state("moment1")
-        self.moment2: ParameterTuple = self._state("moment2")
-        self.vhat: ParameterTuple = self._state("vhat") if use_amsgrad else ParameterTuple(())
+        # β₁ᵗ and β₂ᵗ, which are part of a checkpoint.
+        self.beta1_power: Parameter = host_parameter(1.0, float32, "beta1_power")
+        self.beta2_power: Parameter = host_parameter(1.0, float32, "beta2_power")
+        self.moment1: ParameterTuple = self._new_state("moment1")
+        self.moment2: ParameterTuple = self._new_state("moment2")
+        self.vhat: ParameterTuple = self._new_state("vhat") if use_amsgrad else ParameterTuple(())
 
-    # Of the step that is being done.
+    # The value in the present step.
     _correction: float = 1.0
 
     def _begin_step(self) -> None:
         for power, beta in ((self.beta1_power, self.beta1), (self.beta2_power, self.beta2)):
             data = power._data
             device_namespace(data).multiply(data, beta, out=data)
-        self._correction = sqrt(1 - number(self.beta2_power)) / (1 - number(self.beta1_power))
+        self._correction = sqrt(1 - scalar_value(self.beta2_power)) / (
+            1 - scalar_value(self.beta1_power)
+        )
 
     def _update(
-        self,
-        xp: DeviceNamespace[Array],
-        i: int,
-        data: Array,
-        gradient: Array,
-        rate: float,
-        decay: float,
+        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        arrays = [data, gradient, self.moment1[i]._data, self.moment2[i]._data]
-        if self.use_amsgrad:
-            arrays.append(self.vhat[i]._data)
-        for first, second, w, g, m, v, *greatest in self._parts(*arrays):
-            step = self._effective(xp, w, g, decay, first, second)
-            xp.multiply(v, self.beta2, out=v)
-            square = xp.multiply(xp.square(step, out=second), 1 - self.beta2, out=second)
-            xp.add(v, square, out=v)
-            xp.multiply(m, self.beta1, out=m)
-            share = xp.multiply(step, 1 - self.beta1, out=first)
-            xp.add(m, share, out=m)
-            if self.use_nesterov:
-                mean = xp.add(share, xp.multiply(m, self.beta1, out=second), out=first)
-            else:
-                mean = m
-            for largest in greatest:
-                v = xp.maximum(largest, v, out=largest)  # noqa: PLW2901 (stands in for it below)
-            root = xp.add(xp.sqrt(v, out=second), self.eps, out=second)
-            numerator = xp.multiply(mean, rate * self._correction, out=first)
-            xp.subtract(w, xp.divide(numerator, root, out=first), out=w)
+        w, g, first, second, m, v, *v_max = arrays
+        xp.multiply(v, self.beta2, out=v)
+        xp.add(v, xp.multiply(xp.square(g, out=second), 1 - self.beta2, out=second), out=v)
+        xp.multiply(m, self.beta1, out=m)
+        contribution = xp.multiply(g, 1 - self.beta1, out=first)
+        xp.add(m, contribution, out=m)
+        mean = m
+        if self.use_nesterov:
+            mean = xp.add(contribution, xp.multiply(m, self.beta1, out=second), out=first)
+        for largest in v_max:
+            v = xp.maximum(largest, v, out=largest)
+        root = xp.add(xp.sqrt(v, out=second), self.eps, out=second)
+        numerator = xp.multiply(mean, rate * self._correction, out=first)
+        xp.subtract(w, xp.divide(numerator, root, out=first), out=w)

@@ -1,33 +1,47 @@
-"""The Momentum optimiser."""
+"""Gradient descent with momentum."""
 
-from minispore._array import Array, DeviceNamespace
-from minispore._checks import check_number, check_type
+from collections.abc import Sequence
+
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
+from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
-from minispore.nn.optim._groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, for_host, number
+from minispore.nn.optim._param_groups import Parameters
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, scalar_value
+from minispore.utils.checks import check_number, check_type
+
+__all__ = ["Momentum"]
 
 
 class Momentum(Optimizer):
-    """Gradient descent along `v = momentum * v + g`: `w -= lr * v`.
+    """Gradient descent with momentum: `v = momentum * v + g`, `w -= lr * v`.
 
-    With `use_nesterov` it is `w -= lr * (g + momentum * v)` (Sutskever et al., 2013).
-
-    Source: MindSpore's `mindspore.nn.Momentum`.
+    With `use_nesterov` the update is `w -= lr * (g + momentum * v)` (Sutskever et al., 2013).
 
     Args:
         params: The parameters, or groups of them; see `Optimizer`.
-        learning_rate: A number; a list or a Tensor with one for each step; or a schedule.
-        momentum: The factor of `v`, a float from 0.
-        weight_decay: The factor of the weights that is added to their gradients: a number from 0,
-            or a cell that computes it from the step.
-        loss_scale: What the loss was multiplied by, and the gradients are divided by.
-        use_nesterov: Whether to look ahead.
+        learning_rate: A number; a list or a Tensor of one number for each step; or a schedule.
+        momentum: The factor of `v`, a float of at least 0.
+        weight_decay: The factor by which weights are added to their gradients: a number of at least
+            0, or a cell that computes it from the step.
+        loss_scale: The factor of the loss, by which the gradients are divided.
+        use_nesterov: Whether to use Nesterov momentum.
 
     Raises:
         TypeError: An argument is of the wrong type.
         ValueError: A number is out of range.
+
+    Examples:
+        >>> import minispore as ms
+        >>> from minispore import nn
+        >>> weight = ms.Parameter(ms.Tensor([1.0, 2.0]), name="weight")
+        >>> optimizer = nn.Momentum([weight], learning_rate=0.5, momentum=0.5)
+        >>> for _ in range(2):
+        ...     updated = optimizer((ms.Tensor([1.0, -1.0]),))
+        >>> weight.tolist()
+        [-0.25, 3.25]
+
+    Source: MindSpore's `mindspore.nn.Momentum`.
     """
 
     def __init__(
@@ -40,36 +54,26 @@ class Momentum(Optimizer):
         use_nesterov: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        check_type(momentum, float, "momentum", "Momentum")
-        check_number(momentum, "momentum", "Momentum", low=0.0)
-        check_type(use_nesterov, bool, "use_nesterov", "Momentum")
+        check_type(momentum, float, "momentum")
+        check_number(momentum, "momentum", low=0.0)
+        check_type(use_nesterov, bool, "use_nesterov")
         self.use_nesterov = use_nesterov
-        self.momentum: Parameter = for_host(momentum, float32, "momentum")
-        self._given["momentum"] = momentum
-        self.moments: ParameterTuple = self._state("moments")
+        self.momentum: Parameter = host_parameter(momentum, float32, "momentum")
+        self._initial_arguments["momentum"] = momentum
+        self.moments: ParameterTuple = self._new_state("moments")
 
-    # Of the step that is being done.
+    # The value in the present step.
     _momentum: float = 0.0
 
     def _begin_step(self) -> None:
-        self._momentum = number(self.momentum)
+        self._momentum = scalar_value(self.momentum)
 
     def _update(
-        self,
-        xp: DeviceNamespace[Array],
-        i: int,
-        data: Array,
-        gradient: Array,
-        rate: float,
-        decay: float,
+        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        for first, second, w, g, v in self._parts(data, gradient, self.moments[i]._data):
-            step = self._effective(xp, w, g, decay, first, second)
-            xp.multiply(v, self._momentum, out=v)
-            xp.add(v, step, out=v)
-            if self.use_nesterov:
-                ahead = xp.multiply(v, self._momentum, out=second)
-                step = xp.add(step, ahead, out=first)
-            else:
-                step = v
-            xp.subtract(w, xp.multiply(step, rate, out=first), out=w)
+        w, g, first, second, v = arrays
+        xp.add(xp.multiply(v, self._momentum, out=v), g, out=v)
+        step = v
+        if self.use_nesterov:
+            step = xp.add(g, xp.multiply(v, self._momentum, out=second), out=first)
+        xp.subtract(w, xp.multiply(step, rate, out=first), out=w)

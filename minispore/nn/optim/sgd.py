@@ -1,45 +1,51 @@
 """Stochastic gradient descent, with and without momentum."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from minispore._array import Array, DeviceNamespace, device_namespace, to_host
-from minispore._checks import check_number, check_type
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
+from minispore.engine.array import Array, DeviceNamespace, device_namespace, to_host
 from minispore.nn.cell import Cell
-from minispore.nn.optim._groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, for_host, number
+from minispore.nn.optim._param_groups import Parameters
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, scalar_value
+from minispore.utils.checks import check_number, check_type
+
+__all__ = ["SGD"]
 
 
 class SGD(Optimizer):
     """Stochastic gradient descent: `w -= lr * g`, with momentum `w -= lr * v`.
 
-    `v` is the first step's gradient, and then `momentum * v + (1 - dampening) * g`; with
-    `nesterov` the step is along `g + momentum * v` (Sutskever et al., 2013).
-
-    Source: MindSpore's `mindspore.nn.SGD`.
-
-    >>> import minispore as ms
-    >>> from minispore import nn
-    >>> weight = ms.Parameter(ms.Tensor([1.0, 2.0]), name="weight")
-    >>> optimizer = nn.SGD([weight], learning_rate=0.5)
-    >>> optimizer((ms.Tensor([1.0, -1.0]),))
-    (True,)
-    >>> weight.asnumpy()
-    array([0.5, 2.5], dtype=float32)
+    `v` is the gradient in the first step, then `momentum * v + (1 - dampening) * g`. With
+    `nesterov` the update is along `g + momentum * v` (Sutskever et al., 2013).
 
     Args:
         params: The parameters, or groups of them; see `Optimizer`.
-        learning_rate: A number; a list or a Tensor with one for each step; or a schedule.
-        momentum: The factor of `v`, from 0.
-        dampening: The share of the gradient that `v` does not take, from 0.
-        weight_decay: The factor of the weights that is added to their gradients, from 0.
-        nesterov: Whether to look ahead; wants a momentum above 0 and no dampening.
-        loss_scale: What the loss was multiplied by, and the gradients are divided by.
+        learning_rate: A number; a list or a Tensor of one number for each step; or a schedule.
+        momentum: The factor of `v`, at least 0.
+        dampening: The fraction of the gradient that is not added to `v`, at least 0.
+        weight_decay: The factor by which weights are added to their gradients, at least 0.
+        nesterov: Whether to use Nesterov momentum; requires a momentum above 0 and no dampening.
+        loss_scale: The factor of the loss, by which the gradients are divided.
 
     Raises:
         TypeError: An argument is of the wrong type.
-        ValueError: A number is out of range, or `nesterov` without what it wants.
+        ValueError: A number is out of range, or `nesterov` is used without momentum or with
+            dampening.
+
+    Examples:
+        >>> import minispore as ms
+        >>> from minispore import nn
+        >>> weight = ms.Parameter(ms.Tensor([1.0, 2.0]), name="weight")
+        >>> optimizer = nn.SGD([weight], learning_rate=0.5)
+        >>> optimizer((ms.Tensor([1.0, -1.0]),))
+        (True,)
+        >>> weight.tolist()
+        [0.5, 2.5]
+
+    Source: MindSpore's `mindspore.nn.SGD`.
     """
 
     def __init__(
@@ -57,63 +63,56 @@ class SGD(Optimizer):
             raise TypeError(
                 "For 'SGD', the argument 'weight_decay' must be a number, but is a Cell."
             )
-        factor = check_number(momentum, "momentum", "SGD", low=0.0)
-        self.dampening: float = check_number(dampening, "dampening", "SGD", low=0.0)
-        check_type(nesterov, bool, "nesterov", "SGD")
+        factor = check_number(momentum, "momentum", low=0.0)
+        self.dampening: float = check_number(dampening, "dampening", low=0.0)
+        check_type(nesterov, bool, "nesterov")
         if nesterov and (factor == 0 or self.dampening != 0):
             raise ValueError(
-                "For 'SGD', 'nesterov' wants a 'momentum' above 0 and a 'dampening' of 0, "
+                "For 'SGD', 'nesterov' requires a 'momentum' above 0 and a 'dampening' of 0, "
                 f"but got {momentum} and {dampening}."
             )
         self.nesterov = nesterov
-        self.momentum: Parameter = for_host(factor, float32, "momentum")
-        self._given["momentum"] = momentum
-        self.accum: ParameterTuple = self._state("accum")
-        # 1 until the first step, then 0: whether `accum` is still to be filled. On the host, which
-        # looks there at each step.
+        self.momentum: Parameter = host_parameter(factor, float32, "momentum")
+        self._initial_arguments["momentum"] = momentum
+        self.accum: ParameterTuple = self._new_state("accum")
+        # 1 until the first step initializes `accum`, then 0. It is on the host, since it is read in
+        # each step.
         self.stat: ParameterTuple = ParameterTuple(
-            for_host(np.broadcast_to(1.0, each.shape), each.dtype, f"stat.{each.name}")
+            host_parameter(np.broadcast_to(1.0, each.shape), each.dtype, f"stat.{each.name}")
             for each in self.parameters
         )
 
-    # Of the step that is being done.
+    # The momentum in the present step, and for each parameter whether it is the first.
     _momentum: float = 0.0
+    _is_first_step: Sequence[bool] = ()
 
     def _begin_step(self) -> None:
-        self._momentum = number(self.momentum)
+        self._momentum = scalar_value(self.momentum)
+        if self._momentum:
+            self._is_first_step = [_clear(stat._data) for stat in self.stat]
 
     def _update(
-        self,
-        xp: DeviceNamespace[Array],
-        i: int,
-        data: Array,
-        gradient: Array,
-        rate: float,
-        decay: float,
+        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
     ) -> None:
-        if self._momentum == 0:
-            for first, second, w, g in self._parts(data, gradient):
-                step = self._effective(xp, w, g, decay, first, second)
-                xp.subtract(w, xp.multiply(step, rate, out=first), out=w)
-            return
-        stat = self.stat[i]._data
-        seen = to_host(stat)
-        fresh = bool(seen.size and seen.flat[0])
-        if fresh:
-            device_namespace(stat).copyto(stat, 0.0)
-        for first, second, w, g, v in self._parts(data, gradient, self.accum[i]._data):
-            step = self._effective(xp, w, g, decay, first, second)
-            if fresh:
-                xp.copyto(v, step)
+        w, g, first, second, v = arrays
+        step = g
+        if self._momentum:
+            if self._is_first_step[i]:
+                xp.copyto(v, g)
             else:
                 xp.multiply(v, self._momentum, out=v)
-                share = step
-                if self.dampening:
-                    share = xp.multiply(step, 1 - self.dampening, out=second)
-                xp.add(v, share, out=v)
+                dampened = xp.multiply(g, 1 - self.dampening, out=second) if self.dampening else g
+                xp.add(v, dampened, out=v)
+            step = v
             if self.nesterov:
-                ahead = xp.multiply(v, self._momentum, out=second)
-                step = xp.add(step, ahead, out=first)
-            else:
-                step = v
-            xp.subtract(w, xp.multiply(step, rate, out=first), out=w)
+                step = xp.add(g, xp.multiply(v, self._momentum, out=second), out=first)
+        xp.subtract(w, xp.multiply(step, rate, out=first), out=w)
+
+
+def _clear(stat: Array) -> bool:
+    """Fill an array of equal numbers with 0, and return whether they were not 0."""
+    on_host = to_host(stat)
+    if not on_host.size or on_host.flat[0] == 0:
+        return False
+    device_namespace(stat).copyto(stat, 0.0)
+    return True

@@ -1,6 +1,9 @@
-"""The cells around a network: with its loss, for evaluation, and for a training step."""
+"""Cells around a network: with its loss, for evaluation, and for a training step."""
 
-from minispore.nn._grad_reducer import DistributedGradReducer
 from minispore.nn.wrap.cell_wrapper import TrainOneStepCell, WithEvalCell, WithLossCell
+from minispore.nn.wrap.grad_reducer import DistributedGradReducer
+from minispore.utils.unsupported import module_attributes
 
 __all__ = ["DistributedGradReducer", "TrainOneStepCell", "WithEvalCell", "WithLossCell"]
+
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -1,47 +1,53 @@
-"""Cells around a network: with its loss, for evaluation, and one step of training.
+"""Cells around a network: with its loss, for evaluation, and for one training step.
 
-They add no prefix: inside of them parameters are called what they are called in the network.
+They add no prefix, so the names of parameters are those in the network.
 """
 
 from collections.abc import Callable, Sequence
 from typing import cast
 
 from minispore import ops
-from minispore._checks import check_type, described
-from minispore._warn import warn
 from minispore.common.dtype import float32
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
-from minispore.nn._grad_reducer import DistributedGradReducer, begin_alike, reducer_of
+from minispore.communication._collectives import is_data_parallel
 from minispore.nn.cell import Cell
-from minispore.nn.optim.optimizer import Optimizer, Spare
+from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
+from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
+from minispore.utils.checks import check_arguments, check_type, describe_value
+from minispore.utils.warn import warn_at_caller
+
+__all__ = ["TrainOneStepCell", "WithEvalCell", "WithLossCell"]
 
 
 class WithLossCell(Cell):
-    """A network and its loss in one: from the data and the label to the loss.
-
-    >>> from minispore import Tensor, nn
-    >>> net = nn.WithLossCell(nn.Dense(2, 1, "ones", "zeros"), nn.MSELoss())
-    >>> net(Tensor([[1.0, 2.0]]), Tensor([[3.0]]))
-    Tensor(shape=[], dtype=Float32, value= 0)
+    """A network with its loss function: computes the loss from data and label.
 
     Args:
         backbone: The network.
-        loss_fn: A cell or a function from its output and the label to the loss.
+        loss_fn: A cell or function that computes the loss from the network's output and the label.
 
     Raises:
-        TypeError: `backbone` is no Cell, or `loss_fn` cannot be called.
+        TypeError: `backbone` is not a Cell, or `loss_fn` is not callable.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> net = nn.WithLossCell(nn.Dense(2, 1, "ones", "zeros"), nn.MSELoss())
+        >>> net(Tensor([[1.0, 2.0]]), Tensor([[5.0]])).item()
+        4.0
+
+    Source: MindSpore's `mindspore.nn.WithLossCell`.
     """
 
     def __init__(self, backbone: Cell, loss_fn: Callable[..., object]) -> None:
         super().__init__(auto_prefix=False)
-        check_type(backbone, Cell, "backbone", "WithLossCell")
+        check_type(backbone, Cell, "backbone")
         _check_loss_fn(loss_fn, "WithLossCell")
         self._backbone = backbone
         self._loss_fn = loss_fn
 
     def construct(self, data: Tensor, label: Tensor) -> Tensor:
-        """The loss of a batch."""
+        """Return the loss of a batch."""
         return cast("Tensor", self._loss_fn(self._backbone(data), label))
 
     @property
@@ -51,30 +57,40 @@ class WithLossCell(Cell):
 
 
 class WithEvalCell(Cell):
-    """A network and its loss for evaluation: from the data and the label to all that metrics want.
+    """A network with its loss function for evaluation: returns loss, output and label.
 
     Args:
         network: The network.
-        loss_fn: A cell or a function from its output and the label to the loss.
-        add_cast_fp32: Whether to turn the output into float32 first.
+        loss_fn: A cell or function that computes the loss from the network's output and the label.
+        add_cast_fp32: Whether to cast the output to float32 first.
 
     Raises:
-        TypeError: `network` is no Cell, `loss_fn` cannot be called, or `add_cast_fp32` is no bool.
+        TypeError: `network` is not a Cell, `loss_fn` is not callable, or `add_cast_fp32` is not a
+            bool.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> net = nn.WithEvalCell(nn.Dense(2, 1, "ones", "zeros"), nn.MSELoss())
+        >>> loss, output, label = net(Tensor([[1.0, 2.0]]), Tensor([[5.0]]))
+        >>> loss.item(), output.tolist(), label.tolist()
+        (4.0, [[3.0]], [[5.0]])
+
+    Source: MindSpore's `mindspore.nn.WithEvalCell`.
     """
 
     def __init__(
         self, network: Cell, loss_fn: Callable[..., object], add_cast_fp32: bool = False
     ) -> None:
         super().__init__(auto_prefix=False)
-        check_type(network, Cell, "network", "WithEvalCell")
+        check_type(network, Cell, "network")
         _check_loss_fn(loss_fn, "WithEvalCell")
-        check_type(add_cast_fp32, bool, "add_cast_fp32", "WithEvalCell")
+        check_type(add_cast_fp32, bool, "add_cast_fp32")
         self._network = network
         self._loss_fn = loss_fn
         self.add_cast_fp32 = add_cast_fp32
 
     def construct(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The loss, the network's output and the label."""
+        """Return the loss, the network's output and the label."""
         outputs = self._network(data)
         if self.add_cast_fp32:
             outputs = ops.cast(outputs, float32)
@@ -82,31 +98,34 @@ class WithEvalCell(Cell):
 
 
 class TrainOneStepCell(Cell):
-    """One step of training: the loss, its gradients, and the optimiser's update.
+    """One training step: compute the loss and its gradients, and call the optimizer.
 
-    Where `set_auto_parallel_context` says so, the processes do their steps together: each has the
-    reduced gradients of all, and the mean of their losses. In a mean every row counts once, and the
-    rows are what the first axis of the first input counts.
-
-    >>> from minispore import Tensor, nn
-    >>> net = nn.Dense(1, 1, "ones", "zeros")
-    >>> step = nn.TrainOneStepCell(
-    ...     nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.1)
-    ... )
-    >>> step(Tensor([[1.0]]), Tensor([[2.0]]))
-    Tensor(shape=[], dtype=Float32, value= 1)
-    >>> net.weight.asnumpy()
-    array([[1.2]], dtype=float32)
+    With data parallelism (see `set_auto_parallel_context`) all processes make their steps together:
+    the gradients are reduced, and the loss is the mean over all processes. All rows have the same
+    weight; the number of rows is the length of the first input's first axis.
 
     Args:
-        network: From the inputs to the loss, such as a `WithLossCell`.
-        optimizer: What updates the parameters: the network's, or some of them. A warning says how
-            many are not the network's, if any.
-        sens: What gradients are multiplied by; 1 if None.
+        network: A cell that computes the loss from the inputs, such as a `WithLossCell`.
+        optimizer: The optimizer of the network's parameters. A warning says how many of its
+            parameters are not the network's, if any.
+        sens: The factor of the gradients; None for 1.
         return_grad: Whether to return the gradients too.
 
     Raises:
         TypeError: An argument is of the wrong type.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> net = nn.Dense(1, 1, "ones", "zeros")
+        >>> step = nn.TrainOneStepCell(
+        ...     nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.25)
+        ... )
+        >>> step(Tensor([[1.0]]), Tensor([[2.0]])).item()
+        1.0
+        >>> net.weight.tolist()
+        [[1.5]]
+
+    Source: MindSpore's `mindspore.nn.TrainOneStepCell`.
     """
 
     def __init__(
@@ -117,36 +136,34 @@ class TrainOneStepCell(Cell):
         return_grad: bool = False,
     ) -> None:
         super().__init__(auto_prefix=False)
-        check_type(network, Cell, "network", "TrainOneStepCell")
-        check_type(optimizer, Optimizer, "optimizer", "TrainOneStepCell")
-        check_type(sens, (int, float, Tensor), "sens", "TrainOneStepCell", none=True)
-        check_type(return_grad, bool, "return_grad", "TrainOneStepCell")
+        check_arguments(TrainOneStepCell.__init__, locals())
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer
         self.weights: ParameterTuple = optimizer.parameters
         self.sens: float | Tensor = 1.0 if sens is None else sens
         self.return_grad = return_grad
-        _warn_of_others(network, optimizer)
-        self.grad_reducer: DistributedGradReducer | None = reducer_of(self.weights)
-        self.reducer_flag: bool = self.grad_reducer is not None
-        if self.grad_reducer is not None:
-            begin_alike(self)
+        _warn_of_foreign_parameters(network, optimizer)
+        self.reducer_flag: bool = is_data_parallel("TrainOneStepCell")
+        self.grad_reducer: DistributedGradReducer | None = None
+        if self.reducer_flag:
+            self.grad_reducer = DistributedGradReducer(self.weights)
+            broadcast_parameters(self)
 
     def construct(self, *inputs: Tensor) -> Tensor:
-        """Do one step.
+        """Make one training step.
 
         Returns:
-            What the network returned: the loss. With `return_grad`, in spite of the annotation, a
-            tuple of that and a dictionary from the parameters' names to their gradients.
+            The loss, which is the output of the network. With `return_grad`, despite the
+            annotation, a tuple of the loss and a dictionary of the gradients by parameter names.
 
         Raises:
-            ValueError: The loss is not a single number.
+            ValueError: The loss is not a scalar.
         """
         reducer = self.grad_reducer
-        rows = 1 if reducer is None else rows_of(inputs)
+        rows = 1 if reducer is None else batch_size_of(inputs)
         if not rows:
-            # The others do this step; a mean over nothing would be NaN.
+            # The other processes have data for this step; the mean over no rows would be NaN.
             gradients = tuple(ops.zeros_like(weight) for weight in self.weights)
             loss = Tensor(0.0)
         else:
@@ -159,36 +176,36 @@ class TrainOneStepCell(Cell):
         if not isinstance(self.sens, float | int) or self.sens != 1:
             gradients = tuple(gradient * self.sens for gradient in gradients)
         if reducer is not None:
-            loss, gradients = reducer.of_step(loss, gradients, rows)
-        self.optimizer(gradients if self.return_grad else Spare(gradients))
+            loss, gradients = reducer.reduce_step(loss, gradients, rows)
+        self.optimizer(gradients if self.return_grad else DonatedGradients(gradients))
         if self.return_grad:
             names = [parameter.name for parameter in self.weights]
             return cast("Tensor", (loss, dict(zip(names, gradients, strict=True))))
         return loss
 
 
-def rows_of(inputs: Sequence[object]) -> int:
-    """The rows of a batch: the length of its first input, or 1 if that is no batch."""
+def batch_size_of(inputs: Sequence[object]) -> int:
+    """Return the length of the first input's first axis, or 1 if it has none."""
     first = inputs[0] if inputs else None
     return first.shape[0] if isinstance(first, Tensor) and first.ndim else 1
 
 
-def _warn_of_others(network: Cell, optimizer: Optimizer) -> None:
-    """Warn if the optimiser updates parameters that the network has not."""
+def _warn_of_foreign_parameters(network: Cell, optimizer: Optimizer) -> None:
+    """Warn if the optimizer updates parameters that the network does not have."""
     own = {id(parameter) for parameter in network.get_parameters()}
-    others = [parameter for parameter in optimizer.parameters if id(parameter) not in own]
-    if others:
-        warn(
+    foreign = [parameter for parameter in optimizer.parameters if id(parameter) not in own]
+    if foreign:
+        warn_at_caller(
             f"For 'TrainOneStepCell', the optimizer updates {len(optimizer.parameters)} "
-            f"parameters, of which {len(others)} are not parameters of the network, such as "
-            f"'{others[0].name}'. Make the optimizer after the network, of its own "
+            f"parameters, of which {len(foreign)} are not parameters of the network, such as "
+            f"'{foreign[0].name}'. Make the optimizer after the network, of its own "
             "'trainable_params()'."
         )
 
 
-def _check_loss_fn(loss_fn: object, owner: str) -> None:
+def _check_loss_fn(loss_fn: object, caller: str) -> None:
     if not callable(loss_fn):
         raise TypeError(
-            f"For '{owner}', the argument 'loss_fn' must be a Cell or a function, "
-            f"but got {described(loss_fn)}."
+            f"For '{caller}', the argument 'loss_fn' must be a Cell or a function, "
+            f"but got {describe_value(loss_fn)}."
         )

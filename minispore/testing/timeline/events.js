@@ -1,14 +1,14 @@
-// What the trace says, arranged for the eye: the events, what lies between a beginning and its
-// end, the lanes to draw them in, and the events that are worth a mark.
+// The model of the page: the events of the trace, the spans between a begin event and its end
+// event, the lanes in which they are drawn, and the events that have a mark.
 
 const trace = JSON.parse(document.getElementById("trace").textContent);
 
-// Half a character, which Python's strings may hold, is more than some browsers bear.
-const whole = (value) => (
-  typeof value === "string" ? value.toWellFormed() : Array.isArray(value) ? value.map(whole) : value
+// Python's strings may contain lone surrogates, which some browsers cannot encode.
+const wellFormed = (value) => (
+  typeof value === "string" ? value.toWellFormed() : Array.isArray(value) ? value.map(wellFormed) : value
 );
 const events = trace.events.map((row, index) => {
-  const event = Object.fromEntries(trace.fields.map((field, at) => [field, whole(row[at])]));
+  const event = Object.fromEntries(trace.fields.map((field, at) => [field, wellFormed(row[at])]));
   event.index = index;
   event.end = Math.min(event.start + event.duration, 1e300);
   return event;
@@ -33,7 +33,7 @@ function timeText(seconds) {
   return `${(seconds * 1e6).toFixed(1)} µs`;
 }
 
-// What happened in an event: what follows it, is nested in it, and began before it was over.
+// The events inside an event: the following ones that are nested in it and began before its end.
 function inside(event) {
   const found = [];
   for (let at = event.index + 1; at < events.length; at++) {
@@ -44,7 +44,7 @@ function inside(event) {
   return found;
 }
 
-// An event that passes a stop or an exception on is not where it came from.
+// An event whose inner event requests the same stop, or raises the same exception, has no mark.
 for (const event of events) {
   const within = event.stop || event.raised ? inside(event) : [];
   event.stopsHere = event.stop && !within.some((other) => other.stop);
@@ -54,8 +54,8 @@ const marks = events.filter((event) => event.stopsHere || event.raisesHere);
 marks.sort((one, other) => one.end - other.end);
 const changes = events.filter((event) => event.changed.length);
 
-// From on_..._begin to its on_..._end, and the runs. One that has no end lasts until what it lies
-// in is left.
+// The spans from on_..._begin to its on_..._end, and the runs. A span without an end event lasts
+// until the end of the span that contains it.
 function findSpans() {
   const spans = [];
   const open = [];

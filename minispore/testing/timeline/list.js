@@ -1,10 +1,10 @@
-// The list of the events beside the time line, the details of the selected one, and the keys.
+// The list of the events next to the time line, the details of the selected one, and the keys.
 
 const $ = (id) => document.getElementById(id);
 const list = $("list");
 const ROW = 26;
 const folded = new Set();
-let rows = events; // those that are not folded away, and match what is sought
+let rows = events; // the events that are not folded and match the search
 let chosen = null;
 let chosenSpan = null;
 
@@ -15,7 +15,7 @@ function element(tag, text, kind) {
   return made;
 }
 
-// The first of some words, and how many more there are.
+// The first of some words, and the number of the others.
 function firstOf(words, most) {
   const more = words.length - most;
   return words.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
@@ -94,7 +94,7 @@ function setFolded(event, closed) {
 
 function choose(event, span = null) {
   [chosen, chosenSpan] = [event, span];
-  // What it is folded away in is unfolded.
+  // The folded events that contain it are unfolded.
   let depth = event.depth;
   let opened = false;
   for (let at = event.index - 1; at >= 0 && depth > 0; at--) {
@@ -216,7 +216,7 @@ function step(by) {
   choose(rows[Math.min(Math.max(at < 0 ? 0 : at + by, 0), rows.length - 1)]);
 }
 
-// Choose the next of some events, after the last the first.
+// Choose the next of some events; after the last one, the first.
 function next(some, by = 1) {
   if (!some.length) return;
   const at = some.indexOf(chosen);
@@ -259,7 +259,7 @@ list.addEventListener("scroll", drawRows);
 new ResizeObserver(drawRows).observe(list);
 $("nearer").addEventListener("click", () => zoom(0.6));
 $("farther").addEventListener("click", () => zoom(1 / 0.6));
-$("whole").addEventListener("click", () => look(home.from, home.to));
+$("fit").addEventListener("click", () => look(home.from, home.to));
 
 const system = matchMedia("(prefers-color-scheme: dark)");
 function setDark(dark) {

@@ -1,4 +1,4 @@
-// The time line: lanes on a canvas, and what the pointer does there.
+// The time line: lanes on a canvas, and the handling of the pointer.
 
 const timeline = document.getElementById("timeline");
 const canvas = timeline.querySelector("canvas");
@@ -13,11 +13,11 @@ const home = events.length
   : { from: 0, to: 1e-3 };
 const view = { ...home };
 let gutter = 130;
-let plot = 600; // the width beside it
+let plot = 600; // the width next to it
 let hovered = null; // an item of a lane
 let drawing = false;
 
-// In a frame of another page, the wheel and a finger that goes up or down move that page.
+// In a frame of another page, the wheel and vertical gestures scroll that page.
 const framed = window.parent !== window;
 document.documentElement.classList.toggle("framed", framed);
 
@@ -31,10 +31,10 @@ function timeOf(x) {
   return view.from + ((x - gutter) / plot) * (view.to - view.from);
 }
 
-// Show these times, or the nearest to them that are a part of the trace.
+// Show these times, limited to those of the trace.
 function look(from, to) {
   const most = home.to - home.from;
-  const least = Math.max(2e-7, lastEnd * 1e-12); // shorter times than that no number tells apart
+  const least = Math.max(2e-7, lastEnd * 1e-12); // no number distinguishes shorter times
   const length = Math.min(Math.max(to - from, least), most);
   view.from = Math.min(Math.max((from + to - length) / 2, home.from), home.to - length);
   view.to = view.from + length;
@@ -85,7 +85,7 @@ function shortened(text, width) {
   return low ? `${shown.slice(0, low)}…` : "";
 }
 
-// The place in a lane from which on there may be something that ends after this time.
+// The index in a lane from which on items may end after this time.
 function firstAt(items, time) {
   let low = 0;
   let high = items.length;
@@ -152,7 +152,7 @@ function drawLane(lane, top, width, colour) {
   pen.restore();
 }
 
-// Something was changed here.
+// Draw the mark of a change.
 function drawDiamond(x, y, colour) {
   const size = 6;
   pen.beginPath();
@@ -226,7 +226,7 @@ function laneAt(y) {
   return y < AXIS ? undefined : lanes[Math.floor((y - AXIS + timeline.scrollTop) / LANE)];
 }
 
-// What is drawn at a point, or near enough for a finger.
+// The item at a point, or near enough for a touch.
 function itemAt(x, y, near) {
   const lane = laneAt(y);
   if (!lane || x < gutter) return null;

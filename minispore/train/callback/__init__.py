@@ -1,7 +1,5 @@
-"""Callbacks: those that come with the package, one file each, and the protocol they share."""
+"""The callbacks of the package, one per module, and their base class."""
 
-from minispore._left_out import refusing
-from minispore.train._left_out import LEFT_OUT
 from minispore.train.callback._backup_and_restore import BackupAndRestore
 from minispore.train.callback._best_checkpoint import BestCheckpoint
 from minispore.train.callback._callback import (
@@ -10,8 +8,7 @@ from minispore.train.callback._callback import (
     _CallbackManager,
     _InternalCallbackParam,
 )
-from minispore.train.callback._checkpoint import ModelCheckpoint
-from minispore.train.callback._checkpoint_config import CheckpointConfig
+from minispore.train.callback._checkpoint import CheckpointConfig, ModelCheckpoint
 from minispore.train.callback._early_stopping import EarlyStopping
 from minispore.train.callback._flops_collector import FlopsUtilizationCollector
 from minispore.train.callback._history import History
@@ -23,6 +20,7 @@ from minispore.train.callback._reduce_lr_on_plateau import ReduceLROnPlateau
 from minispore.train.callback._summary_collector import SummaryCollector
 from minispore.train.callback._summary_landscape import SummaryLandscape
 from minispore.train.callback._time_monitor import TimeMonitor
+from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "FlopsUtilizationCollector",
@@ -46,5 +44,10 @@ __all__ = [
     "_InternalCallbackParam",
 ]
 
-# In a dictionary, since a definition would tell type checkers that there is every attribute.
-globals()["__getattr__"] = refusing(__name__, LEFT_OUT)
+# In a dictionary, since type checkers take a definition of `__getattr__` for one of every name.
+globals()["__getattr__"], _all_names = module_attributes(__name__)
+
+
+def __dir__() -> list[str]:
+    """Return the public names: those of `__all__` without the names of MindSpore 1.x."""
+    return [name for name in _all_names() if not name.startswith("_")]

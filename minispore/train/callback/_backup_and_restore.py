@@ -1,43 +1,40 @@
-"""BackupAndRestore: a training that is begun again goes on where it was interrupted."""
+"""BackupAndRestore: continue an interrupted training from the backup of an earlier epoch."""
 
 import os
-from contextlib import suppress
-from typing import Literal, cast
+from pathlib import Path
+from typing import Literal
 
-from minispore._atomic import sweep
-from minispore._checks import check_int, check_type
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import Occasion, RunContext
-from minispore.train._training_state import TrainingState
+from minispore.train.callback._checkpoint import make_folder
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.run_context import RunContext, SaveReason
+from minispore.train.resume.training_state import TrainingState
 from minispore.train.serialization import save_checkpoint
-
-_OWNER = "BackupAndRestore"
+from minispore.utils.atomic import remove_stale_temporaries
+from minispore.utils.checks import check_arguments, check_int
 
 
 class BackupAndRestore(Callback):
-    """Back up the training at the ends of epochs, and go on from the backup if there is one.
+    """Save a backup at the ends of epochs, and resume from it when training is started again.
 
-    The same script, started again after a crash, trains as if nothing had happened: weights,
-    optimiser, epoch and step, the dataset's order, random states and the callbacks' own states are
-    those of the backup, which is the file `backup.ckpt`. When the training has come to its end, by
-    its last epoch or by `EarlyStopping`, it is removed; after any other stop, or an exception, it
-    stays.
+    The same script, started again after a crash, continues exactly: weights, optimizer, epoch and
+    step, the order of the dataset, random number generators and the states of the callbacks are
+    restored from the file `backup.ckpt`. The file is removed when training has finished, after its
+    last epoch or by `EarlyStopping`; after any other stop or an exception it is kept.
 
-    A run that is given another file as `resume` does not look for a backup.
-
-    Source: mindspore.train.BackupAndRestore.
+    A run that is given another file as `resume` ignores the backup.
 
     Args:
-        backup_dir: The folder, made if it is not there.
-        save_freq: "epoch" for a backup at the end of each epoch, or the number of epochs from one
-            to the next. If the run is stopped, there is one of that moment as well.
-        delete_checkpoint: Whether to remove the file at the end. Where it stays, a training that
-            is begun again with no more epochs than before has nothing left to do.
+        backup_dir: The folder, created if it does not exist.
+        save_freq: "epoch" to save at the end of each epoch, or the number of epochs between two
+            backups. If the run is stopped, the state at that moment is saved as well.
+        delete_checkpoint: Whether to remove the file when training has finished. If it is kept, a
+            training that is started again with the same number of epochs does no further step.
 
     Raises:
-        TypeError: An argument is of a wrong type.
+        TypeError: An argument has the wrong type.
         ValueError: `backup_dir` is empty or `save_freq` is not positive; when training begins, if
-            the file is damaged or is that of another training.
+            the file is damaged or belongs to another training.
+        NotADirectoryError: `backup_dir` is a file.
 
     Examples:
         >>> import tempfile
@@ -46,6 +43,8 @@ class BackupAndRestore(Callback):
         >>> os.path.basename(backup.backup_file)
         'backup.ckpt'
         >>> folder.cleanup()
+
+    Source: MindSpore's `mindspore.train.BackupAndRestore`.
     """
 
     chief_only = True
@@ -57,46 +56,39 @@ class BackupAndRestore(Callback):
         delete_checkpoint: bool = True,
     ) -> None:
         super().__init__()
-        check_type(backup_dir, (str, os.PathLike), "backup_dir", _OWNER)
-        if not os.fspath(backup_dir):
-            raise ValueError(f"For '{_OWNER}', the argument 'backup_dir' must not be empty.")
-        check_type(delete_checkpoint, bool, "delete_checkpoint", _OWNER)
-        self._every = 1
-        if save_freq != "epoch":
-            self._every = check_int(cast("object", save_freq), "save_freq", _OWNER, low=1)
+        check_arguments(BackupAndRestore.__init__, locals())
+        self._every = 1 if save_freq == "epoch" else check_int(save_freq, "save_freq", low=1)
         self._delete = delete_checkpoint
-        folder = os.path.abspath(backup_dir)
-        os.makedirs(folder, exist_ok=True)
+        folder = make_folder(backup_dir, "BackupAndRestore", "backup_dir")
         self._file = os.path.join(folder, "backup.ckpt")
 
     @property
     def backup_file(self) -> str:
-        """The path of the backup, whether there is one or not."""
+        """The path of the backup, whether or not the file exists."""
         return self._file
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Have the run go on from the backup."""
+        """Request that the run resumes from the backup if the file exists."""
         run_context.add_state_saver(self)
-        sweep(os.path.dirname(os.path.realpath(self._file)))
+        remove_stale_temporaries(os.path.dirname(os.path.realpath(self._file)))
         if os.path.exists(self._file):
             run_context.request_resume(self._file)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Ask for a backup if it is time."""
+        """Request a backup if one is due."""
         if run_context.original_args().cur_epoch_num % self._every == 0:
             run_context.request_save(self)
 
     def save_training_state(
-        self, run_context: RunContext, state: TrainingState, occasion: Occasion
+        self, run_context: RunContext, state: TrainingState, reason: SaveReason
     ) -> None:
-        """Write the backup; at the end only if it is to stay."""
-        if occasion in {"asked", "stopped"} or (occasion == "ended" and not self._delete):
+        """Write the backup; when training has finished, only if it is to be kept."""
+        if reason in {"requested", "interrupted"} or (reason == "finished" and not self._delete):
             network = run_context.original_args().train_network
             os.makedirs(os.path.dirname(self._file), exist_ok=True)  # it may have been removed
             save_checkpoint(network, self._file, append_dict=state.entries(), crc_check=True)
 
     def on_train_end(self, run_context: RunContext) -> None:
-        """Remove the backup, if the training has come to its end."""
+        """Remove the backup if training has finished."""
         if self._delete and not run_context.is_interrupted():
-            with suppress(FileNotFoundError):
-                os.unlink(self._file)
+            Path(self._file).unlink(missing_ok=True)

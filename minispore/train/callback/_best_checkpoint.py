@@ -1,50 +1,52 @@
-"""BestCheckpoint: save what is trained whenever it is among the best."""
+"""BestCheckpoint: save the network after the epochs with the best monitored values."""
 
 import os
 from collections.abc import Mapping
-from types import TracebackType
+from operator import itemgetter
 
-from minispore._checks import check_int, check_one_of
-from minispore._warn import warn
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import RunContext
-from minispore.train._protocol.states import entries
-from minispore.train.callback._file_names import (
-    file_prefix,
-    folder,
-    next_ending,
-    prefix_of_run,
+from minispore.train.callback._checkpoint import (
+    check_prefix,
+    make_folder,
+    next_run_suffix,
+    saved_run_prefix,
 )
-from minispore.train.callback._kept_files import KeptFiles
-from minispore.train.callback._monitored import Monitored
+from minispore.train.checkpoint.retention import RetainedFiles
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.monitor import MonitoredMetric
+from minispore.train.protocol.run_context import RunContext
+from minispore.train.resume import read_dict_field
 from minispore.train.serialization import save_checkpoint
+from minispore.utils.checks import check_int, check_one_of
+from minispore.utils.warn import warn_at_caller
 
-_OWNER = "BestCheckpoint"
+_CALLER = "BestCheckpoint"
 
 
 class BestCheckpoint(Callback):
-    """Keep the checkpoints of the epochs with the best values.
+    """Keep the checkpoints of the epochs with the best values of a monitored metric.
 
-    At the end of an epoch that was evaluated, the network and its optimiser's state are saved if
-    the value is among the best so far. Of equal values the earlier counts as better; NaN is never
-    saved. The files are `prefix-epoch_step.ckpt` and are named, like those of ModelCheckpoint, so
-    that no older run's file is replaced. A file is written completely before a worse one is
-    removed, and only files that this callback wrote are, unless another callback keeps them.
+    At the end of an epoch with an evaluation, the network and the state of its optimizer are saved
+    if the value is among the `top_k` best so far. Of equal values the earlier one ranks higher; NaN
+    is never saved. The files are named `prefix-epoch_step.ckpt`; as in ModelCheckpoint, a suffix of
+    the prefix keeps files of earlier runs from being overwritten. A file is written completely
+    before a worse one is removed. Only files that this callback wrote are removed, and only if no
+    other callback retains them.
 
-    MindSpore has nothing like it.
+    MindSpore has no such callback.
 
     Args:
-        monitor: "loss" for the training's; in `Model.fit` also "eval_loss" and the metrics' names.
-        mode: Whether "min" or "max" is better, or "auto" for what the name suggests.
-        top_k: How many files to keep.
-        prefix: How the files' names begin.
-        directory: The folder, made if it is not there; by default the current one.
+        monitor: "loss" for the training loss; in `Model.fit` also "eval_loss" and the names of the
+            metrics.
+        mode: Whether "min" or "max" is better; "auto" decides by the name.
+        top_k: The number of files to keep.
+        prefix: The beginning of the file names.
+        directory: The folder, created if it does not exist; by default the current one.
         format: "ckpt" or "safetensors".
 
     Raises:
-        TypeError: An argument is of a wrong type.
-        ValueError: `top_k` is below 1, a `prefix` with "/", or an unknown `mode` or `format`; in
-            training, if it does not measure what is monitored, or that is no single number.
+        TypeError: An argument has the wrong type.
+        ValueError: `top_k` is below 1, `prefix` contains a "/", or `mode` or `format` is unknown;
+            in training, if the run does not measure `monitor` or its value is not a single number.
         NotADirectoryError: `directory` is a file.
 
     Examples:
@@ -77,85 +79,81 @@ class BestCheckpoint(Callback):
         format: str = "ckpt",
     ) -> None:
         super().__init__()
-        self._monitored = Monitored(_OWNER, monitor, mode)
-        self._top_k = check_int(top_k, "top_k", _OWNER, low=1)
-        check_one_of(format, ("ckpt", "safetensors"), "format", _OWNER)
+        self._monitored = MonitoredMetric(_CALLER, monitor, mode)
+        self._top_k = check_int(top_k, "top_k", low=1)
+        check_one_of(format, ("ckpt", "safetensors"), "format")
         self._format = format
-        self._first_prefix = file_prefix(prefix, _OWNER)
-        self._directory = folder(directory, _OWNER)
-        self._prefix = prefix
+        self._base_prefix = self._prefix = check_prefix(prefix, _CALLER)
+        self._directory = make_folder("." if directory is None else directory, _CALLER)
         self._values: dict[str, float] = {}  # by path, the best first
-        self._kept = KeptFiles()
+        self._retained = RetainedFiles()
 
     @property
     def files(self) -> dict[str, float]:
-        """The paths of the files that are kept, with their values; the best first."""
+        """The paths of the retained files with their values, the best first."""
         return dict(self._values)
 
     @property
     def best_ckpt_file_name(self) -> str:
-        """The path of the best checkpoint, "" before there is one."""
+        """The path of the best checkpoint, "" if there is none."""
         return next(iter(self._values), "")
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._kept.end_run()
+    def __exit__(self, *exc_info: object) -> None:
+        self._retained.release()
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Check that the run will measure what is monitored; name this run's files."""
-        self._monitored.require(run_context)
-        self._prefix = self._first_prefix + next_ending(self._directory, self._first_prefix)
-        self._keep(self._values)
+        """Check that the run measures the monitored metric; choose the prefix of this run."""
+        self._monitored.check_available(run_context)
+        self._prefix = self._base_prefix + next_run_suffix(self._directory, self._base_prefix)
+        self._retain(self._values)
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Save if the epoch is among the best, then remove the one that no longer is."""
+        """Save if the epoch is among the best, then remove the file that no longer is."""
         value = self._monitored.value(run_context)
         if value is None or value != value:  # noqa: PLR0124 (NaN)
             return
-        if len(self._values) < self._top_k or self._monitored.better(value, self._worst()):
+        better = self._monitored.is_improvement
+        if len(self._values) < self._top_k or better(value, [*self._values.values()][-1]):
             path = self._save(run_context)
-            ranked = [(kept, old) for kept, old in self._values.items() if kept != path]
-            place = sum(not self._monitored.better(value, old) for _, old in ranked)
-            ranked.insert(place, (path, value))
+            self._values.pop(path, None)
+            ranked = sorted(
+                [*self._values.items(), (path, value)],
+                key=itemgetter(1),
+                reverse=self._monitored.mode == "max",
+            )
             self._values = dict(ranked[: self._top_k])
-            self._kept.add(path)
+            self._retained.add(path)
             for old_path, _ in ranked[self._top_k :]:
-                self._kept.remove(old_path)
+                self._retained.remove(old_path)
 
     def state_dict(self) -> dict[str, object]:
-        """Return what the files are called, which are kept, and their values."""
-        # Relative, so that the folder can be moved as a whole.
+        """Return the prefix of the run and the retained files with their values."""
+        # Relative paths, so that the folder can be moved.
         values = {os.path.relpath(p, self._directory): value for p, value in self._values.items()}
         return {"prefix": self._prefix, "values": values}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on with another one's files; warn of those that do not exist, and forget them.
+        """Restore a state; warn of files that no longer exist, and ignore them.
 
         Raises:
-            ValueError: An entry is missing or of another type, or the prefix is another; nothing is
-                changed then.
+            ValueError: An entry is missing or has the wrong type, or the prefix is another. The
+                callback is unchanged then.
         """
-        values = entries(state, "values", float, _OWNER)
-        self._prefix = prefix_of_run(state, self._first_prefix, _OWNER)
-        self._keep({os.path.join(self._directory, p): value for p, value in values.items()})
+        values = read_dict_field(state, "values", float, _CALLER)
+        self._prefix = saved_run_prefix(state, self._base_prefix, _CALLER)
+        self._retain({os.path.join(self._directory, p): value for p, value in values.items()})
 
-    def _keep(self, values: Mapping[str, float]) -> None:
+    def _retain(self, values: Mapping[str, float]) -> None:
+        """Retain the files in `values` that exist."""
         self._values = {path: value for path, value in values.items() if os.path.exists(path)}
-        self._kept.end_run()
-        self._kept = KeptFiles(self._values)
+        self._retained.release()
+        self._retained = RetainedFiles(self._values)
         missing = [path for path in values if path not in self._values]
         if missing:
-            warn(
-                f"For '{_OWNER}', these files no longer exist, so new ones are not compared with "
+            warn_at_caller(
+                f"For '{_CALLER}', these files no longer exist, so new ones are not compared with "
                 f"them: {', '.join(missing)}."
             )
-
-    def _worst(self) -> float:
-        return list(self._values.values())[-1]
 
     def _save(self, run_context: RunContext) -> str:
         params = run_context.original_args()

@@ -1,10 +1,9 @@
-"""Where MindSpore keeps the protocol: what scripts import from there, under its names."""
+"""The callback protocol under the path and the names at which MindSpore has it."""
 
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.manager import CallbackManager
-from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.protocol.callback import Callback, CallbackManager
+from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 
-# MindSpore 1.x spelt these two with an underscore.
+# The names of MindSpore 1.x.
 _CallbackManager = CallbackManager
 _InternalCallbackParam = InternalCallbackParam
 

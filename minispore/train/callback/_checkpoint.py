@@ -1,58 +1,212 @@
-"""ModelCheckpoint: save what is trained, now and then and at the end."""
+"""CheckpointConfig and ModelCheckpoint: save the network periodically and at the end."""
 
+import errno
 import os
+import re
 import time
-from collections.abc import Callable, Mapping
-from types import TracebackType
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Final, cast
 
-from minispore._atomic import replacing
-from minispore._checks import check_type
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import InternalCallbackParam, Occasion, RunContext
-from minispore.train._protocol.states import entry, numbers
-from minispore.train._training_state import TrainingState
-from minispore.train.callback._checkpoint_config import CheckpointConfig
-from minispore.train.callback._file_names import file_prefix, folder, next_ending, prefix_of_run
-from minispore.train.callback._kept_files import KeptFiles
+from minispore.nn.cell import Cell
+from minispore.train.checkpoint.retention import RetainedFiles
+from minispore.train.checkpoint.saving import appended, check_storage
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, SaveReason
+from minispore.train.resume import read_field, read_list_field
+from minispore.train.resume.training_state import TrainingState
 from minispore.train.serialization import save_checkpoint, wait_for_saves
+from minispore.utils.atomic import atomic_write
+from minispore.utils.checks import check_arguments, check_int, check_type
 
-_OWNER = "ModelCheckpoint"
-# How a file or folder is named: once and for all, or anew each time.
+_CONFIG: Final = "CheckpointConfig"
+_CALLER: Final = "ModelCheckpoint"
+_TRAINING_STATE: Final = "training_state"
+_POLICY: Final = (
+    "save_checkpoint_steps",
+    "save_checkpoint_seconds",
+    "keep_checkpoint_max",
+    "keep_checkpoint_per_n_minutes",
+)
+# The name of a file or folder, or a function that computes it for each file.
 _Name = Callable[[InternalCallbackParam], str]
 
 
-class ModelCheckpoint(Callback):
-    """Save the network that is trained, and its optimiser's state, as `config` says.
+@dataclass(frozen=True, init=False, eq=False)
+class CheckpointConfig:
+    """The policy of a `ModelCheckpoint`: when to save, what to save, and which files to keep.
 
-    The files are `prefix-epoch_step.ckpt`, counting steps from the epoch's beginning. Unless the
-    last step has just been saved, it is saved when training ends. If the folder already holds
-    checkpoints of that prefix when the callback is made, the prefix gets the next of the endings
-    `_1`, `_2`, …, so that no older run's file is replaced.
-
-    It also writes `prefix-graph.meta`, for which MindSpore has its compiled graph; there is none
-    here, and the file holds the tree of cells as text.
-
-    Files are removed only by the ModelCheckpoint that wrote them, and never while another callback
-    keeps the same file.
-
-    With ``append_info=["training_state"]`` in `config`, `Model.train` and `Model.fit` can resume
-    from the files. Each is then saved when all callbacks have seen the step, and a resumed run
-    writes and removes the files that the uninterrupted one would have. The last step of a run that
-    is stopped is saved beside the files that are kept, and is removed by a resumed run when it
-    saves its next.
-
-    Source: mindspore.train.ModelCheckpoint.
+    If both steps and seconds are given, steps take precedence; if both a maximum number of files
+    and minutes are given, the maximum number takes precedence. With neither, one file is kept.
 
     Args:
-        prefix: How the files' names begin; or a function that makes a file's whole name but the
-            ending from the callback parameters.
-        directory: The folder, made if it is not there; by default the current one. Or a function
-            that makes it from the callback parameters.
-        config: When to save and what to keep; by default each step, the newest 5.
+        save_checkpoint_steps: Save every so many steps; 0 or None to count seconds instead.
+        save_checkpoint_seconds: Save after the first step that ends more than so many seconds after
+            the previous checkpoint. If steps and seconds are 0 or None, no checkpoint is saved.
+        keep_checkpoint_max: The maximum number of files that a ModelCheckpoint keeps: the newest.
+        keep_checkpoint_per_n_minutes: Keep the first file, then one file every n minutes, and in
+            addition the newest. Requires `keep_checkpoint_max` to be 0 or None.
+        integrated_save: Accepted for compatibility; has no effect, since networks are not split
+            over devices.
+        async_save: Whether to write files in a background thread: True, "thread" or "process"
+            (which uses a thread, too). An error is raised at the next save or at the end of the
+            run.
+        saved_network: The network to save; by default the trained network with the state of its
+            optimizer.
+        append_info: Values to save with the network: "epoch_num" and "step_num" (the current
+            ones); at most one dict of values by name (int, float, bool, str, Parameter or Tensor);
+            and "training_state" (an extension of minispore), with which `Model.train` can resume
+            exactly from the file. "training_state" requires `saved_network` to be None.
+        enc_key: Must be None: encryption is not supported.
+        enc_mode: Accepted for compatibility; has no effect without a key.
+        exception_save: Whether to save when an exception, including KeyboardInterrupt, ends the
+            training. The name of that file ends with `_breakpoint`. It has no training state, since
+            an exception may be raised in the middle of a step.
+        crc_check: Whether files end with a checksum.
+        remove_redundancy: Accepted for compatibility; has no effect.
+        format: "ckpt" or "safetensors".
+        **kwargs: Always an error.
+
+    Attributes:
+        append_dict: The values of `append_info` by name, None if there are none; the epoch and the
+            step are 0 until a file is written.
+        training_state: Whether training can be resumed from the files.
 
     Raises:
-        TypeError: `directory` or `config` is of a wrong type.
-        ValueError: `prefix`, or in training what it returns, is of a wrong type or holds a "/"; or
+        TypeError: An argument has the wrong type.
+        ValueError: A number is negative; steps, seconds, maximum and minutes are all 0 or None;
+            `format` or a name in `append_info` is unknown; or `append_info` has "training_state"
+            and `saved_network` is not None.
+        NotImplementedError: `enc_key` is not None.
+
+    Examples:
+        >>> config = CheckpointConfig(save_checkpoint_steps=100, append_info=["epoch_num"])
+        >>> config.save_checkpoint_steps, config.keep_checkpoint_max, config.append_dict
+        (100, 5, {'epoch_num': 0})
+
+    Source: MindSpore's `mindspore.train.CheckpointConfig`.
+    """
+
+    save_checkpoint_steps: int | None
+    save_checkpoint_seconds: int | None
+    keep_checkpoint_max: int | None
+    keep_checkpoint_per_n_minutes: int | None
+    integrated_save: bool
+    async_save: bool | str
+    saved_network: Cell | None
+    append_dict: dict[str, object] | None
+    training_state: bool
+    enc_key: bytes | None
+    enc_mode: str
+    exception_save: bool
+    crc_check: bool
+    remove_redundancy: bool
+    format: str
+
+    def __init__(
+        self,
+        save_checkpoint_steps: int | None = 1,
+        save_checkpoint_seconds: int | None = 0,
+        keep_checkpoint_max: int | None = 5,
+        keep_checkpoint_per_n_minutes: int | None = 0,
+        integrated_save: bool = True,
+        async_save: bool | str = False,
+        saved_network: Cell | None = None,
+        append_info: Sequence[str | dict[str, object]] | None = None,
+        enc_key: bytes | None = None,
+        enc_mode: str = "AES-GCM",
+        exception_save: bool = False,
+        crc_check: bool = False,
+        remove_redundancy: bool = False,
+        format: str = "ckpt",
+        **kwargs: object,
+    ) -> None:
+        if kwargs:
+            names = ", ".join(map(repr, kwargs))
+            raise TypeError(f"For '{_CONFIG}', there is no argument {names}.")
+        values = dict(locals())
+        check_arguments(CheckpointConfig.__init__, values)
+        numbers = {name: values[name] for name in _POLICY if values[name] is not None}
+        for name, number in numbers.items():
+            check_int(number, name, low=0)
+        if not any(numbers.values()):
+            names = ", ".join(map(repr, _POLICY))
+            raise ValueError(f"For '{_CONFIG}', the arguments {names} must not all be 0 or None.")
+        check_storage(_CONFIG, async_save, enc_key, enc_mode, crc_check, format)
+        values["append_dict"] = _append_dict(append_info)
+        values["training_state"] = append_info is not None and _TRAINING_STATE in append_info
+        if values["training_state"] and saved_network is not None:
+            raise ValueError(
+                f"For '{_CONFIG}', 'training_state' in 'append_info' is that of the network that "
+                "is trained: 'saved_network' must be None."
+            )
+        # None marks the option that the other one of its pair overrides.
+        if save_checkpoint_steps:
+            values["save_checkpoint_seconds"] = None
+        if keep_checkpoint_max:
+            values["keep_checkpoint_per_n_minutes"] = None
+        elif not keep_checkpoint_per_n_minutes:
+            values["keep_checkpoint_max"] = 1
+        vars(self).update({field.name: values[field.name] for field in fields(self)})
+
+    def get_checkpoint_policy(self) -> dict[str, object]:
+        """Return when to save, which files to keep and which network to save."""
+        return {name: getattr(self, name) for name in (*_POLICY, "saved_network")}
+
+
+def _append_dict(append_info: object) -> dict[str, object] | None:
+    """Return the values of `append_info` by name, with 0 for the current epoch and step."""
+    check_type(append_info, list, "append_info", _CONFIG, allow_none=True)
+    values: dict[str, object] = {}
+    dicts = 0
+    for item in cast("list[object]", append_info or []):
+        if isinstance(item, dict):
+            named = cast("dict[str, object]", item)
+            appended(named, _CONFIG)
+            dicts += 1
+            values |= named
+        elif isinstance(item, str) and item in {"epoch_num", "step_num"}:
+            values.setdefault(item, 0)
+        elif item != _TRAINING_STATE:
+            raise (ValueError if isinstance(item, str) else TypeError)(
+                f"For '{_CONFIG}', an element of 'append_info' must be 'epoch_num', 'step_num', "
+                f"'training_state' or a dict, but got {item!r}."
+            )
+    if dicts > 1:
+        raise TypeError(f"For '{_CONFIG}', 'append_info' must hold at most one dict, got {dicts}.")
+    return values or None
+
+
+class ModelCheckpoint(Callback):
+    """Save the trained network and the state of its optimizer according to a `CheckpointConfig`.
+
+    The files are named `prefix-epoch_step.ckpt`, where steps are counted within the epoch. When
+    training ends, the last step is saved unless it has just been saved. If the folder already
+    contains checkpoints with that prefix when the callback is created, `_1`, `_2`, … is appended to
+    the prefix, so that files of earlier runs are not overwritten.
+
+    The callback also writes `prefix-graph.meta`. MindSpore stores its compiled graph there; this
+    file holds the tree of cells as text.
+
+    A ModelCheckpoint removes only files that it has written, and only if no other callback retains
+    them.
+
+    With ``append_info=["training_state"]`` in `config`, `Model.train` and `Model.fit` can resume
+    from the files. A file is then saved after all callbacks have handled the step, and a resumed
+    run writes and removes the same files as an uninterrupted one. If a run is stopped, its last
+    step is saved in addition to the retained files; a resumed run removes that file at its next
+    save.
+
+    Args:
+        prefix: The beginning of the file names, or a function that returns a complete file name
+            without extension for the callback parameters.
+        directory: The folder, created if it does not exist; by default the current one. Or a
+            function that returns it for the callback parameters.
+        config: When to save and which files to keep; by default save each step, keep the newest 5.
+
+    Raises:
+        TypeError: `directory` or `config` has the wrong type.
+        ValueError: `prefix`, or in training what it returns, is not a str or contains a "/"; or
             `directory` is empty.
         NotADirectoryError: `directory` is a file.
 
@@ -71,11 +225,13 @@ class ModelCheckpoint(Callback):
         >>> sorted(os.listdir(folder.name))
         ['net-2_2.ckpt', 'net-2_3.ckpt', 'net-graph.meta']
         >>> folder.cleanup()
+
+    Source: MindSpore's `mindspore.train.ModelCheckpoint`.
     """
 
     chief_only = True
-    _kept: str
-    _kept_time: float | None
+    _last_kept: str
+    _last_kept_time: float | None
     _resumed: bool
 
     def __init__(
@@ -85,47 +241,43 @@ class ModelCheckpoint(Callback):
         config: CheckpointConfig | None = None,
     ) -> None:
         super().__init__()
-        check_type(config, CheckpointConfig, "config", _OWNER, none=True)
+        check_type(config, CheckpointConfig, "config", allow_none=True)
         self._config = CheckpointConfig() if config is None else config
-        self._directory = directory if callable(directory) else folder(directory, _OWNER)
-        self._prefix = prefix if callable(prefix) else file_prefix(prefix, _OWNER)
-        self._first_prefix = self._prefix
+        folder = "." if directory is None else directory
+        self._directory = folder if callable(folder) else make_folder(folder, _CALLER)
+        self._base_prefix = prefix if callable(prefix) else check_prefix(prefix, _CALLER)
+        self._prefix = self._base_prefix
         if isinstance(self._prefix, str) and isinstance(self._directory, str):
-            self._prefix += next_ending(self._directory, self._prefix)
-        self._files = KeptFiles()
+            self._prefix += next_run_suffix(self._directory, self._prefix)
+        self._files = RetainedFiles()
         self._latest = ""
-        self._start()
+        self._reset()
 
     @property
     def latest_ckpt_file_name(self) -> str:
         """The path of the newest checkpoint, "" if there is none."""
-        path = self._in_passing or self._latest
+        path = self._temporary or self._latest
         # A file of an earlier run may be gone; one saved in the background may not exist yet.
         return path if self._config.async_save or os.path.exists(path) else ""
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._files.end_run()
+    def __exit__(self, *exc_info: object) -> None:
+        self._files.release()
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Start counting."""
-        self._start()
-        self._files = KeptFiles(self._files)
+        """Reset the counters and the clock."""
+        self._reset()
+        self._files = RetainedFiles(self._files)
         if self._config.training_state:
             run_context.add_state_saver(self)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """Save if it is time; before the first time, write the tree of cells."""
+        """Save if the step is due; write `prefix-graph.meta` after the first step."""
         params = run_context.original_args()
-        if not self._described:
-            self._describe(params)
+        if not self._graph_written:
+            self._write_graph(params)
         if self._resumed:
             self._resumed = False
-            self._adopt(params, params.cur_step_num - 1)
+            self._rediscover(params, params.cur_step_num - 1)
         steps, seconds = self._config.save_checkpoint_steps, self._config.save_checkpoint_seconds
         due = (
             params.cur_step_num % steps == 0
@@ -138,23 +290,23 @@ class ModelCheckpoint(Callback):
             self._save(params)
 
     def save_training_state(
-        self, run_context: RunContext, state: TrainingState, occasion: Occasion
+        self, run_context: RunContext, state: TrainingState, reason: SaveReason
     ) -> None:
-        """Save with the training state: what is due, and the last step wherever a run is left."""
+        """Save a requested step, or the last step of a run, with the training state."""
         params = run_context.original_args()
-        if occasion == "asked" or (occasion == "ended" and self._is_missing(params)):
+        if reason == "requested" or (reason == "finished" and self._is_unsaved(params)):
             self._save(params, state)
-        elif occasion == "stopped" and self._is_missing(params):
-            self._save_in_passing(params, state)
-        elif occasion == "resumed":
-            self._adopt(params, params.cur_step_num)
+        elif reason == "interrupted" and self._is_unsaved(params):
+            self._save_temporary(params, state)
+        elif reason == "restored":
+            self._rediscover(params, params.cur_step_num)
 
     def on_train_end(self, run_context: RunContext) -> None:
-        """Save the last step, unless that has been done or nothing is to be saved."""
+        """Save the last step, unless it has been saved or the policy saves nothing."""
         params = run_context.original_args()
-        if not self._config.training_state and self._is_missing(params):
+        if not self._config.training_state and self._is_unsaved(params):
             if run_context.is_interrupted():
-                self._save_in_passing(params)
+                self._save_temporary(params)
             else:
                 self._save(params)
         if self._config.async_save:
@@ -162,7 +314,7 @@ class ModelCheckpoint(Callback):
         self._remove_old()
 
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
-        """Save what has been trained so far, if the policy says so."""
+        """Save the current parameters if the policy requires it."""
         params = run_context.original_args()
         if self._config.exception_save and params.get("cur_step_num"):
             self._write(params, f"{self._name(params)}_breakpoint")
@@ -170,69 +322,71 @@ class ModelCheckpoint(Callback):
             wait_for_saves()
 
     def state_dict(self) -> dict[str, object]:
-        """What the files are called, which are kept, and how long ago the last were saved."""
-        saved, kept, now = self._saved_time, self._kept_time, time.monotonic()
+        """Return the file names, the retained files, and the seconds since the last saves."""
+        kept, now = self._last_kept_time, time.monotonic()
+        config = self._config
+        counts_time = config.save_checkpoint_seconds or config.keep_checkpoint_per_n_minutes
         return {
             "prefix": self._prefix if isinstance(self._prefix, str) else "",
-            "files": [self._told(path) for path in self._files],
-            "latest": self._told(self._latest),
-            "newest_only": self._told(self._newest_only),
-            "kept": self._told(self._kept),
+            "files": [self._relative_path(path) for path in self._files],
+            "latest": self._relative_path(self._latest),
+            "newest_only": self._relative_path(self._provisional),
+            "kept": self._relative_path(self._last_kept),
             "saved_step": self._saved_step,
-            # Nothing about time where only steps count: the files are then always the same.
-            "since_saved": now - saved if self._counts_time() else 0.0,
+            # 0 if the policy counts only steps, so that the training state is deterministic.
+            "since_saved": now - self._saved_time if counts_time else 0.0,
             "since_kept": None if kept is None else now - kept,
         }
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on with those files.
+        """Restore a state that `state_dict` has returned.
 
         Raises:
-            ValueError: It is no such state, or that of another prefix.
+            ValueError: An entry is missing or has the wrong type, or the prefix is another.
         """
-        files = numbers(state, "files", str, _OWNER)
-        latest = entry(state, "latest", str, _OWNER)
-        newest_only = entry(state, "newest_only", str, _OWNER)
-        last_kept = entry(state, "kept", str, _OWNER)
-        saved_step = entry(state, "saved_step", int, _OWNER)
-        since_saved = entry(state, "since_saved", float, _OWNER)
+        files = read_list_field(state, "files", str, _CALLER)
+        paths = [
+            self._absolute_path(read_field(state, key, str, _CALLER))
+            for key in ("latest", "newest_only", "kept")
+        ]
+        saved_step = read_field(state, "saved_step", int, _CALLER)
+        since_saved = read_field(state, "since_saved", float, _CALLER)
         kept = state.get("since_kept") is not None
-        since_kept = entry(state, "since_kept", float, _OWNER) if kept else None
-        if isinstance(self._first_prefix, str):
-            self._prefix = prefix_of_run(state, self._first_prefix, _OWNER)
+        since_kept = read_field(state, "since_kept", float, _CALLER) if kept else None
+        if isinstance(self._base_prefix, str):
+            self._prefix = saved_run_prefix(state, self._base_prefix, _CALLER)
         now = time.monotonic()
         self._saved_step, self._saved_time = saved_step, now - since_saved
-        self._kept_time = None if since_kept is None else now - since_kept
-        self._latest, self._newest_only = self._full(latest), self._full(newest_only)
-        self._kept = self._full(last_kept)
-        self._files.end_run()
-        self._files = KeptFiles(map(self._full, files))
+        self._last_kept_time = None if since_kept is None else now - since_kept
+        self._latest, self._provisional, self._last_kept = paths
+        self._files.release()
+        self._files = RetainedFiles(map(self._absolute_path, files))
         self._resumed = not self._config.training_state
 
-    def _start(self) -> None:
-        """Begin a run: nothing saved yet, and the clocks at zero."""
-        self._described = False
+    def _reset(self) -> None:
+        """Begin a run: nothing is saved yet."""
+        self._graph_written = False
         self._saved_step = 0
         self._saved_time = time.monotonic()
-        self._kept, self._kept_time = "", None
-        self._newest_only = ""  # the file that the next one replaces, where minutes count
-        self._in_passing = ""  # the file that was only saved because the run was left there,
-        self._surplus = KeptFiles()  # until the run, having been resumed, has saved its next
-        self._resumed = False  # whether what a stop has left is yet to be found
+        self._last_kept, self._last_kept_time = "", None
+        self._provisional = ""  # with time retention: the file that the next one replaces
+        self._temporary = ""  # the file that was saved only because the run was stopped
+        self._obsolete = RetainedFiles()  # temporary files to remove at the next save
+        self._resumed = False  # whether temporary files of earlier runs are not yet rediscovered
 
-    def _is_missing(self, params: InternalCallbackParam) -> bool:
-        """Whether the last step has yet to be saved."""
-        wanted = self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds
-        return bool(wanted) and params.get("cur_step_num", 0) != self._saved_step
+    def _is_unsaved(self, params: InternalCallbackParam) -> bool:
+        """Return whether the policy saves at all and the current step is not saved yet."""
+        saves = self._config.save_checkpoint_steps or self._config.save_checkpoint_seconds
+        return bool(saves) and params.get("cur_step_num", 0) != self._saved_step
 
     def _save(self, params: InternalCallbackParam, state: TrainingState | None = None) -> None:
-        """Write a checkpoint, then remove those that the policy does not keep."""
+        """Write a checkpoint, then remove the files that the policy does not retain."""
         if self._config.async_save:
-            # Only when a file is there can those before it go.
+            # Older files may be removed only after the new one is complete.
             wait_for_saves()
             self._remove_old()
         path = self._write(params, self._name(params), state)
-        self._supersede(path)
+        self._replace_temporary(path)
         self._latest = path
         self._saved_step = params.cur_step_num
         self._saved_time = time.monotonic()
@@ -240,109 +394,152 @@ class ModelCheckpoint(Callback):
         if not self._config.async_save:
             self._remove_old()
 
-    def _save_in_passing(
+    def _save_temporary(
         self, params: InternalCallbackParam, state: TrainingState | None = None
     ) -> None:
-        """Write the step at which a stop has interrupted the run."""
+        """Write the step at which the run was stopped."""
         path = self._write(params, self._name(params), state)
-        self._supersede(path)
-        self._in_passing = path
+        self._replace_temporary(path)
+        self._temporary = path
 
-    def _adopt(self, params: InternalCallbackParam, last: int) -> None:
-        """Find what stops have left since the last saving: the state tells nothing of it."""
-        # Of names that a function makes, only the present one is known.
+    def _rediscover(self, params: InternalCallbackParam, last: int) -> None:
+        """Find the temporary files written since the last save: the state does not list them."""
+        # Of names that a function returns, only the current one is known.
         first = self._saved_step + 1 if isinstance(self._prefix, str) else last
-        folder = self._path(params, "")
+        folder = self._folder(params)
         for step in range(first, last + 1):
-            name = f"{self._name(params, params.cur_step_num - step)}.{self._config.format}"
-            path = os.path.join(folder, name)
+            name = self._name(params, params.cur_step_num - step)
+            path = os.path.join(folder, f"{name}.{self._config.format}")
             if path not in self._files and os.path.exists(path):
-                self._supersede(path)
-                self._in_passing = path
+                self._replace_temporary(path)
+                self._temporary = path
 
-    def _supersede(self, path: str) -> None:
-        """Let `path` take the place of a file that was only saved because the run was left."""
-        if self._in_passing not in {"", path}:
-            self._surplus.add(self._in_passing)
-        self._in_passing = ""
+    def _replace_temporary(self, path: str) -> None:
+        """Mark the temporary file as obsolete, unless it is `path`."""
+        if self._temporary not in {"", path}:
+            self._obsolete.add(self._temporary)
+        self._temporary = ""
 
     def _remove_old(self) -> None:
-        self._surplus.keep_newest(0)
+        self._obsolete.prune_to(0)
         if self._config.keep_checkpoint_per_n_minutes:
-            self._keep_by_time(60 * self._config.keep_checkpoint_per_n_minutes)
+            self._apply_time_retention(60 * self._config.keep_checkpoint_per_n_minutes)
         elif self._config.keep_checkpoint_max:  # pragma: no branch (one of the two is set)
-            self._files.keep_newest(self._config.keep_checkpoint_max)
+            self._files.prune_to(self._config.keep_checkpoint_max)
 
-    def _keep_by_time(self, seconds: int) -> None:
+    def _apply_time_retention(self, seconds: int) -> None:
         path = self._latest
-        # Where the clock is coarse, two files may have been saved at the same time.
-        kept = path == self._kept and self._kept_time == self._saved_time
-        if kept or path == self._newest_only:
+        # On a coarse clock, two files may have the same time.
+        is_kept = path == self._last_kept and self._last_kept_time == self._saved_time
+        if is_kept or path == self._provisional:
             return
-        if self._newest_only in self._files:
-            self._files.remove(self._newest_only)
-        if self._kept_time is None or self._saved_time - self._kept_time >= seconds:
-            self._kept, self._kept_time, self._newest_only = path, self._saved_time, ""
+        if self._provisional in self._files:
+            self._files.remove(self._provisional)
+        if self._last_kept_time is None or self._saved_time - self._last_kept_time >= seconds:
+            self._last_kept, self._last_kept_time = path, self._saved_time
+            self._provisional = ""
         else:
-            self._newest_only = path
+            self._provisional = path
 
-    def _name(self, params: InternalCallbackParam, ago: int = 0) -> str:
-        """The name of the present step's file, or of that of some steps ago."""
+    def _name(self, params: InternalCallbackParam, steps_ago: int = 0) -> str:
+        """Return the file name, without extension, of the current or an earlier step."""
         if not isinstance(self._prefix, str):
-            return file_prefix(self._prefix(params), _OWNER)
-        step = params.cur_step_num - 1
-        epochs_ago = step // params.batch_num - (step - ago) // params.batch_num
-        epoch = params.cur_epoch_num - epochs_ago
-        return f"{self._prefix}-{epoch}_{(step - ago) % params.batch_num + 1}"
+            return check_prefix(self._prefix(params), _CALLER)
+        current = params.cur_step_num - 1
+        step = current - steps_ago
+        epoch = params.cur_epoch_num - (current // params.batch_num - step // params.batch_num)
+        return f"{self._prefix}-{epoch}_{step % params.batch_num + 1}"
 
-    def _path(self, params: InternalCallbackParam, name: str) -> str:
+    def _folder(self, params: InternalCallbackParam) -> str:
+        """Return the folder of the current step's file, created if needed."""
         directory = self._directory
         if not isinstance(directory, str):
             directory = os.path.abspath(directory(params))
         os.makedirs(directory, exist_ok=True)
-        return os.path.join(directory, name)
+        return directory
 
-    def _base(self) -> str:
-        """The folder from which paths are told, so that it can be moved as a whole."""
+    def _base_folder(self) -> str:
+        """Return the folder to which saved paths are relative, so that it can be moved."""
         return self._directory if isinstance(self._directory, str) else os.path.abspath(os.sep)
 
-    def _told(self, path: str) -> str:
-        return path and os.path.relpath(path, self._base())
+    def _relative_path(self, path: str) -> str:
+        return path and os.path.relpath(path, self._base_folder())
 
-    def _full(self, path: str) -> str:
-        return path and os.path.join(self._base(), path)
+    def _absolute_path(self, path: str) -> str:
+        return path and os.path.join(self._base_folder(), path)
 
-    def _counts_time(self) -> bool:
-        config = self._config
-        return bool(config.save_checkpoint_seconds or config.keep_checkpoint_per_n_minutes)
-
-    def _describe(self, params: InternalCallbackParam) -> None:
+    def _write_graph(self, params: InternalCallbackParam) -> None:
         """Write the tree of cells."""
-        self._described = True
+        self._graph_written = True
         if isinstance(self._prefix, str):
             tree = f"# The tree of cells that minispore trains.\n{params.train_network}\n"
-            with replacing(self._path(params, f"{self._prefix}-graph.meta")) as file:
+            path = os.path.join(self._folder(params), f"{self._prefix}-graph.meta")
+            with atomic_write(path) as file:
                 file.write(tree.encode())
 
     def _write(
         self, params: InternalCallbackParam, name: str, state: TrainingState | None = None
     ) -> str:
         config = self._config
-        path = self._path(params, f"{name}.{config.format}")
-        network = config.saved_network
+        path = os.path.join(self._folder(params), f"{name}.{config.format}")
+        current = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
+        values = {k: current.get(k, value) for k, value in (config.append_dict or {}).items()}
         save_checkpoint(
-            params.train_network if network is None else network,
+            params.train_network if config.saved_network is None else config.saved_network,
             path,
             integrated_save=config.integrated_save,
             async_save=config.async_save,
-            append_dict=self._appended(params) | (state.entries(config.format) if state else {}),
+            append_dict=values | (state.entries(config.format) if state else {}),
             crc_check=config.crc_check,
             format=config.format,
             remove_redundancy=config.remove_redundancy,
         )
         return path
 
-    def _appended(self, params: InternalCallbackParam) -> dict[str, object]:
-        now = {"epoch_num": params.cur_epoch_num, "step_num": params.cur_step_num}
-        given = self._config.append_dict or {}
-        return {name: now.get(name, value) for name, value in given.items()}
+
+def check_prefix(prefix: object, caller: str) -> str:
+    """Return `prefix` if file names can begin with it; raise ValueError otherwise."""
+    if not isinstance(prefix, str) or "/" in prefix or os.sep in prefix:
+        raise ValueError(
+            f"For '{caller}', the argument 'prefix' must be a str without '/' (or a function that "
+            f"returns one, where one is taken), but got {prefix!r}."
+        )
+    return prefix
+
+
+def make_folder(directory: str | os.PathLike[str], caller: str, name: str = "directory") -> str:
+    """Return the absolute path of a folder, created if needed.
+
+    Raises:
+        TypeError: `directory` is not a path.
+        ValueError: It is empty.
+        NotADirectoryError: It is a file.
+    """
+    check_type(directory, (str, os.PathLike), name, caller)
+    if not os.fspath(directory):
+        raise ValueError(f"For '{caller}', the argument '{name}' must not be empty.")
+    path = os.path.abspath(directory)
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise NotADirectoryError(errno.ENOTDIR, f"For '{caller}', '{name}' is a file", path)
+    # Created before training, so that an error is raised before time is spent.
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def next_run_suffix(directory: str, prefix: str) -> str:
+    """Return "", or `_n` if files of earlier runs with that prefix exist."""
+    form = re.compile(re.escape(prefix) + r"(?:_(\d+))?-(?!.*_breakpoint\.).*\.(ckpt|safetensors)")
+    runs = [int(match[1] or 0) for name in os.listdir(directory) if (match := form.fullmatch(name))]
+    return f"_{max(runs) + 1}" if runs else ""
+
+
+def saved_run_prefix(state: Mapping[str, object], prefix: str, caller: str) -> str:
+    """Return the prefix, with its suffix, of the run that a state belongs to.
+
+    Raises:
+        ValueError: The state's "prefix" is not `prefix` with an optional suffix.
+    """
+    saved = read_field(state, "prefix", str, caller)
+    if not re.fullmatch(re.escape(prefix) + r"(_\d+)?", saved):
+        raise ValueError(f"For '{caller}', the state's 'prefix' {saved!r} is not {prefix!r}.")
+    return saved

@@ -1,46 +1,45 @@
-"""EarlyStopping: end a training that gets no better."""
+"""EarlyStopping: stop training when a monitored metric no longer improves."""
 
 from collections.abc import Mapping
 
-from minispore._checks import check_int, check_number, check_type
 from minispore.common import Parameter, Tensor
-from minispore.communication._exchange import is_first
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import RunContext
-from minispore.train._protocol.states import entries, entry
-from minispore.train.callback._monitored import Monitored
+from minispore.communication._collectives import is_chief
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.monitor import MonitoredMetric
+from minispore.train.protocol.run_context import RunContext
+from minispore.train.resume import read_dict_field, read_field
+from minispore.utils.checks import check_arguments, check_int, check_number
 
-_OWNER = "EarlyStopping"
+_CALLER = "EarlyStopping"
 
 
 class EarlyStopping(Callback):
-    """Stop when a monitored value has not improved for some epochs.
+    """Stop training when a monitored metric has not improved for some epochs.
 
-    Epochs without an evaluation do not count. The best value is that of the run: another run
-    begins anew.
-
-    Source: mindspore.train.EarlyStopping.
+    Epochs without an evaluation are not counted. The best value is reset when a run begins.
 
     Args:
-        monitor: "loss" for the training's; in `Model.fit` also "eval_loss" and the metrics' names.
-        min_delta: A value is an improvement if it is better than the best by more than this.
-        patience: Stop when so many epochs in a row brought no improvement; 0 counts as 1.
-        verbose: Whether to print when it stops and when weights are restored.
-        mode: Whether "min" or "max" is better, or "auto" for what the name suggests.
-        baseline: Only improvements that are also better than this end the waiting.
-        restore_best_weights: Whether the network gets back its parameters of the best epoch,
-            whatever ended the training; not those of the optimiser. They are part of its state,
-            and so of each file to resume from.
+        monitor: "loss" for the training loss; in `Model.fit` also "eval_loss" and the names of the
+            metrics.
+        min_delta: The minimum change of the value that counts as an improvement.
+        patience: The number of consecutive epochs without improvement after which training stops;
+            0 has the same effect as 1.
+        verbose: Whether to print a line when training stops and when weights are restored.
+        mode: Whether "min" or "max" is better; "auto" decides by the name.
+        baseline: If given, only improvements that are also better than this reset the waiting.
+        restore_best_weights: Whether to restore the parameters of the best epoch when training
+            ends, for whatever reason. The state of the optimizer is not restored. The weights are
+            part of the callback's state, and so of each file to resume from.
 
     Attributes:
         best: The best value so far.
-        wait: How many epochs have passed without an improvement.
-        stopped_epoch: The epoch that was the last, 0 before.
+        wait: The number of epochs since the last improvement.
+        stopped_epoch: The epoch after which training was stopped, 0 if it was not.
 
     Raises:
-        TypeError: An argument is of a wrong type.
-        ValueError: An unknown `mode`, or a negative `patience`; in training, if it does not
-            measure what is monitored, or that is no single number.
+        TypeError: An argument has the wrong type.
+        ValueError: `mode` is unknown or `patience` negative; in training, if the run does not
+            measure `monitor` or its value is not a single number.
 
     Examples:
         >>> stopping = EarlyStopping("accuracy", patience=2, verbose=True)
@@ -53,6 +52,8 @@ class EarlyStopping(Callback):
         Epoch 00004: early stopping
         >>> run.get_stop_requested(), stopping.best
         (True, 0.75)
+
+    Source: MindSpore's `mindspore.train.EarlyStopping`.
     """
 
     def __init__(
@@ -66,58 +67,57 @@ class EarlyStopping(Callback):
         restore_best_weights: bool = False,
     ) -> None:
         super().__init__()
-        self._monitored = Monitored(_OWNER, monitor, mode, min_delta)
-        check_type(verbose, bool, "verbose", _OWNER)
-        check_type(restore_best_weights, bool, "restore_best_weights", _OWNER)
+        self._monitored = MonitoredMetric(_CALLER, monitor, mode, min_delta)
+        check_arguments(EarlyStopping.__init__, locals())
         self.monitor = monitor
         self.min_delta: float = self._monitored.min_delta
-        self.patience: int = check_int(patience, "patience", _OWNER, low=0)
+        self.patience: int = check_int(patience, "patience", low=0)
         self.verbose = verbose
         self.mode = mode
         self.baseline: float | None = (
-            None if baseline is None else check_number(baseline, "baseline", _OWNER)
+            None if baseline is None else check_number(baseline, "baseline")
         )
         self.restore_best_weights = restore_best_weights
-        self._start()
+        self._reset()
 
-    def _start(self) -> None:
+    def _reset(self) -> None:
         self.best: float = self._monitored.worst
         self.wait: int = 0
         self.stopped_epoch: int = 0
         self._best_weights: dict[str, Tensor] = {}
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Begin anew; check that the run will measure what is monitored."""
-        self._monitored.require(run_context)
-        self._start()
+        """Check that the run measures the monitored metric, and reset the best value."""
+        self._monitored.check_available(run_context)
+        self._reset()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Compare the epoch's value with the best, and stop if patience has ended."""
+        """Compare the value of the epoch with the best one; stop when patience is exhausted."""
         value = self._monitored.value(run_context)
         if value is None:
             return
         self.wait += 1
-        if self._monitored.better(value, self.best):
+        if self._monitored.is_improvement(value, self.best):
             self.best = value
             if self.restore_best_weights:
                 self._best_weights = {p.name: p.copy() for p in _parameters(run_context)}
-            if self.baseline is None or self._monitored.better(value, self.baseline):
+            if self.baseline is None or self._monitored.is_improvement(value, self.baseline):
                 self.wait = 0
         if self.wait >= max(1, self.patience):
             self.stopped_epoch = run_context.original_args().cur_epoch_num
-            run_context.request_stop(for_good=True)
+            run_context.request_stop(finished=True)
             self._restore(run_context)
 
     def on_train_end(self, run_context: RunContext) -> None:
-        """Say in which epoch training was stopped; restore the weights if it ended otherwise."""
+        """Print the epoch of the stop; restore the weights if training ended otherwise."""
         if self.stopped_epoch:
-            if self.verbose and is_first():
+            if self.verbose and is_chief():
                 print(f"Epoch {self.stopped_epoch:05d}: early stopping", flush=True)
         else:
             self._restore(run_context)
 
     def state_dict(self) -> dict[str, object]:
-        """Return what it remembers: the best value and weights, and how long it has waited."""
+        """Return the best value, the best weights, and the number of epochs since."""
         return {
             "best": self.best,
             "wait": self.wait,
@@ -126,21 +126,21 @@ class EarlyStopping(Callback):
         }
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Remember what another one did.
+        """Restore a state that `state_dict` has returned.
 
         Raises:
-            ValueError: An entry is missing or of another type; nothing is changed then.
+            ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        best = entry(state, "best", float, _OWNER)
-        wait = entry(state, "wait", int, _OWNER)
-        stopped_epoch = entry(state, "stopped_epoch", int, _OWNER)
-        self._best_weights = entries(state, "best_weights", Tensor, _OWNER)
+        best = read_field(state, "best", float, _CALLER)
+        wait = read_field(state, "wait", int, _CALLER)
+        stopped_epoch = read_field(state, "stopped_epoch", int, _CALLER)
+        self._best_weights = read_dict_field(state, "best_weights", Tensor, _CALLER)
         self.best, self.wait, self.stopped_epoch = best, wait, stopped_epoch
 
     def _restore(self, run_context: RunContext) -> None:
         if not self._best_weights:
             return
-        if self.verbose and is_first():
+        if self.verbose and is_chief():
             print("Restoring model weights from the end of the best epoch.", flush=True)
         for parameter in _parameters(run_context):
             if parameter.name in self._best_weights:

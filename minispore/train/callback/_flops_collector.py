@@ -1,63 +1,50 @@
-"""FlopsUtilizationCollector: how much a training computes, and how much of what the machine can."""
+"""FlopsUtilizationCollector: print the operations per step and the utilization of the device."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import zip_longest
 from time import perf_counter
-from types import TracebackType
 from typing import cast
 
 import numpy as np
 
-from minispore._array import Array, device_target
-from minispore._checks import check_int, check_number, check_type
-from minispore._functional.variable import Variable
-from minispore._rules import linalg
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import RunContext
-from minispore.train._protocol.states import entry
+from minispore.engine.array import Array, device_target
+from minispore.engine.dispatch import Variable
+from minispore.engine.rules import linalg
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.run_context import RunContext
+from minispore.train.resume import read_field
+from minispore.utils.checks import check_arguments, check_int, check_number
 
-_OWNER = "FlopsUtilizationCollector"
-
-
-@dataclass
-class _Sums:
-    """What this run has added up since the last line."""
-
-    steps: int = 0
-    flops: int = 0
-    seconds: float = 0.0
+_CALLER = "FlopsUtilizationCollector"
 
 
 class FlopsUtilizationCollector(Callback):
-    """Print the floating-point operations of a step and the share of the peak that they reach.
+    """Print the floating-point operations of a step and their ratio to the peak of the device.
 
-    All matrix products that a step makes are counted as they are made, forwards, backwards and in
-    the optimiser, with two operations (a multiplication and an addition) for each element that is
-    multiplied; so a smaller last batch counts for less. As in MindSpore, elementwise operations
-    are not counted. Products in functions given to `ops.apply_rule` are not seen.
+    The matrix products of a step are counted when they are computed, in the forward pass, the
+    backward pass and the optimizer. A multiplication and an addition count as two operations. As in
+    MindSpore, elementwise operations are not counted. Products in functions passed to
+    `ops.apply_rule` are not counted either.
 
-    After the first step the count of that step is printed, and every `data_size` steps the mean
-    time of a step (with its waiting for data, without evaluations) and the utilisation. Nothing is
-    computed twice and nothing is split here, so the figures of model and hardware are the same, as
-    are those of the whole and of a shard.
-
-    Source: mindspore.train.FlopsUtilizationCollector.
+    After the first step, the count of that step is printed; every `data_size` steps, the mean time
+    of a step (including waiting for data, excluding evaluations) and the utilization. Since there
+    is neither recomputation nor model parallelism, the numbers for the model and the hardware are
+    the same, and so are those for the full model and a shard.
 
     Args:
-        data_size: How many steps lie between two lines.
-        computility: The peak in operations per second. With 1, the default, it is measured when
-            training begins, as `measured_peak` does.
-        full_flops: Whether to print the figures of the whole beside those of a shard.
-        enable_ma_collector: False; there is no cloud to write for.
+        data_size: The number of steps between two lines.
+        computility: The peak of the device in operations per second. With 1, the default, it is
+            measured by `measure_peak_flops` when training begins.
+        full_flops: Whether to print the numbers of the full model in addition to those of a shard.
+        enable_ma_collector: Must be False: there is no cloud service to write for.
 
     Attributes:
-        computility: The peak that is compared with.
-        flops: The operations of the latest step.
+        computility: The peak of the device in operations per second.
+        flops: The number of operations in the latest step.
 
     Raises:
-        TypeError: An argument is of a wrong type.
+        TypeError: An argument has the wrong type.
         ValueError: `data_size` or `computility` is not positive; or in training, if the peak would
             have to be measured on another device than the CPU.
         NotImplementedError: `enable_ma_collector` is True.
@@ -73,6 +60,8 @@ class FlopsUtilizationCollector(Callback):
         >>> model.train(1, data, FlopsUtilizationCollector(data_size=2, full_flops=False))
         Shard model flops is 6400.0, Shard hardware flops is 6400.0.
         Train per step time: ... ms mfu:...% hfu:...%
+
+    Source: MindSpore's `mindspore.train.FlopsUtilizationCollector`.
     """
 
     chief_only = True
@@ -85,138 +74,140 @@ class FlopsUtilizationCollector(Callback):
         enable_ma_collector: bool = False,
     ) -> None:
         super().__init__()
-        self._data_size = check_int(data_size, "data_size", _OWNER, low=1)
-        self.computility: float = check_number(computility, "computility", _OWNER)
+        check_arguments(FlopsUtilizationCollector.__init__, locals())
+        self._data_size = check_int(data_size, "data_size", low=1)
+        self.computility: float = check_number(computility, "computility")
         if self.computility <= 0:
             raise ValueError(
-                f"For '{_OWNER}', the argument 'computility' must be above 0, "
+                f"For '{_CALLER}', the argument 'computility' must be above 0, "
                 f"but got {computility}."
             )
-        check_type(full_flops, bool, "full_flops", _OWNER)
-        check_type(enable_ma_collector, bool, "enable_ma_collector", _OWNER)
         if enable_ma_collector:
             raise NotImplementedError(
-                f"For '{_OWNER}', 'enable_ma_collector' must be False: there is no cloud to write "
+                f"For '{_CALLER}', 'enable_ma_collector' must be False: there is no cloud to write "
                 "for. The figures are printed."
             )
         self._full_flops = full_flops
         self.flops: int = 0
-        self._told = False
-        self._steps = 0  # since the last line, those before a resume included
-        self._sums = _Sums()
-        self._since = perf_counter()
+        self._reset()
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._look_away()
+    def _reset(self) -> None:
+        self._flops_printed = False
+        self._steps = 0  # since the last line, including those before the run was resumed
+        self._reset_totals()
+
+    def _reset_totals(self) -> None:
+        """Reset the totals of the steps of this run since the last line."""
+        self._measured_steps = self._total_flops = 0
+        self._total_seconds = 0.0
+        self._step_started = perf_counter()
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._stop_counting()
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Begin anew; measure the peak if none was given."""
-        self._told = False
-        self._steps = 0
-        self._sums = _Sums()
+        """Reset the counters; measure the peak of the device if none was given."""
+        self._reset()
         if self.computility == 1:
-            self.computility = measured_peak()
+            self.computility = measure_peak_flops()
 
     def on_train_epoch_begin(self, run_context: RunContext) -> None:
-        """Take the time from here on."""
-        self._since = perf_counter()
+        """Start the clock of the next step."""
+        self._step_started = perf_counter()
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
-        """Count what is multiplied from here on."""
+        """Start counting matrix products."""
         self.flops = 0
-        linalg.watchers.append(self._count)
+        linalg.gemm_observers.append(self._count)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """Add the step up, and print if it is time."""
-        self._look_away()
-        now, sums = perf_counter(), self._sums
+        """Add the step to the totals, and print the lines that are due."""
+        self._stop_counting()
+        now = perf_counter()
         self._steps += 1
-        sums.steps += 1
-        sums.flops += self.flops
-        sums.seconds += now - self._since
-        self._since = now
-        if not self._told:
-            self._told = True
+        self._measured_steps += 1
+        self._total_flops += self.flops
+        self._total_seconds += now - self._step_started
+        self._step_started = now
+        if not self._flops_printed:
+            self._flops_printed = True
             self._print_flops()
         if self._steps >= self._data_size:
-            share = sums.flops / sums.seconds / self.computility
+            utilization = self._total_flops / self._total_seconds / self.computility
+            milliseconds = self._total_seconds / self._measured_steps * 1e3
             print(
-                f"Train per step time: {sums.seconds / sums.steps * 1e3:.3f} ms "
-                f"mfu:{share:.2%} hfu:{share:.2%}",
+                f"Train per step time: {milliseconds:.3f} ms "
+                f"mfu:{utilization:.2%} hfu:{utilization:.2%}",
                 flush=True,
             )
             self._steps = 0
-            self._sums = _Sums()
+            self._reset_totals()
 
     def state_dict(self) -> dict[str, object]:
-        """Return the operations of the latest step, and how many steps since the last line."""
-        return {"told": self._told, "latest": self.flops, "steps": self._steps}
+        """Return the operations of the latest step and the number of steps since the last line."""
+        return {"told": self._flops_printed, "latest": self.flops, "steps": self._steps}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on counting steps; only those of this run are measured.
+        """Restore a state that `state_dict` has returned; only steps of this run are measured.
 
         Raises:
-            ValueError: An entry is missing or of another type; nothing is changed then.
+            ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        told, latest = entry(state, "told", bool, _OWNER), entry(state, "latest", int, _OWNER)
-        self._steps = entry(state, "steps", int, _OWNER)
-        self._told, self.flops = told, latest
-        self._since = perf_counter()
+        printed = read_field(state, "told", bool, _CALLER)
+        latest = read_field(state, "latest", int, _CALLER)
+        self._steps = read_field(state, "steps", int, _CALLER)
+        self._flops_printed, self.flops = printed, latest
+        self._step_started = perf_counter()
 
-    def _look_away(self) -> None:
-        if self._count in linalg.watchers:
-            linalg.watchers.remove(self._count)
+    def _stop_counting(self) -> None:
+        if self._count in linalg.gemm_observers:
+            linalg.gemm_observers.remove(self._count)
 
     def _count(self, x: object, y: object) -> None:
-        # A product of tensors, in a derivative of higher order, comes again as one of arrays.
+        # A product of variables, in a higher-order derivative, is reported again as one of arrays.
         if not isinstance(x, Variable):
-            self.flops += flops_of_product(cast("Array", x).shape, cast("Array", y).shape)
+            self.flops += matmul_flops(cast("Array", x).shape, cast("Array", y).shape)
 
     def _print_flops(self) -> None:
         kinds = ("Full", "Shard") if self._full_flops else ("Shard",)
-        figures = [
-            f"{kind} {what} flops is {float(self.flops)}"
-            for kind in kinds
-            for what in ("model", "hardware")
-        ]
-        print(", ".join(figures) + ".", flush=True)
+        names = [f"{kind} {unit}" for kind in kinds for unit in ("model", "hardware")]
+        print(", ".join(f"{name} flops is {float(self.flops)}" for name in names) + ".", flush=True)
 
 
-def flops_of_product(x: tuple[int, ...], y: tuple[int, ...]) -> int:
-    """Return the operations in a product of stacks of matrices of these shapes.
+def matmul_flops(x: tuple[int, ...], y: tuple[int, ...]) -> int:
+    """Return the number of operations in a matrix product of arrays of these shapes.
 
-    >>> flops_of_product((32, 10), (10, 5)), flops_of_product((7, 1, 2, 3), (4, 3, 5))
-    (3200, 1680)
+    Examples:
+        >>> matmul_flops((32, 10), (10, 5)), matmul_flops((7, 1, 2, 3), (4, 3, 5))
+        (3200, 1680)
     """
     stacks = zip_longest(reversed(x[:-2]), reversed(y[:-2]), fillvalue=1)
     count = math.prod(m if n == 1 else n for m, n in stacks)
     return 2 * count * x[-2] * x[-1] * y[-1]
 
 
-def measured_peak(size: int = 512, seconds: float = 0.1) -> float:
-    """Return how many operations per second this CPU reaches in float32 products, at its best.
+def measure_peak_flops(size: int = 512, seconds: float = 0.1) -> float:
+    """Return the peak performance of this CPU in float32 matrix products.
 
     Args:
-        size: The rows and columns of the matrices.
-        seconds: How long to try.
+        size: The number of rows and columns of the matrices.
+        seconds: The time for which to repeat the measurement; the fastest product counts.
+
+    Returns:
+        The peak in operations per second.
 
     Raises:
         ValueError: Another device than the CPU is in use.
     """
     if device_target() != "CPU":
         raise ValueError(
-            f"For '{_OWNER}', set the argument 'computility' to the peak of the device: "
+            f"For '{_CALLER}', set the argument 'computility' to the peak of the device: "
             f"it can only be measured on the CPU, not on {device_target()}."
         )
     matrix = np.ones((size, size), np.float32)
-    best, begin = math.inf, perf_counter()
-    while best == math.inf or perf_counter() - begin < seconds:
+    fastest, begin = math.inf, perf_counter()
+    while fastest == math.inf or perf_counter() - begin < seconds:
         started = perf_counter()
         np.matmul(matrix, matrix)
-        best = min(best, perf_counter() - started)
-    return flops_of_product(matrix.shape, matrix.shape) / best
+        fastest = min(fastest, perf_counter() - started)
+    return matmul_flops(matrix.shape, matrix.shape) / fastest

@@ -1,31 +1,29 @@
-"""History: keep what each epoch brought."""
+"""History: record the output and the metrics of each epoch."""
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Any, cast
 
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
-from minispore.train._protocol.states import entries, numbers
-from minispore.train.callback._monitored import as_array, first_output, shortest
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.monitor import as_array, first_output, shortest_float
+from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.resume import read_dict_field, read_list_field
 
-_OWNER = "History"
+_CALLER = "History"
 
 
 class History(Callback):
-    """Record the network's output, which is the loss, and the metrics of each epoch.
+    """Record the output of the network, which is the loss, and the metrics of each epoch.
 
-    Of several outputs the first is recorded, of several numbers the mean, with the digits of its
-    dtype. In `Model.fit` an epoch's evaluation adds a number to the list of each metric. In an
-    evaluation of its own the last batch's output is recorded.
+    If the network has several outputs, the first is recorded; if that has several elements, their
+    mean, with the digits of its dtype. In `Model.fit` the evaluation of an epoch appends a number
+    to the list of each metric. In `Model.eval` the output of the last batch is recorded.
 
-    Source: mindspore.train.History.
+    An epoch that a stop has interrupted is recorded with its last output; when the training is
+    resumed, the record of the complete epoch replaces it.
 
     Attributes:
-        epoch: ``{"epoch": [1, 2, …]}``, the epochs of the latest run; None before the first.
-        history: ``{"net_output": […], metric: […]}``, of all runs.
-
-    Raises:
-        ValueError: In loading a state that is none.
+        epoch: ``{"epoch": [1, 2, …]}``, the epochs of the latest run; None before the first run.
+        history: ``{"net_output": […], metric: […]}`` of all runs.
 
     Examples:
         >>> history = History()
@@ -36,19 +34,22 @@ class History(Callback):
         ...     history.on_train_epoch_end(run)
         >>> history.epoch, history.history
         ({'epoch': [1, 2]}, {'net_output': [1.0, 0.5]})
+
+    Source: MindSpore's `mindspore.train.History`.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.history: dict[str, list[object]] = {}
+        # Any: a metric returns a number, an array, or what its author wants.
+        self.history: dict[str, list[Any]] = {}
         self.epoch: dict[str, list[int]] | None = None
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Begin another list of epochs."""
+        """Start a new list of epochs."""
         self.epoch = {"epoch": []}
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Record the epoch."""
+        """Record the output and the metrics of the epoch."""
         params = run_context.original_args()
         self._record(params)
         results = params.metrics if "metrics" in params else {}
@@ -56,28 +57,28 @@ class History(Callback):
             self.history.setdefault(name, []).append(value)
 
     def on_eval_begin(self, run_context: RunContext) -> None:
-        """Begin another list in an evaluation of its own."""
-        if _is_alone(run_context):
+        """Start a new list of epochs in `Model.eval`."""
+        if _is_standalone_eval(run_context):
             self.epoch = {"epoch": []}
 
     def on_eval_epoch_end(self, run_context: RunContext) -> None:
-        """Record an evaluation of its own; in `fit`, the epoch's end does."""
-        if _is_alone(run_context):
+        """Record the output in `Model.eval`; in `fit`, `on_train_epoch_end` does."""
+        if _is_standalone_eval(run_context):
             self._record(run_context.original_args())
 
     def state_dict(self) -> dict[str, object]:
-        """Return all that was recorded."""
+        """Return copies of all lists."""
         history: dict[str, object] = {name: list(values) for name, values in self.history.items()}
         return {"epoch": list(self.epoch["epoch"]) if self.epoch else [], "history": history}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Have recorded what another one did.
+        """Restore a state that `state_dict` has returned.
 
         Raises:
-            ValueError: An entry is missing or of another type; nothing is changed then.
+            ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        epochs = numbers(state, "epoch", int, _OWNER)
-        history = cast("dict[str, list[object]]", entries(state, "history", list, _OWNER))
+        epochs = read_list_field(state, "epoch", int, _CALLER)
+        history = cast("dict[str, list[Any]]", read_dict_field(state, "history", list, _CALLER))
         self.epoch = {"epoch": epochs}
         self.history = {name: list(values) for name, values in history.items()}
 
@@ -88,9 +89,9 @@ class History(Callback):
         output = first_output(params.net_outputs)
         array = as_array(output)
         if array is not None and not isinstance(output, int | float):
-            output = shortest(array.mean())
+            output = shortest_float(array.mean())
         self.history.setdefault("net_output", []).append(output)
 
 
-def _is_alone(run_context: RunContext) -> bool:
+def _is_standalone_eval(run_context: RunContext) -> bool:
     return "cur_epoch_num" not in run_context.original_args()

@@ -1,39 +1,39 @@
-"""LambdaCallback: a callback from functions."""
+"""LambdaCallback: a callback made of functions."""
 
 from collections.abc import Callable
 
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import RunContext
+from minispore.train.protocol.callback import EVENTS, Callback
+from minispore.train.protocol.run_context import RunContext
 
 _Hook = Callable[[RunContext], object] | None
 
 
 class LambdaCallback(Callback):
-    """Call a function at each event that one is given for.
-
-    Source: mindspore.train.LambdaCallback.
+    """Call a function at each event for which one is given.
 
     Args:
-        on_train_epoch_begin: Called with the `RunContext`, like the hook of that name; so are all.
-        on_train_epoch_end: Likewise.
-        on_train_step_begin: Likewise.
-        on_train_step_end: Likewise.
-        on_train_begin: Likewise.
-        on_train_end: Likewise.
-        on_eval_epoch_begin: Likewise.
-        on_eval_epoch_end: Likewise.
-        on_eval_step_begin: Likewise.
-        on_eval_step_end: Likewise.
-        on_eval_begin: Likewise.
-        on_eval_end: Likewise.
+        on_train_epoch_begin: The hook of that name: a function that takes the `RunContext`.
+        on_train_epoch_end: The hook of that name.
+        on_train_step_begin: The hook of that name.
+        on_train_step_end: The hook of that name.
+        on_train_begin: The hook of that name.
+        on_train_end: The hook of that name.
+        on_eval_epoch_begin: The hook of that name.
+        on_eval_epoch_end: The hook of that name.
+        on_eval_step_begin: The hook of that name.
+        on_eval_step_end: The hook of that name.
+        on_eval_begin: The hook of that name.
+        on_eval_end: The hook of that name.
 
     Raises:
-        TypeError: An argument is neither None nor can be called.
+        TypeError: An argument is neither None nor callable.
 
     Examples:
         >>> hello = LambdaCallback(on_train_begin=lambda run_context: print("hello"))
         >>> hello.on_train_begin(RunContext({}))
         hello
+
+    Source: MindSpore's `mindspore.train.LambdaCallback`.
     """
 
     def __init__(
@@ -51,21 +51,8 @@ class LambdaCallback(Callback):
         on_eval_begin: _Hook = None,
         on_eval_end: _Hook = None,
     ) -> None:
+        hooks: dict[str, object] = {n: hook for n, hook in locals().items() if n in EVENTS}
         super().__init__()
-        hooks = {
-            "on_train_epoch_begin": on_train_epoch_begin,
-            "on_train_epoch_end": on_train_epoch_end,
-            "on_train_step_begin": on_train_step_begin,
-            "on_train_step_end": on_train_step_end,
-            "on_train_begin": on_train_begin,
-            "on_train_end": on_train_end,
-            "on_eval_epoch_begin": on_eval_epoch_begin,
-            "on_eval_epoch_end": on_eval_epoch_end,
-            "on_eval_step_begin": on_eval_step_begin,
-            "on_eval_step_end": on_eval_step_end,
-            "on_eval_begin": on_eval_begin,
-            "on_eval_end": on_eval_end,
-        }
         for name, hook in hooks.items():
             if hook is None:
                 continue

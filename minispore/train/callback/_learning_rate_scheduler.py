@@ -1,28 +1,27 @@
-"""LearningRateScheduler: a function decides the learning rate."""
+"""LearningRateScheduler: set the learning rate by a function of the step."""
 
 from collections.abc import Callable
 from typing import cast
 
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import RunContext
-from minispore.train.callback._learning_rate import as_float32, learning_rate_of
-from minispore.train.callback._monitored import as_array, shortest
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
+from minispore.train.protocol.monitor import as_array, shortest_float
+from minispore.train.protocol.run_context import RunContext
 
-_OWNER = "LearningRateScheduler"
+_CALLER = "LearningRateScheduler"
 
 
 class LearningRateScheduler(Callback):
-    """After each step, set the learning rate to what a function makes of it.
-
-    Source: mindspore.train.LearningRateScheduler.
+    """After each step, set the learning rate to the value that a function returns.
 
     Args:
-        learning_rate_function: Takes the current learning rate, a float, and the number of steps
-            done, and returns the learning rate of the next step.
+        learning_rate_function: A function of the current learning rate, a float, and of the number
+            of steps done. It returns the learning rate of the next step.
 
     Raises:
-        TypeError: `learning_rate_function` cannot be called; in training, if it returns no number.
-        ValueError: In training, if the optimiser has other than one constant learning rate.
+        TypeError: `learning_rate_function` is not callable; in training, if it does not
+            return a number.
+        ValueError: In training, if the optimizer does not have a single constant learning rate.
 
     Examples:
         >>> from minispore import nn
@@ -35,30 +34,32 @@ class LearningRateScheduler(Callback):
         0.1
         0.1
         0.05
+
+    Source: MindSpore's `mindspore.train.LearningRateScheduler`.
     """
 
     def __init__(self, learning_rate_function: Callable[[float, int], float]) -> None:
         super().__init__()
         if not callable(learning_rate_function):
             raise TypeError(
-                f"For '{_OWNER}', the argument 'learning_rate_function' must be a function, "
+                f"For '{_CALLER}', the argument 'learning_rate_function' must be a function, "
                 f"but got {learning_rate_function!r}."
             )
         self.learning_rate_function = learning_rate_function
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Check that there is a learning rate to change."""
-        learning_rate_of(run_context, _OWNER)
+        """Check that the optimizer has a single constant learning rate."""
+        learning_rate_of(run_context, _CALLER)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Set the learning rate of the next step."""
-        rate = learning_rate_of(run_context, _OWNER)
+        rate = learning_rate_of(run_context, _CALLER)
         step = run_context.original_args().cur_step_num
-        answer = cast("object", self.learning_rate_function(shortest(as_float32(rate)), step))
-        array = as_array(answer)
-        if array is None or array.size != 1 or isinstance(answer, bool):
+        result = cast("object", self.learning_rate_function(shortest_float(as_float32(rate)), step))
+        array = as_array(result)
+        if array is None or array.size != 1 or isinstance(result, bool):
             raise TypeError(
-                f"For '{_OWNER}', 'learning_rate_function' must return a number, "
-                f"but for step {step} it returned {answer!r}."
+                f"For '{_CALLER}', 'learning_rate_function' must return a number, "
+                f"but for step {step} it returned {result!r}."
             )
         rate.set_data(cast("float", array.item()))

@@ -1,37 +1,36 @@
-"""LossMonitor: print the loss, and stop training that has gone wrong."""
+"""LossMonitor: print the loss, and stop training when it is not finite."""
 
 import math
 from collections.abc import Mapping
-from types import TracebackType
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
-from minispore._checks import check_int
 from minispore.common import Tensor
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
-from minispore.train._protocol.states import entry
-from minispore.train.callback._deferred import Deferred, is_far
-from minispore.train.callback._monitored import first_output
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.monitor import first_output
+from minispore.train.protocol.pending_values import PendingDeviceValues, is_on_device
+from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.resume import read_field
+from minispore.utils.checks import check_int
 
 
 class LossMonitor(Callback):
-    """Print the loss every so many steps, and in `fit` each evaluation's results.
+    """Print the loss every `per_print_times` steps, and in `Model.fit` the evaluation results.
 
-    The loss is the network's output, or the first element of a tuple or list. It is looked at in
-    every step, printed or not. On a GPU, where looking is waiting, the losses are looked at
-    together, whenever a line is printed, the training state is asked for, or an epoch ends.
-
-    Source: mindspore.train.LossMonitor.
+    The loss is the output of the network, or the first element of a tuple or list. It is checked in
+    every step, whether or not it is printed. On a GPU, where reading a value synchronizes, the
+    losses are read together: when a line is printed, when the training state is saved, and at the
+    end of an epoch.
 
     Args:
-        per_print_times: steps between two lines, over the borders of epochs; 0 prints none.
+        per_print_times: The number of steps between two lines, counted across epochs; 0 prints
+            none.
 
     Raises:
-        ValueError: if `per_print_times` is negative; in training, if the loss is NaN or infinite.
-        TypeError: if `per_print_times` is no int.
+        ValueError: `per_print_times` is negative; in training, if the loss is NaN or infinite.
+        TypeError: `per_print_times` is not an int.
 
     Examples:
         >>> monitor = LossMonitor(2)
@@ -40,62 +39,58 @@ class LossMonitor(Callback):
         ...     monitor.on_train_step_end(RunContext({"net_outputs": 0.5 / step, **args}))
         epoch: 1 step: 2, loss is 0.25
         epoch: 1 step: 1, loss is 0.125
+
+    Source: MindSpore's `mindspore.train.LossMonitor`.
     """
 
     chief_only = True
 
     def __init__(self, per_print_times: int = 1) -> None:
         super().__init__()
-        self._per_print_times = check_int(per_print_times, "per_print_times", "LossMonitor", low=0)
+        self._per_print_times = check_int(per_print_times, "per_print_times", low=0)
         self._last_print_time = 0
-        self._unseen: Deferred[tuple[int, int]] = Deferred()
+        self._pending: PendingDeviceValues[tuple[int, int]] = PendingDeviceValues()
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._unseen.clear()
+    def __exit__(self, *exc_info: object) -> None:
+        self._pending.clear()
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """Print the loss if it is time; raise if it is no finite number."""
-        self._watch(run_context.original_args())
+        """Print the loss if a line is due; raise ValueError if it is not finite."""
+        self._handle_step(run_context.original_args())
 
     def on_eval_step_end(self, run_context: RunContext) -> None:
-        """Do the same in an evaluation of its own; one inside `fit` is summed up at its end."""
+        """Do the same in `Model.eval`; in `fit`, only the results of an evaluation are printed."""
         params = run_context.original_args()
         if "cur_epoch_num" not in params:
-            self._watch(params)
+            self._handle_step(params)
 
     def on_eval_end(self, run_context: RunContext) -> None:
-        """Look at what was not looked at."""
-        self._look()
+        """Check the pending losses."""
+        self._check_pending()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Print the results of the epoch's evaluation, if `fit` made one."""
-        self._look()
+        """Check the pending losses; print the results if `fit` has evaluated after this epoch."""
+        self._check_pending()
         params = run_context.original_args()
         if params.get("metrics"):
-            print(
-                f"Eval result: epoch {params.cur_epoch_num}, metrics: {params.metrics}", flush=True
-            )
+            epoch, metrics = params.cur_epoch_num, params.metrics
+            print(f"Eval result: epoch {epoch}, metrics: {metrics}", flush=True)
 
     def state_dict(self) -> dict[str, object]:
-        """Return the step of the last line, after a look at the losses since then."""
-        self._look()
+        """Return the step of the last line, after checking the pending losses."""
+        self._check_pending()
         return {"last_print_time": self._last_print_time}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on counting from another one's last line.
+        """Restore a state that `state_dict` has returned.
 
         Raises:
-            ValueError: It is not there, or no int.
+            ValueError: The step is missing or not an int.
         """
-        self._last_print_time = entry(state, "last_print_time", int, "LossMonitor")
+        self._last_print_time = read_field(state, "last_print_time", int, "LossMonitor")
 
-    def _watch(self, params: InternalCallbackParam) -> None:
-        epoch = cast("int", params.get("cur_epoch_num", 1))
+    def _handle_step(self, params: InternalCallbackParam) -> None:
+        epoch = params.get("cur_epoch_num", 1)
         step = params.cur_step_num
         step_in_epoch = (step - 1) % params.batch_num + 1
         if step <= self._last_print_time:  # another run has begun
@@ -103,36 +98,36 @@ class LossMonitor(Callback):
         due = self._per_print_times and step - self._last_print_time >= self._per_print_times
         outputs: object = params.net_outputs
         first = first_output(outputs)
-        if isinstance(first, Tensor) and is_far(first):
-            self._unseen.add((epoch, step_in_epoch), first)
-            if not due and not self._unseen.full:
+        if isinstance(first, Tensor) and is_on_device(first):
+            self._pending.add((epoch, step_in_epoch), first)
+            if not due and not self._pending.full:
                 return
-            seen = self._look()
+            array = self._check_pending()
         else:
-            seen = first.asnumpy() if isinstance(first, Tensor) else None
-            _check(_loss(outputs, seen), epoch, step_in_epoch)
+            array = first.asnumpy() if isinstance(first, Tensor) else None
+            _check(_loss(outputs, array), epoch, step_in_epoch)
         if due:
             self._last_print_time = step
-            loss = _loss(outputs, seen)
+            loss = _loss(outputs, array)
             print(f"epoch: {epoch} step: {step_in_epoch}, loss is {loss!s}", flush=True)
 
-    def _look(self) -> npt.NDArray[np.generic] | None:
-        """Check the losses that nobody has looked at, and return the last one."""
+    def _check_pending(self) -> npt.NDArray[np.generic] | None:
+        """Read and check the pending losses; return the last one."""
         array = None
-        for (epoch, step), array in self._unseen.fetch():
+        for (epoch, step), array in self._pending.fetch():
             _check(array, epoch, step)
         return array
 
 
 def _loss(outputs: object, first: npt.NDArray[np.generic] | None) -> object:
-    """Return the loss among a network's outputs, as MindSpore prints it.
+    """Return the loss among the outputs of a network in the form in which MindSpore prints it.
 
-    A tensor is a Python number with all its digits (the mean, if there are several losses); the
-    first of several outputs is printed by numpy, with the digits of its dtype.
+    A single tensor becomes a Python float (the mean, if it has several elements), printed with all
+    its digits. The first of several outputs stays an array, printed with the digits of its dtype.
 
     Args:
-        outputs: What the network returned.
-        first: The first output, if that is a tensor.
+        outputs: The outputs of the network.
+        first: The first output as an array if it is a tensor, None otherwise.
     """
     if first is None:
         return outputs
@@ -142,16 +137,14 @@ def _loss(outputs: object, first: npt.NDArray[np.generic] | None) -> object:
 
 
 def _check(loss: object, epoch: int, step: int) -> None:
-    if _is_bad(loss):
+    """Raise ValueError if the loss of a step is NaN or infinite."""
+    if isinstance(loss, float):
+        finite = math.isfinite(loss)  # much faster than numpy's function
+    else:
+        is_array = isinstance(loss, np.ndarray | np.generic)
+        finite = not is_array or bool(np.isfinite(cast("npt.ArrayLike", loss)).all())
+    if not finite:
         raise ValueError(
             f"In epoch: {epoch} step: {step}, loss is NAN or INF, "
             "training process cannot continue, terminating training."
         )
-
-
-def _is_bad(loss: object) -> bool:
-    if isinstance(loss, float):
-        return not math.isfinite(loss)
-    if not isinstance(loss, np.ndarray | np.generic):
-        return False
-    return not np.isfinite(cast("npt.ArrayLike", loss)).all()

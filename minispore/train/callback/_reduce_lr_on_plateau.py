@@ -1,49 +1,48 @@
-"""ReduceLROnPlateau: learn more slowly when nothing gets better."""
+"""ReduceLROnPlateau: reduce the learning rate when a monitored metric no longer improves."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from minispore._checks import check_int, check_number, check_type
-from minispore.communication._exchange import is_first
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import RunContext
-from minispore.train._protocol.states import entry
-from minispore.train.callback._learning_rate import as_float32, learning_rate_of
-from minispore.train.callback._monitored import Monitored
+from minispore.communication._collectives import is_chief
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
+from minispore.train.protocol.monitor import MonitoredMetric
+from minispore.train.protocol.run_context import RunContext
+from minispore.train.resume import read_field
+from minispore.utils.checks import check_arguments, check_int, check_number, check_type
 
-_OWNER = "ReduceLROnPlateau"
+_CALLER = "ReduceLROnPlateau"
 
 
 class ReduceLROnPlateau(Callback):
-    """Multiply the learning rate by a factor when a monitored value has stopped improving.
+    """Multiply the learning rate by a factor when a monitored metric has stopped improving.
 
-    Epochs without an evaluation do not count. The best value is that of the run: another run
-    begins anew.
-
-    Source: mindspore.train.ReduceLROnPlateau.
+    Epochs without an evaluation are not counted. The best value is reset when a run begins.
 
     Args:
-        monitor: "loss" for the training's; in `Model.fit` also "eval_loss" and the metrics' names.
-        factor: What the learning rate is multiplied by, above 0 and below 1.
-        patience: Reduce it when so many epochs in a row brought no improvement; 0 counts as 1.
-        verbose: Whether to print each reduction.
-        mode: Whether "min" or "max" is better, or "auto" for what the name suggests.
-        min_delta: A value is an improvement if it is better than the best by more than this.
-        cooldown: After a reduction the waiting begins again with the epoch of this number after it;
-            0 and 1 both mean the next one.
-        min_lr: The learning rate is not reduced below this.
+        monitor: "loss" for the training loss; in `Model.fit` also "eval_loss" and the names of the
+            metrics.
+        factor: The factor by which the learning rate is multiplied, above 0 and below 1.
+        patience: The number of consecutive epochs without improvement after which the learning
+            rate is reduced; 0 has the same effect as 1.
+        verbose: Whether to print a line for each reduction.
+        mode: Whether "min" or "max" is better; "auto" decides by the name.
+        min_delta: The minimum change of the value that counts as an improvement.
+        cooldown: The number of epochs after a reduction until waiting starts again; 0 and 1 both
+            mean that it starts with the next epoch.
+        min_lr: The lower bound of the learning rate.
 
     Attributes:
         best: The best value so far.
-        wait: How many epochs have passed without an improvement.
-        cooldown_counter: How many epochs are left of the cooldown.
+        wait: The number of epochs since the last improvement.
+        cooldown_counter: The number of epochs that remain of the cooldown.
 
     Raises:
-        TypeError: An argument is of a wrong type.
-        ValueError: A number is out of range, or an unknown `mode`; in training, if it does not
-            measure what is monitored, that is no single number, or the optimiser has other than
-            one constant learning rate.
+        TypeError: An argument has the wrong type.
+        ValueError: A number is out of range or `mode` is unknown; in training, if the run does not
+            measure `monitor`, its value is not a single number, or the optimizer does not have
+            a single constant learning rate.
 
     Examples:
         >>> from minispore import nn
@@ -57,6 +56,8 @@ class ReduceLROnPlateau(Callback):
         Epoch 00003: ReduceLROnPlateau reducing learning rate to 0.25.
         >>> float(optimizer.learning_rate)
         0.25
+
+    Source: MindSpore's `mindspore.train.ReduceLROnPlateau`.
     """
 
     def __init__(
@@ -71,43 +72,43 @@ class ReduceLROnPlateau(Callback):
         min_lr: float = 0,
     ) -> None:
         super().__init__()
-        self._monitored = Monitored(_OWNER, monitor, mode, min_delta)
-        check_type(factor, float, "factor", _OWNER)
+        self._monitored = MonitoredMetric(_CALLER, monitor, mode, min_delta)
+        check_type(factor, float, "factor")
         if not 0 < factor < 1:
             raise ValueError(
-                f"For '{_OWNER}', the argument 'factor' must be above 0 and below 1, "
+                f"For '{_CALLER}', the argument 'factor' must be above 0 and below 1, "
                 f"but got {factor}."
             )
-        check_type(verbose, bool, "verbose", _OWNER)
+        check_arguments(ReduceLROnPlateau.__init__, locals())
         self.monitor = monitor
         self.factor = factor
-        self.patience: int = check_int(patience, "patience", _OWNER, low=0)
+        self.patience: int = check_int(patience, "patience", low=0)
         self.verbose = verbose
         self.mode = mode
         self.min_delta: float = self._monitored.min_delta
-        self.cooldown: int = check_int(cooldown, "cooldown", _OWNER, low=0)
-        self.min_lr: float = check_number(min_lr, "min_lr", _OWNER)
-        self._start()
+        self.cooldown: int = check_int(cooldown, "cooldown", low=0)
+        self.min_lr: float = check_number(min_lr, "min_lr")
+        self._reset()
 
-    def _start(self) -> None:
+    def _reset(self) -> None:
         self.best: float = self._monitored.worst
         self.wait: int = 0
         self.cooldown_counter: int = 0
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Begin anew; check that the run has what this needs."""
-        self._monitored.require(run_context)
-        learning_rate_of(run_context, _OWNER)
-        self._start()
+        """Check the metric and the learning rate of the run, and reset the best value."""
+        self._monitored.check_available(run_context)
+        learning_rate_of(run_context, _CALLER)
+        self._reset()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Compare the epoch's value with the best, and reduce the rate if patience has ended."""
+        """Compare the value with the best one; reduce the rate when patience is exhausted."""
         value = self._monitored.value(run_context)
         if value is None:
             return
         if self.cooldown_counter:
             self.cooldown_counter -= 1
-        if self._monitored.better(value, self.best):
+        if self._monitored.is_improvement(value, self.best):
             self.best = value
             self.wait = 0
         elif not self.cooldown_counter:
@@ -118,28 +119,28 @@ class ReduceLROnPlateau(Callback):
                 self.wait = 0
 
     def state_dict(self) -> dict[str, object]:
-        """Return what it remembers: the best value, and how long it has waited."""
+        """Return the best value, the epochs since then, and the rest of the cooldown."""
         return {"best": self.best, "wait": self.wait, "cooldown_counter": self.cooldown_counter}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Remember what another one did.
+        """Restore a state that `state_dict` has returned.
 
         Raises:
-            ValueError: An entry is missing or of another type; nothing is changed then.
+            ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        best = entry(state, "best", float, _OWNER)
-        wait = entry(state, "wait", int, _OWNER)
-        self.cooldown_counter = entry(state, "cooldown_counter", int, _OWNER)
+        best = read_field(state, "best", float, _CALLER)
+        wait = read_field(state, "wait", int, _CALLER)
+        self.cooldown_counter = read_field(state, "cooldown_counter", int, _CALLER)
         self.best, self.wait = best, wait
 
     def _reduce(self, run_context: RunContext) -> None:
-        rate = learning_rate_of(run_context, _OWNER)
+        rate = learning_rate_of(run_context, _CALLER)
         old = as_float32(rate)
         if old <= np.float32(self.min_lr):
             return
-        # In the precision of learning rates: what is printed is what it will be.
+        # In float32, as the optimizer stores it, so that the printed rate is the one in use.
         new = max(old * np.float32(self.factor), np.float32(self.min_lr))
         rate.set_data(float(new))
-        if self.verbose and is_first():
+        if self.verbose and is_chief():
             epoch = run_context.original_args().cur_epoch_num
-            print(f"Epoch {epoch:05d}: {_OWNER} reducing learning rate to {new!s}.", flush=True)
+            print(f"Epoch {epoch:05d}: {_CALLER} reducing learning rate to {new!s}.", flush=True)

@@ -1,10 +1,9 @@
-"""SummaryCollector: write what happens in a training for TensorBoard and MindInsight to show."""
+"""SummaryCollector: write the values of a training for TensorBoard and MindInsight."""
 
 import math
 import os
 import re
 from collections.abc import Collection, Mapping
-from types import TracebackType
 from typing import Final, Self, cast
 
 import numpy as np
@@ -12,78 +11,128 @@ from numpy.typing import NDArray
 
 from minispore.common import Parameter, Tensor
 from minispore.nn import Cell, Optimizer
-from minispore.train._protocol.callback import Callback
-from minispore.train._protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.callback._checkpoint import ModelCheckpoint
-from minispore.train.callback._landscape_saver import LandscapeSaver
-from minispore.train.callback._summary_options import check_kind, check_positive, read_options
-from minispore.train.summary._arguments import check_folder
-from minispore.train.summary._export import check_options
-from minispore.train.summary._graph import parts_of
-from minispore.train.summary._lineage import EvaluationLineage, TrainLineage, check_custom
-from minispore.train.summary.summary_record import HEARD, SummaryRecord
+from minispore.train.callback._summary_landscape import (
+    LandscapeSaver,
+    read_landscape_options,
+)
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.resume import read_dict_field
+from minispore.train.summary.graph import parts_of
+from minispore.train.summary.lineage import EvaluationLineage, TrainLineage, check_custom
+from minispore.train.summary.summary_record import (
+    VALUE_PLUGINS,
+    SummaryRecord,
+    check_export_options,
+    check_folder,
+    check_keys,
+)
+from minispore.utils.checks import as_items, check_arguments, check_int, check_type
 
 _Array = NDArray[np.generic]
 
-_OWNER: Final = "SummaryCollector"
-# Without a frequency of their own, tensors are written in so many steps at most.
-_MOST_TENSORS: Final = 20
+_CALLER: Final = "SummaryCollector"
+_SWITCHES: Final = (
+    "collect_metric",
+    "collect_graph",
+    "collect_train_lineage",
+    "collect_eval_lineage",
+    "collect_input_data",
+    "collect_dataset_graph",
+)
+# Without `collect_tensor_freq`, tensors are written in at most this many steps.
+_MAX_TENSOR_STEPS: Final = 20
 _FIRST_PARAMETERS: Final = 5
-# One row of pictures.
-_IMAGES: Final = 8
-# A histogram of some thousand elements looks like one of millions, and costs a step less. Elements
-# that are neighbours are read at once; by a prime number of runs not all begin at the same column.
+# One row of the image grid.
+_MAX_IMAGES: Final = 8
+# Large parameters are sampled: a histogram of some thousand elements resembles that of all, and is
+# faster. Adjacent elements are read in runs; since the number of runs is prime, they do not all
+# begin in the same column.
 _RUNS: Final = 61
-_RUN: Final = 64
+_RUN_LENGTH: Final = 64
 _TENSORS: Final = ("tensor",)
-_WITHOUT_TENSORS: Final = tuple(kind for kind in HEARD if kind not in _TENSORS)
+_WITHOUT_TENSORS: Final = tuple(kind for kind in VALUE_PLUGINS if kind not in _TENSORS)
+
+
+def _check_specified(value: object) -> dict[str, object]:
+    """Return a copy of `collect_specified_data`.
+
+    Raises:
+        TypeError: A key or value has the wrong type.
+        ValueError: A key is unknown.
+        NotImplementedError: The graph of the dataset is requested.
+    """
+    keys = (*_SWITCHES, "histogram_regular", "collect_landscape")
+    specified = check_keys(value, keys, "collect_specified_data", _CALLER)
+    for key in _SWITCHES:
+        check_type(specified.get(key, False), bool, key, _CALLER)
+    if specified.get("collect_dataset_graph"):
+        raise NotImplementedError(
+            f"For '{_CALLER}', 'collect_dataset_graph' must be False: graphs of datasets are not "
+            "written. 'custom_lineage_data' can describe what a run is trained on."
+        )
+    return specified
+
+
+def _histogram_pattern(pattern: object) -> str | None:
+    """Return the pattern of the parameters with histograms: None for the first, "" for none."""
+    check_type(pattern, str, "histogram_regular", _CALLER, allow_none=True)
+    try:
+        re.compile(cast("str", pattern or ""))
+    except re.error as error:
+        raise ValueError(
+            f"For '{_CALLER}', the value of 'histogram_regular' is not a valid regular expression: "
+            f"{error}."
+        ) from None
+    return cast("str | None", pattern)
 
 
 class SummaryCollector(Callback):
     """Write the loss, weights, inputs and the graph of a training into event files.
 
-    In the first step and in every `collect_freq`-th are written:
+    The following is written in the first step and in every `collect_freq`-th:
 
     * ``loss/auto``, the loss;
     * ``<name>/auto``, a histogram of each of the first five parameters that are trainable when an
-      epoch begins; of one with more than 3,904 elements so many, in runs that are evenly spread;
-    * ``input_data/auto``, the first 8 images, if the batch's first column holds images;
-    * what the `ops` summaries inside of the network hand out.
+      epoch begins; parameters with more than 3,904 elements are sampled;
+    * ``input_data/auto``, the first 8 images, if the first column of the batch contains images;
+    * the values of the summary operations (`ops.ScalarSummary` etc.) in the network.
 
-    In `fit` follow an evaluation's results, as ``eval_<name>/auto``; once, the network's graph; and
-    at the end, with what was trained. See `SummaryRecord` for the files.
-
-    Source: MindSpore's `mindspore.SummaryCollector`.
+    In addition are written: in `Model.fit`, the results of each evaluation, as
+    ``eval_<name>/auto``; once, the graph of the network; and at the end, the settings of the
+    training. See `SummaryRecord` for the files.
 
     Args:
-        summary_dir: The folder, made if there is none.
-        collect_freq: Steps from one that is written to the next.
-        num_process: Accepted as in MindSpore; no processes are started.
-        collect_specified_data: What is collected, by key:
+        summary_dir: The folder, created if it does not exist.
+        collect_freq: The number of steps between two steps that are written.
+        num_process: Accepted for compatibility; no processes are started.
+        collect_specified_data: Which data to collect, by key:
 
-            * ``"collect_metric"``: loss and results of evaluations;
-            * ``"collect_graph"``: the network's graph;
-            * ``"collect_train_lineage"`` and ``"collect_eval_lineage"``: for MindInsight, with what
-              was trained, and what an evaluation found;
-            * ``"collect_input_data"``: the batch;
-            * ``"histogram_regular"``: a pattern that the names of parameters begin with; None for
-              the first five;
-            * ``"collect_dataset_graph"``: not covered, only False;
-            * ``"collect_landscape"``: a dict, see `SummaryLandscape`, which needs parameters that
-              are saved while training.
+            * ``"collect_metric"``: the loss and the results of evaluations;
+            * ``"collect_graph"``: the graph of the network;
+            * ``"collect_train_lineage"`` and ``"collect_eval_lineage"``: for MindInsight, the
+              settings of the training and the results of `Model.eval`;
+            * ``"collect_input_data"``: the images of the batch;
+            * ``"histogram_regular"``: a pattern that is matched at the beginning of parameter
+              names; None for the first five parameters;
+            * ``"collect_dataset_graph"``: must be False;
+            * ``"collect_landscape"``: a dict; saves the parameters that `SummaryLandscape` needs.
 
-        keep_default_action: Whether what `collect_specified_data` does not name is collected.
-        custom_lineage_data: For MindInsight, your own words on the run: a dict from str to int,
+        keep_default_action: Whether to collect the data that `collect_specified_data` does not
+            mention.
+        custom_lineage_data: For MindInsight, a description of the run: a dict from str to int,
             float or str.
-        collect_tensor_freq: Steps from one written `TensorSummary` to the next; by default as
-            `collect_freq`, and so that not more than 20 are written.
-        max_file_size: The most bytes of a file; None for no limit.
-        export_options: ``{"tensor_format": "npy"}`` also saves tensors as files of numpy.
+        collect_tensor_freq: The number of steps between two steps in which `TensorSummary` values
+            are written; by default at least `collect_freq`, and so large that at most 20 are
+            written.
+        max_file_size: The maximum number of bytes in a file; None for no limit.
+        export_options: ``{"tensor_format": "npy"}`` also saves tensors as numpy files.
 
     Raises:
-        TypeError: An argument, or what stands in one, is of the wrong type.
-        ValueError: An argument is out of range, or there is no such key.
-        NotImplementedError: The graph of the dataset is asked for.
+        TypeError: An argument, or an element of one, has the wrong type.
+        ValueError: An argument is out of range, or a key is unknown.
+        NotImplementedError: The graph of the dataset is requested.
 
     Examples:
         >>> import minispore as ms, numpy as np, os, tempfile
@@ -96,6 +145,8 @@ class SummaryCollector(Callback):
         ...     model.train(1, data, callbacks=[SummaryCollector(folder)])
         ...     [name.split(".")[2] for name in sorted(os.listdir(folder))]
         ['events', 'events', 'graph', 'tfevents']
+
+    Source: MindSpore's `mindspore.SummaryCollector`.
     """
 
     chief_only = True
@@ -113,78 +164,77 @@ class SummaryCollector(Callback):
         export_options: dict[str, str | None] | None = None,
     ) -> None:
         super().__init__()
-        self._folder = check_folder(summary_dir, "summary_dir", _OWNER)
-        check_positive(collect_freq, "collect_freq")
-        check_positive(num_process, "num_process")
-        check_positive(collect_tensor_freq, "collect_tensor_freq", none=True)
-        check_positive(max_file_size, "max_file_size", none=True)
-        check_kind(keep_default_action, (bool,), "keep_default_action")
-        check_options(export_options, _OWNER)
-        self._options = read_options(collect_specified_data, keep_default=keep_default_action)
+        arguments = dict(locals())
+        check_arguments(SummaryCollector.__init__, arguments)
+        self._folder = check_folder(summary_dir, "summary_dir", _CALLER)
+        for name in ("collect_freq", "num_process", "collect_tensor_freq", "max_file_size"):
+            if arguments[name] is not None:
+                check_int(arguments[name], name, low=1)
+        check_export_options(export_options, _CALLER)
+        specified = _check_specified(
+            {} if collect_specified_data is None else collect_specified_data
+        )
+        self._collected = {key for key in _SWITCHES if specified.get(key, keep_default_action)}
+        self._histograms = _histogram_pattern(
+            specified.get("histogram_regular", None if keep_default_action else "")
+        )
+        landscape = specified.get("collect_landscape")
+        options = None if landscape is None else read_landscape_options(landscape, _CALLER)
+        self._landscape = None if options is None else LandscapeSaver(self._folder, options)
         self._custom = {}
         if custom_lineage_data is not None:
-            self._custom = check_custom(custom_lineage_data, "custom_lineage_data")
+            self._custom = check_custom(custom_lineage_data, _CALLER)
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         self._freq = collect_freq
         self._auto_tensors = collect_tensor_freq is None
-        self._tensor_freq = collect_freq if collect_tensor_freq is None else collect_tensor_freq
-        self._most_tensors = float(_MOST_TENSORS) if self._auto_tensors else math.inf
+        self._tensor_freq = collect_tensor_freq or collect_freq
+        self._max_tensor_steps = _MAX_TENSOR_STEPS if self._auto_tensors else math.inf
         self._max_file_size = max_file_size
         self._export_options = export_options
         self._record: SummaryRecord | None = None
-        self._untraced = False  # whether the graph has still to be seen
-        # Looked for once in an epoch: through all cells it takes longer than their histograms.
+        self._untraced = False  # whether the graph is not recorded yet
+        # Determined once per epoch: iterating over all cells takes longer than the histograms.
         self._parameters: list[Parameter] | None = None
-        self._landscape = (
-            None
-            if self._options.landscape is None
-            else LandscapeSaver(self._folder, self._options.landscape)
-        )
 
     def __enter__(self) -> Self:
         """Open a new set of files."""
         self._open()
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Finish the files."""
+    def __exit__(self, *exc_info: object) -> None:
+        """Complete and close the files."""
         record, self._record = self._record, None
         if record is not None:
             record.close()
 
     def state_dict(self) -> dict[str, object]:
-        """The checkpoints that a landscape will be made of; what was recorded is on the disk.
+        """Return the checkpoints for landscapes, after writing recorded values to the disk.
 
-        A run that is resumed from here would not record it again.
+        They must be on the disk, since a run that is resumed from this state does not record them
+        again.
         """
         if self._record is not None:
             self._record.flush()
         return {"landscape_files": {} if self._landscape is None else dict(self._landscape.files)}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Continue from the state of another; ValueError if it is none."""
-        files = state.get("landscape_files")
-        if not isinstance(files, dict):
-            raise ValueError(
-                f"For '{_OWNER}', the state must have a dict 'landscape_files', but got {files!r}."
-            )
+        """Restore a state that `state_dict` has returned.
+
+        Raises:
+            ValueError: The checkpoints are missing or have the wrong type.
+        """
+        files = read_dict_field(state, "landscape_files", str, _CALLER)
         if self._landscape is not None:
-            named = cast("dict[object, object]", files)
-            self._landscape.files = {str(number): str(path) for number, path in named.items()}
+            self._landscape.files = files
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Write the custom lineage."""
+        """Write the custom lineage, and reset the schedule of tensors and landscapes."""
         params = run_context.original_args()
         record = self._open()
         if self._auto_tensors:
             steps = params.epoch_num * params.batch_num
-            self._tensor_freq = max(self._freq, steps // (_MOST_TENSORS - 1))
-        self._untraced = self._options.graph
+            self._tensor_freq = max(self._freq, steps // (_MAX_TENSOR_STEPS - 1))
+        self._untraced = "collect_graph" in self._collected
         self._parameters = None
         if self._custom:
             record.add_value("custom_lineage_data", "custom", self._custom)
@@ -192,51 +242,51 @@ class SummaryCollector(Callback):
             self._landscape.begin(params)
 
     def on_train_epoch_begin(self, run_context: RunContext) -> None:
-        """Look anew for the parameters: others may be trained in this epoch."""
+        """Discard the list of parameters: others may be trainable in this epoch."""
         self._parameters = None
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
-        """See the graph in the first step; listen to the network, if the step is to be written."""
+        """Record the graph in the first step; subscribe to summaries if the step is written."""
         params = run_context.original_args()
-        if self._untraced:  # a run that is resumed at its end comes to no step
+        if self._untraced:  # not in `on_train_begin`, since a finished run has no step
             self._untraced = False
             parts = parts_of(params.network, params.loss_fn)
             self._open().trace(params.train_network, parts)
         kinds = self._kinds(params.cur_step_num)
         if kinds:
-            self._open().listen(kinds)
+            self._open().subscribe(kinds)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        """Write the step, if it is one to be written."""
+        """Write the values of the step if it is due."""
         params = run_context.original_args()
         step = params.cur_step_num
         kinds = self._kinds(step)
         if kinds:
             record = self._open()
-            # Evaluations call the same network.
-            record.listen(())
+            # Evaluations, which are not recorded, call the same network.
+            record.subscribe(())
             if kinds != _TENSORS:
                 self._add_values(record, params)
             record.record(step)
         if self._landscape is not None:
-            self._landscape.step_end(params)
+            self._landscape.save(params, "step")
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Write the results of the epoch's evaluation, if `fit` made one."""
+        """Write the results of the evaluation if `fit` has evaluated after this epoch."""
         params = run_context.original_args()
-        if self._options.metric and params.get("metrics"):
+        if "collect_metric" in self._collected and params.get("metrics"):
             record = self._open()
             for name, result in params.metrics.items():
                 if isinstance(result, int | float):
-                    record.take("scalar", f"eval_{name}/auto", _scalar(result))
+                    record.add_value_unchecked("scalar", f"eval_{name}/auto", _scalar(result))
             record.record(params.cur_step_num)
         if self._landscape is not None:
-            self._landscape.epoch_end(params)
+            self._landscape.save(params, "epoch")
 
     def on_train_end(self, run_context: RunContext) -> None:
-        """Write with what was trained."""
+        """Write the settings of the training."""
         params = run_context.original_args()
-        if self._options.train_lineage:
+        if "collect_train_lineage" in self._collected:
             record = self._open()
             record.add_value("train_lineage", "train", _train_lineage(params))
             record.record(params.cur_step_num)
@@ -244,52 +294,56 @@ class SummaryCollector(Callback):
             self._landscape.end(params)
 
     def on_eval_end(self, run_context: RunContext) -> None:
-        """Write what an evaluation of its own found."""
+        """Write the results of `Model.eval`."""
         params = run_context.original_args()
-        if self._options.eval_lineage and params.metrics and "cur_epoch_num" not in params:
+        if (
+            "collect_eval_lineage" in self._collected
+            and params.metrics
+            and "cur_epoch_num" not in params
+        ):
             record = self._open()
             size = params.batch_num * _batch_size(params.valid_dataset)
             record.add_value("eval_lineage", "eval", EvaluationLineage(params.metrics, size))
             record.record(params.cur_step_num)
 
     def _open(self) -> SummaryRecord:
-        """The record of this run, also where a loop of your own does not enter its callbacks."""
+        """Return the record of this run, also in custom loops that do not enter callbacks."""
         if self._record is None:
             self._record = SummaryRecord(
                 self._folder,
                 max_file_size=self._max_file_size,
                 export_options=self._export_options,
             )
-            self._record.listen(())
+            self._record.subscribe(())
         return self._record
 
     def _kinds(self, step: int) -> Collection[str]:
-        """The kinds of values that are written in a step."""
+        """Return the kinds of values that are written in a step."""
         values = step == 1 or step % self._freq == 0
         tensors = step == 1 or (
-            step % self._tensor_freq == 0 and step // self._tensor_freq < self._most_tensors
+            step % self._tensor_freq == 0 and step // self._tensor_freq < self._max_tensor_steps
         )
         if values:
-            return HEARD if tensors else _WITHOUT_TENSORS
+            return VALUE_PLUGINS if tensors else _WITHOUT_TENSORS
         return _TENSORS if tensors else ()
 
     def _add_values(self, record: SummaryRecord, params: InternalCallbackParam) -> None:
-        if self._options.input_data:
+        if "collect_input_data" in self._collected:
             images = _images(params)
             if images is not None:
-                record.take("image", "input_data/auto", images)
-        if self._options.metric:
+                record.add_value_unchecked("image", "input_data/auto", images)
+        if "collect_metric" in self._collected:
             loss = _loss(params.net_outputs)
             if loss is not None:
-                record.take("scalar", "loss/auto", _scalar(loss))
+                record.add_value_unchecked("scalar", "loss/auto", _scalar(loss))
         if self._parameters is None:
-            self._parameters = self._watched(params.network)
+            self._parameters = self._histogram_parameters(params.network)
         for parameter in self._parameters:
-            record.take("histogram", f"{parameter.name}/auto", _sample(parameter))
+            record.add_value_unchecked("histogram", f"{parameter.name}/auto", _sample(parameter))
 
-    def _watched(self, network: Cell) -> list[Parameter]:
-        """The parameters whose histograms are written."""
-        pattern = self._options.histograms
+    def _histogram_parameters(self, network: Cell) -> list[Parameter]:
+        """Return the parameters whose histograms are written."""
+        pattern = self._histograms
         if pattern == "":
             return []
         parameters = [p for p in network.trainable_params() if p.ndim]
@@ -299,11 +353,11 @@ class SummaryCollector(Callback):
 
 
 def _sample(parameter: Parameter) -> _Array:
-    """A copy of all elements of a parameter, or of runs of those of a large one."""
+    """Return a copy of the elements of a parameter, or of runs of elements of a large one."""
     elements = parameter.asnumpy().reshape(-1)
-    if elements.size > _RUNS * _RUN:
-        step = elements.size // _RUNS
-        elements = elements[: _RUNS * step].reshape(_RUNS, step)[:, :_RUN]
+    if elements.size > _RUNS * _RUN_LENGTH:
+        distance = elements.size // _RUNS
+        elements = elements[: _RUNS * distance].reshape(_RUNS, distance)[:, :_RUN_LENGTH]
     return elements.copy()
 
 
@@ -312,19 +366,19 @@ def _scalar(value: float) -> _Array:
 
 
 def _images(params: InternalCallbackParam) -> _Array | None:
-    """A copy of the first images of the batch, if it is one of images."""
+    """Return a copy of the first images of the batch, None if it does not contain images."""
     batch = params.train_dataset_element
     if batch:
         first = batch[0]
         if first.ndim == 4 and first.shape[1] in {1, 3} and 0 not in first.shape:
-            return first.asnumpy()[:_IMAGES].copy()
+            return first.asnumpy()[:_MAX_IMAGES].copy()
     return None
 
 
 def _loss(outputs: object) -> float | None:
-    """The loss among a network's outputs: the mean, if it is of several elements."""
-    if isinstance(outputs, tuple | list) and outputs:
-        return _loss(outputs[0])  # pyright: ignore[reportUnknownArgumentType]
+    """Return the loss among the outputs of a network, of several elements the mean."""
+    while items := as_items(outputs):
+        outputs = items[0]
     if isinstance(outputs, Tensor) and 0 not in outputs.shape:
         array = outputs.asnumpy()
         return float(array.item() if array.size == 1 else array.mean(dtype=np.float64))
@@ -359,19 +413,17 @@ def _learning_rate(optimizer: Optimizer) -> float:
 
 
 def _checkpoint(params: InternalCallbackParam) -> tuple[str, int]:
-    """The last checkpoint that was saved, as MindSpore writes it, and its size in bytes."""
+    """Return the path of the last checkpoint, encoded as in MindSpore, and its size in bytes."""
     import json
 
-    for callback in params.list_callback:
-        if isinstance(callback, ModelCheckpoint) and os.path.isfile(
-            path := callback.latest_ckpt_file_name
-        ):
-            return json.dumps({"ckpt": path}), os.path.getsize(path)
-    return json.dumps({"ckpt": None}), 0
+    checkpoints = (c for c in params.list_callback if isinstance(c, ModelCheckpoint))
+    paths = (checkpoint.latest_ckpt_file_name for checkpoint in checkpoints)
+    path = next(filter(os.path.isfile, paths), None)
+    return json.dumps({"ckpt": path}), os.path.getsize(path) if path else 0
 
 
 def _batch_size(dataset: object) -> int:
-    """The samples of a batch; 1 of a dataset that does not say."""
-    ask = getattr(dataset, "get_batch_size", None)
-    size = ask() if callable(ask) else 1
+    """Return the number of samples in a batch, 1 if the dataset does not report it."""
+    get_batch_size = getattr(dataset, "get_batch_size", None)
+    size = get_batch_size() if callable(get_batch_size) else 1
     return size if isinstance(size, int) else 1

@@ -1,75 +1,275 @@
-"""SummaryLandscape: the loss over a plane through the parameters that a training went through."""
+"""SummaryLandscape: the loss over a plane through the parameters of a training."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Protocol, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from minispore._checks import as_items, check_type
 from minispore.common import Parameter, Tensor
 from minispore.common.seed import generator
 from minispore.nn import Cell
-from minispore.train._dataset import DatasetLike, check_dataset
-from minispore.train.callback._landscape_metadata import LandscapeMetadata, read_metadata
-from minispore.train.callback._landscape_saver import FOLDER, METADATA
-from minispore.train.callback._summary_options import LandscapeOptions, read_landscape
 from minispore.train.metrics import Loss
-from minispore.train.serialization import load_checkpoint
-from minispore.train.summary import _landscape as plane_of
-from minispore.train.summary._arguments import check_folder
-from minispore.train.summary._event import Landscape
-from minispore.train.summary.summary_record import SummaryRecord
+from minispore.train.protocol.dataset import DatasetLike, check_dataset
+from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.train.serialization import load_checkpoint, save_checkpoint
+from minispore.train.summary import landscape as planes
+from minispore.train.summary.event import Landscape
+from minispore.train.summary.summary_record import SummaryRecord, check_folder, check_keys
+from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.checks import as_items, check_int, check_one_of, check_type
 
-_OWNER: Final = "SummaryLandscape"
+_CALLER: Final = "SummaryLandscape"
 _METHOD: Final = "SummaryLandscape.gen_landscapes_with_multi_process"
+_FOLDER: Final = "ckpt_dir"
+_METADATA: Final = "train_metadata.json"
+_MAX_NUMBER: Final = 2**63 - 1  # the largest integer in an event file
+_KEYS: Final = ("landscape_size", "unit", "num_samples", "create_landscape", "intervals")
 
 
-class _Evaluates(Protocol):
-    """What a landscape asks of a `Model`; the callbacks don't know the class itself."""
+class LandscapeOptions(NamedTuple):
+    """The options of loss landscapes.
 
-    def eval(self, valid_dataset: DatasetLike) -> dict[str, float]:
-        """Give the results by metric."""
+    Attributes:
+        landscape_size: The number of points in each direction.
+        unit: The unit of `intervals`: "step" or "epoch".
+        num_samples: The number of samples over which the loss is averaged.
+        train: Whether to make a landscape of each interval of the training.
+        result: Whether to make a landscape around the final parameters.
+        intervals: Groups of steps or epochs whose parameters are saved; None for one group of all.
+    """
+
+    landscape_size: int = 40
+    unit: str = "step"
+    num_samples: int = 2048
+    train: bool = True
+    result: bool = False
+    intervals: list[list[int]] | None = None
+
+
+def read_landscape_options(value: object, caller: str) -> LandscapeOptions:
+    """Return the options of a `collect_landscape` dict; raise TypeError or ValueError."""
+    items = check_keys(value, _KEYS, "collect_landscape", caller)
+    create = items.pop("create_landscape", {})
+    created = check_keys(create, ("train", "result"), "create_landscape", caller)
+    options = LandscapeOptions(**items, **created)
+    check_int(options.landscape_size, "landscape_size", caller, low=4, high=255)
+    check_one_of(options.unit, ("step", "epoch"), "unit", caller)
+    check_int(options.num_samples, "num_samples", caller, low=1)
+    check_type(options.train, bool, "train", caller)
+    check_type(options.result, bool, "result", caller)
+    if "intervals" in items:
+        _check_intervals(options.intervals, caller)
+    return options
+
+
+def _check_intervals(value: object, caller: str) -> None:
+    check_type(value, list, "intervals", caller)
+    for interval in cast("list[object]", value):
+        check_type(interval, list, "each interval of intervals", caller)
+        numbers = cast("list[object]", interval)
+        if len(numbers) < 3:
+            raise ValueError(
+                f"For '{caller}', each interval of 'intervals' must have at least three numbers, "
+                f"but got {numbers}."
+            )
+        for number in numbers:
+            check_type(number, int, "each number of intervals", caller)
+
+
+class LandscapeSaver:
+    """Save the parameters of a network after the steps or epochs of landscape intervals.
+
+    Args:
+        folder: The folder in which `ckpt_dir` with the files is created.
+        options: The intervals, and the options to store for `SummaryLandscape`.
+
+    Attributes:
+        files: The checkpoints of this run by step or epoch.
+    """
+
+    def __init__(self, folder: str, options: LandscapeOptions) -> None:
+        self._folder = os.path.join(folder, _FOLDER)
+        self._options = options
+        self._intervals: Sequence[Sequence[int]] = []
+        self.files: dict[str, str] = {}
+
+    def begin(self, params: InternalCallbackParam) -> None:
+        """Determine the intervals of this run."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        self.files = {}
+        first = 0
+        count = params.epoch_num * params.batch_num
+        if self._options.unit == "epoch":
+            first, count = params.get("initial_epoch", 0), params.epoch_num
+        run = [range(first + 1, first + count + 1)]
+        self._intervals = run if self._options.intervals is None else self._options.intervals
+
+    def save(self, params: InternalCallbackParam, unit: str) -> None:
+        """Save the parameters at the end of a step or epoch if an interval contains it."""
+        if unit != self._options.unit:
+            return
+        number = params.cur_step_num if unit == "step" else params.cur_epoch_num
+        if any(number in interval for interval in self._intervals):
+            name = f"{type(params.network).__name__}_{number}_{unit}.ckpt"
+            path = os.path.join(self._folder, name)
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)  # it may have been removed
+            save_checkpoint(params.network, path)
+            self.files[str(number)] = path
+
+    def end(self, params: InternalCallbackParam) -> None:
+        """Write the metadata that `SummaryLandscape` reads."""
+        import json
+
+        options = self._options
+        metadata = {
+            "epoch_group": {str(i): [*numbers] for i, numbers in enumerate(self._intervals)},
+            "model_params_file_map": self.files,
+            "step_per_epoch": params.batch_num,
+            "unit": options.unit,
+            "num_samples": options.num_samples,
+            "landscape_size": options.landscape_size,
+            "create_landscape": {"train": options.train, "result": options.result},
+        }
+        with atomic_write(os.path.join(self._folder, _METADATA)) as file:
+            file.write(json.dumps(metadata).encode())
+
+
+class LandscapeMetadata(NamedTuple):
+    """The metadata of saved parameters.
+
+    Attributes:
+        intervals: The steps or epochs of each landscape.
+        files: The checkpoints by step or epoch.
+        step_per_epoch: The number of steps in an epoch.
+        collected: The options as a `collect_landscape` dict.
+        options: The same options, checked and completed.
+    """
+
+    intervals: list[list[int]]
+    files: dict[int, str]
+    step_per_epoch: int
+    collected: Mapping[str, object]
+    options: LandscapeOptions
+
+
+def read_metadata(path: str) -> LandscapeMetadata:
+    """Read `train_metadata.json`.
+
+    Raises:
+        OSError: The file cannot be read.
+        ValueError: Its content is invalid.
+    """
+    import json
+
+    with open(path, "rb", opener=regular) as file:
+        text = file.read()
+    try:
+        items = _as_object(json.loads(text.decode()), "content")
+        groups = _as_object(items.get("epoch_group"), "epoch_group")
+        files = _as_object(items.get("model_params_file_map"), "model_params_file_map")
+        collected: dict[str, object] = {key: items[key] for key in _KEYS[:4] if key in items}
+        return LandscapeMetadata(
+            [_as_numbers(group) for group in groups.values()],
+            {_parse_number(name): _as_file_name(file) for name, file in files.items()},
+            _as_number(items.get("step_per_epoch"), "step_per_epoch"),
+            collected,
+            read_landscape_options(collected, _CALLER),
+        )
+    except (ValueError, TypeError, RecursionError) as error:
+        # The message may quote a value of any length.
+        reason = str(error)[:500].removesuffix(".")
+        raise ValueError(f"For '{_METHOD}', the file '{path}' is invalid: {reason}.") from error
+
+
+def _as_object(value: object, name: str) -> dict[str, object]:
+    check_type(value, dict, name, _METADATA)
+    return cast("dict[str, object]", value)
+
+
+def _as_numbers(group: object) -> list[int]:
+    check_type(group, list, "epoch_group", _METADATA)
+    return [_as_number(item, "epoch_group") for item in cast("list[object]", group)]
+
+
+def _as_number(value: object, name: str) -> int:
+    return check_int(value, name, _METADATA, low=0, high=_MAX_NUMBER)
+
+
+def _parse_number(text: str) -> int:
+    number = int(text) if text.isdecimal() else -1
+    return _as_number(number if str(number) == text else text, "model_params_file_map")
+
+
+def _as_file_name(value: object) -> str:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise ValueError(f"{value!r} is not a file name")
+    return value
+
+
+class _SupportsEval(Protocol):
+    """The method of `Model` that a landscape needs; callbacks do not import the class."""
+
+    def eval(self, valid_dataset: DatasetLike) -> dict[str, Any]:
+        """Return the results by metric."""
         ...
 
 
 class SummaryLandscape:
     """Make loss landscapes of the parameters that a `SummaryCollector` has saved.
 
-    A landscape shows the loss over two directions in the space of all parameters. That of a
-    training has the two in which it went furthest, and its way in them; that of a result has two
-    random ones, each filter as long as the filter of the network.
+    A landscape shows the loss along two directions in the space of all parameters. For a training,
+    these are the first two principal components of its trajectory, which is shown as well. For a
+    result, they are random, and each filter has the norm of the corresponding filter of the
+    network.
 
-    Collect with ``collect_specified_data={"collect_landscape": {…}}``, which has these keys:
+    Save the parameters with ``collect_specified_data={"collect_landscape": {…}}``. Its keys are:
 
-    * ``"landscape_size"``: the points in each direction, 4 to 255, by default 40;
+    * ``"landscape_size"``: the number of points in each direction, 4 to 255, by default 40;
     * ``"unit"``: "step" (by default) or "epoch";
-    * ``"num_samples"``: how many samples the loss is the mean of, by default 2048;
-    * ``"create_landscape"``: ``{"train": True, "result": False}``: which of the two;
-    * ``"intervals"``: lists of three or more steps or epochs, a landscape for each; by default one
-      of all.
+    * ``"num_samples"``: the number of samples over which the loss is averaged, by default 2048;
+    * ``"create_landscape"``: ``{"train": True, "result": False}``, the kinds of landscapes;
+    * ``"intervals"``: lists of three or more steps or epochs, one landscape for each list; by
+      default one of all.
 
-    MindInsight shows landscapes, TensorBoard does not; `minispore.train.summary.read_events` reads
+    MindInsight shows landscapes, TensorBoard does not. `minispore.train.summary.read_events` reads
     them.
-
-    Source: MindSpore's `mindspore.SummaryLandscape`.
 
     Args:
         summary_dir: The folder of the `SummaryCollector`.
 
     Raises:
-        TypeError: `summary_dir` is no str.
+        TypeError: `summary_dir` is not a str.
         ValueError: It is empty.
+
+    Examples:
+        >>> import minispore as ms, numpy as np, tempfile
+        >>> from minispore import dataset as ds, nn
+        >>> rows = {"x": np.eye(4, dtype=np.float32), "y": np.ones((4, 1), np.float32)}
+        >>> data = ds.NumpySlicesDataset(rows, shuffle=False).batch(2)
+        >>> net = nn.Dense(4, 1)
+        >>> metrics = {"loss": ms.train.Loss()}
+        >>> model = ms.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1), metrics)
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> options = {"collect_landscape": {"unit": "epoch", "landscape_size": 4}}
+        >>> model.train(3, data, ms.SummaryCollector(folder.name, collect_specified_data=options))
+        >>> landscape = SummaryLandscape(folder.name)
+        >>> landscape.gen_landscapes_with_multi_process(lambda: (model, net, data, metrics))
+        Drawing landscape path total progress is 1/3, landscape path loss is ...
+        >>> landscape.clean_ckpt()
+        >>> folder.cleanup()
+
+    Source: MindSpore's `mindspore.SummaryLandscape`.
     """
 
     def __init__(self, summary_dir: str) -> None:
-        self._folder = check_folder(summary_dir, "summary_dir", _OWNER)
+        self._folder = check_folder(summary_dir, "summary_dir", _CALLER)
 
     def clean_ckpt(self) -> None:
-        """Remove the parameters that were saved."""
+        """Remove the saved parameters."""
         from shutil import rmtree
 
-        rmtree(os.path.join(self._folder, FOLDER), ignore_errors=True)
+        rmtree(os.path.join(self._folder, _FOLDER), ignore_errors=True)
 
     def gen_landscapes_with_multi_process(
         self,
@@ -78,19 +278,19 @@ class SummaryLandscape:
         device_ids: list[int] | None = None,
         output: str | None = None,
     ) -> None:
-        """Compute the landscapes and write them, all in this process in spite of the name.
+        """Compute the landscapes and write them; in this process, despite the name.
 
         Args:
-            callback_fn: Returns a model, its network, the dataset to evaluate, and the model's
-                metrics, a dict of which one is a `Loss`.
-            collect_landscape: Replaces what was collected with: "landscape_size", "num_samples" and
-                "create_landscape".
-            device_ids: Accepted as in MindSpore; there is one device.
+            callback_fn: A function that returns a model, its network, the dataset to evaluate, and
+                the metrics of the model: a dict that contains a `Loss`.
+            collect_landscape: Replaces the "landscape_size", "num_samples" or "create_landscape"
+                with which the parameters were saved.
+            device_ids: Accepted for compatibility; there is one device.
             output: The folder for the event file; by default `summary_dir`.
 
         Raises:
-            TypeError: An argument, or what `callback_fn` returns, is of the wrong type.
-            ValueError: An argument is out of range, or the metrics hold no `Loss`.
+            TypeError: An argument, or what `callback_fn` returns, has the wrong type.
+            ValueError: An argument is out of range, or the metrics contain no `Loss`.
             FileNotFoundError: No `SummaryCollector` has saved parameters in `summary_dir`.
         """
         if not callable(callback_fn):
@@ -98,162 +298,139 @@ class SummaryLandscape:
                 f"For '{_METHOD}', the argument 'callback_fn' must be a function, "
                 f"but got {callback_fn!r} of type {type(callback_fn).__name__}."
             )
-        _check_device_ids(device_ids)
-        folder = self._folder if output is None else check_folder(output, "output", _OWNER)
-        metadata = read_metadata(os.path.join(self._folder, FOLDER, METADATA), f"For '{_METHOD}'")
-        options = _options(metadata, collect_landscape)
-        loss = _LossOf(callback_fn, options.num_samples)
+        check_type(device_ids, list, "device_ids", _METHOD, allow_none=True)
+        for number in device_ids or []:
+            check_type(number, int, "device_ids", _METHOD)
+        folder = self._folder if output is None else check_folder(output, "output", _CALLER)
+        metadata = read_metadata(os.path.join(self._folder, _FOLDER, _METADATA))
+        metadata = metadata._replace(options=_merge_options(metadata, collect_landscape))
+        loss = _LossFunction(callback_fn, metadata.options.num_samples)
         with SummaryRecord(folder) as record:
-            record.listen(())
-            for interval in metadata.intervals:
-                if options.train:
-                    self._train(record, metadata, options, interval, loss)
-            if options.result:
-                self._result(record, metadata, options, loss)
-
-    def _train(
-        self,
-        record: SummaryRecord,
-        metadata: LandscapeMetadata,
-        options: LandscapeOptions,
-        interval: Sequence[int],
-        loss: "_LossOf",
-    ) -> None:
-        found = [n for n in interval if n in metadata.files]
-        if len(found) < 2:
-            raise ValueError(
-                f"For '{_METHOD}', of the {options.unit}s {list(interval)} only {found} were "
-                "saved; a way needs two."
-            )
-        way = [loss.row(metadata.files[n]) for n in found]
-        plane, path_x, path_y = plane_of.principal(way)
-        path_z = np.zeros(len(way))
-        for i, point in enumerate(way):
-            path_z[i] = loss(point)
-            print(
-                f"Drawing landscape path total progress is {i + 1}/{len(way)}, "
-                f"landscape path loss is {path_z[i]}."
-            )
-        size = options.landscape_size
-        x, y = plane_of.axis(path_x, size), plane_of.axis(path_y, size)
-        landscape = Landscape(
-            x, y, plane_of.heights(plane, x, y, loss, _teller(size)), path_x, path_y, path_z,
-            tuple(found), (0.0, 0.0, float(path_z[-1])), "PCA", options.unit,
-            metadata.step_per_epoch,
-        )  # fmt: skip
-        record.add_value("landscape", f"landscape_[{interval[0]}, {interval[-1]}]", landscape)
-        record.record(interval[-1])
-
-    def _result(
-        self,
-        record: SummaryRecord,
-        metadata: LandscapeMetadata,
-        options: LandscapeOptions,
-        loss: "_LossOf",
-    ) -> None:
-        if not metadata.files:
-            raise ValueError(f"For '{_METHOD}', no parameters were saved.")
-        last = max(metadata.files)
-        end = loss.row(metadata.files[last])
-        plane = plane_of.around(plane_of.shaped(end, loss.arrays), generator("landscape"))
-        size = options.landscape_size
-        x = y = np.linspace(-1.0, 1.0, size)
-        none = np.zeros(0)
-        landscape = Landscape(
-            x, y, plane_of.heights(plane, x, y, loss, _teller(size)), none, none, none, (),
-            (0.0, 0.0, loss(end)), "Random", options.unit, metadata.step_per_epoch,
-        )  # fmt: skip
-        record.add_value("landscape", f"landscape_[{last}]", landscape)
-        record.record(last)
+            record.subscribe(())
+            for interval in metadata.intervals if metadata.options.train else ():
+                name = f"landscape_[{interval[0]}, {interval[-1]}]"
+                record.add_value("landscape", name, _of_training(metadata, interval, loss))
+                record.record(interval[-1])
+            if metadata.options.result:
+                landscape = _of_result(metadata, loss)
+                last = max(metadata.files)
+                record.add_value("landscape", f"landscape_[{last}]", landscape)
+                record.record(last)
 
 
-class _LossOf:
-    """The loss of a model as a function of all its parameters in a row."""
+def _of_training(
+    metadata: LandscapeMetadata, interval: Sequence[int], loss: "_LossFunction"
+) -> Landscape:
+    """Return the landscape around the trajectory of a training."""
+    options = metadata.options
+    numbers = [n for n in interval if n in metadata.files]
+    if len(numbers) < 2:
+        raise ValueError(
+            f"For '{_METHOD}', of the {options.unit}s {list(interval)} only {numbers} were saved; "
+            "a trajectory needs two."
+        )
+    points = [loss.load(metadata.files[n]) for n in numbers]
+    plane, path_x, path_y = planes.pca_plane(points)
+    path_z = np.zeros(len(points))
+    for i, point in enumerate(points):
+        path_z[i] = loss(point)
+        print(
+            f"Drawing landscape path total progress is {i + 1}/{len(points)}, "
+            f"landscape path loss is {path_z[i]}."
+        )
+    x, y = (planes.axis(path, options.landscape_size) for path in (path_x, path_y))
+    z = planes.evaluate_grid(plane, x, y, loss)
+    return Landscape(
+        x, y, z, path_x, path_y, path_z, tuple(numbers), (0.0, 0.0, float(path_z[-1])),
+        "PCA", options.unit, metadata.step_per_epoch,
+    )  # fmt: skip
+
+
+def _of_result(metadata: LandscapeMetadata, loss: "_LossFunction") -> Landscape:
+    """Return the landscape around the final parameters."""
+    if not metadata.files:
+        raise ValueError(f"For '{_METHOD}', no parameters were saved.")
+    end = loss.load(metadata.files[max(metadata.files)])
+    plane = planes.random_plane(planes.unravel(end, loss.arrays), generator("landscape"))
+    x = y = np.linspace(-1.0, 1.0, metadata.options.landscape_size)
+    z = planes.evaluate_grid(plane, x, y, loss)
+    empty = np.zeros(0)
+    return Landscape(
+        x, y, z, empty, empty, empty, (), (0.0, 0.0, loss(end)),
+        "Random", metadata.options.unit, metadata.step_per_epoch,
+    )  # fmt: skip
+
+
+class _LossFunction:
+    """The loss of a model as a function of the vector of all its parameters."""
 
     def __init__(self, callback_fn: Callable[[], object], samples: int) -> None:
-        given = as_items(callback_fn())
-        if given is None or len(given) != 4:
+        items = as_items(callback_fn())
+        if items is None or len(items) != 4:
             raise TypeError(
                 f"For '{_METHOD}', 'callback_fn' must return a model, a network, a dataset and "
                 "the model's metrics."
             )
-        model, network, dataset, metrics = given
+        model, network, dataset, metrics = items
         check_type(network, Cell, "network", _METHOD)
         check_type(metrics, dict, "metrics", _METHOD)
-        self._model = cast("_Evaluates", model)
-        self._data = _First(check_dataset(dataset, "dataset", _METHOD), samples)
+        self._model = cast("_SupportsEval", model)
+        self._data = _FirstBatches(check_dataset(dataset, "dataset", _METHOD), samples)
         named = cast("dict[str, object]", metrics)
         name = next((key for key, metric in named.items() if isinstance(metric, Loss)), None)
         if name is None:
-            raise ValueError(f"For '{_METHOD}', the metrics {sorted(named)} hold no 'Loss'.")
+            raise ValueError(f"For '{_METHOD}', the metrics {sorted(named)} contain no 'Loss'.")
         self._name = name
         self._parameters: list[Parameter] = cast("Cell", network).trainable_params()
         self.arrays = {p.name: p.asnumpy() for p in self._parameters}
 
-    def row(self, path: str) -> plane_of.Floats:
-        """The parameters of a checkpoint, in a row."""
+    def load(self, path: str) -> planes.Floats:
+        """Return the parameters of a checkpoint as a vector."""
         saved = load_checkpoint(path)
         missing = [name for name in self.arrays if name not in saved]
         if missing:
             raise ValueError(f"For '{_METHOD}', the checkpoint '{path}' has no {missing}.")
-        found = {name: cast("Parameter", saved[name]).asnumpy() for name in self.arrays}
-        return plane_of.flat(found)
+        return planes.ravel({n: cast("Parameter", saved[n]).asnumpy() for n in self.arrays})
 
-    def __call__(self, row: plane_of.Floats) -> float:
+    def __call__(self, vector: planes.Floats) -> float:
         """Evaluate the model with these parameters."""
-        values = plane_of.shaped(row, self.arrays)
+        values = planes.unravel(vector, self.arrays)
         for parameter in self._parameters:
             parameter.set_data(Tensor(values[parameter.name]))
         return float(self._model.eval(self._data)[self._name])
 
 
-class _First:
-    """The first batches of a dataset, the same in every evaluation."""
+class _FirstBatches:
+    """The first batches of a dataset, the same ones in each evaluation."""
 
     def __init__(self, dataset: DatasetLike, samples: int) -> None:
-        batches: Iterable[Sequence[object]] = dataset.create_tuple_iterator(num_epochs=1)
         self._batches: list[Sequence[object]] = []
-        seen = 0
-        for batch in batches:
+        count = 0
+        for batch in dataset.create_tuple_iterator(num_epochs=1):
             self._batches.append(batch)
             first = batch[0]
-            seen += first.shape[0] if isinstance(first, Tensor) and first.ndim else 1
-            if seen >= samples:
+            count += first.shape[0] if isinstance(first, Tensor) and first.ndim else 1
+            if count >= samples:
                 break
 
     def get_dataset_size(self) -> int:
-        """The number of batches."""
+        """Return the number of batches."""
         return len(self._batches)
 
     def create_tuple_iterator(self, *, num_epochs: int) -> Iterable[Sequence[object]]:
-        """The batches, as often as they are asked for."""
+        """Return the batches, which can be iterated over any number of times."""
         return self._batches
 
 
-def _options(metadata: LandscapeMetadata, given: object) -> LandscapeOptions:
-    """What was collected with, with `given` in place of parts of it."""
-    collected = metadata.collected
-    if given is not None:
-        read_landscape(given, _OWNER)
-        fixed = {"unit", "intervals"} & cast("dict[str, object]", given).keys()
-        if fixed:
-            raise ValueError(
-                f"For '{_METHOD}', {sorted(fixed)} are as they were when the parameters were saved."
-            )
-        collected = {**collected, **cast("dict[str, object]", given)}
-    return read_landscape(collected, _OWNER)
-
-
-def _check_device_ids(device_ids: object) -> None:
-    check_type(device_ids, list, "device_ids", _METHOD, none=True)
-    for number in cast("list[object]", device_ids or []):
-        check_type(number, int, "device_ids", _METHOD)
-
-
-def _teller(size: int) -> Callable[[int, int, float], None]:
-    def tell(row: int, column: int, loss: float) -> None:
-        if column == 0:
-            print(f"Drawing landscape total progress: {row + 1}/{size}.")
-        print(f"Current local landscape progress is {column + 1}/{size}, landscape loss is {loss}.")
-
-    return tell
+def _merge_options(metadata: LandscapeMetadata, changes: object) -> LandscapeOptions:
+    """Return the saved options with `changes`."""
+    if changes is None:
+        return metadata.options
+    read_landscape_options(changes, _CALLER)
+    changed = cast("dict[str, object]", changes)
+    fixed = {"unit", "intervals"} & changed.keys()
+    if fixed:
+        raise ValueError(
+            f"For '{_METHOD}', {sorted(fixed)} are as they were when the parameters were saved."
+        )
+    return read_landscape_options({**metadata.collected, **changed}, _CALLER)

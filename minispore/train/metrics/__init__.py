@@ -1,12 +1,11 @@
-"""Metrics: what `Model.eval` measures, by class and by name."""
+"""The metrics that `Model.eval` computes, and their names."""
 
 from minispore import _metrics
-from minispore._left_out import refusing
 from minispore._metrics import *  # noqa: F403
-from minispore._metrics._left_out import LEFT_OUT
+from minispore.utils.unsupported import module_attributes
 
 __all__: list[str] = []
 __all__ += _metrics.__all__
 
-# In a dictionary, since a definition would tell type checkers that there is every attribute.
-globals()["__getattr__"] = refusing(__name__, LEFT_OUT)
+# Assigned by name, since type checkers take a `__getattr__` for a definition of every attribute.
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

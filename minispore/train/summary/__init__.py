@@ -1,8 +1,8 @@
-"""Summaries: what happened in a training, in event files that TensorBoard and MindInsight show."""
+"""Summaries: values of a training in event files, which TensorBoard and MindInsight show."""
 
-from minispore.train.summary._decode import read_events
-from minispore.train.summary._event import Event, Histogram, Image, Landscape, Value
-from minispore.train.summary._lineage import EvaluationLineage, TrainLineage
+from minispore.train.summary.decode import read_events
+from minispore.train.summary.event import Event, Histogram, Image, Landscape, Value
+from minispore.train.summary.lineage import EvaluationLineage, TrainLineage
 from minispore.train.summary.summary_record import SummaryRecord
 
 __all__ = [
@@ -16,3 +16,7 @@ __all__ = [
     "Value",
     "read_events",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,85 +1,117 @@
-"""SummaryRecord: a training's values in files that TensorBoard and MindInsight show.
+"""SummaryRecord: write values of a training into files that TensorBoard and MindInsight show.
 
-The program hands values over and goes on; pictures, histograms and files are made a few steps at a
-time.
+The program passes values to the record and continues. Images, histograms and files are made later,
+for a few steps at a time.
 """
 
 import os
+import re
 import time
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from types import TracebackType
-from typing import Final, Self, cast
+from typing import Any, Final, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._checks import check_int, check_type
-from minispore._warn import warn
 from minispore.common import Tensor
 from minispore.nn import Cell
-from minispore.ops._summary import check_shape, listeners
-from minispore.train.summary._arguments import (
-    OWNER,
-    as_lineage,
-    check_folder,
-    check_name,
-    check_part,
-    check_value,
+from minispore.ops.summary import check_shape, check_unicode, summary_subscribers
+from minispore.train.summary.deferred_writer import DeferredWriter, run_all
+from minispore.train.summary.event import Content, Event, Landscape, Value
+from minispore.train.summary.event_writer import EventFileNames, EventFileWriter, export_tensor
+from minispore.train.summary.graph import GraphTracer
+from minispore.train.summary.histogram import histograms
+from minispore.train.summary.image import make_grid
+from minispore.train.summary.lineage import (
+    EvaluationLineage,
+    Lineage,
+    TrainLineage,
+    check_custom,
+    encode,
 )
-from minispore.train.summary._behind import Behind, gathered
-from minispore.train.summary._event import Event, Landscape
-from minispore.train.summary._export import check_options, export
-from minispore.train.summary._files import Files, Names
-from minispore.train.summary._graph import Tracer
-from minispore.train.summary._lineage import Lineage, encode
-from minispore.train.summary._steps import Given, Step, Values, as_events
+from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type
+from minispore.utils.renamed import reject_renamed_attributes
+from minispore.utils.warn import warn_at_caller
 
 _Array = NDArray[np.generic]
 
-HEARD: Final = ("tensor", "scalar", "image", "histogram")
-_LINEAGE: Final = ("train_lineage", "eval_lineage", "custom_lineage_data")
-PLUGINS: Final = (*HEARD, *_LINEAGE, "dataset_graph", "graph", "landscape")
+VALUE_PLUGINS: Final = ("tensor", "scalar", "image", "histogram")
+_CALLER: Final = "SummaryRecord"
+# The type of the values of each plugin.
+_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
+    **dict.fromkeys(VALUE_PLUGINS, Tensor),
+    "train_lineage": TrainLineage,
+    "eval_lineage": EvaluationLineage,
+    "custom_lineage_data": dict,
+    "dataset_graph": object,
+    "graph": (Cell, bytes),
+    "landscape": Landscape,
+}
 
 
+class _TimedValue(NamedTuple):
+    """A value and the time when it was added, in seconds since 1970."""
+
+    wall_time: float
+    content: _Array | Landscape
+
+
+# By plugin and name.
+_Values: TypeAlias = dict[tuple[str, str], _TimedValue]
+
+
+class _Step(NamedTuple):
+    """The values of a recorded step."""
+
+    number: int
+    values: _Values
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of its arrays."""
+        contents = [value.content for value in self.values.values()]
+        return sum(each.nbytes for each in contents if isinstance(each, np.ndarray))
+
+
+@reject_renamed_attributes(listen="subscribe", take="add_value_unchecked")
 class SummaryRecord:
-    """Write values of a training into event files, for TensorBoard and for MindInsight.
+    """Write values of a training into event files for TensorBoard and MindInsight.
 
-    What is added since the last `record` is written by the next one, and so is what `ops`'
-    summaries hand out in between, those in the middle of a network. Of each kind and name the
-    newest value counts. Networks that run in other threads are not listened to.
+    `record` writes the values that were added since the previous call, including those of the
+    summary operations (`ops.ScalarSummary` etc.) in networks that this thread calls. If a value of
+    the same plugin and name is added twice, the latest one is written.
 
-    In `log_dir` arise, where seconds since 1970, a number and the host's name make each name new:
+    The following files are created in `log_dir`. Seconds since 1970, a number and the host name
+    make their names unique:
 
     * `events.out.events.summary.….…_MS`, MindSpore's event file;
-    * `events.out.tfevents.….…_MS`, the same for TensorBoard;
-    * `events.out.graph.tfevents.….…_MS`, the network's graph, for TensorBoard;
-    * `….summary.…_lineage`, with what was trained, for MindInsight; and
-    * `export_….…/tensor`, if `export_options` say so.
+    * `events.out.tfevents.….…_MS`, the same values for TensorBoard;
+    * `events.out.graph.tfevents.….…_MS`, the graph of the network, for TensorBoard;
+    * `….summary.…_lineage`, the settings of the training, for MindInsight; and
+    * `export_….…/tensor`, if `export_options` requests it.
 
-    Files are made when there is something to write, and read while they grow. They are written a
-    few steps at a time, a second later at most: `flush` and `close` do it at once.
-
-    Source: MindSpore's `mindspore.SummaryRecord`.
+    A file is created when there is something to write, and can be read while it grows. Values are
+    written a few steps at a time, within one second; `flush` and `close` write them at once.
 
     Args:
-        log_dir: The folder, made if there is none.
-        file_prefix: What the names of the files begin with.
-        file_suffix: What they end with.
-        num_process: Accepted as in MindSpore; no processes are started.
-        network: Whose graph is written, as it is recorded when the network is next called.
-        max_file_size: The most bytes of a file; what would go beyond is left out, with a warning.
-            None for no limit.
-        raise_exception: Whether an error of the file system is raised, by the method that notices,
-            rather than warned of.
-        export_options: ``{"tensor_format": "npy"}`` also saves tensors as files of numpy.
+        log_dir: The folder, created if it does not exist.
+        file_prefix: The beginning of the file names.
+        file_suffix: The end of the file names.
+        num_process: Accepted for compatibility; no processes are started.
+        network: The network whose graph is written; it is recorded when the network is next called.
+        max_file_size: The maximum number of bytes in a file; values beyond it are dropped with a
+            warning. None for no limit.
+        raise_exception: Whether an error of the file system is raised by the method that notices
+            it; otherwise it becomes a warning.
+        export_options: ``{"tensor_format": "npy"}`` also saves tensors as numpy files.
 
     Raises:
-        TypeError: An argument is of the wrong type.
-        ValueError: A text is empty or not made of letters, digits, "_" and "."; or there is no such
-            option.
-        OSError: The folder cannot be made.
+        TypeError: An argument has the wrong type.
+        ValueError: A text is empty or has other characters than letters, digits, "_" and "."; or an
+            export option is unknown.
+        OSError: The folder cannot be created.
 
     Examples:
         >>> import minispore as ms, tempfile
@@ -92,6 +124,8 @@ class SummaryRecord:
         >>> [event.values for event in read_events(record.log_dir)][1]
         (Value(tag='loss', content=1.0),)
         >>> folder.cleanup()
+
+    Source: MindSpore's `mindspore.SummaryRecord`.
     """
 
     def __init__(
@@ -105,58 +139,55 @@ class SummaryRecord:
         raise_exception: bool = False,
         export_options: dict[str, str | None] | None = None,
     ) -> None:
-        folder = check_folder(log_dir, "log_dir", OWNER)
-        check_part(file_prefix, "file_prefix")
-        check_part(file_suffix, "file_suffix")
-        check_int(num_process, "num_process", OWNER, low=1)
-        check_type(network, Cell, "network", OWNER, none=True)
-        check_type(max_file_size, int, "max_file_size", OWNER, none=True)
-        check_type(raise_exception, bool, "raise_exception", OWNER)
-        self._formats = check_options(export_options, OWNER)
+        check_arguments(SummaryRecord.__init__, locals())
+        folder = check_folder(log_dir, "log_dir", _CALLER)
+        for name, text in (("file_prefix", file_prefix), ("file_suffix", file_suffix)):
+            if not re.fullmatch(r"\w[0-9a-zA-Z_.]*", text, re.ASCII):
+                raise ValueError(
+                    f"For '{_CALLER}', the argument '{name}' must be made of letters, digits, '_' "
+                    f"and '.', but got {text!r}."
+                )
+        check_int(num_process, "num_process", low=1)
+        self._tensor_format = check_export_options(export_options, _CALLER)
         if max_file_size is not None and max_file_size <= 0:
             if max_file_size < 0:
-                warn(
+                warn_at_caller(
                     "For 'SummaryRecord', the 'max_file_size' should be greater than 0. "
                     f"but got value {max_file_size}."
                 )
             max_file_size = None
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        self._names = Names(folder, file_prefix, file_suffix)
-        self._files = Files(self._names, max_file_size)
+        self._names = EventFileNames(folder, file_prefix, file_suffix)
+        self._files = EventFileWriter(self._names, max_file_size)
         self._raise_exception = raise_exception
-        self._behind: Behind | None = Behind()
-        self._values: Values = {}
-        self._steps: deque[Step] = deque()  # that are not in the files yet
+        self._writer: DeferredWriter | None = DeferredWriter()
+        self._values: _Values = {}
+        self._steps: deque[_Step] = deque()  # recorded, but not written yet
         self._lineage: list[tuple[float, Lineage]] = []
         self._mode = "train"
-        self._heard: Collection[str] = ()
-        self._tracer: Tracer | None = None
-        self._graph: bytes | None = None
+        self._subscribed: Collection[str] = ()
+        self._tracer: GraphTracer | None = None
+        self._graph: Callable[[], bytes | None] | None = None  # None before a graph is requested
         self._graph_written = False
         if network is not None:
             self.trace(network)
-        self.listen()
+        self.subscribe()
 
     def __enter__(self) -> Self:
-        """Nothing to do: the record is open from the start."""
+        """Return the record, which is open from the start."""
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close it."""
+    def __exit__(self, *exc_info: object) -> None:
+        """Close the record."""
         self.close()
 
     @property
     def log_dir(self) -> str:
-        """The path of MindSpore's event file, whether or not it has been made yet."""
+        """The path of MindSpore's event file, whether or not it exists yet."""
         return self._names.mindspore
 
     def set_mode(self, mode: str) -> None:
-        """Say what the network is doing: in mode "eval" the summaries of `ops` are not taken.
+        """Set the phase of the network; in mode "eval" values of summary operations are ignored.
 
         Raises:
             ValueError: `mode` is neither "train" nor "eval".
@@ -169,43 +200,52 @@ class SummaryRecord:
         self._mode = mode
 
     def add_value(self, plugin: str, name: str, value: object) -> None:
-        """Add a value to the next step that is recorded.
+        """Add a value, which the next call of `record` writes.
 
         Args:
-            plugin: The kind: one of
+            plugin: The kind of the value:
 
-                * "scalar", a Tensor of one number;
-                * "image", a Tensor of shape (n, 1 or 3, height, width), shown as one picture;
-                * "tensor" and "histogram", a Tensor with axes;
-                * "graph", a Cell, whose graph is written once it has been called, or the bytes of a
+                * "scalar": a Tensor of one number;
+                * "image": a Tensor of shape (n, 1 or 3, height, width), shown as one image grid;
+                * "tensor" or "histogram": a Tensor with at least one axis;
+                * "graph": a Cell, whose graph is written after its next call, or the bytes of a
                   TensorFlow GraphDef;
-                * "custom_lineage_data", a dict from str to int, float or str; "train_lineage", a
-                  `TrainLineage`; "eval_lineage", an `EvaluationLineage`: for MindInsight only;
-                * "landscape", a `Landscape`, likewise.
-            name: Under which the value is shown; a "/" makes groups.
-            value: The value; of a Tensor, a copy is taken at once.
+                * "custom_lineage_data": a dict from str to int, float or str; "train_lineage": a
+                  `TrainLineage`; "eval_lineage": an `EvaluationLineage`; for MindInsight only;
+                * "landscape": a `Landscape`, for MindInsight only.
+            name: The name under which the value is shown; "/" separates groups.
+            value: The value; of a Tensor, a copy is made.
 
         Raises:
-            TypeError: `value` is not of the kind's type.
-            ValueError: There is no such kind, `name` is no text, or a Tensor's shape does not fit.
+            TypeError: `value` does not have the type of the plugin.
+            ValueError: `plugin` is unknown, `name` is empty or not a text, or the shape of a Tensor
+                is wrong.
         """
-        if plugin not in PLUGINS:
+        if plugin not in tuple(_TYPES):
             raise ValueError(
                 f'For "SummaryRecord.add_value", no such "plugin" of {plugin!r} , '
-                f"expect value is one of [{', '.join(PLUGINS)}]"
+                f"expect value is one of [{', '.join(_TYPES)}]"
             )
-        check_name(name)
-        if plugin in HEARD:
-            check_value(value, Tensor, plugin)
-            check_shape(plugin, name, cast("Tensor", value).shape, OWNER)
-            self._add(plugin, name, np.array(cast("Tensor", value).asnumpy()))
-        elif plugin == "graph":
-            self._add_graph(value)
-        elif plugin == "landscape":
-            check_value(value, Landscape, plugin)
-            self._add(plugin, name, cast("Landscape", value))
+        _check_tag(name)
+        if plugin == "dataset_graph":
+            raise NotImplementedError(
+                "For 'SummaryRecord', graphs of datasets are not written; "
+                "'custom_lineage_data' can describe what a run was trained on."
+            )
+        check_type(value, _TYPES[plugin], plugin, _CALLER)
+        if isinstance(value, Tensor):
+            check_shape(plugin, name, value.shape, _CALLER)
+            self._add(plugin, name, np.array(value.asnumpy()))
+        elif isinstance(value, Landscape):
+            self._add(plugin, name, value)
+        elif isinstance(value, Cell):
+            self.trace(value)
+        elif isinstance(value, bytes):
+            self._graph, self._graph_written = (lambda: value), False
         else:
-            self._lineage.append((time.time(), as_lineage(plugin, value)))
+            custom = plugin == "custom_lineage_data"
+            lineage = check_custom(value, _CALLER) if custom else cast("Lineage", value)
+            self._lineage.append((time.time(), lineage))
 
     def record(
         self,
@@ -213,177 +253,162 @@ class SummaryRecord:
         train_network: Cell | None = None,
         plugin_filter: Callable[[str], bool] | None = None,
     ) -> bool:
-        """Write what has been added since the last time.
+        """Write the values that were added since the previous call.
 
         Args:
-            step: The step that it belongs to.
-            train_network: A network whose graph is written if none was given before.
-            plugin_filter: Gets a kind of value, says whether to write that kind; what is not
-                written waits for the next time.
+            step: The step of the values.
+            train_network: A network whose graph is written if no other network was given before.
+            plugin_filter: A function of the plugin's name that returns whether to write values of
+                this plugin now; others are kept for the next call.
 
         Returns:
-            False if the record is closed.
+            False if the record is closed, True otherwise.
 
         Raises:
-            TypeError: An argument is of the wrong type.
-            OSError: A file could not be written and `raise_exception` is set.
+            TypeError: An argument has the wrong type.
+            OSError: A file could not be written, and `raise_exception` is set.
         """
-        check_int(step, "step", OWNER)
-        check_type(train_network, Cell, "train_network", OWNER, none=True)
+        check_int(step, "step", _CALLER)
+        check_type(train_network, Cell, "train_network", _CALLER, allow_none=True)
         if plugin_filter is not None and not callable(plugin_filter):
             raise TypeError(
-                f"For '{OWNER}', the argument 'plugin_filter' must be a function or None, "
+                f"For '{_CALLER}', the argument 'plugin_filter' must be a function or None, "
                 f"but got {plugin_filter!r} of type {type(plugin_filter).__name__}."
             )
-        if self._behind is None:
-            warn(
+        if self._writer is None:
+            warn_at_caller(
                 "For 'SummaryRecord', The record writer is closed, "
                 "please check if close() method is called"
             )
             return False
         self._record_graph(train_network)
         for wall_time, lineage in self._lineage:
-            self._do(partial(self._files.write_lineage, encode(lineage, wall_time)))
+            self._submit(partial(self._files.write_lineage, encode(lineage, wall_time)))
         self._lineage.clear()
-        chosen, rest = self._values, Values()
+        rest: _Values = {}
         if plugin_filter is not None:
-            rest = {k: v for k, v in chosen.items() if not plugin_filter(k[0])}
-            chosen = {k: v for k, v in chosen.items() if k not in rest}
+            rest = {k: v for k, v in self._values.items() if not plugin_filter(k[0])}
+        chosen = {k: v for k, v in self._values.items() if k not in rest}
         self._values = rest
         if chosen:
-            waiting = Step(step, chosen)
-            self._steps.append(waiting)
-            self._do(self._write, waiting.size)
+            recorded = _Step(step, chosen)
+            self._steps.append(recorded)
+            self._submit(self._write, recorded.size)
         return True
 
     def flush(self) -> None:
-        """Wait until all that was recorded is on the disk.
+        """Write all recorded values to the disk.
 
         Raises:
-            OSError: A file could not be written and `raise_exception` is set.
+            OSError: A file could not be written, and `raise_exception` is set.
         """
-        if self._behind is None:
-            warn(
+        if self._writer is None:
+            warn_at_caller(
                 "For 'SummaryRecord', the record writer is closed and can not flush, "
                 "please check if close() method is called"
             )
             return
-        self._do(self._files.sync)
-        self._tell(self._behind.wait)
+        self._submit(self._files.sync)
+        self._report(self._writer.flush)
 
     def close(self) -> None:
-        """Write all that was recorded and close the files; once closed, nothing happens.
+        """Write all recorded values and close the files; further calls have no effect.
 
         Raises:
-            OSError: A file could not be written and `raise_exception` is set.
+            OSError: A file could not be written, and `raise_exception` is set.
         """
-        if self._behind is None:
+        if self._writer is None:
             return
-        behind, self._behind = self._behind, None
-        self.listen(())
+        writer, self._writer = self._writer, None
+        self.subscribe(())
         if self._tracer is not None:
             self._tracer.stop()
         try:
-            self._tell(behind.end)
+            self._report(writer.close)
         finally:
             self._files.close()
 
-    def listen(self, kinds: Collection[str] = HEARD) -> None:
-        """Take these kinds of what the summaries of `ops` hand out from now on; none with ().
+    def subscribe(self, kinds: Collection[str] = VALUE_PLUGINS) -> None:
+        """Receive values of these kinds from summary operations, or none with ().
 
-        Only those of networks that are called in the same thread are taken.
+        Only operations that this thread executes are received.
         """
-        if kinds and not self._heard:
-            self._among = listeners()
-            self._among.append(self._hear)
-        elif self._heard and not kinds:
-            self._among.remove(self._hear)
-        self._heard = kinds
+        if kinds and not self._subscribed:
+            self._subscribers = summary_subscribers()
+            self._subscribers.append(self._on_summary)
+        elif self._subscribed and not kinds:
+            self._subscribers.remove(self._on_summary)
+        self._subscribed = kinds
 
-    def take(self, plugin: str, name: str, value: NDArray[np.generic] | Landscape) -> None:
-        """As `add_value`, for a value that fits and that nobody will change; it is not copied."""
-        self._values[plugin, name] = Given(time.time(), value)
+    def add_value_unchecked(self, plugin: str, name: str, value: _Array | Landscape) -> None:
+        """Add a value without checking or copying it; the caller must not modify it afterwards."""
+        self._values[plugin, name] = _TimedValue(time.time(), value)
 
     def trace(self, network: Cell, names: dict[str, Cell] | None = None) -> None:
-        """Record the network's graph when it is next called, to be written by the next `record`.
+        """Record the graph of a network at its next call; the `record` after that writes it.
 
         Args:
             network: The network.
-            names: The parts of the graph; by default the network under its class's name.
+            names: The parts of the graph by name; by default the network under its class name.
         """
         if self._tracer is not None:
             self._tracer.stop()
-        self._tracer = Tracer(network, names or {type(network).__name__: network})
-        self._graph, self._graph_written = None, False
+        self._tracer = GraphTracer(network, names or {type(network).__name__: network})
+        self._graph, self._graph_written = self._tracer.graph, False
 
-    def _hear(self, kind: str, name: str, array: _Array) -> None:
-        if self._mode == "train" and kind in self._heard:
-            self.take(kind, name, array)
+    def _on_summary(self, kind: str, name: str, array: _Array) -> None:
+        if self._mode == "train" and kind in self._subscribed:
+            self.add_value_unchecked(kind, name, array)
 
     def _add(self, plugin: str, name: str, value: _Array | Landscape) -> None:
         if (plugin, name) in self._values:
-            warn(
+            warn_at_caller(
                 f"For \"SummaryRecord.add_value\", '{name}/{plugin}' has duplicate values. "
                 "Only the newest one will be recorded."
             )
-        self.take(plugin, name, value)
-
-    def _add_graph(self, value: object) -> None:
-        if isinstance(value, bytes):
-            self._graph, self._graph_written = value, False
-        elif isinstance(value, Cell):
-            self.trace(value)
-        else:
-            raise TypeError(
-                f"For '{OWNER}', a graph must be a Cell or the bytes of a GraphDef, "
-                f"but got {value!r} of type {type(value).__name__}."
-            )
+        self.add_value_unchecked(plugin, name, value)
 
     def _record_graph(self, train_network: Cell | None) -> None:
         if self._graph_written:
             return
-        if self._tracer is None and self._graph is None:
+        if self._graph is None:
             if train_network is not None:
                 self.trace(train_network)
-            return
-        graph = self._graph
-        if graph is None and self._tracer is not None:
-            graph = self._tracer.graph()
-        if graph is None:
-            warn("Failed to get proto for graph: the network has not been called yet.")
-            return
-        self._graph_written = True
-        self._do(partial(self._files.write_graph, Event(time.time(), graph=graph)))
+        elif (graph := self._graph()) is None:
+            warn_at_caller("Failed to get proto for graph: the network has not been called yet.")
+        else:
+            self._graph_written = True
+            self._submit(partial(self._files.write_graph, Event(time.time(), graph=graph)))
 
     def _write(self) -> list[str]:
-        """Write all steps that are waiting at once, which is quicker: the first of them does."""
+        """Write all recorded steps: the first of several tasks does it, which is faster."""
         steps = [self._steps[i] for i in range(len(self._steps))]
         if not steps:
             return []
         exports = (partial(self._export, step) for step in steps)
         forget = partial(self._forget, steps)
-        return gathered((lambda: self._files.write(as_events(steps)), *exports, forget))
+        return run_all((lambda: self._files.write(_as_events(steps)), *exports, forget))
 
-    def _forget(self, steps: list[Step]) -> list[str]:
+    def _forget(self, steps: list[_Step]) -> list[str]:
         for step in steps:
-            # A signal's handler that came in between may have written and forgotten them already.
+            # A signal handler that ran in between may have written and removed them already.
             if self._steps and self._steps[0] is step:
                 self._steps.popleft()
         return []
 
-    def _export(self, step: Step) -> list[str]:
-        if "tensor_format" in self._formats:
-            for (plugin, name), given in step.values.items():
-                if plugin == "tensor":
-                    export(self._names.export, name, step.number, cast("_Array", given.content))
+    def _export(self, step: _Step) -> list[str]:
+        for (plugin, name), value in step.values.items() if self._tensor_format else ():
+            if plugin == "tensor":
+                array = cast("_Array", value.content)
+                export_tensor(self._names.export, name, step.number, array)
         return []
 
-    def _do(self, task: Callable[[], list[str]], size: int = 0) -> None:
-        assert self._behind is not None, "it is not closed"
-        self._tell(partial(self._behind.do, task, size))
+    def _submit(self, task: Callable[[], list[str]], size: int = 0) -> None:
+        assert self._writer is not None, "it is not closed"
+        self._report(partial(self._writer.submit, task, size))
 
-    def _tell(self, collect: Callable[[], list[str]]) -> None:
-        """Warn of what there is to warn about, and raise or warn of errors."""
+    def _report(self, collect: Callable[[], list[str]]) -> None:
+        """Issue the warnings that `collect` returns; raise its errors, or warn of them."""
         try:
             texts = collect()
         except OSError as error:
@@ -391,4 +416,79 @@ class SummaryRecord:
                 raise
             texts = [f"For 'SummaryRecord', a summary was lost: {error}."]
         for text in texts:
-            warn(text)
+            warn_at_caller(text)
+
+
+def _as_events(steps: Sequence[_Step]) -> list[Event]:
+    """Return the events of several steps; computing all histograms at once is faster."""
+    arrays = [
+        cast("_Array", value.content)
+        for step in steps
+        for (plugin, _), value in step.values.items()
+        if plugin == "histogram"
+    ]
+    computed = iter(histograms(arrays))
+
+    def content(plugin: str, value: _Array | Landscape) -> Content:
+        if plugin == "histogram":
+            return next(computed)
+        if isinstance(value, Landscape):
+            return value
+        if plugin == "scalar":
+            return float(value.reshape(()))
+        return make_grid(value) if plugin == "image" else value
+
+    return [
+        Event(
+            max(value.wall_time for value in step.values.values()),
+            step.number,
+            values=tuple(
+                Value(name, content(plugin, value.content))
+                for (plugin, name), value in step.values.items()
+            ),
+        )
+        for step in steps
+    ]
+
+
+def _check_tag(name: object) -> None:
+    """Raise ValueError unless `name` is a non-empty text that can be encoded."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(
+            'For "SummaryRecord", the parameter "name" type should be str, '
+            f"but got {name!r} of type {type(name).__name__}."
+        )
+    check_unicode(name, _CALLER)
+
+
+def check_keys(value: object, keys: tuple[str, ...], name: str, caller: str) -> dict[str, Any]:
+    """Return a copy of a dict; raise TypeError or ValueError unless its keys are among `keys`."""
+    check_type(value, dict, name, caller)
+    items = cast("dict[str, Any]", value)
+    for key in items:
+        check_type(key, str, f"key of {name}", caller)
+    unknown = [key for key in items if key not in keys]
+    if unknown:
+        raise ValueError(
+            f"For '{caller}', the keys {unknown} of '{name}' are unsupported, "
+            f"expect the follow keys: {list(keys)}"
+        )
+    return dict(items)
+
+
+def check_folder(value: object, name: str, caller: str) -> str:
+    """Return the real path of a folder; raise TypeError or ValueError if it is not a path."""
+    check_type(value, str, name, caller)
+    folder = cast("str", value)
+    if not folder.strip():
+        raise ValueError(f"For '{caller}', the argument '{name}' must not be blank.")
+    return os.path.realpath(folder)
+
+
+def check_export_options(options: object, caller: str) -> str | None:
+    """Return the "tensor_format" of `export_options`; raise TypeError or ValueError for others."""
+    check_type(options, dict, "export_options", caller, allow_none=True)
+    checked = check_keys(options or {}, ("tensor_format",), "export_options", caller)
+    tensor_format: str | None = checked.get("tensor_format")
+    check_one_of(tensor_format, (None, "npy"), "tensor_format", caller)
+    return tensor_format

@@ -1,0 +1,76 @@
+"""The commands `download`, `learn` and `trace`; each imports what only it needs."""
+
+from importlib.util import find_spec
+
+from minispore._cli.arguments import Arguments
+from minispore._cli.errors import UserError, as_user_error
+from minispore.utils.atomic import atomic_write
+
+
+def download(arguments: Arguments) -> None:
+    """Download MNIST, and print the next command.
+
+    Raises:
+        UserError: If pooch is missing, all mirrors fail, or the folder cannot be written.
+    """
+    from minispore.dataset.download import download_mnist
+
+    with as_user_error(ImportError, OSError, RuntimeError):
+        folder = download_mnist(arguments.folder)
+    print(f"MNIST is in {folder}; next: minispore train --data {folder}")
+
+
+def learn(arguments: Arguments) -> bool:
+    """Perform the action, and print its result.
+
+    Returns:
+        Whether the check passed; True for other actions.
+
+    Raises:
+        UserError: If there is no such lesson, a file is missing or damaged, or hypothesis is not
+            installed.
+    """
+    if find_spec("hypothesis") is None:
+        raise UserError("the course needs hypothesis: pip install 'minispore[testing]'")
+    from minispore._course import CourseError, commands
+
+    passed = True
+    with as_user_error(CourseError, OSError):
+        match arguments.action:
+            case "list":
+                text = commands.list_lessons()
+            case "start":
+                text = commands.start(arguments.folder, arguments.number)
+            case "check":
+                text, passed = commands.check(arguments.folder, arguments.number)
+            case "hint":
+                text = commands.hint(arguments.folder, arguments.number)
+            case "reset":
+                text = commands.reset(arguments.folder, arguments.number)
+            case "status":
+                text = commands.status(arguments.folder)
+            case "grade":  # pragma: no branch (the parser accepts no other)
+                text = commands.grade(
+                    arguments.folder, as_json=arguments.as_json, jobs=arguments.jobs
+                )
+    print(text, flush=True)
+    return passed
+
+
+def trace(arguments: Arguments) -> None:
+    """Write the page of a trace.
+
+    Raises:
+        UserError: If the trace cannot be read or is invalid, or the page cannot be written.
+    """
+    from minispore.testing import EventTrace
+
+    path = arguments.file
+    out = path.with_suffix(".html") if arguments.out is None else arguments.out
+    with as_user_error(ValueError, OSError):
+        events = EventTrace.load(path)
+        if out.exists() and out.samefile(path):
+            raise UserError(f"the page would replace the trace '{path}'")
+        with atomic_write(out) as file:
+            file.write(events.to_html().encode())
+    print(f"{out}: {len(events)} event{'' if len(events) == 1 else 's'}")

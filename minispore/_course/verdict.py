@@ -1,0 +1,168 @@
+"""Import of a submission, and the verdict on it."""
+
+import sys
+from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from minispore._course import CourseError
+from minispore._course.counterexamples import (
+    NotWrittenError,
+    TimeLimitExceeded,
+    describe_error,
+    time_limit,
+)
+from minispore._course.exercise import CodeExercise, Implementation, TestExercise
+
+# Of CPU time, for the learner's check of one implementation.
+_CHECK_SECONDS = 8.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on a submission.
+
+    Attributes:
+        passed: Whether the exercise is solved.
+        lines: The feedback for the learner.
+        done: The number of properties that hold, or of implementations that were judged correctly.
+        total: The number of all properties or implementations.
+        undetected: In a testing lesson, the bugs that were not detected.
+    """
+
+    passed: bool
+    lines: tuple[str, ...]
+    done: int = 0
+    total: int = 0
+    undetected: tuple[str, ...] = ()
+
+
+def load(path: Path) -> ModuleType:
+    """Import a file as a module with the file's name.
+
+    Raises:
+        CourseError: The file cannot be read, has a syntax error, or raises an exception.
+    """
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        text = (error.text or "").strip()
+        message = f"Line {error.lineno} has a syntax error: {error.msg} (`{text}`)."
+        raise CourseError(message) from None
+    except (Exception, SystemExit) as error:
+        raise CourseError(f"Importing the file raised {describe_error(error)}.") from None
+    return module
+
+
+def evaluate_submission(
+    exercise: CodeExercise | TestExercise, work: ModuleType, *, speedup: int = 1
+) -> Verdict:
+    """Check a module that should contain a solution of the exercise.
+
+    Args:
+        exercise: The exercise.
+        work: The module.
+        speedup: Above 1, try that many times fewer cases and stop at the first failure, which is
+            enough to detect most bugs.
+    """
+    total = (
+        len(exercise.properties)
+        if isinstance(exercise, CodeExercise)
+        else len(exercise.correct) + len(exercise.wrong)
+    )
+    for name in exercise.tasks:
+        if not _defines(work, name):
+            return Verdict(False, (f"The file no longer defines {name}.",), 0, total)
+    try:
+        if isinstance(exercise, CodeExercise):
+            return _check_properties(exercise, work, speedup)
+        return _check_test(exercise, work, total)
+    except NotWrittenError as error:
+        return Verdict(False, (_not_written(error),), 0, total)
+
+
+def _defines(work: ModuleType, name: str) -> bool:
+    value: object = work
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    return callable(value)
+
+
+def _not_written(error: NotWrittenError) -> str:
+    return f"Not written yet: {error} raises NotImplementedError."
+
+
+def _check_properties(exercise: CodeExercise, work: ModuleType, speedup: int) -> Verdict:
+    violations = list[tuple[str, str]]()
+    unwritten: NotWrittenError | None = None
+    done, total = 0, len(exercise.properties)
+    for each in exercise.properties:
+        try:
+            counterexample = each.find_counterexample(work, speedup)
+        except TimeLimitExceeded as error:  # the other properties would need as much time
+            violations.append((str(error), each.description))
+            break
+        except NotWrittenError as error:
+            # Other properties may be about functions that are written already.
+            unwritten = unwritten or error
+            continue
+        if counterexample is None:
+            done += 1
+            continue
+        violations.append((counterexample, each.description))
+        if speedup > 1:
+            break
+    held = f"{done} of {total} properties hold."
+    if violations:
+        counterexample, description = violations[0]
+        return Verdict(False, (counterexample, f"Property: {description}", held), done, total)
+    if unwritten is not None:
+        lines = (_not_written(unwritten), held) if done else (_not_written(unwritten),)
+        return Verdict(False, lines, done, total)
+    return Verdict(True, (f"All {total} properties hold.",), done, total)
+
+
+def _check_test(exercise: TestExercise, work: ModuleType, total: int) -> Verdict:
+    check: object = getattr(work, exercise.name)
+    rejections = [(each, _rejection(check, each)) for each in exercise.correct]
+    alarms = [
+        f"False alarm: {each.description} is correct, but your {exercise.name} reports: {text}"
+        for each, text in rejections
+        if text is not None
+    ]
+    undetected = [each.description for each in exercise.wrong if _rejection(check, each) is None]
+    accepted = len(exercise.correct) - len(alarms)
+    rejected = len(exercise.wrong) - len(undetected)
+    counts = (
+        f"Your {exercise.name} accepts {accepted} of {len(exercise.correct)} correct "
+        f"implementations and rejects {rejected} of {len(exercise.wrong)} wrong ones."
+    )
+    lines = (counts, *alarms, *(f"Undetected bug: {each}" for each in undetected))
+    passed = not alarms and not undetected
+    return Verdict(passed, lines, accepted + rejected, total, tuple(undetected))
+
+
+def _rejection(check: object, implementation: Implementation) -> str | None:
+    """Return the error with which the learner's check rejects an implementation, None if it passes.
+
+    Raises:
+        NotWrittenError: The check is not written yet.
+    """
+    assert callable(check)
+    candidate = implementation.make()
+    try:
+        with time_limit(_CHECK_SECONDS):
+            check(candidate)
+    except NotImplementedError as error:
+        raise NotWrittenError.of(error) from None
+    except TimeLimitExceeded as error:
+        return f"nothing within {_CHECK_SECONDS:g} seconds of CPU time{error}"
+    except (Exception, SystemExit) as error:  # a check may reject by any exception
+        return describe_error(error)
+    return None

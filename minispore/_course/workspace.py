@@ -1,0 +1,188 @@
+"""A learner's folder: a file for each started lesson, and the progress file."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import cast
+
+from minispore._course import CourseError, lessons
+from minispore._course.source import stub
+from minispore.train.resume import read_dict_field, read_field
+from minispore.utils.atomic import atomic_write, regular
+
+_FORMAT = 1
+_CALLER = "minispore learn"
+
+
+@dataclass
+class Progress:
+    """The progress in one lesson.
+
+    Attributes:
+        hints: The number of hints given.
+        checks: The number of checks.
+        passed: Whether a check has passed.
+    """
+
+    hints: int = 0
+    checks: int = 0
+    passed: bool = False
+
+
+class Workspace:
+    """A learner's folder.
+
+    Args:
+        path: The folder; it is created when the first file is written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._progress_file = path / "progress.json"
+
+    def file(self, number: int) -> Path:
+        """Return the path of a lesson's exercise file.
+
+        Raises:
+            CourseError: There is no such lesson.
+        """
+        lessons.lesson(number)
+        return self.path / f"{lessons.names()[number]}.py"
+
+    def start(self, number: int) -> Path:
+        """Write the file of a lesson's exercise.
+
+        Raises:
+            CourseError: There is no such lesson, or its file already exists.
+        """
+        file = self.file(number)
+        text = exercise_file(number)
+        if file.exists():
+            raise CourseError(
+                f"{file} already exists; to start over: minispore learn reset {number}"
+            )
+        self._read_progress()
+        self.path.mkdir(parents=True, exist_ok=True)
+        with atomic_write(file) as out:
+            out.write(text.encode())
+        return file
+
+    def solution(self, number: int) -> Path:
+        """Return the file of a started lesson.
+
+        Raises:
+            CourseError: The lesson was not started or does not exist.
+        """
+        file = self.file(number)
+        if not file.is_file():
+            raise CourseError(
+                f"{file} does not exist; to create it: minispore learn start {number}"
+            )
+        return file
+
+    def reset(self, number: int) -> tuple[Path, Path]:
+        """Restart an exercise; return its file and the copy of the old one.
+
+        Raises:
+            CourseError: The lesson was not started.
+        """
+        file = self.solution(number)
+        kept, count = file.with_suffix(".py.bak"), 1
+        while kept.exists():
+            count += 1
+            kept = file.with_suffix(f".py.bak{count}")
+        file.rename(kept)
+        self.start(number)
+        return file, kept
+
+    def hint(self, number: int) -> tuple[int, str]:
+        """Return the number and text of the next hint; after the last one, the last one again.
+
+        Raises:
+            CourseError: There is no such lesson.
+        """
+        hints = lessons.lesson(number).hint_list()
+        progress = self._read_progress()
+        entry = progress.setdefault(number, Progress())
+        entry.hints = min(entry.hints + 1, len(hints))
+        self._write_progress(progress)
+        return entry.hints, hints[entry.hints - 1]
+
+    def record_check(self, number: int, *, passed: bool) -> None:
+        """Count a check."""
+        progress = self._read_progress()
+        entry = progress.setdefault(number, Progress())
+        entry.checks += 1
+        entry.passed = entry.passed or passed
+        self._write_progress(progress)
+
+    def progress(self, number: int) -> Progress:
+        """Return the progress in a lesson.
+
+        Raises:
+            CourseError: The progress file is damaged.
+        """
+        return self._read_progress().get(number, Progress())
+
+    def _write_progress(self, progress: dict[int, Progress]) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        listed = {str(number): asdict(progress[number]) for number in sorted(progress)}
+        with atomic_write(self._progress_file) as out:
+            out.write(json.dumps({"format": _FORMAT, "lessons": listed}, indent=2).encode())
+
+    def _read_progress(self) -> dict[int, Progress]:
+        try:
+            with open(self._progress_file, encoding="utf-8", opener=regular) as file:
+                return _read(read_dict_field({"file": json.load(file)}, "file", object, _CALLER))
+        except FileNotFoundError:
+            return {}
+        except (ValueError, RecursionError):
+            raise CourseError(
+                f"{self._progress_file} is damaged or not a progress file; "
+                "remove it to reset the progress (your solutions stay)"
+            ) from None
+
+
+def exercise_file(number: int) -> str:
+    """Return the initial text of an exercise file.
+
+    Raises:
+        CourseError: There is no such lesson.
+    """
+    lesson = lessons.lesson(number)
+    head = f'''\
+"""Lesson {number}: {lesson.title}.
+
+The page of the lesson is {lessons.page(number)}. In this folder's parent,
+
+    minispore learn check {number}    checks your solution
+    minispore learn hint {number}     gives a hint, and a further one each time
+
+Write the missing code; do not change the names and the arguments.
+"""
+'''
+    return f"{head}\n{stub(lesson.exercise.module, lesson.exercise.tasks)}"
+
+
+def _read(content: dict[str, object]) -> dict[int, Progress]:
+    """Return the progress by lesson.
+
+    Raises:
+        ValueError: The content is not that of a progress file.
+    """
+    if read_field(content, "format", int, _CALLER) != _FORMAT:
+        raise ValueError
+    listed = cast(
+        "dict[str, dict[str, object]]", read_dict_field(content, "lessons", dict, _CALLER)
+    )
+    progress = {
+        int(number): Progress(
+            hints=read_field(entry, "hints", int, _CALLER),
+            checks=read_field(entry, "checks", int, _CALLER),
+            passed=read_field(entry, "passed", bool, _CALLER),
+        )
+        for number, entry in listed.items()
+    }
+    if any(each.hints < 0 or each.checks < 0 for each in progress.values()):
+        raise ValueError
+    return progress

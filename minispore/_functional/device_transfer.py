@@ -1,0 +1,115 @@
+"""Move variables between devices; differentiable, since gradients move back."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, cast
+
+from minispore.engine import array, dtypes
+from minispore.engine.array import Array, DeviceTarget, device_of
+from minispore.engine.dispatch import OptionalPullback, T, Variable, apply1, cast_to, dtype_of
+from minispore.engine.dtypes import DType
+from minispore.engine.rules import elementwise as rules
+from minispore.utils.checks import check_bool, describe_value
+
+
+class ToOptions(NamedTuple):
+    """The target of `Tensor.to`; None keeps the tensor's own device or type."""
+
+    device: DeviceTarget | None
+    dtype: DType | None
+    copy: bool = False
+
+
+def parse_to_arguments(
+    args: Sequence[object], kwargs: Mapping[str, object], caller: str
+) -> ToOptions:
+    """Return the arguments of `to`, in any of its three forms, as options.
+
+    They are `(device, dtype, non_blocking, copy)`, `(dtype, non_blocking, copy)` and
+    `(other, non_blocking, copy)`.
+
+    Raises:
+        TypeError: They are none of them.
+        ValueError: There is no device of that name.
+    """
+    first: object = args[0] if args else None
+    form: tuple[str, ...] = ("device", "dtype", "non_blocking", "copy")
+    if isinstance(first, Variable) or "other" in kwargs:
+        form = ("other", "non_blocking", "copy")
+    elif first is not None and not is_device(first):
+        form = ("dtype", "non_blocking", "copy")
+    arguments: dict[str, object] = dict(zip(form, args, strict=False))
+    if len(args) > len(form) or not kwargs.keys() <= set(form) - arguments.keys():
+        listed = ", ".join([*map(describe_value, args), *kwargs])
+        raise TypeError(
+            f"For '{caller}', the arguments must be ({', '.join(form)}), but got {listed}."
+        )
+    arguments.update(kwargs)
+    for name in ("non_blocking", "copy"):
+        check_bool(arguments.get(name, False), name, caller)
+    copy = cast("bool", arguments.get("copy", False))
+    if "other" in form:
+        other = arguments["other"]
+        if not isinstance(other, Variable):
+            raise TypeError(
+                f"For '{caller}', 'other' must be a Tensor, got {describe_value(other)}."
+            )
+        return ToOptions(device_of(other._data), dtype_of(other), copy)
+    device, dtype = arguments.get("device"), arguments.get("dtype")
+    return ToOptions(
+        None if device is None else check_device(device, caller),
+        None if dtype is None else dtypes.as_dtype(dtype, caller),
+        copy,
+    )
+
+
+def is_device(name: object) -> bool:
+    """Return whether `name` is a string, but not the name of a data type."""
+    return isinstance(name, str) and not dtypes.is_dtype_name(name)
+
+
+def check_device(name: object, caller: str) -> DeviceTarget:
+    """Return the device of a name in any case; raise ValueError if there is none."""
+    match name.upper() if isinstance(name, str) else name:
+        case "CPU":
+            return "CPU"
+        case "GPU":
+            return "GPU"
+        case _:
+            raise ValueError(
+                f"For '{caller}', the argument 'device' must be one of 'CPU', 'GPU', "
+                f"but got {describe_value(name)}."
+            )
+
+
+def to(x: T, there: ToOptions, caller: str) -> T:
+    """Return `x` on another device and in another type; `x` itself if nothing changes.
+
+    Raises:
+        RuntimeError: A GPU is requested, and there is none or CuPy is missing.
+    """
+    result = x if there.dtype is None else cast_to(x, there.dtype)
+    if there.device is not None:
+        result = to_device(result, there.device, caller)
+    return apply1(rules.copy, x) if there.copy and result is x else result
+
+
+def to_device(x: T, target: DeviceTarget, caller: str) -> T:
+    """Return `x` on another device; `x` itself if it is there.
+
+    Raises:
+        RuntimeError: A GPU is requested, and there is none or CuPy is missing.
+    """
+    home = device_of(x._data)
+    if home == target:
+        return x
+
+    def put(a: Array, where: DeviceTarget) -> Array:
+        # In a second derivative the rule is applied to variables.
+        if isinstance(a, Variable):
+            return cast("Array", to_device(a, where, caller))
+        return array.to_device(a, where, caller)
+
+    def move(a: Array) -> tuple[Array, tuple[OptionalPullback]]:
+        return put(a, target), (lambda g: put(g, home),)
+
+    return apply1(move, x)

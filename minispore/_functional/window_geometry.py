@@ -1,0 +1,166 @@
+"""The geometry of windows over the rows and columns of images: size, stride, dilation, padding."""
+
+from typing import NamedTuple, TypeAlias, cast
+
+from minispore._functional.shape import pad_constant
+from minispore.engine.dispatch import T, apply1
+from minispore.engine.rules import shape, unfold
+from minispore.utils.checks import as_items, check_int, describe_value
+
+# MindSpore's padding modes.
+PAD_MODES = ("same", "valid", "pad")
+# Images are (N, C, H, W) for the user, and (H, C, W, N) in memory while they are unfolded: windows
+# of neighbouring rows are then one matrix without a copy, and an operation on a window's columns
+# works on many adjacent numbers.
+_NCHW_TO_HCWN, _HCWN_TO_NCHW = (2, 1, 3, 0), (3, 1, 0, 2)
+ROWS, COLUMNS = 0, 2
+# Larger than any image, and small enough that no array library's integers overflow.
+_INT32_MAX = (1 << 31) - 1
+# Top, bottom, left, right.
+Padding: TypeAlias = tuple[int, int, int, int]
+
+
+class WindowGeometry(NamedTuple):
+    """The windows along one axis.
+
+    Attributes:
+        kernel_size: The number of elements of a window.
+        stride: The distance between windows.
+        dilation: The distance between the elements of a window.
+        pad_before: The number of elements added before the axis.
+        pad_after: The number of elements added after it.
+    """
+
+    kernel_size: int
+    stride: int = 1
+    dilation: int = 1
+    pad_before: int = 0
+    pad_after: int = 0
+
+    @property
+    def effective_kernel_size(self) -> int:
+        """The distance from the first to the last element of a window, plus one."""
+        return self.dilation * (self.kernel_size - 1) + 1
+
+    def output_length(self, length: int) -> int:
+        """Return the number of windows along an axis of a length."""
+        return (
+            length + self.pad_before + self.pad_after - self.effective_kernel_size
+        ) // self.stride + 1
+
+    def with_same_padding(self, length: int) -> "WindowGeometry":
+        """Return the geometry padded to ⌈length / stride⌉ windows, with an odd element after."""
+        around = max(
+            (-(-length // self.stride) - 1) * self.stride + self.effective_kernel_size - length, 0
+        )
+        return self._replace(pad_before=around // 2, pad_after=around - around // 2)
+
+    def with_ceil_mode(self, length: int) -> "WindowGeometry":
+        """Return the geometry padded to one more window, if it begins inside the padded axis."""
+        room = length + self.pad_before + self.pad_after - self.effective_kernel_size
+        count = -(-room // self.stride) + 1
+        if (count - 1) * self.stride >= length + self.pad_before:
+            count -= 1
+        more = (count - 1) * self.stride + self.effective_kernel_size - length - self.pad_before
+        return self._replace(pad_after=max(more, 0))
+
+
+def nchw_to_hcwn(x: T) -> T:
+    """Return images (N, C, H, W) as (H, C, W, N)."""
+    return apply1(shape.permute, x, _NCHW_TO_HCWN)
+
+
+def hcwn_to_nchw(x: T) -> T:
+    """Return images (H, C, W, N) as (N, C, H, W)."""
+    return apply1(shape.permute, x, _HCWN_TO_NCHW)
+
+
+def pad_spatial(x: T, rows: WindowGeometry, columns: WindowGeometry, value: float = 0) -> T:
+    """Return images (H, C, W, N) with `value` around them."""
+    added = [
+        (rows.pad_before, rows.pad_after),
+        (0, 0),
+        (columns.pad_before, columns.pad_after),
+        (0, 0),
+    ]
+    return pad_constant(x, added, value)
+
+
+def unfold_axis(x: T, axis: int, window: WindowGeometry) -> T:
+    """Return the windows along `axis`, which is replaced by the two axes (count, size)."""
+    return apply1(unfold.unfold, x, axis, window.kernel_size, window.stride, window.dilation)
+
+
+def tuple_or_none(value: object) -> tuple[object, ...] | None:
+    """Return the items of a tuple; None for any other value, also for a list."""
+    # The cast says what isinstance cannot: that the items are objects rather than unknown.
+    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else None
+
+
+def as_pair(
+    value: object,
+    name: str,
+    caller: str,
+    *,
+    low: int = 1,
+    lists: bool = False,
+    wrong_length: type[Exception] = ValueError,
+) -> tuple[int, int]:
+    """Return a tuple of two ints; an int stands for two equal ones.
+
+    Args:
+        value: The argument.
+        name: The argument's name.
+        caller: The function whose argument it is.
+        low: The lower bound of both.
+        lists: Whether a list is accepted as well.
+        wrong_length: The error for another number of ints.
+
+    Raises:
+        TypeError: It is neither an int nor a tuple of ints.
+        ValueError: One is below `low`.
+    """
+    items = as_items(value) if lists else tuple_or_none(value)
+    if items is None:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(
+                f"For '{caller}', the argument '{name}' must be an int or a tuple of two ints, "
+                f"but got {describe_value(value)}."
+            )
+        items = (value, value)
+    if len(items) != 2:
+        raise wrong_length(
+            f"For '{caller}', the argument '{name}' must be an int or a tuple of two ints, "
+            f"but got {describe_value(value)}."
+        )
+    first, second = (check_int(item, name, caller, low=low, high=_INT32_MAX) for item in items)
+    return first, second
+
+
+def check_output_length(window: WindowGeometry, length: int, name: str, caller: str) -> None:
+    """Raise ValueError if no window fits into an axis."""
+    if window.output_length(length) < 1:
+        around = window.pad_before + window.pad_after
+        raise ValueError(
+            f"For '{caller}', the padded {name} of the input, "
+            f"{length} + {around}, must hold a window of {window.effective_kernel_size}."
+        )
+
+
+def as_padding(padding: object, caller: str) -> Padding:
+    """Return `padding` as four numbers: top, bottom, left, right.
+
+    Raises:
+        TypeError: It is neither an int nor a tuple of ints.
+        ValueError: There are not four, or one is negative.
+    """
+    items = tuple_or_none(padding) or (padding,) * 4
+    if len(items) != 4:
+        raise ValueError(
+            f"For '{caller}', the argument 'padding' must be an int or a tuple of four ints, "
+            f"but got {describe_value(padding)}."
+        )
+    above, below, left, right = (
+        check_int(item, "padding", caller, low=0, high=_INT32_MAX) for item in items
+    )
+    return above, below, left, right

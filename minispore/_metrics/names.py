@@ -1,0 +1,167 @@
+"""Metrics by their names, and MindSpore's metrics that minispore does not have."""
+
+from collections.abc import Callable
+from typing import Literal, overload
+
+from minispore._metrics import classification, confusion, curves, loss, regression
+from minispore._metrics.metric import Array, Metric
+from minispore.utils.unsupported import find_advice
+
+MetricName = Literal[
+    "F1",
+    "acc",
+    "accuracy",
+    "confusion_matrix_metric",
+    "cosine_similarity",
+    "dice",
+    "loss",
+    "mae",
+    "mse",
+    "perplexity",
+    "precision",
+    "recall",
+    "roc",
+    "top_1_accuracy",
+    "top_5_accuracy",
+]
+"""The metrics that need no argument: the names that `Model` takes."""
+
+_METRICS: dict[str, Callable[..., Metric | float]] = {
+    "F1": classification.F1,
+    "acc": classification.Accuracy,
+    "accuracy": classification.Accuracy,
+    "auc": curves.auc,
+    "confusion_matrix": confusion.ConfusionMatrix,
+    "confusion_matrix_metric": confusion.ConfusionMatrixMetric,
+    "cosine_similarity": regression.CosineSimilarity,
+    "dice": classification.Dice,
+    "loss": loss.Loss,
+    "mae": regression.MAE,
+    "mse": regression.MSE,
+    "perplexity": loss.Perplexity,
+    "precision": classification.Precision,
+    "recall": classification.Recall,
+    "roc": curves.ROC,
+    "top_1_accuracy": classification.Top1CategoricalAccuracy,
+    "top_5_accuracy": classification.Top5CategoricalAccuracy,
+    "topk": classification.TopKCategoricalAccuracy,
+}
+# By the name for `get_metric_fn`.
+_UNSUPPORTED = {
+    "bleu_score": "BleuScore",
+    "hausdorff_distance": "HausdorffDistance",
+    "mean_surface_distance": "MeanSurfaceDistance",
+    "occlusion_sensitivity": "OcclusionSensitivity",
+    "root_mean_square_distance": "RootMeanSquareDistance",
+}
+
+
+def names() -> list[str]:
+    """Return the names of all metrics.
+
+    Returns:
+        The names, sorted, with upper case first.
+
+    Examples:
+        >>> names()[:5]
+        ['F1', 'acc', 'accuracy', 'auc', 'confusion_matrix']
+
+    Source: MindSpore's `mindspore.train.names`.
+    """
+    return sorted(_METRICS)
+
+
+# "auc" names a function: the result is not a metric but the area.
+@overload
+def get_metric_fn(  # type: ignore[overload-overlap]
+    name: Literal["auc"],  # pyright: ignore[reportOverlappingOverload]
+    x: Array,
+    y: Array,
+    reorder: bool = False,
+) -> float: ...
+@overload
+def get_metric_fn(
+    name: Literal["acc", "accuracy"], *args: object, **kwargs: object
+) -> classification.Accuracy: ...
+@overload
+def get_metric_fn(
+    name: Literal["confusion_matrix"], *args: object, **kwargs: object
+) -> confusion.ConfusionMatrix: ...
+@overload
+def get_metric_fn(
+    name: Literal["confusion_matrix_metric"], *args: object, **kwargs: object
+) -> confusion.ConfusionMatrixMetric: ...
+@overload
+def get_metric_fn(
+    name: Literal["cosine_similarity"], *args: object, **kwargs: object
+) -> regression.CosineSimilarity: ...
+@overload
+def get_metric_fn(
+    name: Literal["dice"], *args: object, **kwargs: object
+) -> classification.Dice: ...
+@overload
+def get_metric_fn(name: Literal["F1"], *args: object, **kwargs: object) -> classification.F1: ...
+@overload
+def get_metric_fn(name: Literal["loss"], *args: object, **kwargs: object) -> loss.Loss: ...
+@overload
+def get_metric_fn(name: Literal["mae"], *args: object, **kwargs: object) -> regression.MAE: ...
+@overload
+def get_metric_fn(name: Literal["mse"], *args: object, **kwargs: object) -> regression.MSE: ...
+@overload
+def get_metric_fn(
+    name: Literal["perplexity"], *args: object, **kwargs: object
+) -> loss.Perplexity: ...
+@overload
+def get_metric_fn(
+    name: Literal["precision"], *args: object, **kwargs: object
+) -> classification.Precision: ...
+@overload
+def get_metric_fn(
+    name: Literal["recall"], *args: object, **kwargs: object
+) -> classification.Recall: ...
+@overload
+def get_metric_fn(name: Literal["roc"], *args: object, **kwargs: object) -> curves.ROC: ...
+@overload
+def get_metric_fn(
+    name: Literal["top_1_accuracy"], *args: object, **kwargs: object
+) -> classification.Top1CategoricalAccuracy: ...
+@overload
+def get_metric_fn(
+    name: Literal["top_5_accuracy"], *args: object, **kwargs: object
+) -> classification.Top5CategoricalAccuracy: ...
+@overload
+def get_metric_fn(
+    name: Literal["topk"], *args: object, **kwargs: object
+) -> classification.TopKCategoricalAccuracy: ...
+@overload
+def get_metric_fn(name: str, *args: object, **kwargs: object) -> Metric: ...
+def get_metric_fn(name: str, *args: object, **kwargs: object) -> Metric | float:
+    """Return a new metric by its name; for "auc", which is a function, return its result.
+
+    Args:
+        name: One of `names()`.
+        *args: Arguments of the metric's class.
+        **kwargs: Arguments of the metric's class by name.
+
+    Returns:
+        The metric.
+
+    Raises:
+        KeyError: There is no such metric.
+
+    Examples:
+        >>> get_metric_fn("accuracy", eval_type="multilabel")([[1, 0]], [[1, 0]])
+        1.0
+
+    Source: MindSpore's `mindspore.train.get_metric_fn`.
+    """
+    if name in _UNSUPPORTED:
+        raise KeyError(
+            f"For 'get_metric_fn', the metric {name!r} is left out of minispore. "
+            f"{find_advice(f'minispore.train.{_UNSUPPORTED[name]}')}"
+        )
+    if name not in _METRICS:
+        raise KeyError(
+            f"For 'get_metric_fn', unsupported metric {name!r}; it must be one of {names()}."
+        )
+    return _METRICS[name](*args, **kwargs)

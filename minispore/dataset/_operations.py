@@ -1,0 +1,610 @@
+"""The operations of `Dataset` as nodes: row selection, order, columns, batches, maps and splits."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, count, islice
+
+import numpy as np
+
+from minispore.dataset._ds_callback import CallbackDriver, DSCallback
+from minispore.dataset._node import (
+    Block,
+    EpochKey,
+    NamedColumns,
+    Node,
+    Operation,
+    Row,
+    as_element,
+    as_tuple,
+    call_user_code,
+    initial_key,
+    length,
+    rebatch,
+    rebuild,
+    replaced_columns,
+    require_distinct,
+    rows_of,
+    skip_rows,
+    slice_rows,
+    user_code_of,
+)
+from minispore.dataset._sources import MapStyleNode
+from minispore.dataset.samplers import SubsetRandomSampler, SubsetSampler
+from minispore.dataset.transforms import Transform
+from minispore.utils.checks import check_int, check_type
+
+Function = Callable[..., object]
+
+# The number of batches in a block of the child, unless user code runs in it: they share the fixed
+# cost of a block, which is 4 % of the tutorial's step.
+PREFETCH = 4
+# Random numbers that `Shuffle` draws at once.
+_DRAWS = 1024
+
+
+@dataclass(frozen=True)
+class Take(Operation):
+    """The first `count` rows."""
+
+    child: Node
+    count: int
+
+    def size(self) -> int:
+        """Return `count`, or the size of the child if that is less."""
+        size = self.child.size()
+        return self.count if size and self.child.endless else min(self.count, size)
+
+    @property
+    def endless(self) -> bool:
+        """False: the number of rows is limited."""
+        return False
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield rows up to number `count`, and request no more from the child."""
+        left = self.count - start
+        if left <= 0:
+            return
+        for block in self.child.blocks(key.fold_in(), min(max_rows, left), start):
+            yield slice_rows(block, 0, left) if length(block) > left else block
+            left -= length(block)
+            if left <= 0:
+                return
+
+
+@dataclass(frozen=True)
+class Skip(Operation):
+    """All but the first `count` rows."""
+
+    child: Node
+    count: int
+
+    def size(self) -> int:
+        """Return the size of the child less `count`, at least 0."""
+        return max(0, self.child.size() - self.count)
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the rows from number `count` on."""
+        return self.child.blocks(key.fold_in(), max_rows, self.count + start)
+
+
+@dataclass(frozen=True)
+class Repeat(Operation):
+    """`count` epochs of the child, each in its own order; -1 for endlessly many."""
+
+    child: Node
+    count: int
+
+    @property
+    def endless(self) -> bool:
+        """Whether the repetitions never end."""
+        return self.count < 0 or self.child.endless
+
+    @property
+    def repeat_count(self) -> int:
+        """The field `count`."""
+        return self.count
+
+    def size(self) -> int:
+        """Return the number of rows of all repetitions; if endless, of one, as MindSpore does."""
+        return self.child.size() * max(1, self.count)
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the child's epochs; those that end before `start` are skipped."""
+        done, within = 0, start
+        if start and not self.child.endless:
+            done, within = divmod(start, max(1, self.child.size()))
+        for i in count(done) if self.count < 0 else range(done, self.count):
+            inner = key.with_number(key.number * max(1, self.count) + i).fold_in()
+            empty = True
+            for block in self.child.blocks(inner, max_rows, within):
+                empty = False
+                yield block
+            if empty and not within:
+                return
+            within = 0
+
+
+@dataclass(frozen=True)
+class Shuffle(Operation):
+    """Rows in random order from a buffer, in which each row taken is replaced by the next one.
+
+    With a buffer of the child's size all orders are equally likely. A smaller one needs less
+    memory, but a row cannot move forward by more than its size.
+    """
+
+    child: Node
+    buffer_size: int
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the rows as they leave the buffer; rows before `start` pass through it too."""
+        return rebatch(islice(self._rows(key, max_rows), start, None), max_rows)
+
+    def _rows(self, key: EpochKey, max_rows: int) -> Iterator[Row]:
+        rng = key.generator()
+        slots = _random_slots(rng, self.buffer_size)
+        buffer: list[Row] = []
+        for block in self.child.blocks(key.fold_in(), max_rows):
+            for view in rows_of(block):
+                # A copy: a view would keep its complete block alive.
+                row = tuple([value.copy() for value in view])
+                if len(buffer) < self.buffer_size:
+                    buffer.append(row)
+                else:
+                    slot = next(slots)
+                    yield buffer[slot]
+                    buffer[slot] = row
+        for slot in rng.permutation(len(buffer)).tolist():
+            yield buffer[slot]
+
+
+def _random_slots(rng: "np.random.Generator", size: int) -> Iterator[int]:
+    while True:
+        yield from rng.integers(size, size=_DRAWS).tolist()
+
+
+@dataclass(frozen=True)
+class FixedOrder(Operation):
+    """The child's rows in the order of one epoch, in every epoch."""
+
+    child: Node
+    epoch: EpochKey
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the rows of the fixed epoch."""
+        del key
+        return self.child.blocks(self.epoch, max_rows, start)
+
+
+@dataclass(frozen=True)
+class Rename(NamedColumns, Operation):
+    """The child's columns with new names."""
+
+    child: Node
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Project(NamedColumns, Operation):
+    """Some of the child's columns, in the order of `names`."""
+
+    child: Node
+    names: tuple[str, ...]
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the chosen columns of the child's blocks."""
+        indices = [self.child.columns.index(name) for name in self.names]
+        for block in self.child.blocks(key.fold_in(), max_rows, start):
+            yield tuple([block[index] for index in indices])
+
+
+@dataclass(frozen=True)
+class Filter(Operation):
+    """The rows for which a function of the columns `inputs` returns true."""
+
+    child: Node
+    predicate: Function
+    inputs: tuple[str, ...]
+
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The predicate."""
+        return (self.predicate,)
+
+    def size(self) -> int:
+        """Count the rows, since nothing else determines their number."""
+        return Node.size(self)
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the rows that pass, without the first `start` of them."""
+        return skip_rows(self._passing(key, max_rows), start)
+
+    def _passing(self, key: EpochKey, max_rows: int) -> Iterator[Block]:
+        indices = [self.child.columns.index(name) for name in self.inputs]
+        for block in self.child.blocks(key.fold_in(), max_rows):
+            inputs = tuple([block[index] for index in indices])
+            passes = np.array([self._passes(row) for row in rows_of(inputs)], np.bool_)
+            if passes.any():
+                yield block if passes.all() else tuple([column[passes] for column in block])
+
+    def _passes(self, row: Row) -> bool:
+        result = call_user_code(self.predicate, *row)
+        array = as_element(result, "For 'filter', what the argument 'predicate' returns")
+        if array.size != 1:
+            raise RuntimeError(
+                f"For 'filter', the argument 'predicate' must return one bool, but got {result!r}."
+            )
+        return bool(array.reshape(-1)[0])
+
+
+@dataclass(frozen=True)
+class Zip(Node):
+    """The columns of several nodes, as long as the shortest."""
+
+    children: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        """Check that the names of the columns differ."""
+        require_distinct(self.columns, "zip")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of all children."""
+        return tuple([name for child in self.children for name in child.columns])
+
+    @property
+    def endless(self) -> bool:
+        """Whether all children are endless."""
+        return all(child.endless for child in self.children)
+
+    def size(self) -> int:
+        """Return the size of the shortest child; endless ones count as longer than any other."""
+        sizes = [child.size() for child in self.children]
+        if not all(sizes) or self.endless:
+            return min(sizes)
+        pairs = zip(self.children, sizes, strict=True)
+        return min(size for child, size in pairs if not child.endless)
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield rows while every child has some."""
+        streams = [
+            child.blocks(key.fold_in(i), max_rows, start) for i, child in enumerate(self.children)
+        ]
+        pending: list[Block | None] = [None] * len(streams)
+        while True:
+            for i, stream in enumerate(streams):
+                if pending[i] is None:
+                    pending[i] = next(stream, None)
+                    if pending[i] is None:
+                        return
+            ready = [block for block in pending if block is not None]
+            rows = min(length(block) for block in ready)
+            yield tuple([column for block in ready for column in slice_rows(block, 0, rows)])
+            pending = [slice_rows(block, rows) if length(block) > rows else None for block in ready]
+
+
+@dataclass(frozen=True)
+class Concat(Node):
+    """The rows of several nodes with equal columns, one node after the other."""
+
+    children: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        """Check that the columns are equal."""
+        for child in self.children[1:]:
+            if child.columns != self.columns:
+                raise RuntimeError(
+                    "For 'concat', the datasets must have the same columns in the same order, but "
+                    f"got {list(self.columns)} and {list(child.columns)}."
+                )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of each child."""
+        return self.children[0].columns
+
+    def size(self) -> int:
+        """Return the sum of the children's sizes."""
+        return sum(child.size() for child in self.children)
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the rows of one child after the other."""
+        first_spec: str | None = None
+        for i, child in enumerate(self.children):
+            if start and not child.endless and start >= (size := child.size()):
+                start -= size
+                continue
+            for block in child.blocks(key.fold_in(i), max_rows, start):
+                spec = ", ".join([f"{x.dtype} of {x.ndim - 1} axes" for x in block])
+                if first_spec is not None and spec != first_spec:
+                    raise RuntimeError(
+                        "For 'concat', the columns of the datasets must have the same types and "
+                        f"as many axes, but got {first_spec} and {spec}."
+                    )
+                first_spec = spec
+                yield block
+            start = 0
+
+
+@dataclass(frozen=True)
+class BatchInfo:
+    """The position of a batch, passed to `per_batch_map` and to a function for the batch size.
+
+    Args:
+        epoch_num: The number of the epoch, from 0.
+        batch_num: The number of the batch in its epoch, from 0.
+
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> data = NumpySlicesDataset([1, 2, 3, 4, 5, 6], shuffle=False)
+        >>> growing = data.batch(lambda info: info.get_batch_num() + 1)
+        >>> [rows.tolist() for (rows,) in growing.create_tuple_iterator(num_epochs=1)]
+        [[1], [2, 3], [4, 5, 6]]
+
+    Source: MindSpore's `mindspore.dataset.BatchInfo`.
+    """
+
+    epoch_num: int
+    batch_num: int
+
+    def get_epoch_num(self) -> int:
+        """Return the number of the epoch, from 0."""
+        return self.epoch_num
+
+    def get_batch_num(self) -> int:
+        """Return the number of the batch in its epoch, from 0."""
+        return self.batch_num
+
+
+@dataclass(frozen=True)
+class PerBatch:
+    """A function of batches, the columns that it reads and the columns that it returns."""
+
+    function: Function
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    def apply(self, columns: tuple[str, ...], batch: Block, info: BatchInfo) -> Block:
+        """Return the batch with the columns `inputs` replaced by `outputs`."""
+        values = dict(zip(columns, batch, strict=True))
+        lists = [
+            [value[i, ...] for i in range(len(value))] for value in map(values.pop, self.inputs)
+        ]
+        results = as_tuple(call_user_code(self.function, *lists, info))
+        if len(results) != len(self.outputs):
+            raise RuntimeError(
+                f"For 'batch', 'per_batch_map' must return {len(self.outputs)} columns, but "
+                f"returned {len(results)}."
+            )
+        what = "For 'batch', what the argument 'per_batch_map' returns"
+        values |= {n: as_element(x, what) for n, x in zip(self.outputs, results, strict=True)}
+        names = replaced_columns(columns, self.inputs, self.outputs)
+        return tuple([values[name] for name in names])
+
+
+@dataclass(frozen=True)
+class Batch(Operation):
+    """Batches of `rows` rows: each is one row with a new leading axis."""
+
+    child: Node
+    rows: int | Callable[[BatchInfo], int]
+    drop_remainder: bool = False
+    per_batch: PerBatch | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The child's columns, or what `per_batch` makes of them."""
+        if self.per_batch is None:
+            return self.child.columns
+        return replaced_columns(self.child.columns, self.per_batch.inputs, self.per_batch.outputs)
+
+    @property
+    def batch_size(self) -> int:
+        """The number of rows; -1 if a function determines it, as in MindSpore."""
+        return self.rows if isinstance(self.rows, int) else -1
+
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The functions for the batch size and of the batch."""
+        functions = (self.rows, self.per_batch and self.per_batch.function)
+        return tuple(function for function in functions if callable(function))
+
+    def size(self) -> int:
+        """Return the number of batches."""
+        if not isinstance(self.rows, int):
+            return Node.size(self)
+        rows = self.child.size()
+        return rows // self.rows if self.drop_remainder else -(-rows // self.rows)
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield one batch per block; the rows of batches before `start` are skipped."""
+        if not isinstance(self.rows, int):
+            return skip_rows(self._batches(key, 0, 1), start)
+        prefetch = 1 if user_code_of(self.child) else PREFETCH
+        return self._batches(key, start, self.rows, prefetch)
+
+    def _batches(
+        self, key: EpochKey, first: int, rows_each: int, prefetch: int = 1
+    ) -> Iterator[Block]:
+        info = BatchInfo(key.number, first)
+        batch_size = self._size_of(info)
+        parts: list[Block] = []
+        rows = 0
+        for block in self.child.blocks(key.fold_in(), rows_each * prefetch, first * rows_each):
+            rest = block
+            while rows + length(rest) >= batch_size:
+                parts.append(slice_rows(rest, 0, batch_size - rows))
+                yield self._join(parts, info)
+                rest = slice_rows(rest, batch_size - rows)
+                parts, rows = [], 0
+                info = BatchInfo(key.number, info.batch_num + 1)
+                batch_size = self._size_of(info)
+            if length(rest):
+                parts.append(rest)
+                rows += length(rest)
+        if rows and not self.drop_remainder:
+            yield self._join(parts, info)
+
+    def _size_of(self, info: BatchInfo) -> int:
+        if isinstance(self.rows, int):
+            return self.rows
+        return check_int(call_user_code(self.rows, info), "batch_size", "batch", low=1)
+
+    def _join(self, parts: list[Block], info: BatchInfo) -> Block:
+        batch = parts[0] if len(parts) == 1 else _concatenate(parts, self.child.columns)
+        if self.per_batch is not None:
+            batch = self.per_batch.apply(self.child.columns, batch, info)
+        return tuple([column[np.newaxis] for column in batch])
+
+
+def _concatenate(parts: list[Block], columns: tuple[str, ...]) -> Block:
+    for name, pieces in zip(columns, zip(*parts, strict=True), strict=True):
+        for piece in pieces[1:]:
+            if piece.shape[1:] != pieces[0].shape[1:] or piece.dtype != pieces[0].dtype:
+                raise RuntimeError(
+                    f"For 'batch', the rows of a batch must have the same shapes and types, but "
+                    f"in the column {name!r} there are {pieces[0].dtype}{pieces[0].shape[1:]} and "
+                    f"{piece.dtype}{piece.shape[1:]}."
+                )
+    return tuple([np.concatenate(pieces) for pieces in zip(*parts, strict=True)])
+
+
+@dataclass(frozen=True)
+class Map(Operation):
+    """The columns `inputs` of each row replaced by `outputs`, which the functions compute in turn.
+
+    The package's transforms process a block at once, Python functions one row at a time.
+    """
+
+    child: Node
+    functions: tuple[Function, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    callbacks: tuple[DSCallback, ...] = ()
+    driver: CallbackDriver | None = None  # set for one iterator, if there are callbacks
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The child's columns with `inputs` replaced by `outputs`."""
+        return replaced_columns(self.child.columns, self.inputs, self.outputs)
+
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The callbacks and functions, without the package's transforms, which have no state."""
+        functions = [each for each in self.functions if not isinstance(each, Transform)]
+        return (*functions, *self.callbacks)
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield the mapped blocks; rows before `start` are not mapped."""
+        blocks = self.child.blocks(key.fold_in(), max_rows, start)
+        if self.driver is not None:
+            return self.driver.run_blocks(blocks, self._map_block, start)
+        return (mapped for block in blocks for mapped in self._map_block(block))
+
+    def _map_block(self, block: Block) -> Iterator[Block]:
+        values = dict(zip(self.child.columns, block, strict=True))
+        columns = self.columns
+        inputs = tuple(map(values.pop, self.inputs))
+        done = 0
+        for mapped in _apply_functions(self.functions, inputs):
+            if len(mapped) != len(self.outputs):
+                raise RuntimeError(
+                    f"For 'map', the operations must return {len(self.outputs)} columns, as many "
+                    f"as 'output_columns', but returned {len(mapped)}."
+                )
+            rows = length(mapped)
+            others = slice_rows(tuple(values.values()), done, done + rows)
+            new = dict(zip((*self.outputs, *values), (*mapped, *others), strict=True))
+            yield tuple([new[name] for name in columns])
+            done += rows
+
+
+def _apply_functions(functions: Sequence[Function], block: Block) -> Iterator[Block]:
+    """Yield the result for a block: one block, or several where shapes or types change."""
+    if not functions:
+        yield block
+        return
+    function, *rest = functions
+    if isinstance(function, Transform):
+        if len(block) != 1:
+            raise RuntimeError(
+                f"For 'map', the operation '{type(function).__name__}' takes one column, but got "
+                f"{len(block)}."
+            )
+        yield from _apply_functions(rest, (function.batched(block[0]),))
+        return
+    what = f"For 'map', what the function '{getattr(function, '__qualname__', function)}' returns"
+    results = (as_tuple(call_user_code(function, *row)) for row in rows_of(block))
+    rows = (tuple([as_element(value, what) for value in result]) for result in results)
+    for mapped in rebatch(rows, length(block)):
+        yield from _apply_functions(rest, mapped)
+
+
+def with_callback_drivers(node: Node) -> tuple[Node, list[CallbackDriver]]:
+    """Return the pipeline for one iterator, with a driver in each `Map` that has callbacks."""
+    drivers: list[CallbackDriver] = []
+
+    def add_driver(each: Node) -> Node:
+        if not (isinstance(each, Map) and each.callbacks):
+            return each
+        drivers.append(CallbackDriver(each.callbacks))
+        return replace(each, driver=drivers[-1])
+
+    return rebuild(node, add_driver), drivers
+
+
+def split_node(
+    node: Node, rows: int, sizes: Sequence[int] | Sequence[float], randomize: bool
+) -> list[Node]:
+    """Return the parts of a pipeline with `rows` rows.
+
+    A map-style source is divided by row indices, and each part is shuffled if the source was. Any
+    other pipeline is fixed to the order of one epoch, and sliced.
+    """
+    counts = _part_sizes(rows, sizes)
+    starts = list(accumulate(counts, initial=0))[:-1]
+    key = initial_key()
+    if isinstance(node, MapStyleNode):
+        indices = node.sampler.epoch_indices(node.store.count(), key)
+        if randomize:
+            indices = key.fold_in().generator().permutation(indices)
+        kind = SubsetRandomSampler if node.sampler.shuffles else SubsetSampler
+        return [
+            replace(node, sampler=kind(indices[start : start + size]))
+            for start, size in zip(starts, counts, strict=True)
+        ]
+    fixed = FixedOrder(Shuffle(node, max(rows, 1)) if randomize else node, key)
+    return [Take(Skip(fixed, start), size) for start, size in zip(starts, counts, strict=True)]
+
+
+def _part_sizes(rows: int, sizes: Sequence[int] | Sequence[float]) -> list[int]:
+    check_type(sizes, (list, tuple), "sizes", "split")
+    if not sizes:
+        raise ValueError("For 'split', the argument 'sizes' must not be empty.")
+    kind = int if type(sizes[0]) is int else float
+    for size in sizes:
+        check_type(size, kind, "sizes", "split")
+        if not size > 0:
+            raise ValueError(f"For 'split', every one of 'sizes' must be above 0, but got {size}.")
+    counts = [int(size) for size in sizes] if kind is int else _sizes_from_fractions(rows, sizes)
+    if sum(counts) != rows:
+        raise RuntimeError(
+            f"For 'split', 'sizes' must sum to the dataset's {rows} rows, but sum to {sum(counts)}."
+        )
+    return counts
+
+
+def _sizes_from_fractions(rows: int, fractions: Sequence[float]) -> list[int]:
+    if abs(sum(fractions) - 1) > 1e-6:
+        raise ValueError(
+            f"For 'split', fractions must sum to 1, but {list(fractions)} sum to {sum(fractions)}."
+        )
+    # Rounded; the rounding error is distributed over the first parts.
+    counts = [int(fraction * rows + 0.5) for fraction in fractions]
+    difference = rows - sum(counts)
+    for i in range(abs(difference)):
+        counts[i % len(counts)] += 1 if difference > 0 else -1
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"For 'split', {list(fractions)} of {rows} rows leave a part without a row."
+        )
+    return counts

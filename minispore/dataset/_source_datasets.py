@@ -1,0 +1,282 @@
+"""Datasets of arrays and of Python objects."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import replace
+from itertools import tee
+from types import FunctionType
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from minispore.common.dtype import as_dtype
+from minispore.dataset._dataset import Dataset, Names, check_workers
+from minispore.dataset._dataset import column_names as as_names
+from minispore.dataset._node import Array, as_element, as_tuple
+from minispore.dataset._sources import (
+    ArraySource,
+    IterableNode,
+    MapStyleNode,
+    ObjectSource,
+    row_converter,
+)
+from minispore.dataset.samplers import (
+    BuiltinSampler,
+    IndexIterable,
+    Sampler,
+    SupportsIndexing,
+    as_sampler,
+    choose_sampler,
+)
+from minispore.utils.checks import check_int, check_type
+
+AnySampler = BuiltinSampler | Sampler | Iterable[int] | IndexIterable
+
+
+class MappableDataset(Dataset):
+    """Base class of sources; `dataset[i]` is row `i` of a map-style source, a tuple of arrays.
+
+    The index refers to the source, whatever the sampler.
+
+    Args:
+        node: The source node, which the subclasses construct.
+
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> [column.tolist() for column in NumpySlicesDataset({"x": [1, 2], "y": [3, 4]})[-1]]
+        [2, 4]
+
+    Source: MindSpore's `mindspore.dataset.MappableDataset`.
+    """
+
+    def __getitem__(self, index: int) -> tuple[Array, ...]:
+        store = self._map_style_node().store
+        count = store.count()
+        number = check_int(index, "index", type(self).__name__)
+        if not -count <= number < count:
+            raise IndexError(
+                f"For '{type(self).__name__}', there is no row {number}; it has {count} rows."
+            )
+        block = next(iter(store.rows(np.array([number % count]))))
+        return tuple([column[0, ...] for column in block])
+
+    def use_sampler(self, new_sampler: AnySampler) -> None:
+        """Replace the sampler of this dataset, beginning with the next iterator.
+
+        Args:
+            new_sampler: A sampler, or an iterable of row indices.
+
+        Raises:
+            TypeError: If the source is not map-style.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> data = NumpySlicesDataset([5, 6, 7])
+            >>> data.use_sampler([2, 0])
+            >>> [int(x) for (x,) in data]
+            [7, 5]
+        """
+        sampler = as_sampler(new_sampler, "use_sampler")
+        self._node = replace(self._map_style_node(), sampler=sampler)
+        self._known_size = None
+
+    def _map_style_node(self) -> MapStyleNode:
+        if not isinstance(self._node, MapStyleNode):
+            raise TypeError(
+                f"This {type(self).__name__}'s source has no '__getitem__' and '__len__', so "
+                "its rows cannot be chosen by index."
+            )
+        return self._node
+
+
+class NumpySlicesDataset(MappableDataset):
+    """The slices of arrays along their first axis.
+
+    Args:
+        data: An array or a list for one column, a tuple of them for several columns, or a
+            dictionary from column names to them.
+        column_names: Names of the columns; None for the keys of the dictionary, or column_0, ...
+        num_samples: The maximum number of rows of an epoch; None for all.
+        num_parallel_workers: Accepted without effect: all work is done in the calling thread.
+        shuffle: Whether each epoch has another random order; None for True.
+        sampler: Chooses rows, instead of `num_samples`, `shuffle` and shards.
+        num_shards: The number of processes among which the rows are divided.
+        shard_id: The index of this process, from 0.
+
+    Raises:
+        ValueError: If columns differ in length, or arguments contradict one another.
+
+    Examples:
+        >>> data = NumpySlicesDataset({"x": [1.5, 2.5], "y": [3, 4]}, shuffle=False)
+        >>> [[x.item(), y.item()] for x, y in data]
+        [[1.5, 3], [2.5, 4]]
+
+    Source: MindSpore's `mindspore.dataset.NumpySlicesDataset`.
+    """
+
+    def __init__(
+        self,
+        data: npt.NDArray[np.generic] | Sequence[object] | Mapping[str, object],
+        column_names: Names | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: AnySampler | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+    ) -> None:
+        caller = "NumpySlicesDataset"
+        check_workers(num_parallel_workers, caller)
+        chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, caller)
+        arrays, keys = _columns(data)
+        names = keys if column_names is None else as_names(column_names, "column_names", caller)
+        if len(names) != len(arrays):
+            raise ValueError(
+                f"For '{caller}', 'column_names' must be {len(arrays)} names, but got {len(names)}."
+            )
+        super().__init__(MapStyleNode(names, ArraySource(arrays), chosen))
+
+
+class GeneratorDataset(MappableDataset):
+    """Rows from a Python source: each is a tuple of one value for each column, or one value.
+
+    Args:
+        source: A function that returns an iterator (a generator function), an iterable, or an
+            object with `__getitem__` and `__len__`. Only the last is map-style: it can be
+            shuffled, sampled, sharded and indexed. The rows of an iterator that can be used only
+            once, such as a zip or a generator, are kept in memory for the next epoch; those of a
+            function are not.
+        column_names: Names of the columns.
+        column_types: Their types, which are checked in each row; None for any.
+        schema: Must be None: MindSpore's schema files are not supported.
+        num_samples: The maximum number of rows of an epoch; None for all.
+        num_parallel_workers: Accepted without effect: all work is done in the calling thread.
+        shuffle: Whether each epoch has another random order; None for True if the source is
+            map-style, and otherwise False.
+        sampler: Chooses rows, instead of `num_samples`, `shuffle` and shards.
+        num_shards: The number of processes among which the rows are divided.
+        shard_id: The index of this process, from 0.
+        python_multiprocessing: Accepted without effect.
+        max_rowsize: Accepted without effect.
+
+    Raises:
+        ValueError: If a source that is not map-style is to be sampled or sharded, or arguments
+            contradict one another.
+        RuntimeError: On iteration, if the source fails, or yields values that do not fit
+            `column_names` and `column_types`, or no row after an epoch with some.
+
+    Examples:
+        >>> def squares():
+        ...     for i in range(3):
+        ...         yield i, i * i
+        >>> data = GeneratorDataset(squares, ["number", "square"])
+        >>> [int(row["square"]) for row in data.create_dict_iterator(num_epochs=1)]
+        [0, 1, 4]
+
+    Source: MindSpore's `mindspore.dataset.GeneratorDataset`.
+    """
+
+    def __init__(
+        self,
+        source: SupportsIndexing | Iterable[object] | Callable[[], Iterable[object]],
+        column_names: Names | None = None,
+        column_types: Sequence[object] | None = None,
+        schema: None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: AnySampler | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        python_multiprocessing: bool = True,
+        max_rowsize: int | None = None,
+    ) -> None:
+        del python_multiprocessing, max_rowsize
+        caller = "GeneratorDataset"
+        check_workers(num_parallel_workers, caller)
+        if schema is not None or column_names is None:
+            raise ValueError(
+                f"For '{caller}', the argument 'column_names' must name the columns, and 'schema' "
+                "must be None."
+            )
+        names = as_names(column_names, "column_names", caller)
+        types = None if column_types is None else _as_dtypes(column_types, names)
+        convert = row_converter(names, types, caller)
+        chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, caller)
+        if isinstance(source, SupportsIndexing):
+            super().__init__(MapStyleNode(names, ObjectSource(source, convert), chosen))
+            return
+        for name, value in (("sampler", sampler), ("num_shards", num_shards)):
+            if value is not None:
+                raise ValueError(
+                    f"For '{caller}', the argument '{name}' needs a 'source' with '__getitem__' "
+                    f"and '__len__', but got {source!r}."
+                )
+        size = len(source) if isinstance(source, Sized) else None
+        super().__init__(IterableNode(names, _as_restartable(source), convert, num_samples, size))
+
+
+def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
+    """Return the arrays in the argument `data`, and their default names."""
+    check_type(data, (list, tuple, dict, np.ndarray), "data", "NumpySlicesDataset")
+    keys: tuple[str, ...] = ()
+    columns = as_tuple(data)
+    if isinstance(data, dict):
+        named = cast(dict[str, object], data)
+        keys = as_names(list(named), "data", "NumpySlicesDataset") if named else ()
+        columns = tuple(named.values())
+    what = "For 'NumpySlicesDataset', a column of the argument 'data'"
+    arrays = tuple([as_element(column, what) for column in columns])
+    if not arrays or any(not array.ndim or not len(array) for array in arrays):
+        raise ValueError(
+            "For 'NumpySlicesDataset', the argument 'data' must have rows, but has none."
+        )
+    lengths = [len(array) for array in arrays]
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            "For 'NumpySlicesDataset', the columns of the argument 'data' must have the same "
+            f"length, but got {lengths}."
+        )
+    return arrays, keys or tuple([f"column_{i}" for i in range(len(arrays))])
+
+
+def _as_restartable(source: object) -> Callable[[], Iterable[object]]:
+    """Return a function that returns an iterator over all rows, whenever it is called."""
+    if isinstance(source, Iterator) and not _is_restartable(cast("Iterator[object]", source)):
+        # It can be iterated over only once, so its rows are kept for the next epoch.
+        (rows,) = tee(cast(Iterator[object], source), 1)
+
+        def replay() -> Iterator[object]:
+            nonlocal rows
+            rows, again = tee(rows)
+            return again
+
+        return replay
+    if isinstance(source, Iterable):
+        return cast(Iterable[object], source).__iter__
+    if callable(source):
+        return cast(Callable[[], Iterable[object]], source)
+    raise TypeError(
+        "For 'GeneratorDataset', the argument 'source' must be a function that returns an "
+        f"iterator, an iterable, or an object with '__getitem__' and '__len__', but got {source!r}."
+    )
+
+
+def _is_restartable(source: Iterator[object]) -> bool:
+    """Return whether `iter(source)` may restart: only if a Python class defines `__iter__`.
+
+    zip, map, files, generators and other iterators written in C continue instead.
+    """
+    method = type(source).__iter__
+    return isinstance(method, FunctionType) and method is not Iterator[object].__iter__
+
+
+def _as_dtypes(types: Sequence[object], names: tuple[str, ...]) -> tuple[np.dtype[np.generic], ...]:
+    caller = "GeneratorDataset"
+    check_type(types, (list, tuple), "column_types", caller)
+    if len(types) != len(names):
+        raise ValueError(
+            f"For '{caller}', 'column_types' must be {len(names)} types, one for each column, but "
+            f"got {len(types)}."
+        )
+    return tuple([as_dtype(each, caller, "column_types").numpy_dtype for each in types])

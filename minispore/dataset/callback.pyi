@@ -1,0 +1,3 @@
+from minispore.dataset import DSCallback, WaitedDSCallback
+
+__all__ = ["DSCallback", "WaitedDSCallback"]

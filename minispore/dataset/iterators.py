@@ -1,0 +1,284 @@
+"""Iterators over pipelines, which convert arrays to tensors, and their saved positions."""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice, zip_longest
+from typing import Final, Generic, Protocol, TypeVar, cast, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from minispore.common.seed import get_rng_state, set_rng_state
+from minispore.common.tensor import Tensor
+from minispore.dataset._node import (
+    Array,
+    EpochKey,
+    Node,
+    Row,
+    field_values,
+    initial_key,
+    nodes_of,
+    rows_of,
+    traverse,
+    user_code_of,
+)
+from minispore.dataset._operations import Batch, with_callback_drivers
+from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
+from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
+
+T = TypeVar("T")
+
+# The number of rows that are computed at once where there is no batch.
+_PREFETCH_ROWS: Final = 32
+# The names of classes in the saved state of an iterator, where they are not the classes' own.
+_SAVED_NAMES: Final = {
+    "EqualLengthShards": "Even",
+    "FixedOrder": "Frozen",
+    "MapStyleNode": "StoreNode",
+}
+_FUNCTIONS: Final = ("functions", "rows", "per_batch", "predicate", "start")
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """An object whose state can be saved and restored."""
+
+    @property
+    def state_dict(self) -> Callable[[], Mapping[str, object]]:
+        """Return the state."""
+        ...
+
+    @property
+    def load_state_dict(self) -> Callable[[Mapping[str, object]], object]:
+        """Restore a state."""
+        ...
+
+
+class DatasetIterator(Generic[T]):
+    """Iterator over the rows of a dataset; each `for` loop over it lasts one epoch.
+
+    Args:
+        node: The end of the pipeline.
+        convert: The function from a row's arrays to what the iterator returns.
+        num_epochs: The number of epochs; -1 for any number.
+    """
+
+    def __init__(self, node: Node, convert: Callable[[Row], T], num_epochs: int) -> None:
+        self._node = node
+        self._convert = convert
+        self._num_epochs = num_epochs
+        self._pipeline, self._drivers = with_callback_drivers(node)
+        self._key = initial_key()  # of the current epoch, or of the next one between epochs
+        self._taken = 0  # rows of this epoch so far
+        self._rows: Iterator[Row] | None = None
+        self._epoch_begin: dict[str, object] = {}
+
+    def __iter__(self) -> "DatasetIterator[T]":
+        return self
+
+    def __next__(self) -> T:
+        """Return the next row of the epoch; StopIteration at its end.
+
+        Raises:
+            RuntimeError: If all `num_epochs` epochs have ended.
+        """
+        if self._rows is None:
+            if self._key.number == self._num_epochs:
+                raise RuntimeError(
+                    f"The iterator has yielded its {self._num_epochs} epochs. Set 'num_epochs' "
+                    "to a larger number, or to -1 for any number."
+                )
+            self._epoch_begin = self._user_state()
+            self._rows = self._epoch(0)
+        row = next(self._rows, None)
+        if row is None:
+            self._rows, self._taken = None, 0
+            self._key = self._key.with_number(self._key.number + 1)
+            raise StopIteration
+        self._taken += 1
+        return self._convert(row)
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the position, from which another iterator over the same pipeline can continue.
+
+        Python functions and objects in the pipeline may draw from `random` or `numpy.random`. Those
+        with any other state must define `state_dict` and `load_state_dict`.
+
+        Examples:
+            >>> from minispore.dataset import NumpySlicesDataset
+            >>> data = NumpySlicesDataset(list(range(100)))
+            >>> rows, others = data.create_tuple_iterator(), data.create_tuple_iterator()
+            >>> first = next(rows)
+            >>> others.load_state_dict(rows.state_dict())
+            >>> int(next(rows)[0]) == int(next(others)[0])
+            True
+        """
+        return {
+            "seed": self._key.seed,
+            "seeded": self._key.seeded,
+            "epoch": self._key.number,
+            "taken": self._taken,
+            "begin": self._epoch_begin if self._taken else self._user_state(),
+            "mapped": [driver.rows_before for driver in self._drivers],
+            "pipeline": describe_pipeline(self._node),
+        }
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Continue from the position of another iterator.
+
+        Its completed epochs count towards `num_epochs`. Earlier rows are not computed again, unless
+        there is Python code in the pipeline: then the rows of the current epoch are, starting with
+        the random state at the begin of the epoch.
+
+        Raises:
+            ValueError: If the state is invalid, of another pipeline, or of an epoch after the last
+                one of this iterator. The iterator is then unchanged.
+        """
+        try:
+            numbers = [int(cast("int", state[name])) for name in ("seed", "epoch", "taken")]
+            mapped = [int(rows) for rows in cast("list[int]", state["mapped"])]
+            drivers = list(zip(self._drivers, mapped, strict=True))
+            begin = dict(cast("Mapping[str, object]", state["begin"]))
+            pipeline, seeded = list(cast("list[str]", state["pipeline"])), bool(state["seeded"])
+            if (begin and begin.keys() != {"random", "objects"}) or min(*numbers, *mapped) < 0:
+                raise ValueError("a number is negative, or 'begin' is invalid")
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ValueError(
+                f"This is not the state of a dataset's iterator: {error!r}."
+            ) from error
+        _check_pipeline(pipeline, describe_pipeline(self._node))
+        seed, number, taken = numbers
+        begun = number + (taken > 0)
+        if 0 <= self._num_epochs < begun:
+            raise ValueError(
+                f"The state is that of an iterator that has begun {begun} epochs, but this one has "
+                f"'num_epochs' {self._num_epochs}, in which completed epochs count too."
+            )
+        self._key, self._taken = EpochKey(seed, seeded, number), taken
+        for driver, rows in drivers:
+            driver.rows_before = rows
+        if begin:
+            self._restore_user_state(begin)
+        self._epoch_begin = begin
+        self._rows = None
+        if taken:
+            self._rows = self._epoch(0 if begin else taken)
+            if begin and sum(1 for _ in islice(self._rows, taken)) < taken:
+                raise ValueError(f"The dataset ended before row {taken}.")
+
+    def _epoch(self, start: int) -> Iterator[Row]:
+        for driver in self._drivers:
+            driver.begin_epoch(self._key.number + 1)
+        for block in self._pipeline.blocks(self._key, _PREFETCH_ROWS, start):
+            yield from rows_of(block)
+        for driver in self._drivers:
+            driver.end_epoch()
+
+    def _user_state(self) -> dict[str, object]:
+        """Return the state on which user code depends: empty if the pipeline has no user code."""
+        if not user_code_of(self._node):
+            return {}
+        states = [dict(item.state_dict()) for item in _stateful_objects(self._node)]
+        return {"random": get_rng_state(), "objects": states}
+
+    def _restore_user_state(self, begin: Mapping[str, object]) -> None:
+        states = cast("list[Mapping[str, object]]", begin["objects"])
+        for item, state in zip(_stateful_objects(self._node), states, strict=True):
+            item.load_state_dict(state)
+        set_rng_state(cast("Mapping[str, object]", begin["random"]))
+
+
+def _stateful_objects(node: Node) -> list[Stateful]:
+    return [item for item in user_code_of(node) if isinstance(item, Stateful)]
+
+
+def _check_pipeline(saved_lines: list[str], own_lines: list[str]) -> None:
+    for saved, own in zip_longest(saved_lines, own_lines):
+        if saved != own:
+            raise ValueError(
+                f"The state is that of another dataset, which had {saved or 'nothing'} where this "
+                f"one has {own or 'nothing'}. (If a 'split' differs, set a seed before it.)"
+            )
+
+
+def tensors(row: Row) -> list[Tensor]:
+    """Return a row's arrays as tensors that share their memory."""
+    return [Tensor.from_numpy(array) for array in row]
+
+
+def arrays(row: Row) -> list[Array]:
+    """Return a row's arrays in C order."""
+    return [np.ascontiguousarray(array) if array.ndim else array for array in row]
+
+
+def describe_pipeline(node: Node) -> list[str]:
+    """Return the settings that determine a pipeline's rows and their order, a line for each node.
+
+    Code and data are left out. The lines of a sharded dataset describe what all shards yield
+    together, so another shard can continue from the position of one, and so can a shard of another
+    division with equally many rows in the batches of all shards together.
+    """
+    samplers = [value for each in nodes_of(node) for value in field_values(each).values()]
+    shards = max((s.num_shards for s in samplers if isinstance(s, DistributedSampler)), default=1)
+    return [
+        _format_fields(each, shards) if number is None else f"{number} again"
+        for each, number in traverse(node)
+    ]
+
+
+def code_and_data(node: Node) -> dict[str, object]:
+    """Return what `describe_pipeline` leaves out: functions, objects and rows, by line and name.
+
+    Of files, evenly spaced rows are included. Objects of the user are not read: reading may change
+    their state.
+    """
+    items: dict[str, object] = {}
+    for i, (each, number) in enumerate(traverse(node)):
+        for name, value in field_values(each).items() if number is None else ():
+            if name in _FUNCTIONS and not isinstance(value, int):
+                items[f"{i}.{name}"] = value
+            elif isinstance(value, IterSampler):
+                items[f"{i}.{name}"] = value.sampler
+            elif isinstance(value, ObjectSource):
+                items[f"{i}.source"] = value.source
+            elif isinstance(value, ArraySource):
+                items[f"{i}.rows"] = value.arrays
+            elif isinstance(value, MapStyleSource):
+                items[f"{i}.rows"] = list(value.rows(sample_indices(value.count())))
+    return items
+
+
+def sample_indices(count: int, max_count: int = 64) -> npt.NDArray[np.intp]:
+    """Return at most `max_count` evenly spaced indices, from 0 to `count` - 1."""
+    return np.linspace(0, count - 1, min(count, max_count)).astype(np.intp)
+
+
+def _format_fields(item: object, shards: int = 1) -> str:
+    values = field_values(item)
+    if isinstance(item, DistributedSampler):
+        del values["num_shards"], values["shard_id"]
+    if isinstance(item, Batch) and isinstance(item.rows, int):
+        values["rows"] = item.rows * shards  # the rows of a batch in all shards
+    texts = {name: _format_setting(value) for name, value in values.items()}
+    settings = ", ".join(f"{name}={text}" for name, text in texts.items() if text)
+    name = type(item).__name__
+    return f"{_SAVED_NAMES.get(name, name)}({settings})"
+
+
+def _format_setting(value: object) -> str:  # noqa: PLR0911 (one for each kind of value)
+    """Return a setting as text; the empty text for a value that is not a setting."""
+    if isinstance(value, bool | int | float | str):
+        return repr(value)
+    if isinstance(value, np.ndarray):
+        array = cast("npt.NDArray[np.generic]", value)
+        return f"{array.shape}#{zlib.crc32(array.tobytes()):08x}"
+    if isinstance(value, EpochKey):
+        return f"Epoch({value.seed}, {value.number})"
+    if isinstance(value, BuiltinSampler):
+        return _format_fields(value)
+    if isinstance(value, MapStyleSource):
+        return f"{value.count()} rows"
+    if isinstance(value, tuple):
+        texts = [_format_setting(item) for item in cast("tuple[object, ...]", value)]
+        return f"({', '.join(texts)})" if all(texts) else ""
+    return ""

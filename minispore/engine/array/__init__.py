@@ -1,0 +1,65 @@
+"""Array namespaces and devices: the protocol of array libraries, and numpy and CuPy as backends.
+
+A derivative rule obtains the functions of an array's library by `namespace(x)` and so runs on each
+of them. `register_namespace` adds an array type, and `register_backend` a device.
+
+Examples:
+    >>> import numpy as np
+    >>> x = np.array([0.0, 1.0])
+    >>> namespace(x).maximum(x, 0.5).tolist()
+    [0.5, 1.0]
+"""
+
+from minispore.engine.array.device import (
+    DeviceTarget,
+    as_buffer,
+    current_namespace,
+    device_namespace,
+    device_of,
+    device_target,
+    ensure_owned,
+    from_host,
+    is_host,
+    namespace,
+    register_backend,
+    register_namespace,
+    set_device_target,
+    to_device,
+    to_device_of,
+    to_host,
+)
+from minispore.engine.array.protocol import (
+    A,
+    Array,
+    ArrayBackend,
+    Axis,
+    DeviceNamespace,
+    Namespace,
+    Shape,
+)
+
+__all__ = [
+    "A",
+    "Array",
+    "ArrayBackend",
+    "Axis",
+    "DeviceNamespace",
+    "DeviceTarget",
+    "Namespace",
+    "Shape",
+    "as_buffer",
+    "current_namespace",
+    "device_namespace",
+    "device_of",
+    "device_target",
+    "ensure_owned",
+    "from_host",
+    "is_host",
+    "namespace",
+    "register_backend",
+    "register_namespace",
+    "set_device_target",
+    "to_device",
+    "to_device_of",
+    "to_host",
+]

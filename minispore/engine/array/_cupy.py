@@ -1,0 +1,74 @@
+"""CuPy, which computes on a GPU, as an array backend.
+
+This module is imported only when a GPU is requested. CuPy has no usable type stubs: its functions
+are fetched by name, and `device` casts the module to `ArrayBackend`.
+
+A kernel of our own, for example for an optimizer's update, would be a function here with a name of
+the protocol, and a function of the same name in `_numpy` would do the same in numpy.
+"""
+
+from functools import partial
+from importlib import import_module
+from types import ModuleType
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispore.engine.array import _numpy
+from minispore.engine.array.protocol import NAMES
+
+_cupy: ModuleType = import_module("cupy")
+
+ndarray: type = _cupy.ndarray
+
+
+def is_available() -> bool:
+    """Return whether there is a CUDA device."""
+    return bool(_cupy.is_available())
+
+
+def to_host(x: object) -> NDArray[np.generic]:
+    """Return a numpy copy of a device array."""
+    values: NDArray[np.generic] = _cupy.asnumpy(x)
+    return values
+
+
+def synchronize() -> None:
+    """Wait for the current stream, in which all functions here compute."""
+    _cupy.cuda.get_current_stream().synchronize()
+
+
+def asarray(value: object, /, dtype: object = None) -> object:
+    """Return an array; a number is passed to a kernel as its argument, not copied to the device."""
+    if isinstance(value, bool | int | float):
+        # numpy raises an error if the number does not fit the type.
+        number = np.asarray(value, cast("np.dtype[np.generic] | None", dtype))
+        return cast("object", _cupy.full((), number.item(), number.dtype))
+    return cast("object", _cupy.asarray(value, dtype))
+
+
+stop_gradient = _numpy.stop_gradient
+assign = _numpy.assign
+unfold = partial(_numpy.unfold_with, _cupy)
+fold = partial(_numpy.fold_with, _cupy)
+
+
+def scatter_add(
+    values: NDArray[np.generic], /, *, index: tuple[object, ...], shape: tuple[int, ...]
+) -> NDArray[np.generic]:
+    """Return zeros of `shape` with `values` added at `index`; equal indices accumulate."""
+    if values.dtype.kind != "f" and not _numpy.is_basic(index):
+        # CUDA has no atomic addition of int64, but of uint64, whose sums have the same bits.
+        wide = scatter_add(values.astype(np.uint64), index=index, shape=shape)
+        return wide.astype(values.dtype)
+    out: NDArray[np.generic] = _cupy.zeros(shape, values.dtype)
+    if _numpy.is_basic(index):
+        assign(out, index, values)
+    else:
+        _cupy.add.at(out, index, values)
+    return out
+
+
+# All other functions are CuPy's own.
+globals().update({name: getattr(_cupy, name) for name in NAMES if name not in globals()})

@@ -1,0 +1,135 @@
+"""numpy as a device namespace."""
+
+import builtins
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from types import EllipsisType, ModuleType
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispore.engine.array.protocol import NAMES, Axis
+
+Floats = NDArray[np.generic]
+
+# glibc returns free memory to the system when it exceeds twice the largest block freed so far, and
+# each step's arrays then have to be mapped and cleared again. Freeing one block of nearly 32 MiB,
+# the largest that glibc takes into account, makes it keep up to 64 MiB. The block itself costs
+# neither time nor memory, since nothing is written to it. This halves the time of LeNet's step.
+np.empty((1 << 25) - (1 << 16), np.uint8)
+
+# `np.sum` and the like first check for other libraries' arrays and for lists, which for small
+# arrays takes longer than the reduction. The casts are for `keepdims`, a literal in numpy's stubs.
+_sum = cast("Callable[..., Floats]", np.add.reduce)
+_divide = cast("Callable[..., Floats]", np.divide)
+_max = cast("Callable[..., Floats]", np.maximum.reduce)
+_min = cast("Callable[..., Floats]", np.minimum.reduce)
+
+
+def sum(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
+    """Return the sum over `axis`; float16 is summed in float32, so only the result may overflow."""
+    if x.dtype.char == "e":
+        return _sum(x, axis=axis, keepdims=keepdims, dtype=np.float32).astype(np.float16)
+    return _sum(x, axis=axis, keepdims=keepdims)
+
+
+def max(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
+    """Return the largest element over `axis`."""
+    return _max(x, axis=axis, keepdims=keepdims)
+
+
+def min(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
+    """Return the smallest element over `axis`."""
+    return _min(x, axis=axis, keepdims=keepdims)
+
+
+def mean(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
+    """Return the mean over `axis`; float16 is summed in float32, so the sum cannot overflow."""
+    wide = np.float32 if x.dtype.itemsize == 2 else None
+    total = _sum(x, axis=axis, keepdims=keepdims, dtype=wide)
+    value = _divide(total, x.size // total.size) if total.size else total
+    return value.astype(x.dtype) if wide else value
+
+
+def reshape(x: Floats, shape: tuple[int, ...], /) -> Floats:
+    """Return the elements in another shape."""
+    return x.reshape(shape)
+
+
+def expand_dims(x: Floats, /, *, axis: int) -> Floats:
+    """Return a view with a new axis of length 1."""
+    index = axis if axis >= 0 else x.ndim + 1 + axis
+    return x.reshape(*x.shape[:index], 1, *x.shape[index:])
+
+
+def stop_gradient(x: Floats, /) -> Floats:
+    """Return `x`: an array is not part of a graph."""
+    return x
+
+
+def scatter_add(values: Floats, /, *, index: tuple[object, ...], shape: tuple[int, ...]) -> Floats:
+    """Return zeros of `shape` with `values` added at `index`; equal indices accumulate."""
+    out = np.zeros(shape, values.dtype)
+    if is_basic(index):
+        # Basic indices contain each position once: assignment is the same and far faster.
+        out[cast("tuple[slice, ...]", index)] = values
+    else:
+        # ufunc.at takes any index that `[]` takes, but its stub says only integers.
+        np.add.at(out, cast("list[int]", index), values)
+    return out
+
+
+def unfold_with(
+    library: ModuleType, x: Floats, /, *, axis: int, kernel_size: int, stride: int, dilation: int
+) -> Floats:
+    """Compute `Namespace.unfold` with numpy or CuPy; only arrays not in C order are copied."""
+    x = cast("Floats", library.ascontiguousarray(x))
+    shape, strides = x.shape, x.strides
+    count = (shape[axis] - dilation * (kernel_size - 1) - 1) // stride + 1
+    view: Floats = library.lib.stride_tricks.as_strided(
+        x,
+        (*shape[:axis], count, kernel_size, *shape[axis + 1 :]),
+        (*strides[:axis], strides[axis] * stride, strides[axis] * dilation, *strides[axis + 1 :]),
+    )
+    return view
+
+
+def fold_with(
+    library: ModuleType, x: Floats, /, *, axis: int, length: int, stride: int, dilation: int
+) -> Floats:
+    """Compute `Namespace.fold` with numpy or CuPy: one addition per position in the kernel."""
+    count, kernel_size = x.shape[axis : axis + 2]
+    shape = (*x.shape[:axis], length, *x.shape[axis + 2 :])
+    if kernel_size == stride and dilation == 1 and prod(shape) == x.size:
+        # The windows do not overlap: each element is in one of them.
+        return x.reshape(shape)
+    out: Floats = library.zeros(shape, x.dtype)
+    before = (slice(None),) * axis
+    for i in range(kernel_size):
+        first = i * dilation
+        positions = (*before, slice(first, first + stride * (count - 1) + 1, stride))
+        part = x[cast("tuple[slice, ...]", (*before, slice(None), i))]
+        library.add(out[positions], part, out=out[positions])
+    return out
+
+
+unfold = partial(unfold_with, np)
+fold = partial(fold_with, np)
+
+
+def assign(destination: Floats, index: tuple[object, ...], value: Floats | float, /) -> None:
+    """Execute `destination[index] = value`."""
+    destination[cast("tuple[slice, ...]", index)] = value
+
+
+def is_basic(index: tuple[object, ...]) -> bool:
+    """Return whether an index contains no array, so that it contains each position at most once."""
+    return builtins.all(
+        item is None or isinstance(item, int | slice | EllipsisType) for item in index
+    )
+
+
+# All other functions are numpy's own.
+globals().update({name: getattr(np, name) for name in NAMES if name not in globals()})

@@ -1,0 +1,294 @@
+"""The array namespace of each array type, the backend of each device, and transfers."""
+
+from typing import Any, Final, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispore.engine.array import _numpy
+from minispore.engine.array.protocol import A, Array, ArrayBackend, DeviceNamespace, Namespace
+
+NUMPY: Final = cast("DeviceNamespace[Array]", _numpy)
+
+# numpy's reductions return its scalars, which the same functions accept.
+_NAMESPACES: dict[type, Any] = {np.ndarray: NUMPY, np.generic: NUMPY}
+
+
+def register_namespace(array_type: type[A], names: Namespace[A]) -> None:
+    """Use the functions of `names` for arrays of `array_type` and its subclasses.
+
+    Args:
+        array_type: The type of a library's arrays.
+        names: An object with the functions of `Namespace`, such as a module.
+    """
+    _NAMESPACES[array_type] = names
+
+
+def namespace(x: A) -> Namespace[A]:
+    """Return the functions that compute with arrays of the type of `x`.
+
+    A rule that calls no other functions runs on every array library and on tensors.
+
+    Args:
+        x: An array of a registered type, such as numpy's, or a tensor.
+
+    Returns:
+        The functions of `Namespace`, with `x`'s type as argument and result.
+
+    Raises:
+        TypeError: The type of `x` is not registered.
+
+    Examples:
+        >>> namespace(np.zeros(2)).exp(np.zeros(2)).tolist()
+        [1.0, 1.0]
+    """
+    # Every operation calls this function, so it calls nothing itself, not even `cast`.
+    try:
+        names: Namespace[A] = _NAMESPACES[type(x)]
+    except KeyError:
+        names = _namespace_from_mro(type(x))
+    return names
+
+
+def device_namespace(x: A) -> DeviceNamespace[A]:
+    """Return what `namespace` returns, for an array with memory.
+
+    Args:
+        x: An array of a registered type, but not a tensor.
+
+    Returns:
+        The functions of `DeviceNamespace`.
+
+    Examples:
+        >>> device_namespace(np.zeros(2)).ones((2,), np.float32).tolist()
+        [1.0, 1.0]
+    """
+    try:
+        names: DeviceNamespace[A] = _NAMESPACES[type(x)]
+    except KeyError:
+        names = _namespace_from_mro(type(x))
+    return names
+
+
+def _namespace_from_mro(kind: type) -> Any:  # noqa: ANN401 (a namespace of arrays of that type)
+    for base in kind.__mro__:
+        if base in _NAMESPACES:
+            _NAMESPACES[kind] = _NAMESPACES[base]
+            return _NAMESPACES[base]
+    raise TypeError(f"No array namespace is registered for objects of type {kind.__name__}.")
+
+
+DeviceTarget = Literal["CPU", "GPU"]
+
+# One for the whole program, so that all threads create their tensors on the same device.
+_target: list[DeviceTarget] = ["CPU"]
+_backends: dict[DeviceTarget, DeviceNamespace[Array]] = {"CPU": NUMPY}
+
+
+def register_backend(target: DeviceTarget, backend: ArrayBackend[Array]) -> None:
+    """Use `backend` for all computations on the device `target`.
+
+    Args:
+        target: "CPU" or "GPU".
+        backend: The functions of an array library. Operations on its arrays call them from now on.
+    """
+    register_namespace(backend.ndarray, backend)
+    _backends[target] = backend
+
+
+def device_target() -> DeviceTarget:
+    """Return the device on which new tensors are created.
+
+    Returns:
+        "CPU" or "GPU".
+
+    Examples:
+        >>> device_target()
+        'CPU'
+    """
+    return _target[0]
+
+
+def set_device_target(target: DeviceTarget, caller: str = "set_context") -> None:
+    """Create new tensors on `target` from now on.
+
+    Args:
+        target: "CPU" or "GPU".
+        caller: The name of the function in errors.
+
+    Raises:
+        RuntimeError: There is no GPU, or CuPy is not installed.
+    """
+    _backend(target, caller)
+    _target[0] = target
+
+
+def current_namespace() -> DeviceNamespace[Array]:
+    """Return the namespace of the current device, which creates new arrays.
+
+    Returns:
+        The functions of `DeviceNamespace`.
+
+    Examples:
+        >>> current_namespace().zeros((2,), np.float32).tolist()
+        [0.0, 0.0]
+    """
+    return _backends[_target[0]]
+
+
+def from_host(values: NDArray[np.generic]) -> Array:
+    """Return a numpy array as an array on the current device.
+
+    Args:
+        values: A numpy array.
+
+    Returns:
+        `values` itself on the CPU, otherwise a copy on the device.
+
+    Examples:
+        >>> x = np.zeros(2)
+        >>> from_host(x) is x
+        True
+    """
+    return current_namespace().asarray(values) if _target[0] == "GPU" else cast("Array", values)
+
+
+def to_device_of(values: NDArray[np.generic], x: Array) -> Array:
+    """Return a numpy array as an array on the device of another array.
+
+    Args:
+        values: A numpy array.
+        x: An array on the device.
+
+    Returns:
+        `values` itself on the CPU, otherwise a copy on the device.
+    """
+    return cast("Array", values) if is_host(x) else device_namespace(x).asarray(values)
+
+
+def to_host(x: Array) -> NDArray[np.generic]:
+    """Return an array as a numpy array.
+
+    Args:
+        x: An array on any device.
+
+    Returns:
+        An array of the same memory if `x` is on the host, otherwise a copy, for which the host
+        waits.
+
+    Examples:
+        >>> to_host(np.float32(1.5)).item()
+        1.5
+    """
+    if isinstance(x, np.ndarray | np.generic):
+        return np.asarray(x)
+    return cast("ArrayBackend[Array]", device_namespace(x)).to_host(x)
+
+
+def as_buffer(x: Array) -> object:
+    """Return an array for a library that accesses its memory directly.
+
+    Args:
+        x: An array on any device.
+
+    Returns:
+        `x` itself, after its values have been computed.
+    """
+    if not is_host(x):
+        cast("ArrayBackend[Array]", device_namespace(x)).synchronize()
+    return x
+
+
+def is_host(x: Array) -> bool:
+    """Return whether an array is in the host's memory, where its elements need no transfer.
+
+    Args:
+        x: An array on any device.
+
+    Returns:
+        True for numpy's arrays and scalars.
+
+    Examples:
+        >>> is_host(np.zeros(2))
+        True
+    """
+    return isinstance(x, np.ndarray | np.generic)
+
+
+def device_of(x: Array) -> DeviceTarget:
+    """Return the device of an array.
+
+    Args:
+        x: An array on any device.
+
+    Returns:
+        "CPU" or "GPU".
+
+    Examples:
+        >>> device_of(np.zeros(2))
+        'CPU'
+    """
+    return "CPU" if is_host(x) else "GPU"
+
+
+def to_device(x: Array, target: DeviceTarget, caller: str) -> Array:
+    """Return an array on a device.
+
+    Args:
+        x: An array on any device.
+        target: "CPU" or "GPU".
+        caller: The name of the function in errors.
+
+    Returns:
+        `x` itself if it is there already, otherwise a copy.
+
+    Raises:
+        RuntimeError: There is no GPU, or CuPy is not installed.
+    """
+    backend = _backend(target, caller)
+    if device_of(x) == target:
+        return x
+    return cast("Array", to_host(x)) if target == "CPU" else backend.asarray(to_host(x))
+
+
+def ensure_owned(x: Array, *, copy: bool) -> Array:
+    """Return an array that owns its memory.
+
+    Args:
+        x: An array on any device.
+        copy: Whether to copy `x` even if it owns its memory.
+
+    Returns:
+        `x` itself, or a copy if `x` is a view or `copy` is true.
+
+    Examples:
+        >>> x = np.zeros(2)
+        >>> ensure_owned(x, copy=False) is x, ensure_owned(x[:1], copy=False) is x[:1]
+        (True, False)
+    """
+    values = cast("NDArray[np.generic]", x)
+    if isinstance(x, np.generic) or (values.flags.owndata and not copy):
+        return x
+    return cast("Array", values.copy())
+
+
+def _backend(target: DeviceTarget, caller: str) -> DeviceNamespace[Array]:
+    if target not in _backends:
+        register_backend(target, _open_gpu(caller))
+    return _backends[target]
+
+
+def _open_gpu(caller: str) -> ArrayBackend[Array]:
+    try:
+        from minispore.engine.array import _cupy
+    except ImportError as error:
+        raise RuntimeError(
+            f"For '{caller}', the device 'GPU' needs CuPy, which cannot be imported: "
+            f"{error}. Install it with the extra 'gpu', or use the device 'CPU'."
+        ) from error
+    if not _cupy.is_available():
+        raise RuntimeError(
+            f"For '{caller}', the device 'GPU' needs a CUDA device with its driver, but CuPy finds "
+            "none. Use the device 'CPU'."
+        )
+    return cast("ArrayBackend[Array]", _cupy)

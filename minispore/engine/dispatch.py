@@ -1,0 +1,538 @@
+"""Dispatch: from operands to the derivative rule, and from its result to a recorded variable.
+
+A `Variable` is an array with its node in the graph. An operation converts its operands to variables
+of one data type, applies a rule to their arrays, and wraps the value; while a gradient is being
+computed, the pullbacks are recorded in a node.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, ClassVar, TypeAlias, TypeVar, TypeVarTuple, cast
+
+import numpy as np
+from numpy import asarray, generic
+from numpy.typing import NDArray
+
+from minispore.engine import dtypes
+from minispore.engine.array import (
+    Array,
+    Shape,
+    device_namespace,
+    device_of,
+    ensure_owned,
+    from_host,
+    is_host,
+    namespace,
+    to_device,
+    to_device_of,
+    to_host,
+)
+from minispore.engine.dtypes import DType
+from minispore.engine.graph import Node, in_record_block, is_recording
+from minispore.engine.rules import elementwise as rules
+from minispore.utils.checks import as_items, describe_value
+
+
+class Variable:
+    """An array, and its node in the graph if it has one: the base class of `Tensor`."""
+
+    __slots__ = ("__weakref__", "_data", "_node")
+
+    _data: Array
+    _node: Node | None
+    # The class of the results of operations: the sum of two Parameters is a Tensor.
+    _result: ClassVar[type[Any]]
+
+    @property
+    def shape(self) -> Shape:
+        """The length of each axis."""
+        return self._data.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._data.ndim
+
+
+T = TypeVar("T", bound=Variable)
+
+
+def check_tensor(x: object, caller: str, name: str = "input") -> None:
+    """Raise a TypeError if `x`, the argument `name` of the function `caller`, is no tensor."""
+    if not isinstance(x, Variable):
+        raise TypeError(
+            f"For '{caller}', the argument '{name}' must be a Tensor, but got {describe_value(x)}."
+        )
+
+
+# `wrap` is called by every operation: this saves a look-up.
+_new = object.__new__
+
+
+def wrap(data: Array, like: T, node: Node | None = None) -> T:
+    """Return `data` as a variable of the class that operations on `like` return."""
+    value: T = _new(like._result)
+    # numpy returns a scalar where a result has no axes.
+    value._data = cast("Array", asarray(data)) if isinstance(data, generic) else data
+    value._node = node
+    return value
+
+
+def is_recorded(x: Variable) -> bool:
+    """Return whether operations on `x` are recorded now."""
+    return x._node is not None and is_recording()
+
+
+def writable(x: Variable) -> Array:
+    """Return the array of `x` for writing; in a `record` block it is a new copy first.
+
+    The graph refers to arrays that the pullbacks need, and these must not change.
+    """
+    if in_record_block():
+        x._data = ensure_owned(x._data, copy=True)
+    return x._data
+
+
+Ts = TypeVarTuple("Ts")
+OptionalPullback: TypeAlias = Callable[[Array], Array] | None
+
+
+def apply1(
+    rule: Callable[[Array, *Ts], tuple[Array, tuple[OptionalPullback]]], x: T, *args: *Ts
+) -> T:
+    """Return the value of a rule of one operand."""
+    a = x._data
+    value, pullbacks = rule(a, *args)
+    if x._node is None or not is_recording():
+        return wrap(value, x)
+    return wrap(value, x, Node((x._node,), pullbacks, rule, (a,), args))
+
+
+def apply2(
+    rule: Callable[[Array, Array, *Ts], tuple[Array, tuple[OptionalPullback, OptionalPullback]]],
+    x: T,
+    y: T,
+    *args: *Ts,
+) -> T:
+    """Return the value of a rule of two operands.
+
+    Raises:
+        ValueError: The shapes do not broadcast.
+    """
+    a, b = x._data, y._data
+    m, n = x._node, y._node
+    try:
+        value, (p, q) = rule(a, b, *args)
+    except ValueError:
+        raise broadcast_error(rule.__name__, a.shape, b.shape) from None
+    except TypeError as error:
+        x, y = _to_common_device(rule.__name__, error, x, y)
+        return apply2(rule, x, y, *args)
+    if (m is None and n is None) or not is_recording():
+        return wrap(value, x)
+    # The pullback of a constant is not stored, nor are the arrays in its closure.
+    pullbacks = (p if m else None, q if n else None)
+    return wrap(value, x, Node((m, n), pullbacks, rule, (a, b), args))
+
+
+def apply3(
+    rule: Callable[
+        [Array, Array, Array, *Ts],
+        tuple[Array, tuple[OptionalPullback, OptionalPullback, OptionalPullback]],
+    ],
+    x: T,
+    y: T,
+    z: T,
+    *args: *Ts,
+) -> T:
+    """Return the value of a rule of three operands.
+
+    Raises:
+        ValueError: The shapes do not broadcast.
+    """
+    a, b, c = x._data, y._data, z._data
+    m, n, o = x._node, y._node, z._node
+    try:
+        value, (p, q, r) = rule(a, b, c, *args)
+    except ValueError:
+        raise broadcast_error(rule.__name__, a.shape, b.shape, c.shape) from None
+    except TypeError as error:
+        x, y, z = _to_common_device(rule.__name__, error, x, y, z)
+        return apply3(rule, x, y, z, *args)
+    if (m is None and n is None and o is None) or not is_recording():
+        return wrap(value, x)
+    pullbacks = (p if m else None, q if n else None, r if o else None)
+    return wrap(value, x, Node((m, n, o), pullbacks, rule, (a, b, c), args))
+
+
+def apply_n(
+    rule: Callable[[Sequence[Array], *Ts], tuple[Array, Sequence[OptionalPullback]]],
+    operands: Sequence[T],
+    *args: *Ts,
+) -> T:
+    """Return the value of a rule that takes a sequence of operands."""
+
+    def one_by_one(*arrays: Array) -> tuple[Array, Sequence[OptionalPullback]]:
+        return rule(arrays, *args)
+
+    # Drawings of graphs show the name of the rule.
+    one_by_one.__name__ = rule.__name__
+    return _apply(one_by_one, operands)
+
+
+def apply_rule(rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]], *operands: T) -> T:
+    """Apply a derivative rule to tensors.
+
+    A rule that uses only operators and functions of `namespace(x)` can be differentiated any number
+    of times.
+
+    Args:
+        rule: A function of one array for each operand. It returns an array and a tuple of as many
+            pullbacks, each from the gradient of the value to the gradient of one operand, or None
+            where no gradient flows.
+        *operands: The tensors.
+
+    Returns:
+        The rule's value as a tensor.
+
+    Raises:
+        TypeError: The rule is not callable, or an operand is not a tensor.
+        ValueError: There is no operand, or the rule returns more or fewer pullbacks than operands.
+
+    Examples:
+        >>> from minispore import Tensor, grad, ops
+        >>> def cube(x):
+        ...     return x * x * x, (lambda g: g * (3.0 * x * x),)
+        >>> f = lambda x: ops.apply_rule(cube, x)
+        >>> grad(f)(Tensor(2.0)).item(), grad(grad(f))(Tensor(2.0)).item()
+        (12.0, 12.0)
+    """
+    if not callable(rule):
+        raise TypeError(
+            "For 'apply_rule', the argument 'rule' must be callable, "
+            f"but got {describe_value(rule)}."
+        )
+    if not operands:
+        raise ValueError("For 'apply_rule', there must be at least one operand, but got none.")
+    for i, x in enumerate(operands):
+        check_tensor(x, "apply_rule", f"operands[{i}]")
+    return _apply(rule, operands, users=True)
+
+
+def _copying(pullback: OptionalPullback) -> OptionalPullback:
+    """Return a pullback that copies the gradient, to which a user's rule may keep a reference."""
+    return None if pullback is None else lambda g: ensure_owned(pullback(g), copy=True)
+
+
+def _apply(
+    rule: Callable[..., tuple[Array, Sequence[OptionalPullback]]],
+    operands: Sequence[T],
+    *,
+    users: bool = False,
+) -> T:
+    arrays = tuple(x._data for x in operands)
+    value, pullbacks = rule(*arrays)
+    if len(pullbacks) != len(operands):
+        raise ValueError(
+            f"For 'apply_rule', a rule of {len(operands)} operands must give as many pullbacks, "
+            f"but {getattr(rule, '__name__', 'it')} gave {len(pullbacks)}."
+        )
+    parents = tuple(x._node for x in operands)
+    if not any(parents) or not is_recording():
+        return wrap(value, operands[0])
+    if users:
+        pullbacks = [_copying(pullback) for pullback in pullbacks]
+    return wrap(value, operands[0], Node(parents, pullbacks, rule, arrays))
+
+
+def apply_nondifferentiable(compute: Callable[[Array, Array], Array], x: T, y: T, caller: str) -> T:
+    """Return `compute` of two operands, as a constant.
+
+    Raises:
+        ValueError: Their shapes do not broadcast.
+    """
+    try:
+        return wrap(compute(x._data, y._data), x)
+    except ValueError:
+        raise broadcast_error(caller, x.shape, y.shape) from None
+    except TypeError as error:
+        x, y = _to_common_device(caller, error, x, y)
+        # `compute` is of the library of `x`: take the function of the same name.
+        compute = getattr(device_namespace(x._data), compute.__name__, compute)
+        return wrap(compute(x._data, y._data), x)
+
+
+def _to_common_device(caller: str, error: TypeError, *operands: T) -> list[T]:
+    """Return operands of two devices on one; raise `error` if they already are on one device.
+
+    Only single numbers on the host, such as a learning rate, are moved to the device.
+
+    Raises:
+        TypeError: An array of several elements would have to be moved.
+    """
+    there = [x._data for x in operands if not is_host(x._data)]
+    if len(there) in {0, len(operands)}:
+        raise error
+    if any(is_host(x._data) and prod(x.shape) != 1 for x in operands):
+        places = ", ".join(f"{x.shape} on the {device_of(x._data)}" for x in operands)
+        raise TypeError(
+            f"For '{caller}', the operands must be on one device, but are of shapes {places}: "
+            "move one of them with 'to'."
+        ) from None
+    full = device_namespace(there[0]).full
+    return [
+        wrap(full(x.shape, to_host(x._data).item(), x._data.dtype), x, x._node)
+        if is_host(x._data)
+        else x
+        for x in operands
+    ]
+
+
+def broadcast_error(caller: str, *shapes: Shape) -> ValueError:
+    """Return the error for operands whose shapes an array library does not broadcast."""
+    listed = ", ".join(str(shape) for shape in shapes[:-1])
+    return ValueError(
+        f"For '{caller}', the shapes {listed} and {shapes[-1]} do not broadcast: where "
+        "lengths differ, one of them must be 1."
+    )
+
+
+def rerecord_pullbacks(node: Node, like: T) -> Sequence[Callable[[T], T] | None]:
+    """Return the node's pullbacks as functions of recorded variables.
+
+    The rule is called again with variables instead of arrays, so that the operations of its
+    pullbacks are recorded, and a derivative can be differentiated.
+    """
+    rule = node.rule
+    if rule is None:
+        return ()
+    operands = [wrap(a, like, n) for a, n in zip(node.operands, node.parents, strict=True)]
+    _, pullbacks = cast(
+        "tuple[Variable, Sequence[Callable[[T], T] | None]]", rule(*operands, *node.args)
+    )
+    return pullbacks
+
+
+def array_from_values(
+    values: object, dtype: DType | None, caller: str, like: Array | None = None
+) -> Array:
+    """Return a new array of numbers, nested lists and tuples, a numpy array or a variable.
+
+    Args:
+        values: The values.
+        dtype: The data type. By default that of a numpy array or variable; for numbers and lists
+            float32 if there is a float among them, else int64 or bool (uint64 for large integers).
+        caller: The name of the function in errors.
+        like: An array on the device of the result; by default it is that of a variable, and the
+            current device for other values.
+
+    Raises:
+        TypeError: The values are not numbers, or the lists are ragged.
+    """
+    if isinstance(values, Variable):
+        data = values._data
+        array = device_namespace(data).astype(data, dtype.numpy_dtype if dtype else data.dtype)
+        return array if like is None else to_device(array, device_of(like), caller)
+    host = to_numpy_array(values, caller)
+    if dtype is None:
+        typed = isinstance(values, np.ndarray | np.generic)
+        dtype = dtypes.from_array_dtype(host.dtype, caller) if typed else _default_dtype(host)
+    host = host.astype(dtype.numpy_dtype, copy=False)
+    return from_host(host) if like is None else to_device_of(host, like)
+
+
+def to_numpy_array(values: object, caller: str) -> NDArray[np.generic]:
+    """Return a new numpy array of the values, in numpy's type for them.
+
+    Raises:
+        TypeError: The values are not numbers, or the lists are ragged.
+    """
+    if isinstance(values, np.ndarray | np.generic):
+        # A copy, since only `Tensor.from_numpy` shares memory.
+        array = np.array(cast("NDArray[np.generic]", values))
+        return _check_numeric(array, cast("object", values), caller)
+    if not isinstance(values, int | float) and as_items(values) is None:
+        raise TypeError(
+            f"For '{caller}', the argument 'input_data' must be a Tensor, a numpy array, a number, "
+            f"or a list or tuple of them, but got {describe_value(values)}."
+        )
+    plain = _variables_to_numpy(values, caller)
+    try:
+        host: NDArray[np.generic] = np.array(plain)
+        if host.dtype == np.float64 and host.size and bool(host.max() >= 2.0**63):
+            host = _uint64_if_integers(plain, host)
+    except (ValueError, OverflowError) as error:
+        raise TypeError(
+            f"For '{caller}', the argument 'input_data' must be rectangular and of numbers, "
+            f"but got {describe_value(values)}."
+        ) from error
+    return _check_numeric(host, values, caller)
+
+
+def _check_numeric(host: NDArray[np.generic], values: object, caller: str) -> NDArray[np.generic]:
+    """Return `host`, which was made of `values`; TypeError if its elements are not numbers."""
+    if host.dtype.kind not in "biuf":
+        raise TypeError(
+            f"For '{caller}', the elements must be real numbers of at most 64 bits, "
+            f"but got {describe_value(values)}."
+        )
+    return host
+
+
+def _uint64_if_integers(plain: object, floats: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Return the numbers as uint64 if all are ints, else `floats`, to which numpy converts them."""
+    exact: NDArray[np.object_] = np.array(plain, np.object_)
+    ints = all(isinstance(x, int) for x in exact.ravel())
+    return exact.astype(np.uint64) if ints else floats
+
+
+def _default_dtype(numbers: NDArray[np.generic]) -> DType:
+    """Return the data type of a tensor that is created from Python's numbers."""
+    if numbers.dtype.kind == "f":
+        return dtypes.float32
+    if numbers.dtype.kind == "b":
+        return dtypes.bool_
+    # numpy chooses uint64 only for numbers that int64 cannot represent.
+    return dtypes.uint64 if numbers.dtype == np.uint64 else dtypes.int64
+
+
+def _variables_to_numpy(values: object, caller: str) -> object:
+    """Return nested lists and tuples with their variables converted to numpy arrays."""
+    items = as_items(values)
+    if items is not None:
+        return [_variables_to_numpy(item, caller) for item in items]
+    if isinstance(values, Variable):
+        if is_recorded(values):
+            raise TypeError(
+                f"For '{caller}', a list holds a tensor that is being differentiated, and no "
+                "gradient would flow through the elements that are read from it: join tensors "
+                "with ops.stack, or give ops.stop_gradient(x) to have a constant."
+            )
+        return to_host(values._data)
+    return values
+
+
+Number: TypeAlias = int | float | bool
+# The other operand of an operation on a tensor.
+Values: TypeAlias = Number | Sequence[Number] | np.generic | NDArray[np.generic]
+
+# The data type of Python's numbers, by category.
+_SCALAR_DTYPES = (dtypes.bool_, dtypes.int64, dtypes.float32)
+_HALF = dtypes.float16.numpy_dtype
+
+
+def dtype_of(x: Variable) -> DType:
+    """Return the data type of a variable's elements."""
+    array_dtype = x._data.dtype
+    return dtypes.BY_NUMPY.get(array_dtype) or dtypes.from_array_dtype(array_dtype)
+
+
+def cast_to(x: T, dtype: DType) -> T:
+    """Return `x` in another type: differentiable between float types, otherwise a constant."""
+    own = x._data.dtype
+    if own == dtype.numpy_dtype:
+        return x
+    if dtype.category == dtypes.FLOAT == dtypes.from_array_dtype(own).category:
+        return apply1(rules.cast, x, dtype.numpy_dtype)
+    return wrap(namespace(x._data).astype(x._data, dtype.numpy_dtype), x)
+
+
+def widen(x: T) -> T:
+    """Return `x`, in float32 if it is float16, in which sums and squares overflow."""
+    return cast_to(x, dtypes.float32) if x._data.dtype == _HALF else x
+
+
+def as_float(x: T, caller: str, name: str = "input") -> T:
+    """Return `x`, in float32 unless it has a float type.
+
+    Args:
+        x: A tensor.
+        caller: The name of the function in errors.
+        name: The name of its argument in errors.
+
+    Raises:
+        TypeError: `x` is not a tensor.
+    """
+    if not isinstance(x, Variable):
+        check_tensor(x, caller, name)
+    return x if dtype_of(x).category == dtypes.FLOAT else cast_to(x, dtypes.float32)
+
+
+def check_numbers(x: Variable, caller: str) -> None:
+    """Raise a TypeError if the elements are bools."""
+    if x._data.dtype == np.bool_:
+        raise TypeError(f"For '{caller}', the operands must be numbers, but got bools.")
+
+
+def check_category(x: Variable, category: int, caller: str, name: str = "input") -> None:
+    """Raise a TypeError unless `x` is a tensor of a category: bools, integers or floats."""
+    check_tensor(x, caller, name)
+    if dtype_of(x).category != category:
+        raise TypeError(
+            f"For '{caller}', the argument '{name}' must be a Tensor of "
+            f"{('bools', 'integers', 'floats')[category]}, but got {dtype_of(x)!r}."
+        )
+
+
+def promote_operands(x: T | Values, y: T | Values, caller: str) -> tuple[T, T]:
+    """Return both operands as variables of their common type.
+
+    A number or a list of numbers gets the tensor's type, except that a float with an integer tensor
+    gives float32, and an integer with a bool tensor int64. A numpy array is converted to a tensor
+    of its type.
+
+    Raises:
+        TypeError: Neither operand is a tensor, or one is neither a tensor nor numbers.
+    """
+    if isinstance(x, Variable):
+        if isinstance(y, Variable):
+            m, n = x._data.dtype, y._data.dtype
+            # They are almost always the same object, and `is` is faster.
+            if m is n or m == n:
+                return x, y
+            common = dtypes.promote(dtype_of(x), dtype_of(y), caller)
+            return cast_to(x, common), cast_to(y, common)
+        return _wrap_operand(x, y, caller)
+    if isinstance(y, Variable):
+        right, left = _wrap_operand(y, x, caller)
+        return left, right
+    raise TypeError(
+        f"For '{caller}', at least one operand must be a Tensor, "
+        f"but got {describe_value(x)} and {describe_value(y)}."
+    )
+
+
+def _wrap_operand(x: T, other: object, caller: str) -> tuple[T, T]:
+    if isinstance(other, np.ndarray):
+        array = to_numpy_array(cast("object", other), caller)
+        dtypes.from_array_dtype(array.dtype, caller)
+        return promote_operands(x, wrap(to_device_of(array, x._data), x), caller)
+    value, category = _numbers(other, caller)
+    own = dtype_of(x)
+    common = own if own.category >= category else _SCALAR_DTYPES[category]
+    left = cast_to(x, common)
+    try:
+        right = device_namespace(left._data).asarray(value, common.numpy_dtype)
+    except OverflowError:
+        raise ValueError(
+            f"For '{caller}', the number {other} does not fit the tensor's type {common!r}."
+        ) from None
+    return left, wrap(right, x)
+
+
+def _numbers(other: object, caller: str) -> tuple[Number | NDArray[np.generic], int]:
+    """Return a number, or a list of numbers as an array, and its category."""
+    if isinstance(other, float):
+        return other, dtypes.FLOAT
+    if isinstance(other, bool):
+        return other, dtypes.BOOL
+    if isinstance(other, int):
+        return other, dtypes.INTEGER
+    if isinstance(other, np.generic):
+        return _numbers(cast("object", other.item()), caller)
+    if as_items(other) is not None:
+        array = to_numpy_array(other, caller)
+        return array, dtypes.from_array_dtype(array.dtype).category
+    raise TypeError(
+        f"For '{caller}', an operand must be a Tensor or a number, but got {describe_value(other)}."
+    )

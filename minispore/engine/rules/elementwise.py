@@ -1,0 +1,117 @@
+"""Rules of functions that are applied to each element."""
+
+from minispore.engine.array import A, namespace
+from minispore.engine.rules import Unary
+
+
+def exp(x: A) -> Unary[A]:
+    """Return eˣ."""
+    value = namespace(x).exp(x)
+    return value, (lambda g: g * value,)
+
+
+def log(x: A) -> Unary[A]:
+    """Return the natural logarithm."""
+    return namespace(x).log(x), (lambda g: g / x,)
+
+
+def sqrt(x: A) -> Unary[A]:
+    """Return the square root."""
+    value = namespace(x).sqrt(x)
+    return value, (lambda g: g / (2.0 * value),)
+
+
+def square(x: A) -> Unary[A]:
+    """Return x²."""
+    return x * x, (lambda g: g * (2.0 * x),)
+
+
+def absolute(x: A) -> Unary[A]:
+    """Return |x|; the derivative at 0 is 0."""
+    xp = namespace(x)
+    return xp.abs(x), (lambda g: g * xp.sign(x),)
+
+
+def sign(x: A) -> Unary[A]:
+    """Return −1, 0 or 1; the derivative is 0."""
+    xp = namespace(x)
+    return xp.sign(x), (xp.zeros_like,)
+
+
+def tanh(x: A) -> Unary[A]:
+    """Return the hyperbolic tangent."""
+    value = namespace(x).tanh(x)
+    return value, (lambda g: g * (1.0 - value * value),)
+
+
+def sin(x: A) -> Unary[A]:
+    """Return the sine of radians."""
+    xp = namespace(x)
+    return xp.sin(x), (lambda g: g * xp.cos(x),)
+
+
+def cos(x: A) -> Unary[A]:
+    """Return the cosine of radians."""
+    xp = namespace(x)
+    return xp.cos(x), (lambda g: g * -xp.sin(x),)
+
+
+def tan(x: A) -> Unary[A]:
+    """Return the tangent of `x`, in radians."""
+    value = namespace(x).sin(x) / namespace(x).cos(x)
+    return value, (lambda g: g * (value * value + 1.0),)
+
+
+def sigmoid(x: A) -> Unary[A]:
+    """Return 1 / (1 + e⁻ˣ), computed with tanh, which does not overflow."""
+    value = 0.5 * namespace(x).tanh(0.5 * x) + 0.5
+    return value, (lambda g: g * (value * (1.0 - value)),)
+
+
+def softplus(x: A) -> Unary[A]:
+    """Return log(1 + eˣ) without overflow; the derivative is the sigmoid."""
+    xp = namespace(x)
+    value = xp.maximum(x, 0.0) + xp.log(xp.exp(-xp.abs(x)) + 1.0)
+    return value, (lambda g: g * sigmoid(x)[0],)
+
+
+def relu(x: A) -> Unary[A]:
+    """Return max(x, 0); the derivative at 0 is 0."""
+    xp = namespace(x)
+    # The zero is an int, since a float would convert integers to floats. A product with the mask
+    # takes a fifth of the time of `where`, which is 5 % of the tutorial's step.
+
+    def pullback(g: A) -> A:
+        masked = xp.astype(x > 0, g.dtype)
+        masked *= g  # in place, since the mask is a new array
+        return masked
+
+    return xp.maximum(x, 0), (pullback,)
+
+
+def clip(x: A, low: float | None, high: float | None) -> Unary[A]:
+    """Return x limited to [low, high]; the derivative at the bounds is 1."""
+    xp = namespace(x)
+    value = x
+    if low is not None:
+        value = xp.where(value < low, low, value)
+    if high is not None:
+        value = xp.where(value > high, high, value)
+    return value, (lambda g: xp.where(xp.equal(value, x), g, 0.0),)
+
+
+def cast(x: A, dtype: object) -> Unary[A]:
+    """Return x in another type; the gradient has the type of x."""
+    xp = namespace(x)
+    own = x.dtype
+    return xp.astype(x, dtype), (lambda g: xp.astype(g, own),)
+
+
+def copy(x: A) -> Unary[A]:
+    """Return a copy of x."""
+    return namespace(x).astype(x, x.dtype), (lambda g: g,)
+
+
+def identity(x: A) -> Unary[A]:
+    """Return x itself, with a new node in the graph."""
+    return x, (lambda g: g,)

@@ -1,0 +1,107 @@
+"""Rules of reductions and of softmax.
+
+The gradient of a reduction is repeated over the reduced axes.
+"""
+
+from math import prod
+
+from minispore.engine.array import A, Axis, Shape, namespace
+from minispore.engine.rules import Unary
+
+
+def sum(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
+    """Return the sum over `axis`."""
+    value = namespace(x).sum(x, axis=axis, keepdims=keepdims)
+    return value, (lambda g: repeat_to_match_shape(g, x.shape, axis, keepdims),)
+
+
+def mean(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
+    """Return the mean over `axis`."""
+    value = namespace(x).mean(x, axis=axis, keepdims=keepdims)
+    count = prod(x.shape) if axis is None else prod(x.shape[i] for i in _axes(axis, x.ndim))
+    return value, (lambda g: repeat_to_match_shape(g / count, x.shape, axis, keepdims),)
+
+
+def cumsum(x: A, axis: int) -> Unary[A]:
+    """Return the cumulative sum along `axis`."""
+    xp = namespace(x)
+    reverse = (*(slice(None),) * axis, slice(None, None, -1), ...)
+
+    def pullback(g: A) -> A:
+        return xp.cumulative_sum(g[reverse], axis=axis)[reverse]
+
+    return xp.cumulative_sum(x, axis=axis), (pullback,)
+
+
+def max(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
+    """Return the largest element over `axis`; the gradient is divided between equal ones."""
+    value = namespace(x).max(x, axis=axis, keepdims=keepdims)
+    return value, (lambda g: _grad_of_extremum(g, x, value, axis, keepdims),)
+
+
+def min(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
+    """Return the smallest element over `axis`; the gradient is divided between equal ones."""
+    value = namespace(x).min(x, axis=axis, keepdims=keepdims)
+    return value, (lambda g: _grad_of_extremum(g, x, value, axis, keepdims),)
+
+
+def logsumexp(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
+    """Return log Σ eˣ over `axis`, shifted by the maximum, so that it does not overflow."""
+    xp = namespace(x)
+    # The shift cancels, so the gradient may treat it as a constant. It must be finite.
+    top = xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))
+    top = xp.where(xp.isfinite(top), top, 0.0)
+    total = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)) + top
+    value = total if keepdims else xp.squeeze(total, _axes(axis, x.ndim))
+
+    def pullback(g: A) -> A:
+        return repeat_to_match_shape(g, x.shape, axis, keepdims) * xp.exp(x - total)
+
+    return value, (pullback,)
+
+
+def softmax(x: A, axis: int) -> Unary[A]:
+    """Return eˣ / Σ eˣ along `axis`."""
+    xp = namespace(x)
+    exponentials = xp.exp(x - xp.stop_gradient(xp.max(x, axis=axis, keepdims=True)))
+    value = exponentials / xp.sum(exponentials, axis=axis, keepdims=True)
+
+    def pullback(g: A) -> A:
+        return value * (g - xp.sum(g * value, axis=axis, keepdims=True))
+
+    return value, (pullback,)
+
+
+def log_softmax(x: A, axis: int) -> Unary[A]:
+    """Return x − log Σ eˣ along `axis`."""
+    xp = namespace(x)
+    shifted = x - xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))
+    value = shifted - xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
+
+    def pullback(g: A) -> A:
+        return g - xp.exp(value) * xp.sum(g, axis=axis, keepdims=True)
+
+    return value, (pullback,)
+
+
+def repeat_to_match_shape(g: A, shape: Shape, axis: Axis, keepdims: bool) -> A:
+    """Repeat a reduced `g` over the axes that were reduced from `shape`."""
+    xp = namespace(g)
+    if axis is not None and not keepdims:
+        reduced = _axes(axis, len(shape))
+        g = xp.reshape(g, tuple(1 if i in reduced else n for i, n in enumerate(shape)))
+    return xp.broadcast_to(g, shape)
+
+
+def _grad_of_extremum(g: A, x: A, value: A, axis: Axis, keepdims: bool) -> A:
+    xp = namespace(x)
+    is_extremum = xp.equal(x, repeat_to_match_shape(value, x.shape, axis, keepdims))
+    ones = xp.where(is_extremum, xp.ones_like(x), 0.0)
+    weights = ones / xp.sum(ones, axis=axis, keepdims=True)
+    return repeat_to_match_shape(g, x.shape, axis, keepdims) * weights
+
+
+def _axes(axis: Axis, ndim: int) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(i % ndim for i in (axis if isinstance(axis, tuple) else (axis,)))

@@ -1,0 +1,129 @@
+"""Gradient clipping by value and by global norm."""
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import overload
+
+from minispore._functional.arithmetic import add, maximum, mul
+from minispore._functional.elementwise import clip, sqrt, square
+from minispore._functional.reduction import sum
+from minispore.common.tensor import Tensor
+from minispore.engine.dispatch import Number, as_float, cast_to, dtype_of, widen
+from minispore.utils.checks import as_items, check_number, describe_value
+
+__all__ = ["clip_by_global_norm", "clip_by_value"]
+
+
+@overload
+def clip_by_value(
+    x: Tensor,
+    clip_value_min: Tensor | Number | None = None,
+    clip_value_max: Tensor | Number | None = None,
+) -> Tensor: ...
+@overload
+def clip_by_value(
+    x: Sequence[Tensor],
+    clip_value_min: Tensor | Number | None = None,
+    clip_value_max: Tensor | Number | None = None,
+) -> tuple[Tensor, ...]: ...
+def clip_by_value(
+    x: Tensor | Sequence[Tensor],
+    clip_value_min: Tensor | Number | None = None,
+    clip_value_max: Tensor | Number | None = None,
+) -> Tensor | tuple[Tensor, ...]:
+    """Return each element limited to [clip_value_min, clip_value_max], as `clip` does.
+
+    Args:
+        x: A tensor or several, of any shapes.
+        clip_value_min: The lower bound; None for no bound.
+        clip_value_max: The upper bound; None for no bound.
+
+    Returns:
+        A tensor, or a tuple of as many as there are in `x`.
+
+    Raises:
+        TypeError: `x` is neither a tensor nor a list or tuple of tensors, or a bound is neither a
+            tensor nor a number.
+        ValueError: Both bounds are None, or one does not fit.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.clip_by_value(Tensor([1, 2, 3, 4]), 2, 3).tolist()
+        [2, 2, 3, 3]
+
+    Source: MindSpore's `mindspore.ops.clip_by_value`.
+    """
+    return _tree_map(lambda one: clip(one, clip_value_min, clip_value_max), x, "clip_by_value")
+
+
+@overload
+def clip_by_global_norm(x: Tensor, clip_norm: Number = 1.0, use_norm: None = None) -> Tensor: ...
+@overload
+def clip_by_global_norm(
+    x: Sequence[Tensor], clip_norm: Number = 1.0, use_norm: None = None
+) -> tuple[Tensor, ...]: ...
+def clip_by_global_norm(
+    x: Tensor | Sequence[Tensor], clip_norm: Number = 1.0, use_norm: None = None
+) -> Tensor | tuple[Tensor, ...]:
+    """Return tensors scaled by one factor so that their global norm is at most `clip_norm`.
+
+    The global norm is the root of the sum of all squares. If it is smaller, nothing changes.
+
+    Args:
+        x: A tensor or several, of any shapes, such as the gradients of all parameters.
+        clip_norm: The largest global norm, positive.
+        use_norm: None, as in MindSpore.
+
+    Returns:
+        A tensor, or a tuple of as many as there are in `x`.
+
+    Raises:
+        TypeError: `x` is neither a tensor nor a list or tuple of tensors, or `clip_norm` is not a
+            number.
+        ValueError: `clip_norm` is not above zero, or `use_norm` is not None.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [g.item() for g in ops.clip_by_global_norm((Tensor([3.0]), Tensor([4.0])), 10.0)]
+        [3.0, 4.0]
+        >>> [g.item() for g in ops.clip_by_global_norm((Tensor([3.0]), Tensor([4.0])), 2.5)]
+        [1.5, 2.0]
+
+    Source: MindSpore's `mindspore.ops.clip_by_global_norm`. Pascanu, Mikolov and Bengio, "On the
+        difficulty of training recurrent neural networks", 2013.
+    """
+    caller = "clip_by_global_norm"
+    limit = check_number(clip_norm, "clip_norm", caller)
+    if limit <= 0:
+        raise ValueError(f"For '{caller}', the argument 'clip_norm' must be > 0, but got {limit}.")
+    if use_norm is not None:
+        raise ValueError(f"For '{caller}', the argument 'use_norm' must be None, got {use_norm!r}.")
+    squares = [sum(square(widen(one))) for one in _tensors(x, caller)]
+    if not squares:
+        return ()
+    factor = limit / maximum(sqrt(reduce(add, squares)), limit)
+
+    def scaled(one: Tensor) -> Tensor:
+        values = as_float(one, caller)
+        return cast_to(mul(values, factor), dtype_of(values))
+
+    return _tree_map(scaled, x, caller)
+
+
+def _tree_map(
+    function: Callable[[Tensor], Tensor], x: Tensor | Sequence[Tensor], caller: str
+) -> Tensor | tuple[Tensor, ...]:
+    results = tuple(map(function, _tensors(x, caller)))
+    return results[0] if isinstance(x, Tensor) else results
+
+
+def _tensors(x: object, caller: str) -> list[Tensor]:
+    """Return the tensors that `x` is or holds."""
+    items = (x,) if isinstance(x, Tensor) else as_items(x)
+    tensors = [item for item in items or () if isinstance(item, Tensor)]
+    if items is None or len(tensors) < len(items):
+        raise TypeError(
+            f"For '{caller}', the argument 'x' must be a Tensor, or a list or tuple of Tensors, "
+            f"but got {describe_value(x)}."
+        )
+    return tensors

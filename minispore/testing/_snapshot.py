@@ -1,0 +1,98 @@
+"""Snapshots of everything that a callback can change in a run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from minispore.common import Parameter
+from minispore.nn import Cell
+from minispore.train.protocol import RunContext
+
+
+class StateKey(NamedTuple):
+    """The key of a value in a snapshot.
+
+    Attributes:
+        kind: "entry" for an entry of the run's `original_args`; "parameter" for a parameter of the
+            network or the optimizer, such as the learning rate.
+        name: The name.
+    """
+
+    kind: Literal["entry", "parameter"]
+    name: str
+
+
+class ParameterValue(NamedTuple):
+    """The value of a parameter."""
+
+    dtype: npt.DTypeLike
+    shape: tuple[int, ...]
+    data: bytes
+
+
+StateSnapshot: TypeAlias = Mapping[StateKey, tuple[object, ...]]
+
+
+class StateSnapshotter:
+    """Takes snapshots of a run; caches the list of the last run's parameters."""
+
+    def __init__(self) -> None:
+        self._context: RunContext | None = None
+        self._parameters: Sequence[Parameter] = ()
+
+    def snapshot(self, context: RunContext) -> StateSnapshot:
+        """Return the current state as values that can be compared."""
+        params = context.original_args()
+        if context is not self._context:
+            root = params.get("train_network", params.get("network"))
+            self._parameters = list(root.get_parameters()) if isinstance(root, Cell) else ()
+            self._context = context
+        snapshot: dict[StateKey, tuple[object, ...]] = {
+            StateKey("entry", name): _comparable(value) for name, value in params.items()
+        }
+        for parameter in self._parameters:
+            array = parameter.asnumpy()
+            value = ParameterValue(array.dtype, array.shape, array.tobytes())
+            snapshot[StateKey("parameter", parameter.name)] = value
+        return snapshot
+
+
+def changed_keys(before: StateSnapshot, after: StateSnapshot) -> list[StateKey]:
+    """Return the keys of values that differ or that only one of the snapshots has.
+
+    >>> weight, best = StateKey("parameter", "w"), StateKey("entry", "best")
+    >>> changed_keys({weight: (1,)}, {weight: (1,), best: (2,)})
+    [StateKey(kind='entry', name='best')]
+    """
+    return [key for key in {**before, **after} if before.get(key) != after.get(key)]
+
+
+def describe_changes(before: StateSnapshot, after: StateSnapshot) -> tuple[str, ...]:
+    """Return the name of each change; for a parameter of one element, with both values."""
+    return tuple(
+        _describe_change(key, before.get(key), after.get(key))
+        for key in changed_keys(before, after)
+    )
+
+
+def _describe_change(key: StateKey, before: object, after: object) -> str:
+    if key.kind == "entry":
+        return f"cb_params.{key.name}"
+    old, new = _format_scalar(before), _format_scalar(after)
+    return key.name if old is None or new is None else f"{key.name} from {old} to {new}"
+
+
+def _comparable(value: object) -> tuple[object, ...]:
+    """Return a tuple that compares simple values by value and all others by identity."""
+    if isinstance(value, bool | int | float | str | bytes):
+        return type(value), value
+    return id(value), value
+
+
+def _format_scalar(value: object) -> str | None:
+    if not isinstance(value, ParameterValue) or np.prod(value.shape) != 1:
+        return None
+    array = cast("npt.NDArray[np.generic]", np.frombuffer(value.data, value.dtype))
+    return str(array[0])

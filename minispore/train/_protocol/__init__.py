@@ -1,1 +1,0 @@
-"""What the loop knows of callbacks: the events, their context and who is called when."""

@@ -1,0 +1,1 @@
+"""Checkpoint files: their formats, saving, loading, conversion and retention."""

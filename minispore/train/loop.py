@@ -1,0 +1,104 @@
+"""The training loop: iterate over the data, call the network, and emit the events."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from minispore.common import Tensor
+from minispore.train._metric_collection import MetricCollection
+from minispore.train.protocol.callback import Callback, CallbackManager
+from minispore.train.protocol.dataset import EpochIterator
+from minispore.train.protocol.run_context import RunContext
+from minispore.train.resume.boundary import Boundary
+
+
+def train(
+    context: RunContext, callbacks: CallbackManager, validate: Callable[[], None] | None = None
+) -> None:
+    """Train for `epoch_num` epochs after `initial_epoch`, or until a stop is requested.
+
+    Args:
+        context: The run context; its parameters hold the network and the data.
+        callbacks: The callbacks.
+        validate: Called after the steps of each epoch, unless a stop is requested.
+    """
+    params = context.original_args()
+    columns = None if params.loss_fn is None else 2
+    data = EpochIterator(params.train_dataset, params.epoch_num, columns)
+    boundary = Boundary(context, callbacks.callbacks, data)
+
+    callbacks.emit(Callback.on_train_begin, context)
+    boundary.resume()
+    for done, batches in data:
+        params.cur_epoch_num = params.initial_epoch + done + 1
+        params.train_network.set_train()
+        callbacks.emit(Callback.on_train_epoch_begin, context)
+        boundary.enter_epoch()
+        _train_steps(batches, context, callbacks, boundary)
+        if context.get_stop_requested():
+            # Also in a resumed epoch that has no steps left, only its validation.
+            boundary.handle_requests()
+        elif validate is not None:
+            with boundary.validation():
+                validate()
+        callbacks.emit(Callback.on_train_epoch_end, context)
+        # The results of an evaluation are available in its epoch only.
+        params.pop("metrics", None)
+        params.pop("eval_results", None)
+        boundary.handle_requests(closed=True)
+        if context.get_stop_requested():
+            break
+    boundary.leave("finished")
+    callbacks.emit(Callback.on_train_end, context)
+    boundary.handle_requests(closed=True)
+
+
+def _train_steps(
+    batches: Iterable[list[Tensor]],
+    context: RunContext,
+    callbacks: CallbackManager,
+    boundary: Boundary,
+) -> None:
+    params = context.original_args()
+    network = params.train_network
+    for batch in batches:
+        params.cur_step_num += 1
+        params.train_dataset_element = batch
+        callbacks.emit(Callback.on_train_step_begin, context)
+        if not params.network.training:  # a callback has evaluated it
+            network.set_train()
+        params.net_outputs = network(*batch)
+        callbacks.emit(Callback.on_train_step_end, context)
+        boundary.handle_requests()
+        if context.get_stop_requested():
+            break
+
+
+def evaluate(
+    context: RunContext, callbacks: CallbackManager, metrics: MetricCollection
+) -> dict[str, Any]:
+    """Evaluate the network on `valid_dataset`, and return the results of the metrics.
+
+    An evaluation that a stop has interrupted has no results.
+    """
+    params = context.original_args()
+    network = params.eval_network
+    ((_, batches),) = EpochIterator(params.valid_dataset, 1)
+
+    complete = True
+    callbacks.emit(Callback.on_eval_begin, context)
+    callbacks.emit(Callback.on_eval_epoch_begin, context)
+    for batch in batches:
+        params.cur_step_num += 1
+        params.eval_dataset_element = batch
+        callbacks.emit(Callback.on_eval_step_begin, context)
+        params.net_outputs = network(*batch)
+        metrics.update(params.net_outputs)
+        callbacks.emit(Callback.on_eval_step_end, context)
+        if context.get_stop_requested():
+            complete = next(batches, None) is None
+            break
+    callbacks.emit(Callback.on_eval_epoch_end, context)
+    params.metrics = metrics.results() if complete else {}
+    params.eval_results = params.metrics | metrics.eval_loss() if complete else {}
+    callbacks.emit(Callback.on_eval_end, context)
+    return params.metrics

@@ -1,0 +1,193 @@
+"""Check that a run can be resumed from a checkpoint, and restore the states of its callbacks."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.dataset import SupportsState
+from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.resume.fingerprint import differences
+from minispore.train.resume.training_state import (
+    TrainingCheckpoint,
+    TrainingValues,
+    read_dict_field,
+    read_field,
+    read_list_field,
+    truncate_for_message,
+)
+from minispore.utils.warn import warn_at_caller
+
+_CALLER: Final = "resume"
+_MAX_COUNT: Final = 2**63
+_FIELDS: Final[Mapping[str, type[object]]] = {
+    **dict.fromkeys(("initial_epoch", "batch_num", "epoch", "step"), int),
+    **dict.fromkeys(("closed", "for_good"), bool),
+    "net_outputs": list,
+    **dict.fromkeys(("random", "states", "data"), dict),
+}
+
+
+def check_compatible(
+    checkpoint: TrainingCheckpoint,
+    context: RunContext,
+    callbacks: Sequence[Callback],
+    fingerprint: Mapping[str, str],
+) -> list[Callback | None]:
+    """Return the run's callback for each callback of the checkpoint; None for one that was removed.
+
+    Raises:
+        ValueError: The checkpoint is damaged, or was saved by another training.
+    """
+    values = checkpoint.values
+    try:
+        _check_fields(values)
+        matched = _match(values, callbacks)
+        _check_savers(values, matched)
+    except ValueError as error:
+        raise ValueError(
+            f"The training state in '{checkpoint.path}' is damaged: "
+            f"{truncate_for_message(str(error))}"
+        ) from error
+    saved = values.get("fingerprint")
+    # The saved fingerprint is that of rank 0, and settings may differ between processes.
+    changes = differences(saved, fingerprint) if saved is not None and context.is_chief else []
+    differing = "these settings differ:\n    " + "\n    ".join(changes)
+    for problem in _problems(checkpoint, context.original_args(), callbacks):
+        raise _other_training(checkpoint, problem)
+    if changes and context.resume_strict:
+        raise _other_training(
+            checkpoint, f"{differing}\nWith 'resume_strict=False' this is only a warning"
+        )
+    notices = [differing] if changes else []
+    if saved is None:
+        notices = ["its settings are not known, since an older version has saved it"]
+    before, now = values["callbacks"], _class_names(callbacks)
+    if before != now:
+        notices.append(f"its callbacks were {_join(before)}, and are now {_join(now)}")
+    for notice in notices if context.is_chief else ():
+        warn_at_caller(
+            f"The training is resumed from '{checkpoint.path}', but {truncate_for_message(notice)}."
+        )
+    return matched
+
+
+def _other_training(checkpoint: TrainingCheckpoint, problem: str) -> ValueError:
+    return ValueError(
+        f"The training state in '{checkpoint.path}' is not one of this training: "
+        f"{truncate_for_message(problem)}."
+    )
+
+
+def _check_fields(values: TrainingValues) -> None:
+    """Raise ValueError unless every field is there and of the type that it is saved with."""
+    for key, kind in _FIELDS.items():
+        read_field(values, key, kind, _CALLER)
+        if kind is int and not 0 <= (count := read_field(values, key, int, _CALLER)) < _MAX_COUNT:
+            raise ValueError(f"its '{key}' is {count}.")
+    read_list_field(values, "parameters", str, _CALLER)
+    names = read_list_field(values, "callbacks", str, _CALLER)
+    states: Mapping[str, object] = values["states"]
+    if list(states) != [f"{i} {name}" for i, name in enumerate(names)]:
+        raise ValueError("it does not hold one state for each callback.")
+    for name, state in states.items():
+        if state is not None and not isinstance(state, dict):
+            raise ValueError(f"the state of {name!r} is not a dict.")
+    if values["data"].get("number") != values["epoch"] - values["initial_epoch"] - 1:
+        raise ValueError("the dataset's epoch is not the training's.")
+    read_list_field(values, "savers", int, _CALLER)
+    if "fingerprint" in values:
+        read_dict_field(values, "fingerprint", str, _CALLER)
+
+
+def _check_savers(values: TrainingValues, matched: Sequence[Callback | None]) -> None:
+    for index in values["savers"]:
+        if not 0 <= index < len(matched):
+            raise ValueError(f"there is no callback number {index}.")
+        saver = matched[index]
+        if saver is not None and not hasattr(saver, "save_training_state"):
+            raise ValueError(f"the callback number {index} has no 'save_training_state'.")
+
+
+def _match(values: TrainingValues, callbacks: Sequence[Callback]) -> list[Callback | None]:
+    """Return for each saved callback the next one of the run with the same class name."""
+    remaining = list(callbacks)
+    matched: list[Callback | None] = []
+    for name in values["callbacks"]:
+        match = next((each for each in remaining if type(each).__qualname__ == name), None)
+        remaining = [each for each in remaining if each is not match]
+        matched.append(match)
+    return matched
+
+
+def _class_names(callbacks: Iterable[Callback]) -> list[str]:
+    return [type(callback).__qualname__ for callback in callbacks]
+
+
+def _join(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _problems(
+    checkpoint: TrainingCheckpoint, params: InternalCallbackParam, callbacks: Sequence[Callback]
+) -> Iterator[str]:
+    """Yield the reasons why a run with these parameters cannot be resumed."""
+    values = checkpoint.values
+    mismatches = list(_mismatches(checkpoint, params))
+    if mismatches:
+        yield "these parameters differ:\n    " + "\n    ".join(mismatches)
+    # The keys begin with a number: "0 LossMonitor".
+    before = [
+        name.partition(" ")[2] for name, state in values["states"].items() if state is not None
+    ]
+    now = _class_names(each for each in callbacks if isinstance(each, SupportsState))
+    if before != now:
+        yield f"its callbacks with a state were {_join(before)}, and are now {_join(now)}"
+    if values["batch_num"] != params.batch_num:
+        yield f"its epochs had {values['batch_num']} steps, and now have {params.batch_num}"
+    if values["initial_epoch"] != params.initial_epoch:
+        yield (
+            f"its 'initial_epoch' was {values['initial_epoch']}, and is now {params.initial_epoch}"
+        )
+    epoch, last = values["epoch"], params.initial_epoch + params.epoch_num
+    if epoch > last:
+        yield f"it was saved in epoch {epoch}, and 'epoch' is now {last}"
+
+
+def _mismatches(checkpoint: TrainingCheckpoint, params: InternalCallbackParam) -> Iterator[str]:
+    own = {each.name: each for each in params.train_network.get_parameters()}
+    for name in checkpoint.values["parameters"]:
+        here, saved = own.pop(name, None), checkpoint.parameters.get(name)
+        if here is None:
+            yield f"{name}: not in the network"
+        elif saved is None:
+            yield f"{name}: not in the file"
+        elif (saved.dtype, saved.shape) != (here.dtype, here.shape):
+            yield (
+                f"{name}: the network's is {here.dtype} {here.shape}, the file's "
+                f"{saved.dtype} {saved.shape}"
+            )
+    for name in own:
+        yield f"{name}: not in the file"
+
+
+def restore_callbacks(checkpoint: TrainingCheckpoint, matched: Sequence[Callback | None]) -> None:
+    """Load the state of each callback; if one raises an error, restore those changed before.
+
+    Raises:
+        ValueError: A callback cannot load its state.
+    """
+    states = checkpoint.values["states"]
+    changed: list[tuple[SupportsState, Mapping[str, object]]] = []
+    for callback, (name, state) in zip(matched, states.items(), strict=True):
+        if state is None or not isinstance(callback, SupportsState):
+            continue
+        try:
+            changed.append((callback, callback.state_dict()))
+            callback.load_state_dict(state)
+        except Exception as error:
+            for other, previous in changed:
+                other.load_state_dict(previous)
+            raise ValueError(
+                f"The training state in '{checkpoint.path}' does not fit the callback "
+                f"'{name}': {truncate_for_message(str(error))}"
+            ) from error

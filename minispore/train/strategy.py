@@ -1,0 +1,433 @@
+"""Strategies: how `Model` runs in a single process, and in data-parallel processes.
+
+The training loop is the same in both. In data-parallel processes the callback manager synchronizes
+stop requests after the events at whose end the loop reads them, so all processes stop at the same
+step; datasets are sharded, and the outputs of an evaluation are joined.
+"""
+
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeVar, cast
+
+import numpy as np
+
+from minispore.common import Parameter, Tensor
+from minispore.common.tensor import host_tensor
+from minispore.communication import get_group_size
+from minispore.communication._collectives import (
+    abort_unless_all_failed,
+    all_gather_object,
+    all_reduce_max,
+    broadcast_object,
+    check_alike,
+    described_setting,
+    forbid_collectives,
+    is_chief,
+    is_data_parallel,
+    processes,
+    shortened,
+)
+from minispore.dataset import Dataset
+from minispore.dataset.sharding import length_policy, shard_evenly
+from minispore.engine.array import to_host
+from minispore.nn import Cell
+from minispore.nn.wrap.cell_wrapper import batch_size_of
+from minispore.nn.wrap.grad_reducer import broadcast_parameters, broadcasts_parameters
+from minispore.train._metric_collection import MetricCollection, as_outputs
+from minispore.train.metrics import Metric
+from minispore.train.protocol.callback import (
+    Callback,
+    CallbackManager,
+    Event,
+    Hook,
+    flatten_callbacks,
+    make_callback_manager,
+)
+from minispore.train.protocol.dataset import DatasetLike, SupportsState, check_dataset
+from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, SaveReason
+from minispore.train.resume.training_state import TrainingState
+
+__all__ = ["DataParallel", "SingleProcess", "current_strategy"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+R = TypeVar("R")
+
+# The manager checks before these events that all processes have equally many batches,
+_BATCH_COUNT_EVENTS: Final[tuple[Event, ...]] = (Callback.on_train_begin, Callback.on_eval_begin)
+# synchronizes stop requests after these, since the loop reads the request next,
+_STOP_EVENTS: Final[tuple[Event, ...]] = (
+    Callback.on_train_step_end,
+    Callback.on_eval_step_end,
+    Callback.on_train_epoch_end,
+    Callback.on_eval_end,
+)
+# and compares the parameters after these.
+_PARAMETER_EVENTS: Final[tuple[Event, ...]] = (Callback.on_train_epoch_end, Callback.on_train_end)
+# Arguments that `check_call` omits, or describes in another form.
+_SPECIAL_ARGUMENTS: Final = ("self", "callbacks", "resume")
+
+
+class SingleProcess:
+    """What `Model` does in a single process; other strategies override what they do differently.
+
+    Examples:
+        >>> from minispore.dataset import NumpySlicesDataset
+        >>> data = NumpySlicesDataset([1, 2, 3])
+        >>> SingleProcess().shard_dataset(data, "train_dataset", "Model.train") is data
+        True
+    """
+
+    def make_callback_manager(
+        self, callbacks: Callback | Iterable[Callback] | None
+    ) -> CallbackManager:
+        """Return the manager of a run's callbacks.
+
+        Raises:
+            TypeError: An item of `callbacks` is not a `Callback`.
+        """
+        return make_callback_manager(callbacks)
+
+    def check_call(
+        self,
+        caller: str,
+        callbacks: Sequence[Callback],
+        metrics: Iterable[str],
+        arguments: Mapping[str, object],
+    ) -> None:
+        """Raise an error if other processes call another method, or with other arguments.
+
+        Args:
+            caller: The method, such as "Model.train".
+            callbacks: The callbacks of the run.
+            metrics: The names of the model's metrics.
+            arguments: The arguments of the method by name.
+        """
+
+    def shard_dataset(self, dataset: object, name: str, caller: str) -> DatasetLike:
+        """Return the part of `dataset` that this process iterates over.
+
+        Raises:
+            TypeError: `dataset` is not a dataset.
+            ValueError: `dataset` is empty.
+        """
+        return check_dataset(dataset, name, caller)
+
+    def make_eval_network(self, network: Cell) -> Cell:
+        """Return the cell that an evaluation calls on each batch."""
+        return network
+
+    def make_metrics(
+        self,
+        metrics: Mapping[str, Metric],
+        indexes: Sequence[int] | None,
+        params: InternalCallbackParam,
+    ) -> MetricCollection:
+        """Return the metrics of one evaluation.
+
+        Args:
+            metrics: The metrics by name.
+            indexes: The positions of loss, prediction and label among the outputs.
+            params: The parameters of the run, which hold the current batch.
+        """
+        return MetricCollection(metrics, indexes)
+
+
+class DataParallel(SingleProcess):
+    """What `Model` does in a program whose `parallel_mode` is "data_parallel"."""
+
+    def make_callback_manager(
+        self, callbacks: Callback | Iterable[Callback] | None
+    ) -> CallbackManager:
+        """Return a manager that synchronizes the callbacks with those of the other processes."""
+        return DistributedCallbackManager(callbacks)
+
+    def check_call(
+        self,
+        caller: str,
+        callbacks: Sequence[Callback],
+        metrics: Iterable[str],
+        arguments: Mapping[str, object],
+    ) -> None:
+        """Compare a method call with the calls of the other processes.
+
+        Raises:
+            RuntimeError: In all processes: some processes call another method.
+            ValueError: In all processes: the arguments differ.
+        """
+        if get_group_size() == 1:
+            return
+        methods = all_gather_object(caller)
+        if len(set(methods)) > 1:
+            raise RuntimeError(
+                f"For '{caller}', all processes must call it, but the processes 0, 1, … call "
+                f"{', '.join(methods)}."
+            )
+        described = {
+            name: length_policy(value) if isinstance(value, Dataset) else described_setting(value)
+            for name, value in arguments.items()
+            if name not in _SPECIAL_ARGUMENTS
+        }
+        # The file may have another path on another machine.
+        described["resume"] = "None" if arguments.get("resume") is None else "a file"
+        described["metrics"] = repr(sorted(metrics))
+        for i, callback in enumerate(callbacks):
+            kind = type(callback).__qualname__
+            described[f"callbacks[{i}]"] = f"{kind} with chief_only={callback.chief_only}"
+        check_alike(caller, described)
+
+    def shard_dataset(self, dataset: object, name: str, caller: str) -> DatasetLike:
+        """Return this process's shard; a dataset that is not a `Dataset` is returned as it is."""
+        checked = check_dataset(dataset, name, caller)
+        if not isinstance(checked, Dataset):
+            return checked
+        return check_dataset(shard_evenly(checked, _common_batch_count), name, caller)
+
+    def make_eval_network(self, network: Cell) -> Cell:
+        """Return a cell that calls `network` on batches with rows only."""
+        return SkipEmptyBatch(network)
+
+    def make_metrics(
+        self,
+        metrics: Mapping[str, Metric],
+        indexes: Sequence[int] | None,
+        params: InternalCallbackParam,
+    ) -> MetricCollection:
+        """Return metrics that are updated with the outputs of all processes."""
+        return DistributedMetrics(metrics, indexes, params)
+
+
+def current_strategy() -> SingleProcess:
+    """Return the strategy for the program's `parallel_mode`.
+
+    Returns:
+        A `DataParallel` in the mode "data_parallel", else a `SingleProcess`.
+
+    Raises:
+        RuntimeError: The mode is "data_parallel", and `communication.init` was not called.
+
+    Examples:
+        >>> type(current_strategy()).__name__
+        'SingleProcess'
+    """
+    return DataParallel() if is_data_parallel("Model") else SingleProcess()
+
+
+def _common_batch_count(size: int, drop_remainder: bool) -> int:
+    """Return the batch count of all processes, given that of this one."""
+    return -all_reduce_max(-size) if drop_remainder else all_reduce_max(size)
+
+
+class DistributedCallbackManager(CallbackManager):
+    """The callbacks of this process, synchronized with those of the other processes.
+
+    Args:
+        callbacks: The callbacks of the run. Where `chief_only` is True, processes other than
+            rank 0 call a placeholder instead.
+    """
+
+    def __init__(self, callbacks: Callback | Iterable[Callback] | None) -> None:
+        items = list(callbacks) if isinstance(callbacks, Iterable) else flatten_callbacks(callbacks)
+        super().__init__(items)
+        if not is_chief():
+            super().__init__(_replace_chief_only(items, self.callbacks))
+
+    def wrap_hook(self, index: int, name: str, hook: Hook) -> Hook:
+        """Return the hook; that of a `chief_only` callback raises an error for a collective."""
+        callback = self.callbacks[index]
+        if get_group_size() == 1 or not callback.chief_only:
+            return hook
+
+        def guarded(run_context: RunContext) -> None:
+            with forbid_collectives(type(callback).__name__):
+                hook(run_context)
+
+        return guarded
+
+    def emit(self, event: Event, run_context: RunContext) -> None:
+        """Call the hooks of `event`, and synchronize what they requested."""
+        if event in _BATCH_COUNT_EVENTS:
+            _check_equal_batch_counts(run_context)
+        if event is Callback.on_train_end:
+            # A barrier: no process removes a file that another has yet to resume from.
+            all_reduce_max(0)
+        super().emit(event, run_context)
+        if event is Callback.on_train_begin:
+            path = broadcast_object(run_context.get_resume_requested())
+            if path is not None:
+                run_context.request_resume(path)
+            broadcast_parameters(run_context.original_args().train_network)
+        if event in _STOP_EVENTS:
+            _all_reduce_stop(run_context)
+        if event in _PARAMETER_EVENTS:
+            check_parameters(run_context.original_args())
+
+    def run(self, run_context: RunContext, body: Callable[[], R]) -> R:
+        """Run `body` as the base class does; abort all processes if only some of them fail."""
+        try:
+            return super().run(run_context, body)
+        except BaseException as error:
+            abort_unless_all_failed(error)
+            raise
+
+
+class NullCallback(Callback):
+    """A placeholder for a `chief_only` callback in a process of another rank than 0."""
+
+    def save_training_state(
+        self, run_context: RunContext, state: TrainingState, reason: SaveReason
+    ) -> None:
+        """Do nothing: rank 0 writes the file."""
+
+
+class NullStatefulCallback(NullCallback):
+    """A placeholder for a `chief_only` callback with a state."""
+
+    def state_dict(self) -> dict[str, object]:
+        """Return an empty state."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Ignore the state, which is that of rank 0."""
+
+
+def _replace_chief_only(items: Sequence[Callback], flat: Sequence[Callback]) -> list[Callback]:
+    """Return the callbacks of a run with placeholders for those that only rank 0 calls.
+
+    All processes resume from the training state of rank 0, which lists its callbacks, so each
+    process must have equally many in the same order. A callback that `configure_callbacks` added is
+    replaced by the one that the callbacks of this process add, or by a placeholder.
+    """
+    own: list[Callback] = []
+    for item in items:
+        own += item.callbacks if isinstance(item, CallbackManager) else [item]
+    local = [_placeholder_for(item) if item.chief_only else item for item in own]
+    added_locally = {type(item): item for item in flatten_callbacks(local) if item not in local}
+    added = [item for item in flat if item not in own]
+    return [*(added_locally.get(type(item)) or _placeholder_for(item) for item in added), *local]
+
+
+def _placeholder_for(callback: Callback) -> Callback:
+    base = NullStatefulCallback if isinstance(callback, SupportsState) else NullCallback
+    # A training state identifies callbacks by the qualified names of their classes.
+    attributes = {"__qualname__": type(callback).__qualname__, "chief_only": callback.chief_only}
+    return cast("Callback", type(type(callback).__name__, (base,), attributes)())
+
+
+def _check_equal_batch_counts(run_context: RunContext) -> None:
+    """Raise ValueError in all processes unless all have equally many batches."""
+    sizes = all_gather_object(run_context.original_args().batch_num)
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "In data parallel training all processes must have equally many batches, but those of "
+            f"the processes 0, 1, … are {', '.join(map(str, sizes))}. A data set with 'num_shards' "
+            "and 'shard_id' gives each as many."
+        )
+
+
+def _all_reduce_stop(run_context: RunContext) -> None:
+    """Request a stop in all processes if one has requested it; a final stop takes precedence."""
+    stopped, interrupted = run_context.get_stop_requested(), run_context.is_interrupted()
+    requested = 2 * stopped - interrupted
+    agreed = all_reduce_max(requested)
+    if agreed > requested:
+        run_context.request_stop(finished=agreed == 2)
+
+
+def check_parameters(params: InternalCallbackParam) -> None:
+    """Compare the trained parameters, and those of the optimizer, with the other processes'.
+
+    Parameters that are not trained may differ, such as the moving averages of `BatchNorm`.
+
+    Args:
+        params: The parameters of the run.
+
+    Raises:
+        RuntimeError: In all processes: some parameters differ.
+    """
+    if get_group_size() == 1 or not broadcasts_parameters():
+        return
+    parameters = list(params.train_network.get_parameters())
+    sums = [_check_sum(each) if each.requires_grad else 0 for each in parameters]
+    gathered = all_gather_object(np.array(sums, np.uint32).tobytes())
+    if len(set(gathered)) == 1:
+        return
+    table = np.array([np.frombuffer(each, np.uint32) for each in gathered])
+    unlike = table != table[0]
+    names = [f"'{parameters[i].name}'" for i in np.flatnonzero(unlike.any(axis=0))]
+    raise RuntimeError(
+        "In data parallel training all processes must have the same parameters, but after epoch "
+        f"{params.cur_epoch_num} these differ from process 0's in "
+        f"{processes(np.flatnonzero(unlike.any(axis=1)).tolist())}: {shortened(names, ', ')}. "
+        "A callback that changes parameters must do so in all processes: its 'chief_only' must be "
+        "False."
+    )
+
+
+def _check_sum(parameter: Parameter) -> int:
+    values = to_host(parameter._data)
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        # NaNs have different bit patterns: which one a sum has depends on its operands' order.
+        values = np.where(np.isnan(values), np.nan, values)
+    return zlib.crc32(values.tobytes())
+
+
+class SkipEmptyBatch(Cell):
+    """A cell that calls a network on batches with rows only."""
+
+    def __init__(self, network: Cell) -> None:
+        super().__init__(auto_prefix=False)
+        self.network = network
+
+    def construct(self, *batch: Tensor) -> object:
+        """Return the network's outputs; None for a batch without rows."""
+        return self.network(*batch) if batch_size_of(batch) else None
+
+
+class DistributedMetrics(MetricCollection):
+    """The metrics of an evaluation in several processes.
+
+    Args:
+        metrics: The metrics by name, as for `MetricCollection`.
+        indexes: The positions of the outputs, as for `MetricCollection`.
+        params: The parameters of the run, which hold this process's batch.
+    """
+
+    def __init__(
+        self,
+        metrics: Mapping[str, Metric],
+        indexes: Sequence[int] | None,
+        params: InternalCallbackParam,
+    ) -> None:
+        super().__init__(metrics, indexes)
+        self._params = params
+
+    def update(self, outputs: object) -> None:
+        """Update the metrics with the joined outputs of all processes.
+
+        Outputs that are neither rows nor a single number are passed on process by process.
+        """
+        gathered = all_gather_object((batch_size_of(self._params.eval_dataset_element), outputs))
+        rows = [count for count, _ in gathered if count]
+        parts = [as_outputs(part) for count, part in gathered if count]
+        joined = [_join(items, rows) for items in zip(*parts, strict=True)]
+        for items in parts if any(item is None for item in joined) else [tuple(joined)]:
+            super().update(items)
+
+
+def _join(parts: Sequence[object], rows: Sequence[int]) -> Tensor | None:
+    """Return one output of the complete batch, given those of its parts; None if it is unknown."""
+    arrays = [part.asnumpy() for part in parts if isinstance(part, Tensor)]
+    if len(arrays) < len(rows):
+        return None
+    if all(array.ndim and len(array) == n for array, n in zip(arrays, rows, strict=True)):
+        # Shards take rows in turn, so rows are joined in turn.
+        positions = np.concatenate([np.arange(n) for n in rows])
+        return host_tensor(np.concatenate(arrays)[np.argsort(positions, kind="stable")])
+    if all(array.size == 1 for array in arrays):
+        mean = np.average([array.item() for array in arrays], weights=rows)
+        return host_tensor(np.full_like(arrays[0], mean))
+    return None

@@ -1,0 +1,9 @@
+"""Utilities for minispore and its extensions.
+
+- `checks`: argument checks whose errors name the function and the argument.
+- `atomic`: files that are replaced atomically.
+- `threads`: background work, also where threads cannot be started.
+- `unsupported`: errors for names that a module does not have.
+- `renamed`: errors for former names of attributes and arguments.
+- `warn`: warnings at the line of the user's program.
+"""

@@ -1,0 +1,316 @@
+"""Argument checks, whose errors name the function, the argument, the expected and the actual value.
+
+A check finds the name of the function that called it. Pass `caller` only where a helper function
+checks the argument of another function.
+"""
+
+import sys
+from collections.abc import Callable, Collection, Hashable, Mapping
+from functools import cache
+from reprlib import repr as short
+from types import NoneType, UnionType
+from typing import Literal, TypeGuard, cast, get_args, get_origin, get_type_hints
+
+__all__ = [
+    "as_items",
+    "check_arguments",
+    "check_bool",
+    "check_int",
+    "check_number",
+    "check_one_of",
+    "check_type",
+    "describe_value",
+    "is_int_list",
+]
+
+
+def describe_value(value: object) -> str:
+    """Return the value's shortened repr and its type, on one line: the "but got" part of an error.
+
+    Args:
+        value: The value.
+
+    Returns:
+        A text of one line.
+
+    Examples:
+        >>> describe_value([1, "a"])
+        "[1, 'a'] of type list"
+    """
+    return f"{' '.join(short(value).split())} of type {type(value).__name__}"
+
+
+def _calling_function() -> str:
+    """Return the name of the function that called a check; for `__init__` the name of its class."""
+    depth = 1
+    while (frame := sys._getframe(depth)).f_globals is globals() or frame.f_code.co_name[0] == "<":
+        depth += 1
+    scope, _, name = frame.f_code.co_qualname.rpartition(".")
+    return scope.rpartition(".")[2] if name in {"__init__", "__post_init__"} else name
+
+
+def check_arguments(function: Callable[..., object], values: Mapping[str, object]) -> None:
+    """Check each argument of a function against its annotation.
+
+    `check_type` checks annotations that are classes, `None` or unions of these, where `float`
+    also accepts an int; `check_one_of` checks a `Literal`. Other annotations are not checked.
+
+    Args:
+        function: The function, which is the caller.
+        values: The arguments by name, such as `locals()` in the first line of the function.
+
+    Raises:
+        TypeError: An argument has another type than its annotation.
+        ValueError: An argument is not one of the values of its `Literal`.
+
+    Examples:
+        >>> def scale(factor: float, name: str | None = None) -> None:
+        ...     check_arguments(scale, locals())
+        >>> scale(2)
+        >>> scale(2.5, 3)
+        Traceback (most recent call last):
+        TypeError: For 'scale', the type of 'name' must be one of str, None, but got 3 of type int.
+    """
+    for name, types, choices in _checked_annotations(function):
+        value = values[name]
+        if choices is not None:
+            check_one_of(value, choices, name)
+        elif not isinstance(value, types) or isinstance(value, bool):
+            accepted = tuple(t for t in types if t is not NoneType)
+            check_type(value, accepted, name, allow_none=NoneType in types)
+
+
+@cache
+def _checked_annotations(
+    function: Callable[..., object],
+) -> list[tuple[str, tuple[type, ...], tuple[object, ...] | None]]:
+    """Return the name of each argument that can be checked, with its types or literal values."""
+    checked: list[tuple[str, tuple[type, ...], tuple[object, ...] | None]] = []
+    for name, annotation in get_type_hints(function).items():
+        if name == "return":
+            continue
+        options = get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
+        if get_origin(annotation) is Literal:
+            checked.append((name, (), get_args(annotation)))
+        elif all(isinstance(option, type) and option is not object for option in options):
+            types = tuple(
+                t for option in options for t in ((int, float) if option is float else (option,))
+            )
+            checked.append((name, types, None))
+    return checked
+
+
+def check_type(
+    value: object,
+    types: type | tuple[type, ...],
+    name: str,
+    caller: str | None = None,
+    *,
+    allow_none: bool = False,
+) -> None:
+    """Check that `value` is an instance of one of `types`; a bool is not accepted as an int.
+
+    Args:
+        value: The argument.
+        types: A class or several.
+        name: The name of the argument.
+        caller: The name of the function; by default the one that called this check.
+        allow_none: Whether None is accepted, too.
+
+    Raises:
+        TypeError: The value has another type.
+
+    Examples:
+        >>> def repeat(count: int) -> None:
+        ...     check_type(count, int, "count")
+        >>> repeat("3")
+        Traceback (most recent call last):
+        TypeError: For 'repeat', the type of 'count' must be one of int, but got '3' of type str.
+    """
+    accepted = types if isinstance(types, tuple) else (types,)
+    if allow_none and value is None:
+        return
+    unexpected_bool = isinstance(value, bool) and not {bool, object} & {*accepted}
+    if unexpected_bool or not isinstance(value, accepted):
+        caller = caller or _calling_function()
+        expected = ", ".join(t.__name__ for t in accepted) + (", None" if allow_none else "")
+        raise TypeError(
+            f"For '{caller}', the type of '{name}' must be one of {expected}, "
+            f"but got {describe_value(value)}."
+        )
+
+
+def check_bool(value: object, name: str, caller: str | None = None) -> None:
+    """Check that `value` is a bool: as `check_type`, but fast enough for every operation.
+
+    Args:
+        value: The argument.
+        name: The name of the argument.
+        caller: The name of the function; by default the one that called this check.
+
+    Raises:
+        TypeError: The value is not a bool.
+
+    Examples:
+        >>> def repeat(forever: bool) -> None:
+        ...     check_bool(forever, "forever")
+        >>> repeat(1)
+        Traceback (most recent call last):
+        TypeError: For 'repeat', the type of 'forever' must be one of bool, but got 1 of type int.
+    """
+    if value is not True and value is not False:
+        check_type(value, bool, name, caller)
+
+
+def check_int(
+    value: object,
+    name: str,
+    caller: str | None = None,
+    *,
+    low: int | None = None,
+    high: int | None = None,
+) -> int:
+    """Check that `value` is an int in [low, high], and return it.
+
+    Args:
+        value: The argument.
+        name: The name of the argument.
+        caller: The name of the function; by default the one that called this check.
+        low: The smallest value that is accepted, if there is one.
+        high: The largest value that is accepted, if there is one.
+
+    Returns:
+        The value.
+
+    Raises:
+        TypeError: The value is not an int, or is a bool.
+        ValueError: The value is out of range.
+
+    Examples:
+        >>> def repeat(count: int) -> None:
+        ...     check_int(count, "count", low=0)
+        >>> repeat(-1)
+        Traceback (most recent call last):
+        ValueError: For 'repeat', the argument 'count' must be at least 0, but got -1.
+    """
+    if type(value) is not int:
+        check_type(value, int, name, caller)
+        assert isinstance(value, int)
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise _range_error(value, name, caller, low, high)
+    return value
+
+
+def check_number(
+    value: object,
+    name: str,
+    caller: str | None = None,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+) -> float:
+    """Check that `value` is an int or float in [low, high] and not NaN, and return it as a float.
+
+    Args:
+        value: The argument.
+        name: The name of the argument.
+        caller: The name of the function; by default the one that called this check.
+        low: The smallest value that is accepted, if there is one.
+        high: The largest value that is accepted, if there is one.
+
+    Returns:
+        The value as a float.
+
+    Raises:
+        TypeError: The value is neither an int nor a float, or is a bool.
+        ValueError: The value is out of range or NaN.
+
+    Examples:
+        >>> def scale(factor: float) -> float:
+        ...     return check_number(factor, "factor", low=0)
+        >>> scale(2)
+        2.0
+        >>> scale(-0.5)
+        Traceback (most recent call last):
+        ValueError: For 'scale', the argument 'factor' must be at least 0, but got -0.5.
+    """
+    check_type(value, (int, float), name, caller)
+    assert isinstance(value, int | float)
+    if value != value or (low is not None and value < low) or (high is not None and value > high):  # noqa: PLR0124
+        raise _range_error(value, name, caller, low, high)
+    return float(value)
+
+
+def check_one_of(
+    value: object, choices: Collection[object], name: str, caller: str | None = None
+) -> None:
+    """Check that `value` is one of `choices`.
+
+    Args:
+        value: The argument.
+        choices: The values that are accepted.
+        name: The name of the argument.
+        caller: The name of the function; by default the one that called this check.
+
+    Raises:
+        ValueError: The value is not one of them.
+
+    Examples:
+        >>> def save(mode: str) -> None:
+        ...     check_one_of(mode, ("best", "last"), "mode")
+        >>> save("first")
+        Traceback (most recent call last):
+        ValueError: For 'save', the argument 'mode' must be one of 'best', 'last', but got 'first'.
+    """
+    if not isinstance(value, Hashable) or value not in choices:
+        listed, caller = ", ".join(repr(c) for c in choices), caller or _calling_function()
+        raise ValueError(
+            f"For '{caller}', the argument '{name}' must be one of {listed}, "
+            f"but got {short(value)}."
+        )
+
+
+def as_items(value: object) -> tuple[object, ...] | None:
+    """Return the items of a list or tuple as a tuple, and None for any other value.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        The items; None if `value` is neither a list nor a tuple.
+
+    Examples:
+        >>> as_items([1, 2]), as_items("ab")
+        ((1, 2), None)
+    """
+    # After isinstance, type checkers do not know the type of the items.
+    return tuple(cast("list[object]", value)) if isinstance(value, (list, tuple)) else None
+
+
+def is_int_list(value: object) -> TypeGuard[list[int]]:
+    """Return whether `value` is a list of int.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        True for a list whose items are all int, and not bool; an empty one, too.
+
+    Examples:
+        >>> is_int_list([1, 2]), is_int_list([0.5]), is_int_list((1, 2))
+        (True, False, False)
+    """
+    return isinstance(value, list) and all(
+        isinstance(item, int) and not isinstance(item, bool) for item in cast("list[object]", value)
+    )
+
+
+def _range_error(
+    value: float, name: str, caller: str | None, low: float | None, high: float | None
+) -> ValueError:
+    if low is None:
+        expected = "a number" if high is None else f"at most {high}"
+    else:
+        expected = f"at least {low}" if high is None else f"in [{low}, {high}]"
+    caller = caller or _calling_function()
+    return ValueError(f"For '{caller}', the argument '{name}' must be {expected}, but got {value}.")

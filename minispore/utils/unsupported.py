@@ -1,0 +1,203 @@
+"""Module attributes: the list of public names, and errors for unsupported and renamed ones."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.machinery import ModuleSpec
+from pkgutil import get_data, resolve_name
+from types import ModuleType
+from typing import ClassVar, NoReturn
+
+from minispore.utils.renamed import renamed_message
+
+__all__ = ["Unsupported", "find_advice", "find_module", "is_supported", "module_attributes"]
+
+
+def module_attributes(
+    module: str, renamed: Mapping[str, str] | None = None, otherwise: str = ""
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return a `__getattr__` and a `__dir__` for a module.
+
+    The first returns an `Unsupported` for a name of MindSpore that minispore does not have, and
+    raises an error for every other missing name. The second returns the names of the module's
+    `__all__`, in order.
+
+    Args:
+        module: The module's `__name__`.
+        renamed: Former names, each with the present name or the expression that replaces it.
+        otherwise: A sentence for every other missing name.
+
+    Returns:
+        The `__getattr__` and the `__dir__`.
+
+    Raises:
+        ImportError: By the `__getattr__`, for renamed names.
+        AttributeError: By the `__getattr__`, for every other name.
+
+    Examples:
+        In a module, where type checkers must not take `__getattr__` for a definition of every name:
+
+        >>> __all__ = ["module_attributes"]
+        >>> globals()["__getattr__"], __dir__ = module_attributes(
+        ...     __name__, renamed={"schedules": "scenarios"}
+        ... )
+        >>> __getattr__("schedules")
+        Traceback (most recent call last):
+        ImportError: '...schedules' was renamed: use 'scenarios'.
+    """
+
+    def module_getattr(name: str) -> object:
+        path = f"{module}.{name}"
+        if (advice := find_advice(path)) and not name.startswith("__"):
+            return Unsupported(path, advice)
+        if renamed and name in renamed:
+            # ImportError: `from module import name` drops the message of an AttributeError.
+            raise ImportError(renamed_message(path, renamed[name]))
+        use = _find(_tables()[1], path)
+        explanation = f"use {use}" if use else otherwise
+        # `name` and `obj` let Python's traceback suggest a similar name.
+        raise AttributeError(
+            f"module '{module}' has no attribute '{name}'{explanation and f': {explanation}'}",
+            name=name,
+            obj=sys.modules[module],
+        )
+
+    def module_dir() -> list[str]:
+        return sorted(vars(sys.modules[module])["__all__"])
+
+    return module_getattr, module_dir
+
+
+class Unsupported:
+    """A name of MindSpore that minispore does not have: it can be imported, but not used.
+
+    A call, a subclass and an iteration raise an error that says what to use instead. An attribute
+    is unsupported for the same reason. No object is an instance of it.
+
+    Args:
+        path: The name with its module.
+        advice: What to use instead.
+
+    Examples:
+        >>> from minispore.train import TrainFaultTolerance
+        >>> TrainFaultTolerance()
+        Traceback (most recent call last):
+        NotImplementedError: 'minispore.train.TrainFaultTolerance' is left out of minispore. ...
+    """
+
+    def __init__(self, path: str, advice: str) -> None:
+        self._path = path
+        self._advice = advice
+
+    def __getattr__(self, name: str) -> "Unsupported":
+        if name.startswith("__"):
+            raise AttributeError(f"{self!r} has no attribute '{name}'", name=name, obj=self)
+        return Unsupported(f"{self._path}.{name}", self._advice)
+
+    def __repr__(self) -> str:
+        return f"<unsupported '{self._path}'>"
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return False
+
+    def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
+        raise NotImplementedError(f"'{self._path}' is left out of minispore. {self._advice}")
+
+    __call__: ClassVar[Callable[..., NoReturn]] = _refuse
+    __getitem__: ClassVar[Callable[..., NoReturn]] = _refuse
+    __mro_entries__: ClassVar[Callable[..., NoReturn]] = _refuse
+
+    def __iter__(self) -> Iterator["Unsupported"]:
+        self._refuse()
+
+
+def find_module(path: str) -> ModuleSpec | None:
+    """Return the specification of a module without source, if MindSpore has it and minispore not.
+
+    Its names are `Unsupported`.
+
+    Args:
+        path: The module's name, as in `minispore.numpy`.
+
+    Examples:
+        >>> import minispore.train.data_sink as module
+        >>> module.data_sink
+        <unsupported 'minispore.train.data_sink.data_sink'>
+    """
+    if not find_advice(path):
+        return None
+    # It loads many modules, which few programs need.
+    from importlib.abc import Loader
+
+    class EmptyLoader(Loader):
+        def exec_module(self, module: ModuleType) -> None:
+            vars(module)["__all__"] = []
+            vars(module)["__getattr__"] = module_attributes(module.__name__)[0]
+
+    return ModuleSpec(path, EmptyLoader(), is_package=True)
+
+
+def is_supported(path: str) -> bool:
+    """Return whether minispore has a name of MindSpore.
+
+    Args:
+        path: The name with its module, with or without the package's name in front.
+
+    Examples:
+        >>> is_supported("mindspore.nn.Dense"), is_supported("nn.LSTM")
+        (True, False)
+    """
+    path = "minispore." + path.removeprefix("mindspore.").removeprefix("minispore.")
+    if find_advice(path):
+        return False
+    try:
+        resolve_name(path)
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+def find_advice(path: str) -> str | None:
+    """Return what to use instead of a name of MindSpore that minispore does not have.
+
+    Args:
+        path: The name with its module, as in `minispore.nn.LSTM`.
+
+    Returns:
+        None, if the name is not known to be unsupported.
+
+    Examples:
+        >>> find_advice("minispore.train.data_sink")
+        'Data are not sunk to a device. Loop over dataset.create_tuple_iterator().'
+        >>> find_advice("minispore.nn.Dense")
+    """
+    return _find(_tables()[0], path)
+
+
+def _find(table: Mapping[str, str], path: str) -> str | None:
+    """Return the value of a path, of the name in an enclosing module, or of an enclosing path."""
+    *modules, name = path.split(".")
+    for end in range(len(modules), min(1, len(modules) - 1), -1):
+        if found := table.get(".".join([*modules[:end], name])):
+            return found
+    return _find(table, ".".join(modules)) if len(modules) > 1 else None
+
+
+@cache
+def _tables() -> tuple[dict[str, str], dict[str, str]]:
+    """Return the advice for MindSpore's names, and our names for those of other libraries."""
+    import tomllib
+
+    tables = tomllib.loads((get_data("minispore.utils", "unsupported.toml") or b"").decode())
+    advice = {
+        f"{module}.{name}": group["advice"]
+        for group in tables["mindspore"]
+        for module in group["modules"]
+        for name in group["names"].split()
+    }
+    others = {
+        f"{module}.{name}": use
+        for module, names in tables["others"].items()
+        for name, use in names.items()
+    }
+    return advice, others
