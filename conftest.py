@@ -3,13 +3,66 @@
 `pytest FOLDER` may be called from any working directory.
 """
 
-import pytest
+from pathlib import Path
 
-collect_ignore = ["benchmarks", "conftest.py", "docs", "examples", "noxfile.py"]
+import pytest
+from hypothesis import HealthCheck, settings
+
+collect_ignore = ["benchmarks", "conftest.py", "docs", "examples", "hatch_build.py", "noxfile.py"]
 # It needs a GPU, and is tested in tests/gpu.
-collect_ignore += ["minispore/_array/_cupy.py"]
+collect_ignore += ["minispore/engine/array/_cupy.py"]
 # What the tests share, too: `python -O` leaves out all other assertions.
 pytest.register_assert_rewrite("tests")
+
+ROOT = Path(__file__).parent
+# Tests of the exercises, of processes and damaged files, with MPI, other libraries and the pages.
+FULL_ONLY = {
+    ROOT / "tests" / name
+    for name in (
+        "_course",
+        "distributed",
+        "docs",
+        "faults",
+        "fuzz",
+        "gpu",
+        "oracles",
+        "strict_device",
+    )
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Define `--full`."""
+    parser.addoption(
+        "--full",
+        action="store_true",
+        help="run all tests, with more random examples; implied by a path",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Run everything in the given paths. Workers of xdist take over the option."""
+    if config.args_source is config.ArgsSource.ARGS and not hasattr(config, "workerinput"):
+        config.option.full = True
+    # For doctests alone; tests/conftest.py loads a profile of its own.
+    settings.register_profile(
+        "doctests", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("doctests")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import what only the full run needs."""
+    return True if collection_path in FULL_ONLY and not config.getoption("full") else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the tests that are marked `full`."""
+    if not config.getoption("full"):
+        full = [item for item in items if item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=full)
+        items[:] = [item for item in items if item not in full]
 
 
 STATE: dict[str, object] = {}
@@ -18,14 +71,14 @@ STATE: dict[str, object] = {}
 def pytest_sessionstart() -> None:
     """Save the random state before a test module is imported: no seed is set."""
     # Not imported above: tests/conftest.py sets environment variables before numpy is imported.
-    from minispore.common.seed import random_state
+    from minispore.common.seed import get_rng_state
 
-    STATE.update(random_state())
+    STATE.update(get_rng_state())
 
 
 @pytest.fixture(autouse=True)
 def same_random_state() -> None:
     """Begin each test with the same random state, whichever tests ran before."""
-    from minispore.common.seed import set_random_state
+    from minispore.common.seed import set_rng_state
 
-    set_random_state(STATE)
+    set_rng_state(STATE)

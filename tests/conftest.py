@@ -1,4 +1,4 @@
-"""What all tests share: how hard hypothesis tries, and where the real MNIST may lie."""
+"""Settings of hypothesis, fixtures of all tests, and the folder with the real MNIST files."""
 
 import os
 import signal
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-# Before numpy is imported: on a busy machine the threads of a matrix product wait for one another,
-# and a test then takes twenty times its time.
+# Before numpy is imported. On a busy machine the threads of a matrix product wait for each other,
+# and a test takes twenty times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # What must not pass a type checker may not even be imported.
@@ -28,12 +28,13 @@ MNIST_FILES = (
     "t10k-labels-idx1-ubyte",
 )
 
-# No deadlines: the machines are shared, and a slow example is no wrong one.
+# No deadlines: the machines are shared, and a slow example is not an error.
 _calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", _calm, max_examples=5, derandomize=True, database=None)
 settings.register_profile("dev", _calm, max_examples=25)
 settings.register_profile("ci", _calm, max_examples=50, derandomize=True, database=None)
 settings.register_profile("nightly", _calm, max_examples=1000, print_blob=True)
-# The first failure kills a mutant: to make it small would only take time.
+# The first failure kills a mutant: no example is shrunk.
 settings.register_profile(
     "mutants",
     _calm,
@@ -42,9 +43,12 @@ settings.register_profile(
     database=None,
     phases=[Phase.explicit, Phase.generate],
 )
-settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") == "true" else "dev")
-)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    full = "ci" if os.environ.get("CI") == "true" else "dev"
+    profile = full if config.getoption("full") else "fast"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
 
 
 def mnist_folder() -> Path | None:
@@ -59,7 +63,7 @@ def pytest_report_header() -> str | None:
 
 
 def pytest_sessionfinish() -> None:
-    """Write down what was measured: a worker that is slow to end is killed."""
+    """Save the measured coverage: a worker that is slow to end is killed."""
     if "PYTEST_XDIST_WORKER" in os.environ and "coverage" in sys.modules:
         from coverage import Coverage
 
@@ -68,7 +72,7 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what wants the real MNIST where it isn't."""
+    """Skip the tests that need the real MNIST files if there are none."""
     if mnist_folder() is None:
         absent = pytest.mark.skip(reason="no MNIST in ../shared/mnist or MINISPORE_MNIST")
         for item in items:
@@ -78,10 +82,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> Iterator[None]:
-    """Ctrl-C interrupts, also where whoever started the tests in the background has it ignored."""
+    """Let SIGINT interrupt, even if the tests run in the background, where shells ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_fsync() -> Iterator[None]:
+    """Do not wait for the disk: no test simulates a power failure."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 @pytest.fixture(scope="session")

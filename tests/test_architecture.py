@@ -1,7 +1,9 @@
-"""The house's floors, kept true by the import statements: each imports only what lies below it."""
+"""The layers of minispore: each package imports only packages of lower layers."""
 
 import ast
+import re
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -10,48 +12,44 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "minispore"
 
-# A part imports only parts on lower floors. A name that is missing here fails the test: put it in.
-FLOORS = {
-    "_typing": 0,
-    "_checks": 0,
-    "_atomic": 0,
-    "_left_out": 0,
-    "log": 0,
-    "_warn": 0,
-    "_threads": 0,
-    "_dtype": 1,
-    "_array": 1,
-    "_rules": 2,
-    "_autograd": 2,
-    "_functional": 3,
-    "common": 4,
-    "communication": 5,
-    "context": 5,
-    "ops": 5,
-    "_metrics": 5,
-    "nn": 6,
-    "dataset": 6,
-    "train": 7,
-    "drawing": 7,
-    "tensorpack": 8,
-    "testing": 8,
-    "_course": 9,
-    "_cli": 10,
-    "__main__": 11,
+# The layer of each package or module of minispore. It imports only from lower layers.
+LAYERS = {
+    "utils": 0,
+    "log": 1,
+    "engine": 1,
+    "_functional": 2,
+    "common": 3,
+    "context": 4,
+    "communication": 4,
+    "ops": 4,
+    "_metrics": 4,
+    "dataset": 4,
+    "nn": 5,
+    "drawing": 6,
+    "train": 6,
+    "tensorpack": 7,
+    "testing": 7,
+    "_course": 8,
+    "_cli": 9,
+    "__main__": 10,
 }
-# The side buildings: they know tensors or arrays, and nothing of operations or networks.
-NARROWER = {
-    "dataset": {"_typing", "_checks", "_atomic", "_dtype", "common"},
-    "_metrics": {"_checks", "_warn", "common"},
-    "communication": {"_array", "_checks", "_left_out", "common"},
+# Leaf packages, which import only these.
+ALLOWED_IMPORTS = {
+    "dataset": {"utils", "engine", "common"},
+    "_metrics": {"utils", "common"},
+    "communication": {"engine", "utils", "common"},
 }
-# Where code may run on a device, only `_array` may name an array library.
-DEVICE_PARTS = {"_rules", "_autograd"}
+# Only `engine.array` imports CuPy, and the packages that may run on a device do not import numpy.
+ARRAYS = "minispore.engine.array"
+DEVICE_PACKAGES = ("minispore.engine.rules", "minispore.engine.graph")
 
-# The loop, and what it knows of callbacks.
-LOOP = {"minispore.train.model", "minispore.train._loop"}
-PROTOCOL = "minispore.train._protocol"
+# The training loop and the callbacks do not import each other: both import the protocol.
+LOOP = {"minispore.train.model", "minispore.train.loop"}
+PROTOCOL = "minispore.train.protocol"
 CALLBACKS = "minispore.train.callback"
+
+# The packages that use only the public names of the others, as user code does.
+CLIENTS = ("tensorpack", "testing", "_course")
 
 
 def module_name(path: Path) -> str:
@@ -62,19 +60,32 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
-def part_of(module: str) -> str:
-    """The part of the house a module belongs to; the package's own `__init__` is ''."""
+@cache
+def tree(module: str) -> ast.Module:
+    return ast.parse(MODULES[module].read_text("utf-8"))
+
+
+def package_of(module: str) -> str:
+    """Return the part of a module's name after "minispore."; "" for `minispore` itself."""
     return module.split(".")[1] if "." in module else ""
 
 
-def imports(module: str) -> Iterator[tuple[str, int]]:
-    """Each module that `module` names in an import statement, wherever it stands, with its line."""
+@cache
+def imported_names(module: str) -> list[tuple[str, str, int]]:
+    """Return each import of a module, at its top or in functions: the module, the name, the line.
+
+    The name is "" where a module is imported, also by `import_module` with a literal argument.
+    """
+    return list(_imported_names(module))
+
+
+def _imported_names(module: str) -> Iterator[tuple[str, str, int]]:
     path = MODULES[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(tree(module)):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield alias.name, node.lineno
+                yield alias.name, "", node.lineno
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
@@ -82,44 +93,117 @@ def imports(module: str) -> Iterator[tuple[str, int]]:
                 base = ".".join([*above, *([base] if base else [])])
             for alias in node.names:
                 inner = f"{base}.{alias.name}"
-                yield (inner if inner in MODULES else base), node.lineno
+                if inner in MODULES:
+                    yield inner, "", node.lineno
+                else:
+                    yield base, alias.name, node.lineno
+        elif isinstance(node, ast.Call) and called_name(node) == "import_module" and node.args:
+            name = literal_start(node.args[0])
+            if name:
+                yield name, "", node.lineno
+
+
+def called_name(call: ast.Call) -> str:
+    """Return the last part of the name of a called function."""
+    return ast.unparse(call.func).rpartition(".")[2]
+
+
+def literal_start(argument: ast.expr) -> str:
+    """Return a literal string, or the literal modules at the start of an f-string; else ""."""
+    if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+        return argument.value
+    if isinstance(argument, ast.JoinedStr) and argument.values:
+        return literal_start(argument.values[0]).rpartition(".")[0]
+    return ""
+
+
+def imports(module: str) -> Iterator[tuple[str, int]]:
+    """Each module that `module` imports, with the line."""
+    for name, _, line in imported_names(module):
+        yield name, line
 
 
 def own_imports(module: str) -> Iterator[tuple[str, int]]:
-    """Only the imports of minispore itself."""
+    """The imports of minispore itself."""
     for name, line in imports(module):
         if name.split(".")[0] == "minispore":
             yield name, line
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_floor_imports_only_the_floors_below(module: str) -> None:
-    part = part_of(module)
-    if not part:
-        return  # minispore/__init__.py gathers the public names of every floor
+def test_layers_are_those_of_all_packages() -> None:
+    assert LAYERS.keys() == {package_of(module) for module in MODULES} - {""}
+    assert set(LAYERS.values()) == set(range(max(LAYERS.values()) + 1))
+    assert ALLOWED_IMPORTS.keys() | set(CLIENTS) <= LAYERS.keys()
+
+
+def test_design_page_lists_the_layers() -> None:
+    page = (ROOT / "docs" / "design.md").read_text("utf-8")
+    rows = re.findall(r"^(\d+) \| minispore\.(\w+) \|", page, flags=re.MULTILINE)
+    modules = {"log", "context", "__main__"}
+    assert {name: int(layer) for layer, name in rows} == {
+        name: layer for name, layer in LAYERS.items() if name not in modules
+    }
+
+
+def test_import_module_with_a_literal_is_seen() -> None:
+    """The start of an f-string counts as the package that it names."""
+    calls = ("import_module('minispore.train')", "f(f'minispore.train.{name}')", "f(name)", "f(1)")
+    arguments = [ast.parse(call, mode="eval").body for call in calls]
+    modules = [literal_start(call.args[0]) for call in arguments if isinstance(call, ast.Call)]
+    assert modules == ["minispore.train", "minispore.train", "", ""]
+
+
+def upward_imports(module: str) -> Iterator[str]:
+    package = package_of(module)
     for name, line in own_imports(module):
-        other = part_of(name)
-        if other == part:
+        other = package_of(name)
+        if other == package:
             continue
-        where = f"{MODULES[module].relative_to(ROOT)}:{line} imports {name}"
-        assert other or part == "_cli", f"{where}, the roof, from inside the house"
-        if other:
-            assert FLOORS[other] < FLOORS[part], f"{where}, which is not below it"
-            assert other in NARROWER.get(part, FLOORS), f"{where}, which is not for this part"
+        where = f"{module}:{line} imports {name}"
+        if not other:
+            if package != "_cli":
+                yield f"{where}, the package that exports all layers"
+        elif LAYERS[other] >= LAYERS[package]:
+            yield f"{where}, which is not in a lower layer"
+        elif other not in ALLOWED_IMPORTS.get(package, LAYERS):
+            yield f"{where}, which the leaf package '{package}' must not import"
 
 
-def test_there_are_no_cycles() -> None:
+def test_packages_import_only_lower_layers() -> None:
+    """Except minispore/__init__.py, which exports the public names of all layers."""
+    assert not [each for module in MODULES if package_of(module) for each in upward_imports(module)]
+
+
+def private_imports(module: str) -> Iterator[str]:
+    for name, attribute, line in imported_names(module):
+        parts = [*name.split("."), attribute]
+        if (
+            parts[0] == "minispore"
+            and package_of(name) != package_of(module)
+            and any(part.startswith("_") and not part.endswith("__") for part in parts)
+        ):
+            yield f"{module}:{line} imports {'.'.join(parts)}"
+
+
+def test_client_packages_import_only_public_names() -> None:
+    """They show that user code can do the same."""
+    clients = [module for module in MODULES if package_of(module) in CLIENTS]
+    assert not [each for module in clients for each in private_imports(module)]
+    assert [each for module in MODULES for each in private_imports(module)]
+
+
+def test_modules_do_not_import_one_another_in_cycles() -> None:
     graph = {
         module: {name for name, _ in own_imports(module) if name != module} for module in MODULES
     }
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        pytest.fail(f"modules import one another in a circle: {' -> '.join(error.args[1])}")
+        pytest.fail(f"modules import one another in a cycle: {' -> '.join(error.args[1])}")
 
 
-def test_the_loop_and_the_callbacks_do_not_know_one_another() -> None:
-    """They are siblings: what they share is the protocol that both import."""
+def test_loop_and_callbacks_do_not_import_each_other() -> None:
+    """Both import the protocol."""
     callbacks = {m for m in MODULES if m.startswith(CALLBACKS)}
     for module in LOOP | {m for m in MODULES if m.startswith(PROTOCOL)}:
         for name, line in own_imports(module):
@@ -129,24 +213,35 @@ def test_the_loop_and_the_callbacks_do_not_know_one_another() -> None:
             assert name not in LOOP | {"minispore.train"}, f"{module}:{line}: {name}"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_only_the_array_layer_names_a_device_library(module: str) -> None:
-    part = part_of(module)
-    for name, line in imports(module):
-        library = name.split(".")[0]
-        assert library != "cupy" or part == "_array", f"{module}:{line} imports cupy"
-        assert library != "numpy" or part not in DEVICE_PARTS, f"{module}:{line} imports numpy"
+def test_only_the_array_package_imports_device_libraries() -> None:
+    for module in MODULES:
+        for name, line in imports(module):
+            library = name.split(".")[0]
+            assert library != "cupy" or module.startswith(ARRAYS), f"{module}:{line} imports cupy"
+            assert library != "numpy" or not module.startswith(DEVICE_PACKAGES), (
+                f"{module}:{line} imports numpy"
+            )
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_module_says_what_it_holds_and_hides_no_import(module: str) -> None:
-    text = MODULES[module].read_text("utf-8")
-    assert ast.get_docstring(ast.parse(text)), f"{module} has no docstring"
-    assert "TYPE_CHECKING" not in text, f"{module}: an import for the type checker hides a cycle"
+def test_modules_have_docstrings() -> None:
+    assert [module for module in MODULES if not ast.get_docstring(tree(module))] == []
 
 
-def test_what_test_files_share_can_be_imported_without_optional_packages() -> None:
-    """A helper that is skipped fails its importers; only files named after PyTorch need it."""
+def test_no_import_is_hidden_from_the_interpreter() -> None:
+    """An import for the type checker only would hide a cycle."""
+    hidden = [
+        f"{module}:{node.lineno}"
+        for module in MODULES
+        for block in ast.walk(tree(module))
+        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
+        for node in ast.walk(block)
+        if isinstance(node, ast.Import | ast.ImportFrom) and "minispore" in ast.unparse(node)
+    ]
+    assert hidden == []
+
+
+def test_test_helpers_need_no_optional_packages() -> None:
+    """Importing a skipped helper fails; only files with "torch" in their names need PyTorch."""
     imported, skipped = set[str](), set[str]()
     for path in (ROOT / "tests").rglob("*.py"):
         for node in ast.parse(path.read_text("utf-8")).body:
@@ -160,19 +255,19 @@ def test_what_test_files_share_can_be_imported_without_optional_packages() -> No
     assert not skipped & imported
 
 
-# Where `open` is not given `opener=regular`: what the system and the package itself provide, and
+# Modules that open files without `opener=regular`: files of the system or of minispore itself, and
 # new files in new folders.
-OPENS = {
-    "minispore._atomic",
-    "minispore._course.checking",
-    "minispore._course.child",
+OPENERS = {
+    "minispore.utils.atomic",
+    "minispore._course.sandbox",
+    "minispore._course.worker",
     "minispore.tensorpack.trackers",
     "minispore.testing._page",
 }
 
 
-def opens(call: ast.Call) -> bool:
-    """Whether a call opens a file by its name, whatever kind of file that is."""
+def opens_any_file(call: ast.Call) -> bool:
+    """Return whether a call opens a file by its name without a check that it is a regular file."""
     called = call.func
     if isinstance(called, ast.Name):
         return called.id == "open" and "regular" not in {
@@ -183,24 +278,21 @@ def opens(call: ast.Call) -> bool:
 
 
 def test_only_regular_files_are_opened() -> None:
-    """By `_atomic.replacing`, or `open` with its `regular`; `os.open` only makes new files."""
-    found = {
+    """With `atomic_write`, or `open` with `opener=regular`; `os.open` only creates new files."""
+    calls_by_module = {
         module: [
             ast.unparse(node)
-            for node in ast.walk(ast.parse(path.read_text("utf-8")))
-            if isinstance(node, ast.Call) and opens(node)
+            for node in ast.walk(tree(module))
+            if isinstance(node, ast.Call) and opens_any_file(node)
         ]
-        for module, path in MODULES.items()
+        for module in MODULES
     }
-    others = {module: calls for module, calls in found.items() if calls and module not in OPENS}
+    others = {
+        module: calls
+        for module, calls in calls_by_module.items()
+        if calls and module not in OPENERS
+    }
     assert others == {
         "minispore._cli": ["os.open(os.devnull, os.O_WRONLY)"],
-        "minispore.train.summary._files": ["os.open(self.path, flags, 438)"],
+        "minispore.train.summary.event_writer": ["os.open(self.path, flags, 438)"],
     }
-
-
-def test_no_file_is_longer_than_400_lines() -> None:
-    folders = ("minispore", "tests", "examples", "benchmarks")
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    long = {p.name: n for p in files if (n := len(p.read_text("utf-8").splitlines())) > 400}
-    assert not long

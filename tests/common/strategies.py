@@ -7,21 +7,21 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from minispore._dtype import ALL, BOOL, FLOAT, DType
+from minispore.engine.dtypes import BOOL, DTYPES, FLOAT, DType
 
 Arrays = NDArray[np.generic]
 Draw = Callable[..., Arrays]
 
-dtypes = st.sampled_from(ALL)
-float_types = st.sampled_from([dtype for dtype in ALL if dtype.category == FLOAT])
-number_types = st.sampled_from([dtype for dtype in ALL if dtype.category != BOOL])
+dtypes = st.sampled_from(DTYPES)
+float_types = st.sampled_from([dtype for dtype in DTYPES if dtype.category == FLOAT])
+number_types = st.sampled_from([dtype for dtype in DTYPES if dtype.category != BOOL])
 shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 
 
 def arrays(
     types: st.SearchStrategy[DType] = dtypes, shapes: st.SearchStrategy[tuple[int, ...]] = shapes
 ) -> st.SearchStrategy[Arrays]:
-    """Arrays of MindSpore's types, with all that floats can be."""
+    """Arrays of MindSpore's types, with all kinds of floats."""
     return types.flatmap(lambda dtype: hnp.arrays(dtype.numpy_dtype, shapes))
 
 

@@ -1,4 +1,4 @@
-"""Options are remembered; what is refused stands in `refusals.txt`."""
+"""Options of the context; `error_messages.txt` has the errors of invalid ones."""
 
 from importlib import import_module
 
@@ -17,7 +17,7 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("mode", [ms.GRAPH_MODE, ms.PYNATIVE_MODE])
-def test_both_modes_run_code_as_python_does(mode: int) -> None:
+def test_both_modes_run_ordinary_python(mode: int) -> None:
     set_context(mode=mode, device_target="CPU")
     assert (get_context("mode"), get_context("device_target")) == (mode, "CPU")
     steps: list[float] = []
@@ -48,7 +48,7 @@ OPTIONS = {name: OF_TYPES[type(value)] for name, value in context._settings.item
 
 
 @given(st.lists(st.fixed_dictionaries({}, optional=OPTIONS), max_size=3))
-def test_an_option_is_what_it_was_set_to_last(steps: list[dict[str, object]]) -> None:
+def test_context_returns_the_last_value_of_an_option(steps: list[dict[str, object]]) -> None:
     expected = {name: get_context(name) for name in OPTIONS}
     for options in steps:
         set_context(**options)
@@ -64,7 +64,7 @@ def test_set_device() -> None:
     assert (get_context("device_target"), get_context("device_id")) == ("CPU", 0)
 
 
-def test_scripts_find_it_where_mindspores_do() -> None:
+def test_context_module_exports_the_same_objects() -> None:
     module = import_module("minispore.context")
     assert module is ms.context
     assert set(module.__all__) == set(context.__all__)

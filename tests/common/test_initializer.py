@@ -1,7 +1,8 @@
-"""Initialisers: distributions, settings, names and seeds."""
+"""Initializers: distributions, arguments, names and seeds."""
 
 import inspect
 import math
+import re
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def draw(init_: Initializer | str, shape: tuple[int, ...] = SHAPE) -> NDArray[np
     st.floats(0.1, 3.0) | st.floats(-3.0, -0.1),
     st.floats(-5.0, 5.0),
 )
-def test_first_values_are_random_numbers_to_scale(
+def test_initializers_scale_the_same_random_numbers(
     shape: list[int], gain: float, mean: float
 ) -> None:
     """The bounds and deviations are those of the papers."""
@@ -50,16 +51,16 @@ def test_first_values_are_random_numbers_to_scale(
     ]
     for made, bound in even:
         set_seed(3)
-        found = draw(made, tuple(shape))
+        actual = draw(made, tuple(shape))
         set_seed(3)
         numbers = abs(bound) * (2 * generator("init").random(shape) - 1)
-        assert np.allclose(found, numbers, rtol=1e-5, atol=1e-6)
+        assert np.allclose(actual, numbers, rtol=1e-5, atol=1e-6)
     for made, deviation, middle in gaussian:
         set_seed(3)
-        found = draw(made, tuple(shape))
+        actual = draw(made, tuple(shape))
         set_seed(3)
         numbers = middle + deviation * generator("init").standard_normal(shape)
-        assert np.allclose(found, numbers, rtol=1e-5, atol=1e-6)
+        assert np.allclose(actual, numbers, rtol=1e-5, atol=1e-6)
 
 
 SETTINGS: list[tuple[type[Initializer], dict[str, object]]] = [
@@ -73,7 +74,7 @@ SETTINGS: list[tuple[type[Initializer], dict[str, object]]] = [
 
 
 @pytest.mark.parametrize(("kind", "settings"), SETTINGS)
-def test_settings_are_kept_and_those_left_out_are_what_the_signature_says(
+def test_initializers_store_arguments_and_defaults(
     kind: type[Initializer], settings: dict[str, object]
 ) -> None:
     parameters = inspect.signature(kind).parameters.values()
@@ -86,7 +87,7 @@ def test_settings_are_kept_and_those_left_out_are_what_the_signature_says(
 
 
 @pytest.mark.parametrize("kind", [kind for kind, _ in SETTINGS if kind is not init.Constant])
-def test_all_draw_from_one_stream(kind: type[Initializer]) -> None:
+def test_initializers_draw_from_one_stream(kind: type[Initializer]) -> None:
     set_seed(3)
     before = str(generator("init").bit_generator.state)
     draw(kind())
@@ -115,7 +116,9 @@ def test_all_draw_from_one_stream(kind: type[Initializer]) -> None:
         (init.TruncatedNormal(1.0, 3.0, -1.0, 5.0), 5.0, 0.9392),
     ],
 )
-def test_spread(init_: Initializer, bound: float | None, deviation: float) -> None:
+def test_standard_deviation_and_bounds(
+    init_: Initializer, bound: float | None, deviation: float
+) -> None:
     values = draw(init_, (400, 300))
     assert values.std() == pytest.approx(deviation, rel=0.02)
     if bound is not None:
@@ -124,7 +127,7 @@ def test_spread(init_: Initializer, bound: float | None, deviation: float) -> No
 
 @given(st.floats(0.01, 2.0), st.floats(-3.0, 3.0), st.floats(-30.0, 30.0), st.floats(0.01, 5.0))
 @example(0.0, 1.0, 2.0, 3.0)
-def test_truncated_normal_stays_inside_wherever_that_is(
+def test_truncated_normal_stays_in_its_interval(
     sigma: float, mean: float, low: float, width: float
 ) -> None:
     values = draw(init.TruncatedNormal(sigma, mean, low, low + width), (20, 5))
@@ -143,15 +146,15 @@ def test_truncated_normal_stays_inside_wherever_that_is(
         (1.0, 0.0, 6.0, 7.0),
     ],
 )
-def test_truncated_numbers_are_distributed_like_a_part_of_the_gaussian(
+def test_truncated_normal_has_the_conditional_distribution(
     sigma: float, mean: float, low: float, high: float
 ) -> None:
-    """The greatest distance of both distribution functions is that of 20,000 right numbers."""
+    """The Kolmogorov-Smirnov distance is that of 20,000 correct numbers."""
     set_seed(3)
     values = np.sort(draw(init.TruncatedNormal(sigma, mean, low, high), (200, 100)).ravel())
 
     def beyond(x: float) -> float:
-        """The share of the whole Gaussian that lies farther out than x, on the side of `low`."""
+        """Return the probability of a normal number beyond x, on the side of `low`."""
         towards = -1 if low > mean else 1
         return math.erfc(-towards * (x - mean) / sigma / math.sqrt(2)) / 2
 
@@ -164,32 +167,40 @@ def test_truncated_numbers_are_distributed_like_a_part_of_the_gaussian(
 @pytest.mark.parametrize(
     "settings", [(0.01, 0.0, 1e3, 2e3), (3e38, 0.0, -1.0, 1.0), (1e-170, 0.0, -1.0, 1.0)]
 )
-def test_truncated_numbers_are_found_however_seldom_they_are(settings: tuple[float, ...]) -> None:
+def test_truncated_normal_in_the_tail_terminates(settings: tuple[float, ...]) -> None:
     values = draw(init.TruncatedNormal(*settings), (200, 100))
     assert settings[2] <= values.min() <= values.max() <= settings[3]
 
 
-def test_names() -> None:
-    assert (draw("zeros") == 0).all()
-    assert (draw("ONES") == 1).all()
-    assert (initializer(0.5, SHAPE).asnumpy() == 0.5).all()
-    for name, reference in (
-        ("normal", init.Normal()),
-        ("uniform", init.Uniform()),
-        ("HeUniform", init.HeUniform()),
-        ("he_uniform", init.HeUniform()),
-        ("he_normal", init.HeNormal()),
-        ("XavierUniform", init.XavierUniform()),
-        ("xavier_normal", init.XavierNormal()),
-        ("TruncatedNormal", init.TruncatedNormal()),
-    ):
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(init.Zero, init.One, init.Normal, init.Uniform, init.TruncatedNormal),
+        *(init.HeUniform, init.HeNormal, init.XavierUniform, init.XavierNormal),
+    ],
+)
+@given(shape=st.tuples(lengths, lengths), upper=st.booleans())
+def test_name_of_an_initializer_is_that_of_its_class(
+    kind: type[Initializer], shape: tuple[int, ...], upper: bool
+) -> None:
+    name = kind.__name__.lower()
+    others = {"zero": "zeros", "one": "ones"}
+    other = others.get(name) or re.sub("^(he|xavier)", r"\1_", name)
+    for each in (name, other, kind.__name__):
         set_seed(3)
-        by_name = draw(name)
+        actual = draw(each.upper() if upper else each, shape)
         set_seed(3)
-        assert np.array_equal(by_name, draw(reference)), name
+        assert np.array_equal(actual, draw(kind(), shape))
 
 
-def test_seed_decides_and_types_only_round() -> None:
+@given(shape=st.tuples(lengths, lengths), number=st.floats(-5, 5, width=32) | st.booleans())
+def test_number_is_a_constant_initializer(shape: tuple[int, ...], number: float) -> None:
+    for values in (initializer(number, shape), initializer(init.Constant(number), shape)):
+        assert (values.shape, values.dtype) == (shape, float32)
+        assert (values.asnumpy() == number).all()
+
+
+def test_same_seed_gives_the_same_values_in_each_dtype() -> None:
     set_seed(5)
     first = initializer("normal", (4, 4), float32).asnumpy()
     second = initializer("normal", (4, 4), float32).asnumpy()
@@ -200,7 +211,7 @@ def test_seed_decides_and_types_only_round() -> None:
     assert np.allclose(half.asnumpy(), first, atol=1e-4)
 
 
-def test_shapes_and_tensors() -> None:
+def test_initializer_accepts_shapes_and_tensors() -> None:
     assert initializer("ones", 3).shape == (3,)
     assert initializer("ones", ()).item() == 1
     given_ = Tensor(np.ones((2, 3), np.float32))

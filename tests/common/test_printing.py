@@ -1,4 +1,4 @@
-"""What is printed can be read: the values come back out of the text, however much is left out.
+"""The repr of tensors: the values can be parsed, except those that are omitted.
 
 That the text is MindSpore's is tested with the outcomes in `oracle.txt`.
 """
@@ -6,35 +6,35 @@ That the text is MindSpore's is tested with the outcomes in `oracle.txt`.
 import re
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from minispore import Tensor
 from minispore.common._printing import tensor_repr
-
-from .strategies import Arrays, arrays, dtypes
+from tests.common.strategies import Arrays, arrays, dtypes
 
 NAMES = {"nan": np.nan, "inf": np.inf, "True": True, "False": False}
 short = hnp.array_shapes(min_dims=0, max_dims=4, max_side=6)
 
 
 def values_in(text: str) -> object:
-    """The nested lists behind `value=`."""
+    """Return the nested lists after `value=`."""
     values = re.sub(r"\s", "", text.partition("value=")[2][:-1])
     return eval(values, {"__builtins__": {}}, NAMES)
 
 
 @given(arrays(shapes=short))
-def test_values_come_back(array: Arrays) -> None:
+def test_repr_contains_the_values(array: Arrays) -> None:
     text = repr(Tensor(array))
-    found = np.array(values_in(text), dtype=array.dtype)
+    actual = np.array(values_in(text), dtype=array.dtype)
     digits = 5 if array.ndim == 0 else 4 if array.itemsize == 2 else 8
     tolerance = 10.0**-digits if array.dtype.kind == "f" else 0
     with np.errstate(all="ignore"):
-        assert found.shape == array.shape
+        assert actual.shape == array.shape
         assert np.allclose(
-            found.astype(np.longdouble),
+            actual.astype(np.longdouble),
             array.astype(np.longdouble),
             rtol=tolerance,
             atol=1e-320 if tolerance else 0,
@@ -43,15 +43,14 @@ def test_values_come_back(array: Arrays) -> None:
 
 
 @given(arrays(shapes=short))
-def test_the_head_says_what_it_is(array: Arrays) -> None:
+def test_repr_starts_with_shape_and_dtype(array: Arrays) -> None:
     x = Tensor(array)
     assert repr(x).startswith(f"Tensor(shape={list(array.shape)}, dtype={x.dtype}, value=")
-    assert f"{x}" == repr(x)
-    assert str(x) == str(array)
+    assert f"{x}" == str(x) == str(array)
 
 
 @given(dtypes.flatmap(lambda d: hnp.arrays(d.numpy_dtype, st.tuples(*[st.integers(5, 9)] * 2))))
-def test_of_long_axes_the_ends_are_shown(array: Arrays) -> None:
+def test_long_axes_are_abbreviated(array: Arrays) -> None:
     rows, columns = ([*range(n)] if n <= 6 else [0, 1, 2, -3, -2, -1] for n in array.shape)
     shown = array[np.ix_(rows, columns)]
     text = re.sub(r",?\s*\.\.\.,?\s*", ",", repr(Tensor(array)))
@@ -59,10 +58,20 @@ def test_of_long_axes_the_ends_are_shown(array: Arrays) -> None:
     assert ("..." in repr(Tensor(array))) == (max(array.shape) > 6)
 
 
-def test_lines_of_a_column_stand_below_one_another() -> None:
+@pytest.mark.parametrize("length", [24, 25, 1000, 1001])
+def test_lines_have_24_integers_and_vectors_1000_elements(length: int) -> None:
+    text = repr(Tensor(np.zeros(length, np.int64)))
+    assert ("..." in text) == (length > 1000)
+    if length <= 1000:
+        rows = [line.count("0") for line in text.partition("value=")[2].splitlines()]
+        assert rows[: length // 24] == [24] * (length // 24)
+        assert sum(rows) == length
+
+
+def test_columns_are_aligned() -> None:
     lines = repr(Tensor([[1, -200], [30, 4]])).splitlines()
     assert lines[1:] == ["[[   1, -200],", " [  30,    4]])"]
 
 
-def test_a_format_is_that_of_the_one_element() -> None:
+def test_elements_are_formatted_like_a_single_one() -> None:
     assert f"{Tensor(1.5):.2f} {Tensor([7]):03d} {Tensor(0.03904):8.7f}" == "1.50 007 0.0390400"

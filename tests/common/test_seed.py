@@ -1,4 +1,4 @@
-"""Seeds: the same seed gives the same streams, and no stream disturbs another."""
+"""Seeds: the same seed gives the same streams, and streams are independent."""
 
 import copy
 import random
@@ -20,9 +20,9 @@ from minispore.common import seed as module
 from minispore.common.seed import (
     generator,
     get_dataset_seed,
-    random_state,
+    get_rng_state,
     set_dataset_seed,
-    set_random_state,
+    set_rng_state,
 )
 
 seeds = st.integers(0, 2**32 - 1)
@@ -31,9 +31,8 @@ names = st.text(min_size=1, max_size=8)
 
 @pytest.fixture
 def unseeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No seed has been set, and nothing drawn."""
-    monkeypatch.setattr(module, "_seed", [None])
-    monkeypatch.setattr(module, "_chance", [None])
+    """No seed is set, and no number was drawn."""
+    monkeypatch.setattr(module, "_seeds", dict.fromkeys(module._seeds))
     monkeypatch.setattr(module, "_streams", {})
 
 
@@ -42,7 +41,7 @@ def draws(stream: str, n: int = 4) -> list[float]:
 
 
 @given(seeds, names)
-def test_the_same_seed_gives_the_same_stream(seed: int, name: str) -> None:
+def test_same_seed_gives_the_same_stream(seed: int, name: str) -> None:
     set_seed(seed)
     assert get_seed() == seed
     first = draws(name)
@@ -52,7 +51,7 @@ def test_the_same_seed_gives_the_same_stream(seed: int, name: str) -> None:
 
 
 @given(seeds, names, names, st.integers(0, 5))
-def test_streams_do_not_disturb_one_another(seed: int, one: str, two: str, n: int) -> None:
+def test_streams_are_independent(seed: int, one: str, two: str, n: int) -> None:
     set_seed(seed)
     undisturbed = draws(one)
     set_seed(seed)
@@ -72,20 +71,18 @@ def test_different_seeds_give_different_streams(one: int, two: int) -> None:
 
 
 @given(st.none() | seeds, st.integers(0, 2**64 - 1), names)
-def test_a_stream_begins_with_the_seed_and_its_name(
-    seed: int | None, entropy: int, name: str
-) -> None:
-    """Where no seed was set, with a number that was drawn once for all streams."""
+def test_stream_depends_on_seed_and_name(seed: int | None, entropy: int, name: str) -> None:
+    """Without a seed, a random number replaces it in all streams."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_seed", [seed])
-        patch.setattr(module, "_chance", [entropy])
+        patch.setattr(module, "_seeds", {"seed": seed, "dataset_seed": None, "entropy": entropy})
         patch.setattr(module, "_streams", {})
         first = entropy if seed is None else seed
         expected = np.random.default_rng([first, zlib.crc32(name.encode())])
         assert draws(name) == expected.random(4).tolist()
 
 
-def test_a_stream_is_the_same_in_every_process() -> None:
+@pytest.mark.full
+def test_stream_is_the_same_in_every_process() -> None:
     code = "import minispore; from minispore.common.seed import generator; minispore.set_seed(3); "
     run = subprocess.run(
         [sys.executable, "-c", code + "print(generator('init').random())"],
@@ -97,16 +94,16 @@ def test_a_stream_is_the_same_in_every_process() -> None:
     assert float(run.stdout) == draws("init", 1)[0]
 
 
-def test_threads_get_one_stream_between_them() -> None:
+def test_threads_share_one_stream() -> None:
     set_seed(11)
     expected = sorted(draws("dataset", 400))
     set_seed(11)
     with ThreadPoolExecutor(8) as pool:
-        found = [pool.submit(draws, "dataset", 1) for _ in range(400)]
-    assert sorted(future.result()[0] for future in found) == expected
+        actual = [pool.submit(draws, "dataset", 1) for _ in range(400)]
+    assert sorted(future.result()[0] for future in actual) == expected
 
 
-def test_the_seed_is_that_of_numpys_global_state_as_well() -> None:
+def test_set_seed_seeds_numpys_global_state() -> None:
     set_seed(3)
     first = np.random.random()  # noqa: NPY002
     set_seed(3)
@@ -114,57 +111,57 @@ def test_the_seed_is_that_of_numpys_global_state_as_well() -> None:
 
 
 def everything_drawn() -> list[object]:
-    """The next number of each source of chance."""
+    """Return the next number of each random number generator."""
     return [random.random(), random.gauss(0, 1), np.random.random(), *draws("init")]  # noqa: NPY002
 
 
 @given(seeds, st.booleans())
-def test_what_is_drawn_after_a_state_is_drawn_again(seed: int, other: bool) -> None:
-    """With numpy's old generator and with any other one in its place."""
+def test_restored_state_repeats_the_draws(seed: int, other: bool) -> None:
+    """Both with numpy's legacy generator and with another bit generator."""
     try:
         if other:
             mtrand.set_bit_generator(np.random.PCG64(seed))
         set_seed(seed)
         everything_drawn()
-        state = random_state()
+        state = get_rng_state()
         drawn = everything_drawn()
-        set_random_state(state)
+        set_rng_state(state)
         assert everything_drawn() == drawn
     finally:
         mtrand.set_bit_generator(np.random.MT19937(seed))
 
 
-def test_without_a_seed_what_is_drawn_is_drawn_again(unseeded: None) -> None:
-    """By streams that were begun before the state was read, and after."""
+def test_restored_state_without_seed_repeats_the_draws(unseeded: None) -> None:
+    """In streams that were created before the state was read, and after."""
     begun = draws("init")
-    state = random_state()
-    assert repr(random_state()) == repr(state)
+    state = get_rng_state()
+    assert repr(get_rng_state()) == repr(state)
     drawn = draws("init"), draws("new")
     for _ in range(2):
-        set_random_state(state)
+        set_rng_state(state)
         assert module._streams.keys() == {"init"}
         assert (draws("init"), draws("new")) == drawn
-    module._chance[0] = None
+    module._seeds["entropy"] = None
     module._streams.clear()
     assert draws("init") != begun
 
 
-def test_without_a_seed_64_bits_are_drawn(unseeded: None) -> None:
+def test_default_entropy_has_64_bits(unseeded: None) -> None:
     drawn: set[int] = set()
     for _ in range(20):
-        module._chance[0] = None
-        program = cast("dict[str, int]", random_state()["program"])
+        module._seeds["entropy"] = None
+        program = cast("dict[str, int]", get_rng_state()["program"])
         drawn.add(program["entropy"])
     assert len(drawn) == 20
     assert 2**60 <= max(drawn) < 2**64
 
 
-def test_a_state_tells_no_more_than_the_seed_and_what_was_drawn() -> None:
+def test_state_contains_only_seeds_and_streams() -> None:
     def state() -> dict[str, object]:
-        module._chance[0] = None
+        module._seeds["entropy"] = None
         set_seed(3)
         draws("init")
-        return random_state()
+        return get_rng_state()
 
     first = state()
     assert repr(state()["program"]) == repr(first["program"])
@@ -176,26 +173,24 @@ def test_a_state_tells_no_more_than_the_seed_and_what_was_drawn() -> None:
 
 
 @given(seeds, seeds)
-def test_the_seed_of_datasets_belongs_to_the_state_and_ends_with_set_seed(
-    seed: int, other: int
-) -> None:
+def test_dataset_seed_is_saved_and_cleared_by_set_seed(seed: int, other: int) -> None:
     set_seed(seed)
-    state = random_state()
+    state = get_rng_state()
     set_dataset_seed(other)
-    with_another = random_state()
-    set_random_state(state)
+    with_another = get_rng_state()
+    set_rng_state(state)
     assert get_dataset_seed() is None
-    set_random_state(with_another)
+    set_rng_state(with_another)
     assert get_dataset_seed() == other
     set_seed(seed)
     assert get_dataset_seed() is None
 
 
-def test_a_state_of_an_earlier_version_leaves_the_seed_of_datasets() -> None:
+def test_state_without_dataset_seed_leaves_it_unchanged() -> None:
     set_dataset_seed(7)
-    state = copy.deepcopy(random_state())
+    state = copy.deepcopy(get_rng_state())
     del cast("dict[str, object]", state["program"])["dataset_seed"]
-    set_random_state(state)
+    set_rng_state(state)
     assert get_dataset_seed() == 7
 
 
@@ -203,7 +198,7 @@ def damaged(path: tuple[str, ...], value: object) -> dict[str, object]:
     """A state in which the value at `path` is another."""
     set_seed(3)
     everything_drawn()
-    state = copy.deepcopy(random_state())
+    state = copy.deepcopy(get_rng_state())
     *above, last = path
     part = state
     for name in above:
@@ -236,19 +231,19 @@ DATASET_SEED = ("program", "dataset_seed")
         (("python", "words"), None, "AttributeError"),
     ],
 )
-def test_a_state_of_which_a_part_is_damaged_changes_nothing(
+def test_damaged_state_raises_and_changes_nothing(
     path: tuple[str, ...], bad: object, said: str
 ) -> None:
     wrong = damaged(path, bad)
     set_seed(5)
     everything_drawn()
-    state = random_state()
+    state = get_rng_state()
     with pytest.raises(ValueError, match="The random state cannot be set: ") as raised:
-        set_random_state(wrong)
+        set_rng_state(wrong)
     assert str(raised.value).startswith(f"The random state cannot be set: {said}")
     assert str(raised.value).endswith(").")
     drawn = everything_drawn()
-    set_random_state(state)
+    set_rng_state(state)
     assert everything_drawn() == drawn
 
 
@@ -256,9 +251,9 @@ def test_a_state_of_which_a_part_is_damaged_changes_nothing(
     ("path", "value"),
     [(PLACE, 0), (PLACE, 624), (SEED, 0), (SEED, 2**64 - 1), (ENTROPY, 0), (ENTROPY, 2**64 - 1)],
 )
-def test_the_least_and_the_greatest_of_a_state(path: tuple[str, ...], value: int) -> None:
+def test_bounds_of_state_values(path: tuple[str, ...], value: int) -> None:
     other = damaged(path, value)
     if path == ENTROPY:
         cast("dict[str, object]", other["program"])["seed"] = None
-    set_random_state(other)
-    assert repr(random_state()) == repr(other)
+    set_rng_state(other)
+    assert repr(get_rng_state()) == repr(other)

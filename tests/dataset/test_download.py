@@ -1,4 +1,4 @@
-"""Downloading, against servers on this machine: good ones and the ways in which others are bad."""
+"""Downloads from servers on this machine, most of which fail in some way."""
 
 import gzip
 import hashlib
@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from minispore.dataset import download
 from minispore.dataset.download import Content, download_file, download_mnist
-
-from ..faults.disks import Disk, Limited, ReadOnly
+from tests.faults.disk_faults import Disk, Limited, ReadOnly
 
 pytest.importorskip("pooch")
 
@@ -31,32 +30,43 @@ def content_of(data: bytes) -> Content:
 
 
 class Server:
-    """A web server on loopback that tells what it was asked; `cut` bytes of an answer are sent."""
+    """A web server on loopback that records the requests.
+
+    Attributes:
+        files: The content of each path.
+        ranges: Whether it supports range requests.
+        offset: The distance from the requested range to the range that it sends.
+        announces: Whether it sends the length.
+        sent: The number of bytes of files that were sent.
+        cuts: The numbers of bytes after which the next responses are interrupted.
+    """
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
-        self.ranges = True  # whether it can send the rest of a file
-        self.beside = 0  # how far from where it was asked to
-        self.announces = True  # whether it says how many bytes it sends
-        self.sent = 0  # bytes of files
-        self.cuts: list[int] = []  # how many bytes each next answer gives before it breaks off
+        self.ranges = True
+        self.offset = 0
+        self.announces = True
+        self.sent = 0
+        self.cuts: list[int] = []
         self.requests: list[tuple[str, str | None]] = []
         self.address = ""
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
-        wish = handler.headers.get("Range")
-        self.requests.append((handler.path, wish))
+        requested = handler.headers.get("Range")
+        self.requests.append((handler.path, requested))
         data = self.files.get(handler.path)
         if data is None:
             handler.send_error(404)
             return
-        start = int(wish.removeprefix("bytes=").rstrip("-")) if wish and self.ranges else 0
+        start = 0
+        if requested and self.ranges:
+            start = int(requested.removeprefix("bytes=").rstrip("-"))
         if start and start >= len(data):
             handler.send_error(416)
             return
         handler.send_response(206 if start else 200)
         if start:
-            start += self.beside
+            start += self.offset
             handler.send_header("Content-Range", f"bytes {start}-{len(data) - 1}/{len(data)}")
         if self.announces:
             handler.send_header("Content-Length", str(len(data) - start))
@@ -119,23 +129,20 @@ def names(folder: Path) -> list[str]:
 Start = Callable[[bytes | None], Server]
 
 
-# One mirror.
-
-
-def test_a_good_server(tmp_path: Path, serve: Start) -> None:
+def test_download_from_a_working_mirror(tmp_path: Path, serve: Start) -> None:
     server = serve(PACKED)
     assert fetch(tmp_path, server) == UNPACKED
     assert names(tmp_path) == ["file"]
     assert server.requests == [("/file.gz", None)]
 
 
-def test_a_mirror_s_own_compression_does_not_matter(tmp_path: Path, serve: Start) -> None:
+def test_compression_of_mirror_may_differ(tmp_path: Path, serve: Start) -> None:
     assert fetch(tmp_path, serve(gzip.compress(PLAIN, 1)), content=content_of(PLAIN)) == PLAIN
     (tmp_path / "file").unlink()
     assert fetch(tmp_path, serve(PLAIN), content=content_of(PLAIN)) == PLAIN
 
 
-def test_a_file_that_is_there_is_left_alone(tmp_path: Path, serve: Start) -> None:
+def test_existing_correct_file_is_not_downloaded(tmp_path: Path, serve: Start) -> None:
     server = serve(PACKED)
     (tmp_path / "file").write_bytes(UNPACKED)
     before = (tmp_path / "file").stat().st_mtime_ns
@@ -145,32 +152,32 @@ def test_a_file_that_is_there_is_left_alone(tmp_path: Path, serve: Start) -> Non
 
 
 @pytest.mark.parametrize("wrong", [b"", UNPACKED[:-1], UNPACKED[:-1] + b"?"])
-def test_a_file_with_other_content_is_replaced(tmp_path: Path, serve: Start, wrong: bytes) -> None:
+def test_file_with_wrong_content_is_replaced(tmp_path: Path, serve: Start, wrong: bytes) -> None:
     (tmp_path / "file").write_bytes(wrong)
     assert fetch(tmp_path, serve(PACKED)) == UNPACKED
 
 
 @given(st.lists(st.integers(1, 4), max_size=4), st.booleans())
-def test_a_server_that_breaks_off_is_asked_for_the_rest(chunks: list[int], ranges: bool) -> None:
+def test_interrupted_transfer_requests_the_remaining_range(chunks: list[int], ranges: bool) -> None:
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory() as folder, serving() as server:
         server.files["/file.gz"] = PACKED
         server.ranges = ranges
-        # A server that always starts anew must give more each time, or it is given up.
+        # A server without ranges must send more bytes in each attempt, or it is abandoned.
         server.cuts = [n * 66_000 for n in (chunks if ranges else sorted(set(chunks)))]
         assert fetch(Path(folder), server) == UNPACKED
         assert names(Path(folder)) == ["file"]
-        wishes = [wish for _, wish in server.requests]
-        starts = [int(wish[6:-1]) for wish in wishes[1:] if wish]
-        assert wishes[0] is None
-        assert len(starts) == len(wishes) - 1
+        ranges_requested = [requested for _, requested in server.requests]
+        starts = [int(requested[6:-1]) for requested in ranges_requested[1:] if requested]
+        assert ranges_requested[0] is None
+        assert len(starts) == len(ranges_requested) - 1
         assert starts == sorted(set(starts))
 
 
-def test_the_next_call_goes_on_where_an_interrupted_one_was(tmp_path: Path, serve: Start) -> None:
+def test_next_call_resumes_an_interrupted_download(tmp_path: Path, serve: Start) -> None:
     server = serve(PACKED)
-    server.cuts = [100_000, 0]  # breaks off, then gives nothing at all
+    server.cuts = [100_000, 0]  # then it sends nothing
     with pytest.raises(RuntimeError, match="no mirror gave 'file'"):
         fetch(tmp_path, server)
     (part,) = tmp_path.iterdir()
@@ -182,7 +189,7 @@ def test_the_next_call_goes_on_where_an_interrupted_one_was(tmp_path: Path, serv
     assert names(tmp_path) == ["file"]
 
 
-def test_a_part_of_a_file_that_changed_is_thrown_away(tmp_path: Path, serve: Start) -> None:
+def test_partial_file_of_changed_content_is_discarded(tmp_path: Path, serve: Start) -> None:
     server = serve(bytes(len(PACKED)))
     server.cuts = [100_000, 0]
     with pytest.raises(RuntimeError, match="no mirror"):
@@ -191,7 +198,7 @@ def test_a_part_of_a_file_that_changed_is_thrown_away(tmp_path: Path, serve: Sta
     assert fetch(tmp_path, server) == UNPACKED
 
 
-def test_a_part_longer_than_the_file_is_thrown_away(tmp_path: Path, serve: Start) -> None:
+def test_partial_file_longer_than_content_is_discarded(tmp_path: Path, serve: Start) -> None:
     server = serve(PACKED + bytes(60_000))
     server.cuts = [len(PACKED) + 50_000, 0]
     with pytest.raises(RuntimeError, match="no mirror"):
@@ -203,14 +210,14 @@ def test_a_part_longer_than_the_file_is_thrown_away(tmp_path: Path, serve: Start
 
 
 @pytest.mark.parametrize("announces", [True, False])
-def test_a_file_that_is_too_large_is_not_downloaded_to_its_end(
+def test_transfer_of_too_large_file_is_aborted(
     tmp_path: Path, serve: Start, announces: bool
 ) -> None:
     bad, good = serve(bytes(50_000_000)), serve(PACKED)
     bad.announces = announces
     assert fetch(tmp_path, bad, good) == UNPACKED
     assert names(tmp_path) == ["file"]
-    assert 0 < bad.sent < 25_000_000  # what the sockets hold is sent, too
+    assert 0 < bad.sent < 25_000_000  # includes the bytes in the buffers of the sockets
     limit = len(UNPACKED) + len(UNPACKED) // 1000 + 2**16
     with pytest.raises(RuntimeError, match=f"its file has more than {limit} bytes"):
         (tmp_path / "file").unlink()
@@ -218,14 +225,14 @@ def test_a_file_that_is_too_large_is_not_downloaded_to_its_end(
     assert names(tmp_path) == []
 
 
-def test_another_part_than_was_asked_for_is_not_taken(tmp_path: Path, serve: Start) -> None:
+def test_unrequested_range_is_rejected(tmp_path: Path, serve: Start) -> None:
     server = serve(PACKED)
-    server.cuts, server.beside = [100_000], 1
+    server.cuts, server.offset = [100_000], 1
     assert fetch(tmp_path, server) == UNPACKED
-    assert [wish for _, wish in server.requests[::2]] == [None, None]
+    assert [requested for _, requested in server.requests[::2]] == [None, None]
 
 
-def test_a_server_that_always_breaks_off_is_given_up(tmp_path: Path, serve: Start) -> None:
+def test_mirror_that_always_disconnects_is_abandoned(tmp_path: Path, serve: Start) -> None:
     server = serve(PACKED)
     server.ranges = False
     server.cuts = [140_000, 70_000] * 100
@@ -234,53 +241,50 @@ def test_a_server_that_always_breaks_off_is_given_up(tmp_path: Path, serve: Star
     assert len(server.requests) <= 20
 
 
-# Several mirrors.
-
-
 @pytest.mark.parametrize(
-    ("sent", "told"),
+    ("sent", "message"),
     [
         (None, "404"),
-        (b"<html>Please log in</html>", "its content is not the known one"),
-        (gzip.compress(b"another file", mtime=0), "its content is not the known one"),
-        (gzip.compress(UNPACKED + b"!", mtime=0), "its content is not the known one"),
+        (b"<html>Please log in</html>", "its content is not the expected one"),
+        (gzip.compress(b"another file", mtime=0), "its content is not the expected one"),
+        (gzip.compress(UNPACKED + b"!", mtime=0), "its content is not the expected one"),
         (PACKED[:-9], "its gzip data is damaged"),
         (PACKED[:1000] + b"\0" * 1000 + PACKED[2000:], "its gzip data is damaged"),
     ],
 )
-def test_after_a_bad_mirror_comes_the_next(
-    tmp_path: Path, serve: Start, sent: bytes | None, told: str
+def test_next_mirror_is_tried_after_a_failure(
+    tmp_path: Path, serve: Start, sent: bytes | None, message: str
 ) -> None:
     bad, good = serve(sent), serve(PACKED)
-    with pytest.raises(RuntimeError, match=told):
+    with pytest.raises(RuntimeError, match=message):
         fetch(tmp_path, bad)
     assert names(tmp_path) == []
     assert fetch(tmp_path, bad, good) == UNPACKED
     assert names(tmp_path) == ["file"]
 
 
-def test_a_wrong_file_is_kept_until_the_right_one_is_there(tmp_path: Path, serve: Start) -> None:
+def test_wrong_file_is_kept_until_replacement_is_complete(tmp_path: Path, serve: Start) -> None:
     (tmp_path / "file").write_bytes(b"old")
     with pytest.raises(RuntimeError, match="no mirror"):
         fetch(tmp_path, serve(b"new"))
     assert (tmp_path / "file").read_bytes() == b"old"
 
 
-def test_each_mirror_s_failure_is_told(tmp_path: Path, serve: Start) -> None:
-    absent, wrong, silent = serve(None), serve(b"nonsense"), serve(PACKED)
-    silent.cuts = [0]
-    with serving() as gone:
+def test_error_lists_failure_of_each_mirror(tmp_path: Path, serve: Start) -> None:
+    absent, wrong, empty = serve(None), serve(b"nonsense"), serve(PACKED)
+    empty.cuts = [0]
+    with serving() as stopped:
         pass
     with pytest.raises(RuntimeError) as error:
-        fetch(tmp_path, absent, wrong, silent, gone)
+        fetch(tmp_path, absent, wrong, empty, stopped)
     lines = str(error.value).splitlines()
     assert lines[0] == "For 'download_mnist', no mirror gave 'file':"
     assert len(lines) == 5
-    for line, server in zip(lines[1:], (absent, wrong, silent, gone), strict=True):
+    for line, server in zip(lines[1:], (absent, wrong, empty, stopped), strict=True):
         assert line.startswith(f"  {server.address}/file.gz: ")
 
 
-def test_the_progress_bar_ends_full(
+def test_progress_bar_ends_at_total(
     tmp_path: Path, serve: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "file"
@@ -288,9 +292,6 @@ def test_the_progress_bar_ends_full(
     out, err = capsys.readouterr()
     assert out == ""
     assert re.search(r"file\.gz: 100%", err)
-
-
-# `download_mnist`.
 
 
 def test_four_files_in_a_new_folder(
@@ -305,13 +306,14 @@ def test_four_files_in_a_new_folder(
     folder = tmp_path / "a" / "b"
     assert download_mnist(folder, mirrors=mirrors, progress=False) == folder
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == files
-    asked = len(server.requests)
+    assert len(server.requests) == 4
     download_mnist(str(folder), mirrors=mirrors, progress=False)
-    assert len(server.requests) == asked == 4
+    assert len(server.requests) == 4
 
 
+@pytest.mark.full
 @pytest.mark.mnist
-def test_the_real_files(tmp_path: Path, serve: Start, mnist: Path) -> None:
+def test_download_of_real_mnist(tmp_path: Path, serve: Start, mnist: Path) -> None:
     server = serve(None)
     for name in download.MNIST_FILES:
         packed, plain = mnist / f"{name}.gz", mnist / name
@@ -320,7 +322,9 @@ def test_the_real_files(tmp_path: Path, serve: Start, mnist: Path) -> None:
     assert set(names(tmp_path)) == set(download.MNIST_FILES)
 
 
-def test_without_pooch_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pooch_error_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(ImportError, match=re.escape('pip install "minispore[download]"')):
         download_mnist(tmp_path, progress=False)
@@ -340,11 +344,9 @@ def test_bad_arguments(tmp_path: Path) -> None:
         download_mnist(tmp_path, timeout=-1)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="these faults are POSIX's")
+@pytest.mark.skipif(sys.platform == "win32", reason="the faults are simulated on POSIX only")
 @pytest.mark.parametrize("kind", [Limited, ReadOnly])
-def test_a_disk_that_cannot_be_written_is_no_fault_of_the_mirror(
-    serve: Start, tmp_path: Path, kind: type[Disk]
-) -> None:
+def test_disk_error_is_not_blamed_on_mirror(serve: Start, tmp_path: Path, kind: type[Disk]) -> None:
     first, second = serve(PACKED), serve(PACKED)
     disk = kind(tmp_path)
     with disk.failing(), pytest.raises(OSError, match=r"\.part'") as caught:
@@ -352,7 +354,7 @@ def test_a_disk_that_cannot_be_written_is_no_fault_of_the_mirror(
     assert str(caught.value.filename).startswith(f"{disk.folder}/.file.")
     assert not second.requests
     assert not (disk.folder / "file").exists()
-    # With room again it goes on with what it has.
+    # When the disk works again, the download is resumed.
     assert fetch(disk.folder, first) == UNPACKED
     assert names(disk.folder) == ["file"]
     disk.close()

@@ -1,4 +1,4 @@
-"""IDX files: what is written is read, and whatever else is in a file gives one clear error."""
+"""IDX files: a written array is read again; any other content raises one clear error."""
 
 import gzip
 import tracemalloc
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from minispore.dataset._idx import read_idx, read_idx_shape, write_idx
+from minispore.dataset.idx import read_idx, read_idx_shape, write_idx
 
 arrays = hnp.arrays(np.uint8, hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=5))
 names = st.sampled_from(["x-idx", "x-idx.gz"])
@@ -23,18 +23,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(array=arrays, name=names)
-def test_reading_gives_back_what_was_written(
-    folder: Path, array: npt.NDArray[np.uint8], name: str
-) -> None:
+def test_read_idx_inverts_write_idx(folder: Path, array: npt.NDArray[np.uint8], name: str) -> None:
     write_idx(folder / name, array)
-    again = read_idx(folder / name)
-    assert again.dtype == np.uint8
-    np.testing.assert_array_equal(again, array)
+    result = read_idx(folder / name)
+    assert result.dtype == np.uint8
+    np.testing.assert_array_equal(result, array)
     assert read_idx_shape(folder / name) == array.shape
 
 
 @given(array=arrays.filter(lambda a: a.size > 0), name=names, data=st.data())
-def test_every_cut_is_noticed(
+def test_truncation_at_any_byte_raises(
     folder: Path, array: npt.NDArray[np.uint8], name: str, data: st.DataObject
 ) -> None:
     path = folder / name
@@ -59,21 +57,21 @@ def test_every_cut_is_noticed(
         (gzip.compress(b"\0\0\x08\x01\0\0\0\x02ab", mtime=0) + b"xx", "gzip data is damaged"),
     ],
 )
-def test_each_kind_of_damage_has_its_sentence(tmp_path: Path, raw: bytes, message: str) -> None:
+def test_each_kind_of_damage_has_its_message(tmp_path: Path, raw: bytes, message: str) -> None:
     path = tmp_path / "images"
     path.write_bytes(raw)
     with pytest.raises(RuntimeError, match=message):
         read_idx(path)
 
 
-def test_the_same_array_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_equal_arrays_give_equal_bytes(tmp_path: Path) -> None:
     array = np.arange(10, dtype=np.uint8)
     write_idx(tmp_path / "a.gz", array)
     write_idx(tmp_path / "b.gz", array)
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
-def test_only_arrays_of_bytes_are_written(tmp_path: Path) -> None:
+def test_write_idx_rejects_other_dtypes(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="must be of dtype uint8"):
         write_idx(tmp_path / "x", np.zeros(3))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="at least one dimension"):
@@ -81,13 +79,13 @@ def test_only_arrays_of_bytes_are_written(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_missing_file_error_names_it(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="absent"):
         read_idx(tmp_path / "absent")
 
 
-def test_a_plain_file_is_held_once(tmp_path: Path) -> None:
-    """Twice the memory of a data set may be more than there is."""
+def test_plain_file_is_read_into_memory_once(tmp_path: Path) -> None:
+    """A second copy of a large data set might not fit into memory."""
     path = tmp_path / "images"
     write_idx(path, np.zeros((2**13, 32, 32), np.uint8))
     tracemalloc.start()

@@ -1,13 +1,23 @@
-"""Iterators: what they give, epoch by epoch, and where random order comes from."""
+"""Iterators: types of rows, epochs, random order, and saved positions."""
 
-from collections.abc import Iterator
+import random
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice, product
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-import minispore
+import minispore as ms
 import minispore.dataset as ds
+from minispore import set_seed
+from minispore.dataset._node import Array
+from minispore.dataset.iterators import DatasetIterator
+from tests.distributed.small_training import Case
 
 
 def numbers(count: int = 3, shuffle: bool = False) -> ds.NumpySlicesDataset:
@@ -22,8 +32,8 @@ def epochs(dataset: ds.Dataset, count: int) -> list[list[int]]:
 
 def test_tuple_iterators_give_lists_of_tensors_or_arrays() -> None:
     (first, *_) = numbers()
-    assert [type(value) for value in first] == [minispore.Tensor, minispore.Tensor]
-    assert first[0].dtype is minispore.int64
+    assert [type(value) for value in first] == [ms.Tensor, ms.Tensor]
+    assert first[0].dtype is ms.int64
     (row, *_) = numbers().create_tuple_iterator("b", num_epochs=1, output_numpy=True)
     assert isinstance(row, list)
     assert [type(value) for value in row] == [np.ndarray]
@@ -33,8 +43,8 @@ def test_tuple_iterators_give_lists_of_tensors_or_arrays() -> None:
 def test_dict_iterators_name_the_columns() -> None:
     for row in numbers().create_dict_iterator(num_epochs=1):
         assert [(name, type(value)) for name, value in row.items()] == [
-            ("a", minispore.Tensor),
-            ("b", minispore.Tensor),
+            ("a", ms.Tensor),
+            ("b", ms.Tensor),
         ]
     values = [
         r["a"].item() for r in numbers().create_dict_iterator(num_epochs=1, output_numpy=True)
@@ -42,117 +52,292 @@ def test_dict_iterators_name_the_columns() -> None:
     assert values == [0, 1, 2]
 
 
-def test_an_iterator_gives_its_number_of_epochs_and_no_more() -> None:
-    iterator = numbers().create_tuple_iterator(num_epochs=2)
-    assert [len(list(iterator)) for _ in range(2)] == [3, 3]
-    with pytest.raises(RuntimeError, match="has given its 2 epochs"):
-        next(iterator)
-    endless = numbers().create_tuple_iterator()
-    assert [len(list(endless)) for _ in range(5)] == [3] * 5
-
-
-def test_a_loop_that_was_left_goes_on_where_it_was() -> None:
-    iterator = numbers().create_tuple_iterator(num_epochs=2, output_numpy=True)
-    for row in iterator:
-        assert row[0] == 0
-        break
-    assert [int(row[0]) for row in iterator] == [1, 2]
-    assert [int(row[0]) for row in iterator] == [0, 1, 2]
-
-
-def test_what_a_user_writes_into_a_row_stays_there() -> None:
+def test_rows_share_no_memory() -> None:
     dataset = numbers()
     for row in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True):
         row[0][...] = 9
     assert epochs(dataset, 1) == [[0, 1, 2]]
 
 
-def test_bad_arguments() -> None:
-    for count in (0, -2):
-        with pytest.raises(ValueError, match="'num_epochs'"):
-            numbers().create_tuple_iterator(num_epochs=count)
-    with pytest.raises(TypeError, match="'num_epochs'"):
-        numbers().create_dict_iterator("a")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
-    with pytest.raises(TypeError, match="'output_numpy'"):
-        numbers().create_dict_iterator(output_numpy=1)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
-    with pytest.raises(RuntimeError, match="no column 'z'"):
-        numbers().create_tuple_iterator(columns=["z"])
-    with pytest.raises(RuntimeError, match="has no rows"):
-        numbers().skip(3).output_types()
-
-
-def test_shapes_and_types_come_from_the_first_row() -> None:
+def test_output_shapes_and_types_of_first_row() -> None:
     batched = numbers(5).batch(2)
     assert batched.output_shapes() == [[2], [2]]
     assert batched.output_types() == [np.int64, np.float64]
 
 
-@pytest.mark.parametrize("set_seed", [minispore.set_seed, ds.config.set_seed])
-def test_a_seed_fixes_the_order_of_every_epoch(set_seed: object) -> None:
-    dataset = numbers(20, shuffle=True).shuffle(7)
-    assert callable(set_seed)
-    set_seed(5)
-    first = epochs(dataset, 3)
-    assert len({tuple(epoch) for epoch in first}) == 3
-    assert epochs(dataset, 3) == first
-    set_seed(6)
-    assert epochs(dataset, 3) != first
-    set_seed(5)
-    assert epochs(dataset, 3) == first
+def test_shuffle_keeps_the_rows_of_its_buffer_only() -> None:
+    """Not the blocks of which they are a part: those would need 32 times the memory."""
+    row_count, bytes_each = 1280, 8000
+
+    def source() -> Iterator[npt.NDArray[np.float64]]:
+        for _ in range(row_count):
+            yield np.zeros(bytes_each // 8)
+
+    shuffled = ds.GeneratorDataset(source, "x").shuffle(40)
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in shuffled.create_tuple_iterator(num_epochs=1, output_numpy=True))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == row_count
+    assert peak < (40 + 8 * 32) * bytes_each
 
 
-def test_repeats_are_epochs_of_their_own() -> None:
-    minispore.set_seed(1)
-    twice = numbers(20, shuffle=True).repeat(2)
-    once, again = epochs(twice, 2)
-    orders = [tuple(part) for epoch in (once, again) for part in (epoch[:20], epoch[20:])]
-    assert len(set(orders)) == 4
-    assert all(sorted(order) == list(range(20)) for order in orders)
+Step = Callable[[ds.Dataset], ds.Dataset]
+Rows = list[list[object]]
 
 
-def test_the_last_seed_counts() -> None:
-    """As in MindSpore 2.10, where `set_seed` sets the seed of datasets, too."""
-    assert ds.config.get_seed() == 5489
-    minispore.set_seed(1)
-    assert ds.config.get_seed() == 1
-    ds.config.set_seed(2)
-    assert ds.config.get_seed() == 2
-    minispore.set_seed(3)
-    assert ds.config.get_seed() == 3
-    with pytest.raises(ValueError, match="'seed'"):
-        ds.config.set_seed(-1)
+def noise(x: object) -> object:
+    return np.asarray(x, np.float64) + np.random.random() + random.random()  # noqa: NPY002
 
 
-def test_settings_of_mindspores_machinery_are_accepted() -> None:
-    workers, size = ds.config.get_num_parallel_workers(), ds.config.get_prefetch_size()
-    ds.config.set_num_parallel_workers(3)
-    ds.config.set_prefetch_size(4)
-    ds.config.set_enable_shared_mem(False)
-    assert (ds.config.get_num_parallel_workers(), ds.config.get_prefetch_size()) == (3, 4)
-    ds.config.set_num_parallel_workers(workers)
-    ds.config.set_prefetch_size(size)
-    with pytest.raises(ValueError, match="'num'"):
-        ds.config.set_num_parallel_workers(0)
-    with pytest.raises(TypeError, match="'enable'"):
-        ds.config.set_enable_shared_mem(1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+class Counted:
+    """A function that adds the number of its calls, which is its state."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, x: object) -> object:
+        self.calls += 1
+        return np.asarray(x, np.float64) + self.calls
+
+    def state_dict(self) -> dict[str, object]:
+        return {"calls": self.calls}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        assert isinstance(state["calls"], int)
+        self.calls = state["calls"]
 
 
-def test_without_a_seed_iterators_differ() -> None:
-    assert epochs(numbers(30, shuffle=True), 1) != epochs(numbers(30, shuffle=True), 1)
+STEPS: Mapping[str, Step] = {
+    "shuffle": lambda data: data.shuffle(3),
+    "batch": lambda data: data.batch(2, drop_remainder=True),
+    "repeat": lambda data: data.repeat(2),
+    "take": lambda data: data.take(9),
+    "skip": lambda data: data.skip(1),
+    "noise": lambda data: data.map(noise),
+    "counted": lambda data: data.map(Counted()),
+    "filter": lambda data: data.filter(lambda x: int(np.asarray(x).reshape(-1)[0]) % 3 != 0),
+    "split": lambda data: data.split([0.5, 0.5])[0],
+    "concat": lambda data: data + data,
+    "batches of 1, 2, …": lambda data: data.batch(lambda info: info.get_batch_num() + 1),
+}
 
 
-def test_memory_does_not_grow_with_the_data() -> None:
-    alive: list[int] = []
+def pipeline(steps: list[str]) -> ds.Dataset:
+    data: ds.Dataset = ds.NumpySlicesDataset(list(range(16)), "x")
+    for step in steps:
+        data = STEPS[step](data)
+    return data
 
-    def rows() -> Iterator[npt.NDArray[np.float64]]:
-        for _ in range(300):
-            yield np.zeros(1000)
 
-    for (batch,) in (
-        ds.GeneratorDataset(rows, "x")
-        .shuffle(10)
-        .batch(5)
-        .create_tuple_iterator(num_epochs=1, output_numpy=True)
-    ):
-        alive.append(0 if batch.base is None else batch.base.nbytes)
-    assert max(alive) <= 5 * 8000
+def rows_from(iterator: Iterator[list[Array]], epochs: int) -> Rows:
+    """Return the rows of several epochs; the last may be an error, as in batches of batches."""
+    rows: Rows = []
+    try:
+        for _ in range(epochs):
+            for row in iterator:
+                rows.append([item.tolist() for item in row])
+    except RuntimeError as error:
+        if "the rows of a batch must have the same shapes" not in str(error):
+            raise
+        rows.append([str(error)])
+    return rows
+
+
+@given(
+    steps=st.lists(st.sampled_from(list(STEPS)), max_size=4),
+    taken=st.integers(0, 60),
+)
+@example(["counted", "filter"], 0)
+@example(["noise", "shuffle", "batch"], 3)
+@example(["noise", "batch", "filter"], 6)
+@example(["shuffle", "batches of 1, 2, …"], 7)
+@example(["noise", "filter", "split"], 0)
+@example(["batches of 1, 2, …", "batch"], 0)
+def test_another_iterator_continues_from_a_state(steps: list[str], taken: int) -> None:
+    set_seed(4)
+    random.seed(4)
+    try:
+        data = pipeline(steps)
+        size = data.get_dataset_size()
+    except RuntimeError:  # a split of too few rows, or batches of batches that must be counted
+        return
+    if not size:
+        return
+    # Epochs of a filter after noise have different sizes.
+    epochs = left = 2 + taken // size
+    iterator = data.create_tuple_iterator(num_epochs=epochs, output_numpy=True)
+    number = 0
+    while number < taken and left:
+        rows = rows_from(islice(iterator, taken - number), 1)
+        if rows and isinstance(rows[-1][0], str):
+            return  # after an error the iterator cannot continue
+        number += len(rows)
+        left -= number < taken
+    state = iterator.state_dict()
+    before = (random.getstate(), np.random.get_state())  # noqa: NPY002
+    expected = rows_from(iterator, left)
+
+    set_seed(4)
+    random.seed(4)  # a split counts the rows of a filter after noise
+    other = pipeline(steps).create_tuple_iterator(num_epochs=epochs, output_numpy=True)
+    set_seed(5)  # the order comes from the state, not from the seed
+    other.load_state_dict(state)
+    random.setstate(before[0])
+    np.random.set_state(before[1])  # noqa: NPY002
+    assert rows_from(other, left) == expected
+
+
+def test_state_between_epochs_restores_stateful_objects() -> None:
+    iterator = pipeline(["counted"]).create_tuple_iterator(output_numpy=True)
+    rows_from(iterator, 1)
+    state = iterator.state_dict()
+    other = pipeline(["counted"]).create_tuple_iterator(output_numpy=True)
+    other.load_state_dict(state)
+    assert rows_from(other, 1) == rows_from(iterator, 1)
+
+
+def test_earlier_rows_are_not_read_without_user_code() -> None:
+    first = ds.NumpySlicesDataset(list(range(100)), "x").batch(10)
+    iterator = first.create_tuple_iterator(num_epochs=3)
+    for _ in range(7):
+        next(iterator)
+    assert iterator.state_dict()["begin"] == {}
+
+
+DAMAGED: dict[str, tuple[object, ...]] = {
+    "begin": ({"random": {}}, 3),
+    "epoch": ("one", -1, None),
+    "mapped": ([0], 3),
+    "pipeline": (3, None),
+    "seed": (-1, "x"),
+    "taken": (float("inf"), None, -1),
+    "seeded": (),
+}
+
+
+@given(
+    taken=st.integers(0, 3),
+    key=st.sampled_from(list(DAMAGED)),
+    missing=st.booleans(),
+    data=st.data(),
+)
+def test_damaged_state_leaves_iterator_unchanged(
+    taken: int, key: str, missing: bool, data: st.DataObject
+) -> None:
+    iterator = ds.NumpySlicesDataset([1, 2, 3]).create_tuple_iterator(output_numpy=True)
+    for _ in range(taken):
+        next(iterator)
+    state = iterator.state_dict()
+    damaged = {name: value for name, value in state.items() if name != key}
+    if DAMAGED[key] and not missing:
+        damaged[key] = data.draw(st.sampled_from(DAMAGED[key]))
+    with pytest.raises(ValueError, match="This is not the state"):
+        iterator.load_state_dict(damaged)
+    assert iterator.state_dict() == state
+    assert len(rows_from(iterator, 1)) == 3 - taken
+
+
+def test_state_of_another_pipeline_is_rejected() -> None:
+    one = ds.NumpySlicesDataset([1, 2, 3]).create_tuple_iterator()
+    other = ds.NumpySlicesDataset([1, 2, 3]).batch(2).create_tuple_iterator()
+    next(one)
+    with pytest.raises(ValueError, match=r"had StoreNode\(.*\) where this one has Batch\(rows=2"):
+        other.load_state_dict(one.state_dict())
+
+
+def ten(**arguments: Any) -> ds.Dataset:  # noqa: ANN401 (those of the source)
+    return ds.NumpySlicesDataset(list(range(10)), "x", **arguments)
+
+
+def seeded_split(seed: int) -> ds.Dataset:
+    set_seed(seed)
+    return ten().map(np.negative).split([0.5, 0.5])[0]
+
+
+SETTINGS: dict[str, Callable[[int], ds.Dataset]] = {
+    "shuffle": lambda n: ten().shuffle(2 + n),
+    "take": lambda n: ten().take(5 + n),
+    "skip": lambda n: ten().skip(n),
+    "repeat": lambda n: ten().repeat(1 + n),
+    "batch": lambda n: ten().batch(1 + n),
+    "drop_remainder": lambda n: ten().batch(3, drop_remainder=n > 0),
+    "source": lambda n: ten(shuffle=n > 0),
+    "num_samples": lambda n: ten(num_samples=4 + n),
+    "indices": lambda n: ten(sampler=[3, n]),
+    "weights": lambda n: ten(sampler=ds.WeightedRandomSampler([1, 1 + n])),
+    "replacement": lambda n: ten(sampler=ds.RandomSampler(n > 0)),
+    "column": lambda n: ten().rename("x", "yz"[n]),
+    "seed of a split": seeded_split,
+}
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_state_of_other_settings_is_rejected(kind: str) -> None:
+    for saved, own in product((0, 1), repeat=2):
+        state = SETTINGS[kind](saved).create_tuple_iterator().state_dict()
+        iterator = SETTINGS[kind](own).create_tuple_iterator()
+        if saved == own:
+            iterator.load_state_dict(state)
+        else:
+            with pytest.raises(ValueError, match="that of another dataset"):
+                iterator.load_state_dict(state)
+
+
+def test_state_beyond_the_end_of_data_is_rejected() -> None:
+    def some(rows: int) -> DatasetIterator[list[Array]]:
+        kept = ds.NumpySlicesDataset([1, 2, 3, 4], "x").map(noise).filter(lambda x: x < rows + 2)
+        return kept.create_tuple_iterator(output_numpy=True)
+
+    iterator = some(3)
+    for _ in range(3):
+        next(iterator)
+    with pytest.raises(ValueError, match=r"The dataset ended before row 3\.$"):
+        some(1).load_state_dict(iterator.state_dict())
+
+
+def test_description_of_repeatedly_joined_dataset_is_short() -> None:
+    def doubled(times: int) -> ds.Dataset:
+        data: ds.Dataset = ds.NumpySlicesDataset([1, 2, 3])
+        for _ in range(times):
+            data = (data + data).take(3)
+        return data
+
+    state = doubled(10).create_tuple_iterator().state_dict()
+    assert len(cast("list[str]", state["pipeline"])) == 31
+    doubled(10).create_tuple_iterator().load_state_dict(state)
+    with pytest.raises(ValueError, match="of another dataset"):
+        doubled(9).create_tuple_iterator().load_state_dict(state)
+
+
+def test_descriptions_distinguish_numbers_of_repeated_use() -> None:
+    data = ds.NumpySlicesDataset([1, 2, 3])
+    state = data.concat([data]).create_tuple_iterator().state_dict()
+    with pytest.raises(ValueError, match="had nothing where this one has 1 again"):
+        data.concat([data, data]).create_tuple_iterator().load_state_dict(state)
+
+
+def test_object_used_twice_has_one_state() -> None:
+    data = ds.NumpySlicesDataset([1, 2, 3]).map(Counted())
+    iterator = (data + data).create_tuple_iterator()
+    next(iterator)
+    assert cast("dict[str, object]", iterator.state_dict()["begin"])["objects"] == [{"calls": 0}]
+
+
+def test_iterator_state_is_independent_of_shards() -> None:
+    """So a run can be resumed with another number of processes, but not with other batches."""
+    ms.set_seed(3)
+    case = Case(rows=24, batch=8)
+    half = case.shard(0, 2).create_tuple_iterator(num_epochs=2)
+    next(half)
+    state = half.state_dict()
+    for count in (1, 2, 4):
+        parts = [case.shard(i, count).create_tuple_iterator(num_epochs=2) for i in range(count)]
+        for part in parts:
+            part.load_state_dict(state)
+            next(part)
+    other = Case(rows=24, batch=4).shard(0, 2).create_tuple_iterator(num_epochs=2)
+    with pytest.raises(ValueError, match="that of another dataset"):
+        other.load_state_dict(state)

@@ -1,4 +1,4 @@
-"""MnistDataset: which files it takes, what it says of damaged ones, and the real data."""
+"""MnistDataset: the files it reads, errors for damaged ones, and the real data."""
 
 import hashlib
 from pathlib import Path
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import minispore
-from minispore.dataset import MnistDataset, SequentialSampler, _mnist_files, transforms, vision
-from minispore.dataset._idx import write_idx
+from minispore.dataset import MnistDataset, SequentialSampler, _mnist_dataset, transforms, vision
+from minispore.dataset.idx import write_idx
 
 
 def write_pair(folder: Path, prefix: str, count: int, first: int, suffix: str = "") -> None:
@@ -31,7 +31,7 @@ def first_pixels(dataset: minispore.dataset.Dataset) -> list[int]:
     return [int(row["image"].reshape(-1)[0]) for row in rows]
 
 
-def test_columns_types_and_shapes_are_mindspores(folder: Path) -> None:
+def test_mnist_columns_types_and_shapes_equal_mindspores(folder: Path) -> None:
     dataset = MnistDataset(str(folder))
     assert dataset.get_col_names() == ["image", "label"]
     assert dataset.output_shapes() == [[28, 28, 1], []]
@@ -39,7 +39,7 @@ def test_columns_types_and_shapes_are_mindspores(folder: Path) -> None:
     assert dataset.get_dataset_size() == len(dataset) == 9
 
 
-def test_usage_chooses_files_plain_or_gzipped_and_test_comes_first(folder: Path) -> None:
+def test_usage_selects_files_with_test_first(folder: Path) -> None:
     train, test = [10, 11, 12, 13, 14, 15], [20, 21, 22]
     assert first_pixels(MnistDataset(folder, "train", shuffle=False)) == train
     assert first_pixels(MnistDataset(folder, "test", shuffle=False)) == test
@@ -47,15 +47,7 @@ def test_usage_chooses_files_plain_or_gzipped_and_test_comes_first(folder: Path)
     assert first_pixels(MnistDataset(folder, "all", shuffle=False)) == test + train
 
 
-def test_it_is_shuffled_by_default_and_anew_each_epoch(folder: Path) -> None:
-    minispore.set_seed(3)
-    iterator = MnistDataset(folder).create_tuple_iterator(num_epochs=2, output_numpy=True)
-    epochs = [[int(image[0, 0, 0]) for image, _ in iterator] for _ in range(2)]
-    assert sorted(epochs[0]) == sorted(epochs[1]) == [10, 11, 12, 13, 14, 15, 20, 21, 22]
-    assert epochs[0] != epochs[1]
-
-
-def test_samples_and_shards(folder: Path) -> None:
+def test_mnist_num_samples_and_shards(folder: Path) -> None:
     assert first_pixels(MnistDataset(folder, "train", 2, shuffle=False)) == [10, 11]
     shards = [
         first_pixels(MnistDataset(folder, "all", shuffle=False, num_shards=4, shard_id=i))
@@ -82,7 +74,7 @@ def test_bad_arguments(folder: Path) -> None:
         MnistDataset(folder, num_samples=-1)
 
 
-def test_a_folder_that_is_not_there_or_has_no_files(tmp_path: Path) -> None:
+def test_missing_folder_or_files_raise(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="absent"):
         MnistDataset(tmp_path / "absent")
     with pytest.raises(RuntimeError, match="there is no 'train-images-idx3-ubyte'"):
@@ -93,7 +85,7 @@ def test_a_folder_that_is_not_there_or_has_no_files(tmp_path: Path) -> None:
         MnistDataset(tmp_path, "train")
 
 
-def test_files_that_do_not_fit_are_named(folder: Path) -> None:
+def test_mismatched_files_are_named(folder: Path) -> None:
     labels = folder / "train-labels-idx1-ubyte"
     write_idx(labels, np.zeros(5, np.uint8))
     with pytest.raises(RuntimeError, match=r"holds 6 images, but '.*labels.*' holds 5 labels"):
@@ -109,7 +101,7 @@ def test_files_that_do_not_fit_are_named(folder: Path) -> None:
         MnistDataset(folder, "train")
 
 
-def test_a_truncated_file_is_noticed_before_the_first_row(folder: Path) -> None:
+def test_truncated_file_raises_before_first_row(folder: Path) -> None:
     images = folder / "train-images-idx3-ubyte"
     images.write_bytes(images.read_bytes()[:-1])
     dataset = MnistDataset(folder, "train")
@@ -117,11 +109,10 @@ def test_a_truncated_file_is_noticed_before_the_first_row(folder: Path) -> None:
         next(iter(dataset))
 
 
-@pytest.mark.mnist
-def test_files_that_change_while_they_are_read_are_named(
+def test_files_changed_during_reading_are_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = _mnist_files._count
+    count = _mnist_dataset._count_images
 
     def count_and_change(images: Path, labels: Path) -> int:
         counted = count(images, labels)
@@ -129,12 +120,13 @@ def test_files_that_change_while_they_are_read_are_named(
         return counted
 
     dataset = MnistDataset(folder, "train")
-    monkeypatch.setattr(_mnist_files, "_count", count_and_change)
+    monkeypatch.setattr(_mnist_dataset, "_count_images", count_and_change)
     with pytest.raises(RuntimeError, match="train-images.* or .*train-labels.* changed while"):
         first_pixels(dataset)
 
 
-def test_the_tutorials_pipeline_gives_mindspores_bits(mnist: Path) -> None:
+@pytest.mark.mnist
+def test_tutorial_pipeline_equals_mindspore_bitwise(mnist: Path) -> None:
     dataset = (
         MnistDataset(mnist, "test", shuffle=False)
         .map(

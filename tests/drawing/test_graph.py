@@ -1,25 +1,24 @@
-"""The drawing of a computation: all of it, once, with the gradients that `grad` gives."""
+"""The drawing of a computational graph: each operation once, with the gradients of `grad`."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, grad, nn, ops, value_and_grad
-from minispore._array import Array, to_host
-from minispore._autograd import Node
-from minispore._functional.variable import Variable
 from minispore.drawing import draw_graph
 from minispore.drawing._gradients import Gradients
-from minispore.drawing._words import gradient_of, value_of
-from minispore.nn._recorded import operation, recorded
-
-from ..autograd.programs import Program, programs
-from .reading import read, sticking_out
+from minispore.drawing._value_labels import gradient_of, value_of
+from minispore.engine.array import Array, to_host
+from minispore.engine.dispatch import Variable
+from minispore.engine.graph import Node
+from minispore.nn._graph_recorder import operation, record_graph
+from tests.helpers.random_programs import Program, programs
+from tests.helpers.svg_reader import DrawnBox, Picture, Rect, check_texts, read
 
 X = Tensor([1.0, -2.0])
 
@@ -38,21 +37,82 @@ def said(name: str, value: Tensor, gradient: Tensor) -> str:
 
 
 def operations_of(node: Node | None) -> set[Node]:
-    """The operations from which a value was computed, followed path by path."""
+    """Return the operations from which a value was computed, path by path."""
     if node is None or not node.parents:
         return set()
     return {node}.union(*(operations_of(parent) for parent in node.parents))
 
 
+def lies_well(picture: Picture) -> None:
+    """Check that boxes lie apart, texts in boxes, and edges between the boxes they belong to."""
+    check_texts(picture)
+    for i, box in enumerate(picture.drawn_boxes):
+        assert picture.size.contains(box.rect, margin=4)
+        assert not any(box.rect.overlaps(other.rect) for other in picture.drawn_boxes[:i])
+    drawn: list[tuple[str, str]] = []
+    for edge in picture.drawn_edges:
+        (start,) = [box for box in picture.drawn_boxes if at_lower_side(edge.start, box.rect)]
+        (end,) = [box for box in picture.drawn_boxes if at_upper_side(edge.end, box.rect)]
+        assert edge.head == edge.end
+        assert edge.dashed == ("no gradient" in edge.title)
+        drawn.append((called(start), called(end)))
+    assert sorted(drawn) == sorted(described_uses(picture))
+
+
+def has_styles_of_kinds(picture: Picture) -> None:
+    """Check the styles of a graph of inputs, constants and operations, of which one is the output.
+
+    The output has a thick frame, and a constant a dashed one. The names of inputs and all gradients
+    have colours.
+    """
+    for box in picture.drawn_boxes:
+        constant, given = box.title.startswith("constant"), box.title.startswith("inputs[")
+        assert ("stroke-dasharray" in box.attributes) == constant
+        assert (float(box.attributes["rx"]) > 5) == (constant or given)
+        for text in box.texts:
+            style = text.attributes.get("style", "")
+            assert ("#" in style) == ("grad" in text.text or text.text.startswith("inputs["))
+            named = text.text == box.title.partition(":")[0]
+            assert ("font-weight" in text.attributes) == (named and not constant)
+    thick = [box for box in picture.drawn_boxes if float(box.attributes["stroke-width"]) > 2]
+    assert len(thick) == 1
+    assert not any(edge.start[1] >= thick[0].rect.bottom for edge in picture.drawn_edges)
+
+
+def at_lower_side(point: tuple[float, float], rect: Rect) -> bool:
+    middle = (rect.left + rect.right) / 2
+    return abs(point[0] - middle) < 0.2 and abs(point[1] - rect.bottom) < 0.2
+
+
+def at_upper_side(point: tuple[float, float], rect: Rect) -> bool:
+    return rect.left < point[0] < rect.right and abs(point[1] - rect.top) < 0.2
+
+
+def called(box: DrawnBox) -> str:
+    """Return the name of a box in the description: its number, or the text of a constant."""
+    number = [each.text for each in box.texts if each.rect.left < box.rect.left + 6]
+    return f"number {number[0]}" if number else box.texts[0].text
+
+
+def described_uses(picture: Picture) -> Iterator[tuple[str, str]]:
+    """Yield the uses that the description of a picture lists, as pairs of names of boxes."""
+    for sentence in picture.words.removesuffix(".").split(". "):
+        user, _, operands = sentence.partition(", from ")
+        for operand in operands.split(" and ") if operands else ():
+            yield operand, user.partition(",")[0]
+
+
 @no_overflow
 @given(programs())
-def test_each_operation_is_drawn_once_and_each_use_of_a_value(program: Program) -> None:
+def test_each_operation_and_each_use_is_drawn(program: Program) -> None:
     inputs = inputs_of(program)
-    what = recorded(program.on_tensors, inputs, {})
+    what = record_graph(program.on_tensors, inputs, {})
     made = operations_of(cast("Variable", what.output)._node)
     if not what.operations:
         return
     picture = read(draw_graph(program.on_tensors, *inputs))
+    lies_well(picture)
+    has_styles_of_kinds(picture)
     names = Counter(box.partition(":")[0] for box in picture.boxes)
     del names["constant"]
     expected = Counter(operation(node) for node in made)
@@ -63,9 +123,9 @@ def test_each_operation_is_drawn_once_and_each_use_of_a_value(program: Program) 
 
 @no_overflow
 @given(programs())
-def test_the_gradients_are_those_of_grad(program: Program) -> None:
+def test_drawn_gradients_equal_grad(program: Program) -> None:
     inputs = inputs_of(program)
-    if not recorded(program.on_tensors, inputs, {}).operations:
+    if not record_graph(program.on_tensors, inputs, {}).operations:
         return
     boxes = read(draw_graph(program.on_tensors, *inputs)).boxes
     gradients = grad(program.on_tensors, tuple(range(len(inputs))))(*inputs)
@@ -76,7 +136,7 @@ def test_the_gradients_are_those_of_grad(program: Program) -> None:
 
 @no_overflow
 @given(programs(max_steps=4))
-def test_the_gradients_on_the_way_are_those_by_what_is_added_there(program: Program) -> None:
+def test_intermediate_gradients_equal_those_of_added_zeros(program: Program) -> None:
     def run(inputs: Sequence[Tensor], place: int, more: Tensor | float) -> list[Tensor]:
         values = list(inputs)
         for i, step in enumerate(program.steps):
@@ -91,21 +151,25 @@ def test_the_gradients_on_the_way_are_those_by_what_is_added_there(program: Prog
         made[:] = run(inputs, -1, 0.0)
         return made[-1]
 
-    found = Gradients(recorded(all_at_once, inputs, {})).values
+    actual = Gradients(record_graph(all_at_once, inputs, {})).values
     values = made[len(inputs) :]
     for place, value in enumerate(values):
         node = value._node
         # A stopped value, and an input that an operation hands on, have no place of their own.
-        if node is None or node.number not in found or node in [x._node for x in made[:place]]:
+        if node is None or node.number not in actual or node in [x._node for x in made[:place]]:
             continue
         zeros = Tensor(np.zeros(value.shape))
         expected = grad(lambda d, at=place: run(inputs, at, d)[-1])(zeros)
         assert np.allclose(
-            to_host(found[node.number]), expected.asnumpy(), rtol=1e-9, atol=1e-12, equal_nan=True
+            to_host(actual[node.number]),
+            expected.asnumpy(),
+            rtol=1e-9,
+            atol=1e-12,
+            equal_nan=True,
         )
 
 
-def test_shares_say_what_comes_back_from_each_use() -> None:
+def test_edges_show_contributions_to_gradients() -> None:
     def fn(x: Tensor) -> Tensor:
         return x * 3.0 + x
 
@@ -117,15 +181,16 @@ def test_shares_say_what_comes_back_from_each_use() -> None:
     ]
 
 
-def test_what_is_stopped_is_drawn_without_a_gradient() -> None:
+def test_stopped_gradients_are_drawn_dashed() -> None:
     text = draw_graph(lambda x: x * ops.stop_gradient(x), Tensor(3.0))
     picture = read(text)
+    assert picture.name == "What a function computes: 2 boxes"
     assert picture.boxes == ["x: value 3, grad 3", "multiply: value 9, grad 1"]
     assert picture.edges == ["operand 1: grad 3 comes back", "operand 2: no gradient comes back"]
     assert text.count("stroke-dasharray") == 1
 
 
-def test_inputs_parameters_and_constants_have_the_functions_names() -> None:
+def test_operands_have_names_of_variables() -> None:
     net, scale, unnamed = nn.Dense(2, 1), Tensor(2.0), Parameter(Tensor(1.0))
     named = Parameter(Tensor(3.0), name="named")
 
@@ -141,13 +206,13 @@ def test_inputs_parameters_and_constants_have_the_functions_names() -> None:
     assert "more[1]: value 7" in boxes
 
 
-def test_an_index_leads_to_what_is_taken_by_it() -> None:
+def test_index_tensor_is_an_operand() -> None:
     picture = read(draw_graph(lambda x, i: ops.gather(x, i, 0), X, Tensor([1, 1])))
     assert picture.words.endswith("from number 1 and i.")
     assert picture.edges[1] == "operand 2: no gradient comes back"
 
 
-def test_where_the_way_back_ends_there_is_a_gradient() -> None:
+def test_leaves_have_gradients() -> None:
     def twice(x: Array) -> tuple[Array, tuple[None]]:
         return x + x, (None,)
 
@@ -156,12 +221,12 @@ def test_where_the_way_back_ends_there_is_a_gradient() -> None:
     assert "twice: value 5, grad 3" in boxes
 
 
-def test_an_input_that_nothing_depends_on_has_the_gradient_zero() -> None:
+def test_unused_input_has_zero_gradient() -> None:
     boxes = read(draw_graph(lambda x, y: x * 2.0, Tensor(1.0), Tensor([4.0, 5.0]))).boxes
     assert "y: value [4, 5], grad [0, 0]" in boxes
 
 
-def test_who_cannot_see_the_picture_is_told_what_is_on_it() -> None:
+def test_description_lists_all_boxes() -> None:
     def f(x: Tensor) -> Tensor:
         return x * x + 1.0
 
@@ -175,19 +240,12 @@ def test_who_cannot_see_the_picture_is_told_what_is_on_it() -> None:
     )
 
 
-def test_every_text_lies_within_its_box() -> None:
-    def fn(an_input_with_a_name_that_is_rather_long: Tensor, y: Tensor) -> Tensor:
-        return ops.exp(an_input_with_a_name_that_is_rather_long) * y / 3.0
-
-    assert not sticking_out(draw_graph(fn, X, Tensor([[0.12345], [678.9]])))
-
-
 def test_several_outputs_are_summed() -> None:
     boxes = read(draw_graph(lambda x: [x * 2.0, (x, x * 3.0)], Tensor(1.0))).boxes
     assert boxes[0] == "x: value 1, grad 6"
 
 
-def test_a_derivative_is_drawn_as_the_computation_that_it_is() -> None:
+def test_derivative_graph_is_drawn() -> None:
     def derivative(x: Tensor) -> Tensor:
         return grad(lambda x: x * x * x)(x)
 
@@ -197,7 +255,7 @@ def test_a_derivative_is_drawn_as_the_computation_that_it_is() -> None:
 
 
 class Doubled(nn.Cell):
-    """A function with a derivative of its own, and hands for hooks."""
+    """A cell with a custom derivative."""
 
     def construct(self, x: Tensor) -> Tensor:
         return x * 1.0
@@ -206,7 +264,7 @@ class Doubled(nn.Cell):
         return (2.0 * dout,)
 
 
-def test_a_derivative_of_ones_own_is_one_box() -> None:
+def test_custom_derivative_is_one_box() -> None:
     cell = Doubled()
     picture = read(draw_graph(lambda x: cell(x) * 3.0, X))
     assert picture.boxes == [
@@ -219,7 +277,7 @@ def test_a_derivative_of_ones_own_is_one_box() -> None:
 
 
 class Chain(nn.Cell):
-    """So many doublings, each of its own cell."""
+    """Cells that each double their input."""
 
     def __init__(self, cells: int, operations: int) -> None:
         super().__init__()
@@ -232,7 +290,7 @@ class Chain(nn.Cell):
 
 
 class Part(nn.Cell):
-    """So many operations with one parameter."""
+    """A number of operations with one parameter."""
 
     def __init__(self, operations: int) -> None:
         super().__init__()
@@ -275,20 +333,20 @@ def test_a_large_graph_is_drawn_by_cells() -> None:
 
 
 class Residual(Part):
-    """What a part computes, and twice what it was given."""
+    """A cell that returns the result of a part, and twice its input."""
 
     def construct(self, x: Tensor) -> Tensor:
         return super().construct(x) + x * 2.0
 
 
-def test_what_comes_back_from_a_cell_is_the_sum_of_what_its_uses_give() -> None:
+def test_edge_to_cell_sums_contributions_of_all_uses() -> None:
     part = Residual(40)
     picture = read(draw_graph(lambda x: part(x), X))
     assert picture.boxes[0] == "x: value [1, -2], grad [3, 3]"
     assert picture.edges == ["grad [3, 3] comes back"]
 
 
-def test_cells_of_cells_become_one_box_where_cells_are_too_many() -> None:
+def test_outer_cells_become_boxes_in_larger_graphs() -> None:
     def sequence(length: int) -> nn.SequentialCell:
         return nn.SequentialCell([Part(1) for _ in range(length)])
 
@@ -300,7 +358,7 @@ def test_cells_of_cells_become_one_box_where_cells_are_too_many() -> None:
     ]
 
 
-def test_a_parameter_of_two_cells_is_in_neither() -> None:
+def test_parameter_of_two_cells_has_its_own_box() -> None:
     net = Chain(2, 25)
     net.parts[1].weight = net.parts[0].weight
     picture = read(draw_graph(net, X))
@@ -313,7 +371,7 @@ def test_a_parameter_of_two_cells_is_in_neither() -> None:
     assert len(picture.edges) == 4
 
 
-def test_too_large_a_graph_is_refused() -> None:
+def test_too_large_graph_raises() -> None:
     def long(x: Tensor) -> Tensor:
         for _ in range(200):
             x = x * x
@@ -326,7 +384,7 @@ def test_too_large_a_graph_is_refused() -> None:
         draw_graph(Part(250), X)
 
 
-def test_numbers_say_in_which_order_values_were_made() -> None:
+def test_boxes_are_numbered_in_order_of_computation() -> None:
     def fn(x: Tensor) -> Tensor:
         return ops.exp(x) + ops.tanh(x)
 
@@ -335,7 +393,7 @@ def test_numbers_say_in_which_order_values_were_made() -> None:
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_the_network_is_as_it_was(fails: bool) -> None:
+def test_drawing_leaves_network_unchanged(fails: bool) -> None:
     net = nn.SequentialCell(nn.Dense(2, 2), nn.ReLU())
     before = [dict(cell.__dict__) for _, cell in net.cells_and_names()]
     x = Tensor(np.ones((1, 3 if fails else 2), np.float32))
@@ -348,7 +406,7 @@ def test_the_network_is_as_it_was(fails: bool) -> None:
     assert x._node is None
 
 
-def test_within_a_differentiation_only_the_function_itself_is_drawn() -> None:
+def test_drawing_within_grad_shows_inner_function_only() -> None:
     pictures: list[str] = []
 
     def fn(x: Tensor) -> Tensor:
@@ -365,16 +423,20 @@ NAMES = st.text(st.characters(), min_size=1, max_size=8)
 
 
 @given(NAMES, NAMES)
+@example("f", "a_parameter_with_a_name_that_is_rather_long")
+@example("f", "全角文字の名前")
 def test_any_name_can_be_drawn(name: str, parameter: str) -> None:
     def fn(x: Tensor) -> Tensor:
         return x * weight
 
     weight = Parameter(Tensor(1.0), name=parameter)
     fn.__name__ = name
-    assert len(read(draw_graph(fn, X)).boxes) == 3
+    picture = read(draw_graph(fn, X))
+    assert len(picture.boxes) == 3
+    check_texts(picture)
 
 
-def test_the_same_computation_has_the_same_picture() -> None:
+def test_equal_computations_have_equal_drawings() -> None:
     net = nn.Dense(2, 2)
     x = X.reshape(1, 2)
     assert draw_graph(net, x) == draw_graph(net, x)
@@ -388,12 +450,12 @@ def test_the_same_computation_has_the_same_picture() -> None:
         (lambda x: None, "'fn' must return a Tensor"),
     ],
 )
-def test_what_is_no_function_of_tensors_is_refused(fn: Callable[..., object], words: str) -> None:
+def test_draw_graph_rejects_other_functions(fn: Callable[..., object], words: str) -> None:
     with pytest.raises(TypeError, match=words):
         draw_graph(fn, X)
 
 
-def test_what_leaves_no_graph_is_refused() -> None:
+def test_function_without_graph_raises() -> None:
     with pytest.raises(ValueError, match="nothing was recorded"):
         draw_graph(lambda x: x + 1, Tensor(2))
     with pytest.raises(ValueError, match="nothing was recorded"):

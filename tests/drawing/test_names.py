@@ -1,4 +1,4 @@
-"""What is written in a drawing is what a reader knows it by."""
+"""The names in a drawing are those of the variables in the source."""
 
 import operator
 from collections.abc import Callable
@@ -9,8 +9,7 @@ import pytest
 
 from minispore import Tensor, ops
 from minispore.drawing import draw_graph
-
-from .reading import read
+from tests.helpers.svg_reader import read
 
 
 @pytest.mark.parametrize("join", [ops.concat, ops.stack])
@@ -31,7 +30,7 @@ def several(*xs: Tensor, scale: float = 1.0) -> Tensor:
 
 
 class Unsigned:
-    """What can be called, but does not say with what."""
+    """A callable without a signature."""
 
     __signature__ = "none"
 
@@ -45,7 +44,7 @@ def one(x: Tensor, *, scale: float = 1.0) -> Tensor:
 
 @wraps(one)
 def two(x: Tensor, y: Tensor) -> Tensor:
-    """As decorators do, say that it is called like another."""
+    """Return a product; the signature is that of `one`, as with many decorators."""
     return one(x) * y
 
 
@@ -58,8 +57,6 @@ def two(x: Tensor, y: Tensor) -> Tensor:
         (two, ["x", "input_1"]),
     ],
 )
-def test_inputs_have_the_names_that_the_function_has_for_them(
-    fn: Callable[..., Tensor], names: list[str]
-) -> None:
+def test_inputs_have_names_of_parameters(fn: Callable[..., Tensor], names: list[str]) -> None:
     boxes = read(draw_graph(fn, Tensor(3.0), Tensor(2.0))).boxes
     assert [box.partition(":")[0] for box in boxes[:2]] == names

@@ -1,4 +1,4 @@
-"""What the tests of faults share."""
+"""Fixtures for the tests of faults."""
 
 import os
 from collections.abc import Iterator
@@ -7,36 +7,29 @@ from pathlib import Path
 import pytest
 
 from minispore.tensorpack import logger
-
-from .disks import KINDS, Disk
-from .killing import Nursery
+from tests.faults.disk_faults import KINDS, Disk
+from tests.faults.kill_harness import ForkServer
 
 
 @pytest.fixture(params=KINDS)
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
-    """A disk of each kind."""
+    """Yield a disk of each kind."""
     if os.name == "nt":
-        pytest.skip("these faults are POSIX's")
-    made = KINDS[request.param](tmp_path)
-    yield made
-    made.close()
+        pytest.skip("POSIX only")
+    each = KINDS[request.param](tmp_path)
+    yield each
+    each.close()
 
 
 @pytest.fixture(scope="session")
-def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    """What starts trainings."""
-    made = Nursery(tmp_path_factory.mktemp("nursery"))
-    yield made
-    made.close()
+def fork_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
+    """Yield a server that starts trainings."""
+    server = ForkServer(tmp_path_factory.mktemp("fork_server"))
+    yield server
+    server.close()
 
 
 @pytest.fixture(autouse=True)
-def no_power_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing in this process waits for the disk: no fault here outlives the system's memory."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
-@pytest.fixture(autouse=True)
-def no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test has tensorpack's logger to itself."""
+def no_logger_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reset tensorpack's logger folder for each test."""
     monkeypatch.setattr(logger, "_folder", {})

@@ -1,4 +1,4 @@
-"""Nothing can be written: one clear error that names the file; the files from before are whole."""
+"""Failing disks: one error that names the file; the existing files stay complete."""
 
 import os
 import re
@@ -14,8 +14,8 @@ from minispore import Tensor, nn, set_seed
 from minispore._cli import main
 from minispore.common import Parameter
 from minispore.dataset import NumpySlicesDataset
-from minispore.dataset._idx import write_idx
 from minispore.dataset.digits import write as write_digits
+from minispore.dataset.idx import write_idx
 from minispore.tensorpack import JSONLWriter, JSONWriter, MinSaver, ModelSaver, TFEventWriter
 from minispore.testing import record_events
 from minispore.train import (
@@ -33,10 +33,9 @@ from minispore.train import (
     save_checkpoint,
     wait_for_saves,
 )
-
-from .disks import Disk, Limited, ReadOnly, contents
-from .killing import look_at
-from .training import newest
+from tests.faults.disk_faults import Disk, Limited, ReadOnly, contents
+from tests.faults.kill_harness import check_files
+from tests.faults.training_script import newest
 
 
 def parameters(fill: float) -> list[Parameter]:
@@ -49,7 +48,7 @@ def save(folder: Path, fill: float, **options: object) -> None:
 
 
 def convert(folder: Path, fill: float) -> None:
-    # The source is elsewhere: it is no file of this disk.
+    # The source is on another disk.
     source = folder.parent / "source.ckpt"
     if os.access(folder.parent, os.W_OK):
         save_checkpoint(parameters(fill), source)
@@ -63,7 +62,7 @@ def trace(folder: Path, fill: float) -> None:
     events.save(folder / "trace.jsonl")
 
 
-# What writes a file, and that file's name.
+# Functions that write a file, with its name.
 WRITERS: dict[str, tuple[Callable[[Path, float], object], str]] = {
     "save_checkpoint": (save, "net.ckpt"),
     "with a check sum": (lambda folder, fill: save(folder, fill, crc_check=True), "net.ckpt"),
@@ -85,7 +84,7 @@ WRITERS: dict[str, tuple[Callable[[Path, float], object], str]] = {
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_a_file_that_cannot_be_written_is_named_and_is_as_before(disk: Disk, writer: str) -> None:
+def test_failed_write_names_file_and_keeps_it(disk: Disk, writer: str) -> None:
     write, name = WRITERS[writer]
     write(disk.folder, 1)
     before = contents(disk.folder)
@@ -98,7 +97,7 @@ def test_a_file_that_cannot_be_written_is_named_and_is_as_before(disk: Disk, wri
 
 
 class Fail(Callback):
-    """Let a disk fail in a step, and send the signal that `OnRequestExit` waits for."""
+    """Make a disk fail in a step, and send the signal that `OnRequestExit` handles."""
 
     def __init__(self, disk: Disk, step: int = 0, number: int = 0) -> None:
         self.disk, self.step, self.number = disk, step, number
@@ -128,8 +127,8 @@ def train(
 
 
 @pytest.fixture(scope="module")
-def straight() -> dict[str, bytes]:
-    """The parameters of a training without any fault."""
+def uninterrupted() -> dict[str, bytes]:
+    """Return the parameters of a training without a fault."""
     return train([])
 
 
@@ -139,10 +138,10 @@ def checkpoints(folder: Path, **options: object) -> ModelCheckpoint:
 
 
 LANDSCAPE: dict[str, object] = {"collect_landscape": {"create_landscape": {"train": True}}}
-# Callbacks that cannot do without their files: the training ends, in the fifth of nine steps.
+# Callbacks whose files are required: the training fails, in the fifth of nine steps.
 SAVERS: dict[str, tuple[Callable[[Path], Callback], str]] = {
     "ModelCheckpoint": (checkpoints, "net-2_2.ckpt"),
-    "in the background": (
+    "async": (
         lambda folder: checkpoints(folder, async_save=True),
         r"net-2_[12].ckpt",
     ),
@@ -161,25 +160,25 @@ SAVERS: dict[str, tuple[Callable[[Path], Callback], str]] = {
 
 @pytest.mark.filterwarnings("ignore:For 'SummaryRecord', a summary was lost")
 @pytest.mark.parametrize("saver", SAVERS)
-def test_a_training_that_cannot_save_says_so_and_can_be_gone_on_with(
-    disk: Disk, saver: str, straight: dict[str, bytes]
+def test_training_with_full_disk_can_be_resumed(
+    disk: Disk, saver: str, uninterrupted: dict[str, bytes]
 ) -> None:
     make, name = SAVERS[saver]
     number = signal.SIGTERM if saver == "OnRequestExit" else 0
     with disk.failing(at_once=False), pytest.raises(OSError, match=f"{name}'") as caught:
         train([Fail(disk, 5, number), make(disk.folder)])
     assert str(caught.value.filename).startswith(str(disk.folder))
-    litter, torn = look_at(disk.folder)
+    stale, torn = check_files(disk.folder)
     assert not torn
-    # A file that was begun when the folder became read-only can no longer be removed.
-    assert litter <= (isinstance(disk, ReadOnly) and saver == "in the background")
+    # An incomplete file cannot be removed from a folder that became read-only.
+    assert stale <= (isinstance(disk, ReadOnly) and saver == "async")
     resumable = newest(disk.folder)
-    assert (saver in {"ModelCheckpoint", "in the background"}) == (resumable is not None)
-    assert train([Fail(disk), make(disk.folder)], resume=resumable) == straight
+    assert (saver in {"ModelCheckpoint", "async"}) == (resumable is not None)
+    assert train([Fail(disk), make(disk.folder)], resume=resumable) == uninterrupted
 
 
-# Callbacks whose files only tell: the training goes on without them.
-TELLERS: dict[str, Callable[[Path], Callback]] = {
+# Callbacks whose files are optional: the training continues without them.
+LOGGERS: dict[str, Callable[[Path], Callback]] = {
     "ModelSaver": lambda folder: ModelSaver(checkpoint_dir=folder),
     "MinSaver": lambda folder: MinSaver("loss", checkpoint_dir=folder),
     "JSONWriter": JSONWriter,
@@ -189,47 +188,47 @@ TELLERS: dict[str, Callable[[Path], Callback]] = {
 
 
 @pytest.mark.parametrize("step", [1, 5])
-@pytest.mark.parametrize("teller", TELLERS)
-def test_a_training_goes_on_without_what_only_tells(
+@pytest.mark.parametrize("logger", LOGGERS)
+def test_training_continues_without_log_files(
     disk: Disk,
-    teller: str,
+    logger: str,
     step: int,
-    straight: dict[str, bytes],
+    uninterrupted: dict[str, bytes],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with disk.failing(at_once=False):
-        assert train([Fail(disk, step), TELLERS[teller](disk.folder)]) == straight
-    assert look_at(disk.folder) == (0, 0)
-    # In a read-only folder and on a full disk, a file that is there may still have room for a line.
-    if step == 1 or isinstance(disk, Limited) or "Saver" in teller:
+        assert train([Fail(disk, step), LOGGERS[logger](disk.folder)]) == uninterrupted
+    assert check_files(disk.folder) == (0, 0)
+    # In a read-only folder and on a full disk, an existing file may have room for a line.
+    if step == 1 or isinstance(disk, Limited) or "Saver" in logger:
         assert re.search(f"{disk.folder}/[^ ]*'", caplog.text)
     assert 0 not in map(len, contents(disk.folder).values())
 
 
 @pytest.mark.parametrize("step", [1, 5])
-def test_a_lost_summary_is_warned_of(disk: Disk, step: int, straight: dict[str, bytes]) -> None:
-    with disk.failing(at_once=False), warnings.catch_warnings(record=True) as told:
+def test_lost_summary_warns(disk: Disk, step: int, uninterrupted: dict[str, bytes]) -> None:
+    with disk.failing(at_once=False), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        assert train([Fail(disk, step), SummaryCollector(str(disk.folder), 1)]) == straight
-    assert look_at(disk.folder) == (0, 0)
+        assert train([Fail(disk, step), SummaryCollector(str(disk.folder), 1)]) == uninterrupted
+    assert check_files(disk.folder) == (0, 0)
     assert 0 not in map(len, contents(disk.folder).values())
     if step == 1 or isinstance(disk, Limited):
-        assert "summary was lost: [Errno" in str(told[0].message)
-        assert str(disk.folder) in str(told[0].message)
+        assert "summary was lost: [Errno" in str(caught[0].message)
+        assert str(disk.folder) in str(caught[0].message)
 
 
-def test_a_lost_summary_is_raised_where_that_is_asked_for(disk: Disk) -> None:
+def test_lost_summary_raises_on_request(disk: Disk) -> None:
     record = SummaryRecord(str(disk.folder), raise_exception=True)
     with disk.failing(), pytest.raises(OSError, match=str(disk.folder)):
         record.add_value("tensor", "x", Tensor(np.ones(99, np.float32)))
         record.record(1)
         record.flush()
     record.close()
-    assert look_at(disk.folder) == (0, 0)
+    assert check_files(disk.folder) == (0, 0)
 
 
 @pytest.mark.parametrize("room", [0, 20_000])
-def test_the_command_line_tells_it_in_one_line(
+def test_command_line_reports_full_disk_in_one_line(
     digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], room: int
 ) -> None:
     disk = Limited(tmp_path)

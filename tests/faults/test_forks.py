@@ -1,4 +1,4 @@
-"""Processes that are forked while a thread of their parent is at work: none of them hangs."""
+"""Processes that are forked while a thread of the parent is running: none of them hangs."""
 
 import gc
 import os
@@ -15,28 +15,28 @@ import pytest
 from minispore import Tensor
 from minispore.common import seed
 from minispore.train import SummaryRecord, load_checkpoint, load_checkpoint_async, save_checkpoint
-from minispore.train._files import loading, saving
-from minispore.train.callback._kept_files import KeptFiles
+from minispore.train.checkpoint import loading, saving
+from minispore.train.checkpoint.retention import RetainedFiles
 from minispore.train.serialization import async_ckpt_thread_status, wait_for_saves
-from minispore.train.summary import _behind, _files, read_events
+from minispore.train.summary import deferred_writer, event_writer, read_events
 
 pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX's"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="POSIX only"),
     # From Python 3.12 on.
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded"),
 ]
 SECONDS = 20  # after which a child is killed
 
 
-def status_of_child(work: Callable[[], object]) -> int:
-    """Do some work in a forked process and return its status: 0 if nothing was raised."""
+def status_of_child(task: Callable[[], object]) -> int:
+    """Call a function in a forked process and return its status: 0 if nothing was raised."""
     child = os.fork()
     if not child:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(SECONDS)
         status = 1
         try:
-            work()
+            task()
             gc.collect()
             status = 0
         except BaseException as error:
@@ -75,7 +75,7 @@ def fill_of(path: Path) -> float:
 
 
 @pytest.mark.parametrize("behind", [False, True])
-def test_a_child_saves_while_its_parent_does(
+def test_forked_child_saves_during_parents_save(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behind: bool
 ) -> None:
     gate = Gate()
@@ -99,7 +99,7 @@ def test_a_child_saves_while_its_parent_does(
     assert fill_of(tmp_path / "parent.ckpt") == 1
 
 
-def test_a_child_reads_what_its_parent_was_reading(
+def test_forked_child_completes_parents_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save_checkpoint(values(1), tmp_path / "x")
@@ -112,12 +112,12 @@ def test_a_child_reads_what_its_parent_was_reading(
     assert list(future.result()) == ["p"]
 
 
-def test_a_child_leaves_its_parents_summaries_to_it(
+def test_forked_child_does_not_write_parents_summaries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each is in the file once, and what the child adds to its parent's record is not."""
+    """The file has each summary of the parent once, and none of the child."""
     gate = Gate()
-    monkeypatch.setattr(_behind, "gathered", gate.before(_behind.gathered))
+    monkeypatch.setattr(deferred_writer, "run_all", gate.before(deferred_writer.run_all))
     with SummaryRecord(str(tmp_path)) as record:
 
         def add(step: int) -> None:
@@ -125,7 +125,7 @@ def test_a_child_leaves_its_parents_summaries_to_it(
             record.record(step)
 
         add(1)
-        assert gate.reached.wait(60)  # the thread begins with what waits after a second
+        assert gate.reached.wait(60)  # the thread writes after a second
 
         def work() -> None:
             with pytest.warns(UserWarning, match="lost: a forked process must make a Summ"):
@@ -145,12 +145,12 @@ def test_a_child_leaves_its_parents_summaries_to_it(
     ("lock", "use"),
     [
         (seed._lock, lambda: seed.generator("test")),
-        (_files._lock, lambda: _files.Names("folder", "prefix", "")),
-        (KeptFiles._lock, KeptFiles),
+        (event_writer._lock, lambda: event_writer.EventFileNames("folder", "prefix", "")),
+        (RetainedFiles._lock, RetainedFiles),
     ],
     ids=["seed", "names", "kept files"],
 )
-def test_no_lock_is_held_in_a_child(lock: threading.Lock, use: Callable[[], object]) -> None:
+def test_forked_child_holds_no_lock(lock: threading.Lock, use: Callable[[], object]) -> None:
     held = threading.Event()
 
     def hold() -> None:

@@ -1,8 +1,8 @@
-"""Killed at any moment with `kill -9`: nothing is torn, and the training goes on as if unharmed.
+"""A training killed at any moment with `kill -9` can be resumed, with equal results.
 
     pytest -m slow tests/faults/test_kills.py
 
-kills each kind of training a hundred times; MINISPORE_KILLS says how often else.
+kills each kind of training a hundred times, or as often as MINISPORE_KILLS says.
 """
 
 import os
@@ -13,94 +13,109 @@ from pathlib import Path
 
 import pytest
 
-from .killing import Blow, Nursery, Run, Story, check_lines, left, look_at, story
-from .training import KINDS
+from tests.faults.kill_harness import (
+    ForkServer,
+    KillRun,
+    Run,
+    ScheduledSignal,
+    check_files,
+    check_lines,
+    output_files,
+    run_with_kills,
+)
+from tests.faults.training_script import KINDS
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills are POSIX's")
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX only")
 
 KILLS = int(os.environ.get("MINISPORE_KILLS", "100"))
-# That which saves only on request has nothing to go on from after a kill.
+# A training that saves only on request cannot be resumed after a kill.
 SAVED = [kind for kind in KINDS if kind != "request"]
 
 
 @pytest.fixture(scope="module")
-def unharmed(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> "Unharmed":
-    return Unharmed(nursery, tmp_path_factory)
+def baseline(fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> "BaselineRuns":
+    return BaselineRuns(fork_server, tmp_path_factory)
 
 
-class Unharmed:
-    """The trainings that nobody kills: what they print, and what they leave."""
+class BaselineRuns:
+    """The printed lines and the files of trainings that are not killed."""
 
-    def __init__(self, nursery: Nursery, factory: pytest.TempPathFactory) -> None:
+    def __init__(self, fork_server: ForkServer, factory: pytest.TempPathFactory) -> None:
         @cache
         def of(kind: str) -> tuple[Run, dict[str, bytes]]:
             folder = factory.mktemp(kind)
-            whole = nursery.run(kind, folder)
-            assert (whole.status, whole.errors) == (0, "")
-            assert whole.end.startswith("end ")
-            assert look_at(folder) == (0, 0)
-            return whole, left(folder)
+            complete = fork_server.run(kind, folder)
+            assert (complete.status, complete.errors) == (0, "")
+            assert complete.end.startswith("end ")
+            assert check_files(folder) == (0, 0)
+            return complete, output_files(folder)
 
         self.of = of
 
 
-def check(kind: str, folder: Path, told: Story, unharmed: Unharmed) -> None:
-    whole, files = unharmed.of(kind)
-    assert told.runs[-1].end == whole.end
-    check_lines(told, whole.lines)
-    assert left(folder) == files
+def check(kind: str, folder: Path, log: KillRun, baseline: BaselineRuns) -> None:
+    complete, files = baseline.of(kind)
+    assert log.runs[-1].end == complete.end
+    check_lines(log, complete.lines)
+    assert output_files(folder) == files
 
 
 @pytest.mark.parametrize("kind", SAVED)
-def test_a_kill(nursery: Nursery, tmp_path: Path, kind: str, unharmed: Unharmed) -> None:
-    seconds = unharmed.of(kind)[0].seconds
-    told = story(nursery, kind, tmp_path, random.Random(kind), 1, seconds)
-    check(kind, tmp_path, told, unharmed)
+def test_killed_training_resumes_with_equal_results(
+    fork_server: ForkServer, tmp_path: Path, kind: str, baseline: BaselineRuns
+) -> None:
+    seconds = baseline.of(kind)[0].seconds
+    log = run_with_kills(fork_server, kind, tmp_path, random.Random(kind), 1, seconds)
+    check(kind, tmp_path, log, baseline)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SAVED)
-def test_many_kills(nursery: Nursery, tmp_path: Path, kind: str, unharmed: Unharmed) -> None:
-    chance = random.Random()
-    seconds = unharmed.of(kind)[0].seconds
+def test_repeatedly_killed_training_ends_with_equal_results(
+    fork_server: ForkServer, tmp_path: Path, kind: str, baseline: BaselineRuns
+) -> None:
+    rng = random.Random()
+    seconds = baseline.of(kind)[0].seconds
     kills = trainings = litter = torn = 0
     while kills < KILLS:
         folder = tmp_path / str(trainings)
-        told = story(
-            nursery, kind, folder, chance, KILLS - kills, seconds * chance.choice((0.1, 0.3, 1))
+        log = run_with_kills(
+            fork_server, kind, folder, rng, KILLS - kills, seconds * rng.choice((0.1, 0.3, 1))
         )
-        check(kind, folder, told, unharmed)
+        check(kind, folder, log, baseline)
         trainings += 1
-        kills += told.kills
-        litter += told.litter
-        torn += told.torn
+        kills += log.kills
+        litter += log.litter
+        torn += log.torn
     print(
-        f"{kind}: {kills} kills in {trainings} trainings, all of which ended as if unharmed; "
+        f"{kind}: {kills} kills in {trainings} trainings, all with the results of the baseline; "
         f"hidden files left by kills: {litter}, event files and lines cut short: {torn}"
     )
 
 
 @pytest.mark.slow
-def test_requests_and_then_kills(nursery: Nursery, tmp_path: Path, unharmed: Unharmed) -> None:
-    """A cluster's way: SIGTERM at any moment, and soon after it SIGKILL."""
-    chance = random.Random()
-    whole, _ = unharmed.of("request")
+def test_stop_request_followed_by_kill_can_be_resumed(
+    fork_server: ForkServer, tmp_path: Path, baseline: BaselineRuns
+) -> None:
+    """Clusters send SIGTERM, and shortly after it SIGKILL."""
+    rng = random.Random()
+    complete, _ = baseline.of("request")
     stopped = killed = 0
-    told = Story()
+    log = KillRun()
     while stopped + killed < KILLS:
-        blows = [
-            Blow(chance.uniform(0, whole.seconds / 2), signal.SIGTERM),
-            Blow(chance.uniform(0, 0.05)),
+        signals = [
+            ScheduledSignal(rng.uniform(0, complete.seconds / 2), signal.SIGTERM),
+            ScheduledSignal(rng.uniform(0, 0.05)),
         ]
-        part = nursery.run("request", tmp_path, *blows[: chance.choice((1, 2))])
+        part = fork_server.run("request", tmp_path, *signals[: rng.choice((1, 2))])
         assert part.errors == ""
-        told.runs.append(part)
-        look_at(tmp_path)
+        log.runs.append(part)
+        check_files(tmp_path)
         stopped += part.end == "stopped"
         killed += part.status == -signal.SIGKILL
         if part.end.startswith("end"):
-            assert part.end == whole.end
-            check_lines(told, whole.lines)
-            assert left(tmp_path) == {}
-            told = Story()
+            assert part.end == complete.end
+            check_lines(log, complete.lines)
+            assert output_files(tmp_path) == {}
+            log = KillRun()
     print(f"request: {stopped} stops on request, {killed} kills")

@@ -7,63 +7,73 @@ from pathlib import Path
 
 import pytest
 
-from .killing import Blow, Nursery, left, look_at, story
-from .test_kills import KILLS, SAVED, Unharmed, check, unharmed
+from tests.faults.kill_harness import (
+    ForkServer,
+    ScheduledSignal,
+    check_files,
+    output_files,
+    run_with_kills,
+)
+from tests.faults.test_kills import KILLS, SAVED, BaselineRuns, baseline, check
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="these signals are POSIX's")
-__all__ = ["unharmed"]
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX only")
+__all__ = ["baseline"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("kind", ["background", "backup"])
-def test_without_a_handler_a_signal_is_no_worse_than_a_kill(
-    nursery: Nursery, tmp_path: Path, kind: str, number: int, unharmed: Unharmed
+def test_unhandled_signal_is_like_a_kill(
+    fork_server: ForkServer, tmp_path: Path, kind: str, number: int, baseline: BaselineRuns
 ) -> None:
-    seconds = unharmed.of(kind)[0].seconds
-    told = story(nursery, kind, tmp_path, random.Random(1), 1, seconds, number)
-    check(kind, tmp_path, told, unharmed)
+    seconds = baseline.of(kind)[0].seconds
+    log = run_with_kills(fork_server, kind, tmp_path, random.Random(1), 1, seconds, number)
+    check(kind, tmp_path, log, baseline)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SAVED)
-def test_many_interrupts(nursery: Nursery, tmp_path: Path, kind: str, unharmed: Unharmed) -> None:
-    """Ctrl-C may come out anywhere in the code: between two statements of any function."""
-    chance = random.Random()
-    seconds = unharmed.of(kind)[0].seconds
+def test_repeatedly_interrupted_training_ends_with_equal_results(
+    fork_server: ForkServer, tmp_path: Path, kind: str, baseline: BaselineRuns
+) -> None:
+    """KeyboardInterrupt may be raised between any two statements."""
+    rng = random.Random()
+    seconds = baseline.of(kind)[0].seconds
     kills = trainings = litter = 0
     while kills < KILLS:
         folder = tmp_path / str(trainings)
-        told = story(nursery, kind, folder, chance, KILLS - kills, seconds, signal.SIGINT)
-        check(kind, folder, told, unharmed)
+        log = run_with_kills(fork_server, kind, folder, rng, KILLS - kills, seconds, signal.SIGINT)
+        check(kind, folder, log, baseline)
         trainings += 1
-        kills += told.kills
-        litter += told.litter
+        kills += log.kills
+        litter += log.litter
     print(f"{kind}: {kills} interrupts in {trainings} trainings; hidden files left: {litter}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_request_ends_the_run_in_good_order(
-    nursery: Nursery, tmp_path: Path, number: int, unharmed: Unharmed
+def test_stop_request_saves_a_resumable_checkpoint(
+    fork_server: ForkServer, tmp_path: Path, number: int, baseline: BaselineRuns
 ) -> None:
-    whole, _ = unharmed.of("request")
-    stopped = nursery.run("request", tmp_path, Blow(0, number))
+    complete, _ = baseline.of("request")
+    stopped = fork_server.run("request", tmp_path, ScheduledSignal(0, number))
     assert (stopped.status, stopped.errors, stopped.end) == (0, "", "stopped")
-    assert look_at(tmp_path) == (0, 0)
-    assert list(left(tmp_path)) == ["rank_0/Net_train.ckpt"]
-    rest = nursery.run("request", tmp_path)
-    assert rest.end == whole.end
-    assert stopped.lines + rest.lines == whole.lines
-    assert left(tmp_path) == {}
+    assert check_files(tmp_path) == (0, 0)
+    assert list(output_files(tmp_path)) == ["rank_0/Net_train.ckpt"]
+    rest = fork_server.run("request", tmp_path)
+    assert rest.end == complete.end
+    assert stopped.lines + rest.lines == complete.lines
+    assert output_files(tmp_path) == {}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_request_is_not_waited_with(
-    nursery: Nursery, tmp_path: Path, number: int, unharmed: Unharmed
+def test_second_stop_request_ends_the_process_at_once(
+    fork_server: ForkServer, tmp_path: Path, number: int, baseline: BaselineRuns
 ) -> None:
-    twice = nursery.run("request", tmp_path, Blow(0.01, number), Blow(0, number))
-    # Both may come before Python looks, or the second when all is done.
+    twice = fork_server.run(
+        "request", tmp_path, ScheduledSignal(0.01, number), ScheduledSignal(0, number)
+    )
+    # Both may come before Python checks for signals, or the second after the end.
     if twice.status:
         assert twice.status == -number
         assert ("\nKeyboardInterrupt\n" in twice.errors) == (number == signal.SIGINT)
-    rest = nursery.run("request", tmp_path)
-    assert rest.end == unharmed.of("request")[0].end
+    rest = fork_server.run("request", tmp_path)
+    assert rest.end == baseline.of("request")[0].end

@@ -9,29 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from minispore._atomic import regular
 from minispore._cli import main
 from minispore.tensorpack import JSONLWriter, JSONWriter
-from minispore.tensorpack.hyper_params import HyperFile
+from minispore.tensorpack.param import HyperFile
 from minispore.train import OnRequestExit, RunContext, save_checkpoint
-from tests.fuzz.law import Reader
-from tests.fuzz.readers import READERS
-
-from .test_disks import WRITERS, parameters, train
+from minispore.utils.atomic import regular
+from tests.faults.test_disks import WRITERS, parameters, train
+from tests.fuzz.reader_contract import Reader
+from tests.fuzz.reader_registry import READERS
 
 pytestmark = [
-    pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX's"),
-    pytest.mark.timeout(60),  # what opens a FIFO waits for ever
+    pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX only"),
+    pytest.mark.timeout(60),  # opening a FIFO would block
 ]
 
 Maker = Callable[[Path], object]
-# The first is the system's own, of sockets.
+# The first is the system's message for sockets.
 REFUSED = "(No such device or address|Not a regular file)"
 
 
 def make_socket(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as made, chdir(path.parent):
-        made.bind(path.name)  # the system takes about 100 characters
+        made.bind(path.name)  # the length of the path is limited to about 100 characters
 
 
 def link_to_fifo(path: Path) -> None:
@@ -45,7 +44,7 @@ MAKERS: dict[str, Maker] = {"fifo": os.mkfifo, "socket": make_socket, "link": li
 
 @pytest.fixture(params=MAKERS)
 def make(request: pytest.FixtureRequest) -> Iterator[Maker]:
-    """What makes a file that is not regular, which must be there unchanged in the end."""
+    """Yield a function that creates an irregular file; check that the file is unchanged."""
     made: dict[Path, int] = {}
 
     def make(path: Path) -> None:
@@ -57,7 +56,7 @@ def make(request: pytest.FixtureRequest) -> Iterator[Maker]:
 
 
 @pytest.mark.parametrize("reader", [each for each in READERS if each.refuses], ids=str)
-def test_no_reader_waits_for_one(tmp_path: Path, make: Maker, reader: Reader) -> None:
+def test_readers_do_not_block_on_fifo(tmp_path: Path, make: Maker, reader: Reader) -> None:
     path = tmp_path / reader.file
     make(path)
     with pytest.raises((OSError, ValueError, RuntimeError), match=re.escape(str(tmp_path))):
@@ -65,14 +64,14 @@ def test_no_reader_waits_for_one(tmp_path: Path, make: Maker, reader: Reader) ->
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_no_writer_replaces_one(tmp_path: Path, make: Maker, writer: str) -> None:
+def test_writers_do_not_replace_fifo(tmp_path: Path, make: Maker, writer: str) -> None:
     write, name = WRITERS[writer]
     make(tmp_path / name)
     with pytest.raises(OSError, match=re.escape(str(tmp_path / name))):
         write(tmp_path, 1)
 
 
-def test_the_page_of_a_trace_does_not_replace_one(
+def test_trace_page_does_not_replace_fifo(
     tmp_path: Path, make: Maker, capsys: pytest.CaptureFixture[str]
 ) -> None:
     WRITERS["trace"][0](tmp_path, 1)
@@ -82,9 +81,7 @@ def test_the_page_of_a_trace_does_not_replace_one(
     assert f"Not a regular file: '{out}'" in capsys.readouterr().err
 
 
-def test_a_request_to_exit_and_hyper_parameters_are_not_read_from_one(
-    tmp_path: Path, make: Maker
-) -> None:
+def test_exit_request_and_hyper_parameters_ignore_fifo(tmp_path: Path, make: Maker) -> None:
     make(tmp_path / "file")
     file = HyperFile(str(tmp_path / "file"))
     values, [wrong] = file.read()
@@ -96,7 +93,7 @@ def test_a_request_to_exit_and_hyper_parameters_are_not_read_from_one(
 
 
 @pytest.mark.parametrize("writer", [JSONWriter, JSONLWriter])
-def test_rows_are_not_written_into_one(
+def test_rows_are_not_written_to_fifo(
     tmp_path: Path, make: Maker, writer: type[JSONWriter], caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / writer.FILENAME
@@ -106,7 +103,7 @@ def test_rows_are_not_written_into_one(
 
 
 @pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_WRONLY, os.O_WRONLY | os.O_APPEND])
-def test_a_fifo_that_somebody_has_open_is_left_alone(tmp_path: Path, flags: int) -> None:
+def test_open_fifo_is_not_used(tmp_path: Path, flags: int) -> None:
     path = tmp_path / "fifo"
     os.mkfifo(path)
     other = os.open(path, os.O_RDWR)
@@ -117,12 +114,12 @@ def test_a_fifo_that_somebody_has_open_is_left_alone(tmp_path: Path, flags: int)
     os.close(other)
 
 
-def test_a_device_stays_a_device(tmp_path: Path) -> None:
+def test_device_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "null.ckpt"
     try:
         os.mknod(path, 0o600 | 0o020000, os.makedev(1, 3))
     except PermissionError:
-        pytest.skip("only root makes devices")
+        pytest.skip("creating devices requires root")
     (tmp_path / "link.ckpt").symlink_to(path)
     for name in ("null", "link"):
         with pytest.raises(OSError, match="Not a regular file"):

@@ -1,4 +1,4 @@
-"""Trainings beside one another in threads: each gives the bits that it gives alone."""
+"""Trainings in concurrent threads: each computes the same bits as alone."""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import pytest
 from minispore import Tensor, nn, ops, set_seed
 from minispore.dataset import NumpySlicesDataset
 from minispore.tensorpack import InferenceRunner, JSONWriter, ModelSaver, ScalarStats
-from minispore.testing._leaks import Surroundings
+from minispore.testing._leaks import ProcessResources
 from minispore.train import (
     BackupAndRestore,
     BestCheckpoint,
@@ -22,15 +22,14 @@ from minispore.train import (
     OnRequestExit,
     SummaryCollector,
 )
-
-from .killing import left, look_at
+from tests.faults.kill_harness import check_files, output_files
 
 THREADS = 3
 Result = dict[str, bytes]
 
 
 class Network(nn.Cell):
-    """A network that tells its hidden values."""
+    """A network that records a summary of its hidden values."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -45,7 +44,7 @@ class Network(nn.Cell):
 
 
 class Training:
-    """Everything that a training needs, made in one thread, to be run in another."""
+    """The model, data and callbacks of a training, created in one thread and run in another."""
 
     def __init__(self, number: int, folder: Path) -> None:
         set_seed(number)
@@ -53,7 +52,7 @@ class Training:
         x = rng.standard_normal((40, 4)).astype(np.float32)
         y = (np.arange(40) % 3).astype(np.int32)
         self.folder = folder
-        # Nothing here draws: the random streams are the program's, and threads share them.
+        # Nothing here is random: all threads share the random streams of the process.
         self.data = NumpySlicesDataset({"x": x, "y": y}, shuffle=False).batch(5)
         self.net = Network(20 + number)
         self.model = Model(
@@ -78,20 +77,20 @@ class Training:
 
     def run(self) -> Result:
         self.model.fit(2, self.data, self.data, callbacks=self.callbacks())
-        assert look_at(self.folder) == (0, 0)
+        assert check_files(self.folder) == (0, 0)
         trained = {p.name: p.asnumpy().tobytes() for p in self.model.train_network.get_parameters()}
-        files = left(self.folder)
+        files = output_files(self.folder)
         assert any("hidden" in name for name in files)
         return trained | {
             name: content for name, content in files.items() if not name.startswith("tensorboard")
         }
 
 
-def in_threads(works: list[Callable[[], Result]]) -> list[Result]:
-    """What each returns when all run at the same time; the first error is raised."""
+def in_threads(tasks: list[Callable[[], Result]]) -> list[Result]:
+    """Return the results of functions that run at the same time; raise the first error."""
     results: dict[int, Result] = {}
     errors: list[BaseException] = []
-    ready = threading.Barrier(len(works))
+    ready = threading.Barrier(len(tasks))
 
     def do(number: int, work: Callable[[], Result]) -> None:
         try:
@@ -100,33 +99,33 @@ def in_threads(works: list[Callable[[], Result]]) -> list[Result]:
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=do, args=item) for item in enumerate(works)]
+    threads = [threading.Thread(target=do, args=item) for item in enumerate(tasks)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     for error in errors:
         raise error
-    return [results[number] for number in range(len(works))]
+    return [results[number] for number in range(len(tasks))]
 
 
 @pytest.mark.parametrize("turns", [1, pytest.param(20, marks=pytest.mark.slow)])
-def test_trainings_in_threads_give_what_each_gives_alone(
+def test_trainings_in_threads_equal_sequential_ones(
     tmp_path: Path, turns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    before = Surroundings.now()
+    before = ProcessResources.capture()
     for turn in range(turns):
         alone = [Training(n, tmp_path / f"alone {turn} {n}").run() for n in range(THREADS)]
-        trainings = [Training(n, tmp_path / f"beside {turn} {n}") for n in range(THREADS)]
-        beside = in_threads([training.run for training in trainings])
-        for one, other in zip(alone, beside, strict=True):
+        trainings = [Training(n, tmp_path / f"concurrent {turn} {n}") for n in range(THREADS)]
+        concurrent = in_threads([training.run for training in trainings])
+        for one, other in zip(alone, concurrent, strict=True):
             assert other == one
-    assert not list(before.changes())
+    assert not list(before.leaks())
 
 
-def test_what_is_recorded_in_one_thread_is_not_in_another() -> None:
-    """Gradients are being taken in one thread while others compute without any."""
+def test_recording_is_local_to_a_thread() -> None:
+    """One thread computes gradients while others compute without recording."""
 
     def cubes(x: Tensor) -> Tensor:
         return (x * x * x).sum()
@@ -148,7 +147,7 @@ def test_what_is_recorded_in_one_thread_is_not_in_another() -> None:
     assert results[1] == results[3]
 
 
-def test_a_request_needs_the_main_thread_and_says_so(tmp_path: Path) -> None:
+def test_exit_request_outside_main_thread_raises(tmp_path: Path) -> None:
     def work() -> Result:
         training = Training(0, tmp_path)
         training.model.train(1, training.data, OnRequestExit(directory=tmp_path))

@@ -1,4 +1,4 @@
-"""Readers of checkpoints: loading, at once and in the background, into networks, and converting."""
+"""Readers of checkpoints: loading, also in a thread and into a network, and conversion."""
 
 import json
 import zlib
@@ -9,29 +9,28 @@ import numpy as np
 
 from minispore import nn
 from minispore.common import Parameter
-from minispore.train._files import checkpoint_file, safetensors_file
-from minispore.train._files.protobuf import (
+from minispore.train.checkpoint import checkpoint_file, safetensors_file
+from minispore.train.checkpoint.protobuf import (
     bytes_field,
     length_header,
     text_field,
     varint_field,
 )
-from minispore.train._files.stored import Value
+from minispore.train.checkpoint.storage import Value
 from minispore.train.serialization import (
     ckpt_to_safetensors,
     load_checkpoint,
     load_checkpoint_async,
     safetensors_to_ckpt,
 )
-
-from .law import Reader
+from tests.fuzz.reader_contract import Reader
 
 FIXTURES = Path(__file__).parents[1] / "train" / "fixtures"
 _TRAILER = 17
 
 
 def fixtures(ending: str) -> tuple[bytes, ...]:
-    """Files that MindSpore has written."""
+    """Return files that MindSpore has written."""
     return tuple(path.read_bytes() for path in sorted(FIXTURES.glob(f"*.{ending}")))
 
 
@@ -45,7 +44,7 @@ def sliced(*, crc: bool) -> bytes:
 
 
 def of_net(*, crc: bool = False, **appended: object) -> bytes:
-    """A checkpoint that fits `net()`."""
+    """Return a checkpoint of `net()`."""
     file = BytesIO()
     values: list[tuple[str, Value]] = [
         ("weight", np.ones((2, 3), np.float32)),
@@ -60,8 +59,8 @@ def net() -> nn.Cell:
     return nn.Dense(3, 2, weight_init="zeros")
 
 
-def summed(body: bytes) -> bytes:
-    """The body with a check sum that fits."""
+def with_check_sum(body: bytes) -> bytes:
+    """Return the body with a valid check sum."""
     return body + b"crc_num" + zlib.crc32(body).to_bytes(10, "big")
 
 
@@ -123,7 +122,7 @@ CONTENT = bytes(range(24))
 
 
 def with_header(header: bytes) -> bytes:
-    """A file with this header before 24 bytes of content."""
+    """Return a file with this header before 24 bytes of content."""
     return headed(header, CONTENT)
 
 
@@ -196,12 +195,12 @@ def load(path: Path) -> None:
     check_values(load_checkpoint(path, format=path.suffix[1:]), path)
 
 
-def load_behind(path: Path) -> None:
+def load_in_thread(path: Path) -> None:
     check_values(load_checkpoint_async(path).result(), path)
 
 
 def load_into_net(path: Path) -> None:
-    """Into a network that is changed wholly or not at all."""
+    """Load into a network, of which all parameters or none are changed."""
     cell = net()
     before = {each.name: each.asnumpy().copy() for each in cell.get_parameters()}
     try:
@@ -219,23 +218,23 @@ def load_into_net(path: Path) -> None:
 
 
 def convert(path: Path) -> None:
-    """To the other format, and whatever there was stays if that cannot be."""
+    """Convert to the other format; an existing file stays if that fails."""
     to_safetensors = path.suffix == ".ckpt"
-    made = path.with_suffix(".safetensors" if to_safetensors else ".ckpt")
-    made.unlink(missing_ok=True)  # what an earlier conversion wrote is read-only
-    made.write_bytes(b"before")
+    converted = path.with_suffix(".safetensors" if to_safetensors else ".ckpt")
+    converted.unlink(missing_ok=True)  # the file of an earlier conversion is read-only
+    converted.write_bytes(b"before")
     try:
         (ckpt_to_safetensors if to_safetensors else safetensors_to_ckpt)(path)
     except Exception:
-        assert made.read_bytes() == b"before"
+        assert converted.read_bytes() == b"before"
         raise
-    ours, theirs = checkpoint_file.scan, safetensors_file.scan
-    with path.open("rb") as source, made.open("rb") as target:
-        old, crc = (ours if to_safetensors else theirs)(source)
-        new, same_crc = (theirs if to_safetensors else ours)(target)
+    scan_ckpt, scan_st = checkpoint_file.scan, safetensors_file.scan
+    with path.open("rb") as source, converted.open("rb") as target:
+        old, crc = (scan_ckpt if to_safetensors else scan_st)(source)
+        new, same_crc = (scan_st if to_safetensors else scan_ckpt)(target)
     assert crc == same_crc
-    found = {name: (entry.kind, entry.dims, entry.stored) for name, entry in new.items()}
-    assert found == {name: (entry.kind, entry.dims, entry.stored) for name, entry in old.items()}
+    entries = {name: (entry.kind, entry.dims, entry.stored) for name, entry in new.items()}
+    assert entries == {name: (entry.kind, entry.dims, entry.stored) for name, entry in old.items()}
 
 
 CKPT = (*fixtures("ckpt"), sliced(crc=False), sliced(crc=True))
@@ -252,8 +251,8 @@ _TOO_LONG = value(tensor([2, 3], bytes(24), "Float32"), b"x" * 300_000 + b"weigh
 
 CHECKPOINT_READERS = (
     Reader("ckpt", "x.ckpt", CKPT, load, examples=CKPT_EXAMPLES),
-    Reader("ckpt with check sum", "x.ckpt", BODIES, load, wrap=summed),
-    Reader("ckpt, in the background", "x.ckpt", CKPT, load_behind),
+    Reader("ckpt with check sum", "x.ckpt", BODIES, load, wrap=with_check_sum),
+    Reader("ckpt, async", "x.ckpt", CKPT, load_in_thread),
     Reader(
         "ckpt into a network",
         "x.ckpt",

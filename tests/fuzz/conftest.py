@@ -1,4 +1,4 @@
-"""The count of what came of the mutants, told at the end of a nightly run."""
+"""Counts of the outcomes of mutants, printed at the end of a nightly run."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ _OUTCOMES: dict[str, Counter[str]] = {}
 
 @pytest.fixture
 def outcomes(request: pytest.FixtureRequest) -> Counter[str]:
-    """What came of the mutants of one reader."""
+    """Return the counts of the outcomes of one reader's mutants."""
     return _OUTCOMES.setdefault(request.node.callspec.id, Counter())
 
 
@@ -19,7 +19,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         return
     terminalreporter.section("mutants")
     total = Counter[str]()
-    for name, counts in [*_OUTCOMES.items(), ("in all", total)]:
+    for name, counts in [*_OUTCOMES.items(), ("total", total)]:
         total += counts if counts is not total else Counter()
-        told = ", ".join(f"{what} {count}" for what, count in counts.most_common())
-        terminalreporter.line(f"{name:30} {counts.total():7}: {told}")
+        listed = ", ".join(f"{outcome} {count}" for outcome, count in counts.most_common())
+        terminalreporter.line(f"{name:30} {counts.total():7}: {listed}")

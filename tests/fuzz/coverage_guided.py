@@ -1,10 +1,10 @@
-"""A reader under the law, with mutants that coverage guides: atheris instead of chance.
+"""Coverage-guided fuzzing of a reader, with atheris.
 
-    python -m tests.fuzz.coverage_guided                      # names the readers
+    python -m tests.fuzz.coverage_guided                      # lists the readers
     python -m tests.fuzz.coverage_guided ckpt -max_total_time=60
 
-What follows the name is libFuzzer's. An input that breaks the law is left as `crash-…` where the
-program was started; `python -m tests.fuzz.coverage_guided ckpt crash-…` repeats it.
+The options after the name are libFuzzer's. An input that violates the contract is saved as
+`crash-…` in the current folder; `python -m tests.fuzz.coverage_guided ckpt crash-…` repeats it.
 
 Source: https://github.com/google/atheris
 """
@@ -47,19 +47,19 @@ def _atheris() -> _Atheris:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Fuzz the reader that is named."""
+    """Fuzz the reader with the name in `arguments`."""
     atheris = _atheris()
     with atheris.instrument_imports(include=["minispore"]):
-        from .law import judge
-        from .mutation import mutant
-        from .readers import READERS
+        from tests.fuzz.mutation import mutant
+        from tests.fuzz.reader_contract import check_contract
+        from tests.fuzz.reader_registry import READERS
     by_name = {reader.name: reader for reader in READERS}
     if len(arguments) < 2 or arguments[1] not in by_name:
         raise SystemExit("Name one of: " + ", ".join(map(repr, by_name)))
     reader = by_name[arguments[1]]
 
     def mutate(data: bytes, max_size: int, seed: int) -> bytes:
-        """The table's kinds of changes, and libFuzzer's own, in turns."""
+        """Apply a change of `mutation` or of libFuzzer, at random."""
         rng = Random(seed)
         if rng.random() < 0.5:
             return atheris.Mutate(data, max_size)
@@ -74,12 +74,13 @@ def main(arguments: Sequence[str]) -> None:
 
         def test(data: bytes) -> None:
             with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-                judge(reader, data, folder)
+                check_contract(reader, data, folder)
 
-        given = arguments[2:]
-        repeats = any(not argument.startswith("-") for argument in given)
-        options = [arguments[0], "-max_len=65536", *given, *([] if repeats else [str(corpus)])]
-        atheris.Setup(options, test, custom_mutator=mutate)
+        options = arguments[2:]
+        repeats = any(not option.startswith("-") for option in options)
+        corpora = [] if repeats else [str(corpus)]
+        arguments = [arguments[0], "-max_len=65536", *options, *corpora]
+        atheris.Setup(arguments, test, custom_mutator=mutate)
         atheris.Fuzz()
 
 

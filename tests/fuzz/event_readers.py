@@ -5,16 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from minispore.train._files.protobuf import bytes_field, double_field, varint, varint_field
+from minispore.train.checkpoint.protobuf import bytes_field, double_field, varint, varint_field
 from minispore.train.summary import Event, Histogram, Image, Landscape, Value, read_events
-from minispore.train.summary._encode import for_mindspore, for_tensorboard
-from minispore.train.summary._event import Content
-from minispore.train.summary._histogram import histogram
-from minispore.train.summary._image import picture
-from minispore.train.summary._records import framed, records
-from tests.train.summary.encoding import encoded
-
-from .law import Reader
+from minispore.train.summary.encode import for_mindspore, for_tensorboard
+from minispore.train.summary.event import Content
+from minispore.train.summary.histogram import histogram
+from minispore.train.summary.image import make_grid
+from minispore.train.summary.tfrecord import encode_record, read_records
+from tests.fuzz.reader_contract import Reader
+from tests.helpers.event_bytes import encoded
 
 FIXTURE = Path(__file__).parents[1] / "train" / "summary" / "fixtures" / "mindspore.events"
 _LINE = np.array([0.0, 0.5])
@@ -27,7 +26,7 @@ EVENT = Event(
     values=(
         Value("loss", 0.5),
         Value("weight", histogram(np.array([1, 2, 2, np.nan, np.inf], np.float32))),
-        Value("image", picture(np.arange(48, dtype=np.uint8).reshape(1, 3, 4, 4))),
+        Value("image", make_grid(np.arange(48, dtype=np.uint8).reshape(1, 3, 4, 4))),
         Value("tensor", np.arange(6, dtype=np.int64).reshape(2, 3)),
         Value("plane", _PLANE),
     ),
@@ -38,7 +37,10 @@ MESSAGES = (
     encoded(for_mindspore, Event(0.0, version="MindSpore.Event:1", graph=b"graph")),
 )
 MINDSPORE = FIXTURE.read_bytes()
-FILES = (b"".join(map(framed, MESSAGES)), b"".join(map(framed, [*records(BytesIO(MINDSPORE))][:4])))
+FILES = (
+    b"".join(map(encode_record, MESSAGES)),
+    b"".join(map(encode_record, [*read_records(BytesIO(MINDSPORE))][:4])),
+)
 
 
 def read(path: Path) -> None:
@@ -60,7 +62,7 @@ def _check(content: Content) -> None:
     elif isinstance(content, Image):
         assert min(content.height, content.width, content.colorspace) >= 0
     elif isinstance(content, Landscape):
-        # That of a result has no way.
+        # A landscape of a result has no path.
         points = (content.path_x, content.path_y, content.path_z)
         assert {each.shape for each in points} <= {(len(content.intervals),), (0,)}
         assert content.z.shape == content.y.shape + content.x.shape
@@ -75,7 +77,7 @@ def of_plane(plane: Landscape) -> Event:
 
 
 def event(content: bytes) -> bytes:
-    """An event with one value."""
+    """Return an event with one value."""
     return bytes_field(5, bytes_field(1, content))
 
 
@@ -115,7 +117,7 @@ MESSAGE_EXAMPLES = {
     "a landscape with other heights": encoded(
         for_mindspore, of_plane(_PLANE._replace(z=np.ones((1, 4))))
     ),
-    "a landscape with a longer way": encoded(
+    "a landscape with a longer path": encoded(
         for_mindspore, of_plane(_PLANE._replace(path_x=np.ones(3)))
     ),
     "many values": bytes_field(5, bytes_field(1, b"\x15\0\0\0\0") * MANY),
@@ -125,16 +127,16 @@ MESSAGE_EXAMPLES = {
 
 
 def alone(message: bytes) -> bytes:
-    """A file of a first event and this one."""
-    return framed(MESSAGES[2]) + framed(message)
+    """Return a file of a first event and this one."""
+    return encode_record(MESSAGES[2]) + encode_record(message)
 
 
 def promising(length: int) -> bytes:
-    """A record of this length, of which hardly anything is there."""
-    from minispore.train.summary._crc32c import masked
+    """Return the beginning of a record of this length."""
+    from minispore.train.summary.crc32c import masked_crc32c
 
     head = length.to_bytes(8, "little")
-    return head + masked(head).to_bytes(4, "little") + b"x"
+    return head + masked_crc32c(head).to_bytes(4, "little") + b"x"
 
 
 EVENT_READERS = (

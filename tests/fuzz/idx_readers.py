@@ -9,12 +9,11 @@ from random import Random
 import numpy as np
 
 from minispore.dataset import MnistDataset
-from minispore.dataset._idx import read_idx, read_idx_shape
 from minispore.dataset.digits import write
 from minispore.dataset.digits._write import MARKER
-from minispore.dataset.download import Content, _unpack, _WrongContentError
-
-from .law import Reader
+from minispore.dataset.download import Content, _ChecksumMismatchError, _unpack
+from minispore.dataset.idx import read_idx, read_idx_shape
+from tests.fuzz.reader_contract import Reader
 
 BIG = 2**31
 
@@ -30,7 +29,7 @@ def packed(data: bytes) -> bytes:
 
 
 def bomb(megabytes: int, header: bytes = b"") -> bytes:
-    """A gzip file of so many zeros, behind a header."""
+    """Return a gzip file of many zeros after a header."""
     out = BytesIO()
     with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as file:
         file.write(header)
@@ -66,7 +65,7 @@ IMAGES, LABELS = idx(3, 28, 28), idx(3)
 
 
 def read_folder(path: Path) -> None:
-    """Read the folder of `path`, whose other file is sound."""
+    """Read the folder of `path`, whose other file is valid."""
     images, labels = (
         path.with_name("t10k-images-idx3-ubyte"),
         path.with_name("t10k-labels-idx1-ubyte"),
@@ -85,7 +84,7 @@ def read_folder(path: Path) -> None:
 
 
 def make_digits(path: Path) -> None:
-    """Whatever the marker says: the files are made, and from then on found."""
+    """Write the files, whatever the marker contains, and read them."""
     write(path.parent, train=2, test=1)
     assert path.read_bytes().endswith(b'"whole": true}\n')
     assert read_idx(path.with_name("t10k-images-idx3-ubyte")).shape == (1, 28, 28)
@@ -101,9 +100,9 @@ def unpack_download(path: Path) -> None:
     target.write_bytes(b"before")
     try:
         _unpack(path, target, KNOWN)
-    except _WrongContentError as error:
+    except _ChecksumMismatchError as error:
         assert target.read_bytes() == b"before"
-        raise ValueError(f"{path}: {error}") from None  # the name is the mirror's, and added later
+        raise ValueError(f"{path}: {error}") from None  # the caller adds the mirror's name
     assert target.read_bytes() == FETCHED
 
 
@@ -131,7 +130,7 @@ IDX_READERS = (
         read_one,
         (RuntimeError,),
         wrap=packed,
-        # What gzip could hold, but this one does not.
+        # An array that is longer than the content of its gzip file.
         examples=PROMISES | {"9 MB": idx(3000, 3000, content=Random(0).randbytes(10_000))},
     ),
     Reader("idx header", "x", (*PLAIN, packed(PLAIN[0])), read_shape, (RuntimeError,)),

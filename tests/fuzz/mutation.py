@@ -1,7 +1,8 @@
-"""Changes to a file's bytes, of the kinds at which readers that believe what they read break.
+"""Mutations of the bytes of a file.
 
-Every change puts a piece in place of a range, which may be empty: so flipping, inserting, deleting,
-cutting off, doubling and splicing are one thing, which prints as a line and can be left out again.
+Every change replaces a range, which may be empty, by a piece: flipping, inserting, deleting,
+truncating, repeating and splicing are such changes. A change is printed as one line, and can be
+removed from a mutant.
 """
 
 import re
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from minispore.train._files.protobuf import varint
+from minispore.train.checkpoint.protobuf import varint
 
-# Numbers where lengths, dims, offsets and counts break.
+# Edge cases of lengths, dims, offsets and counts.
 EDGES = (
     0, 1, 9, 2**7, 2**8 - 1, 2**14, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**62,
     2**63 - 1, 2**63, 2**64 - 1,
@@ -27,7 +28,7 @@ _NUMBERS = (
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\w.+-]+|\s+|.', re.DOTALL)
 _VALUE = re.compile(rb'("(?:[^"\\]|\\.)*"|[\w.+-]+)(?!\s*:)')
 _DEEP = 5_000
-# Any of these keeps a JSON text one.
+# A JSON text with any of these in place of a value is still JSON.
 _VALUES = (
     b"null", b"true", b"false", b"0", b"-1", b"1", b"2", b"0.5", b"-0.0", b"1e999", b"-1e999",
     b"1e-320", b"NaN", b"Infinity", b"-Infinity", b"1e5", b"9" * 400,
@@ -44,7 +45,7 @@ _TOKENS = (
 
 
 class Change(NamedTuple):
-    """`piece` in place of the bytes from `start` to `stop`."""
+    """A replacement of the bytes from `start` to `stop` by `piece`."""
 
     start: int
     stop: int
@@ -60,7 +61,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class Mutant:
-    """A file and what is changed in it, one change after the other."""
+    """A file, and the changes that are applied to it in order."""
 
     seed: bytes
     changes: tuple[Change, ...]
@@ -74,7 +75,7 @@ class Mutant:
 
 
 def mutant(seeds: Sequence[bytes], rng: Random, *, text: bool) -> Mutant:
-    """One of the files with one to four changes; in a text most of them change tokens."""
+    """Return one of the files with one to four changes; in a text most of them change tokens."""
     seed = data = rng.choice(seeds)
     other = rng.choice(seeds)
     changes: list[Change] = []
@@ -85,13 +86,13 @@ def mutant(seeds: Sequence[bytes], rng: Random, *, text: bool) -> Mutant:
     return Mutant(seed, tuple(changes))
 
 
-def smallest(found: Mutant, fails: Callable[[bytes], bool]) -> Mutant:
-    """The mutant without the changes that are not needed for it to fail."""
-    for change in found.changes:
-        less = Mutant(found.seed, tuple(each for each in found.changes if each is not change))
+def smallest(failing: Mutant, fails: Callable[[bytes], bool]) -> Mutant:
+    """Return the mutant without the changes that are not needed for it to fail."""
+    for change in failing.changes:
+        less = Mutant(failing.seed, tuple(each for each in failing.changes if each is not change))
         if fails(less.data):
             return smallest(less, fails)
-    return found
+    return failing
 
 
 # One change.
@@ -106,7 +107,7 @@ def _flip(data: bytes, _: bytes, rng: Random) -> Change:
 def _number(data: bytes, _: bytes, rng: Random) -> Change:
     at = rng.randrange(len(data) + 1)
     piece = rng.choice(_NUMBERS)
-    # Over what was there, or in between, or in place of a number of another length.
+    # Overwrite bytes, insert, or replace a number of another length.
     return Change(at, at + rng.choice((len(piece), 0, rng.randrange(9))), piece)
 
 
@@ -134,12 +135,12 @@ def _splice(data: bytes, other: bytes, rng: Random) -> Change:
 
 
 def _join(data: bytes, other: bytes, rng: Random) -> Change:
-    """The head of one file and the tail of another."""
+    """Join the head of one file and the tail of another."""
     return Change(rng.randrange(len(data) + 1), len(data), other[rng.randrange(len(other) + 1) :])
 
 
 def _range(data: bytes, rng: Random) -> tuple[int, int]:
-    """A range that is mostly short."""
+    """Return a range that is mostly short."""
     start = rng.randrange(len(data) + 1)
     longest = rng.choice((1, 4, 16, 64, len(data)))
     return start, min(len(data), start + rng.randrange(longest + 1))
@@ -152,20 +153,20 @@ _BINARY = (_flip, _flip, _number, _number, _noise, _delete, _cut, _double, _spli
 
 
 def _value(data: bytes, _: bytes, rng: Random) -> Change:
-    """Another value in place of one; JSON stays JSON."""
+    """Replace a value by another one; JSON stays JSON."""
     spans = [match.span() for match in _VALUE.finditer(data)]
     return Change(*rng.choice(spans or [(0, len(data))]), rng.choice(_VALUES))
 
 
 def _other_value(data: bytes, other: bytes, rng: Random) -> Change:
-    """A value of the other file in place of one."""
+    """Replace a value by one of the other file."""
     spans = [match.span() for match in _VALUE.finditer(data)]
     pieces = [match[0] for match in _VALUE.finditer(other)]
     return Change(*rng.choice(spans or [(0, len(data))]), rng.choice(pieces or [b""]))
 
 
 def _token(data: bytes, _: bytes, rng: Random) -> Change:
-    """Another token in place of one."""
+    """Replace a token by another one."""
     start, stop = _tokens(data, rng, most=1)
     return Change(start, stop, rng.choice(_TOKENS))
 
@@ -190,7 +191,7 @@ def _doubled_tokens(data: bytes, _: bytes, rng: Random) -> Change:
 
 
 def _tokens(data: bytes, rng: Random, *, most: int) -> tuple[int, int]:
-    """The range of up to so many tokens; spaces count as none."""
+    """Return the range of up to `most` tokens, not counting spaces."""
     spans = [match.span() for match in _TOKEN.finditer(data) if not match[0].isspace()]
     if not spans:
         return 0, 0
@@ -206,7 +207,7 @@ _TEXTUAL: Sequence[Callable[[bytes, bytes, Random], Change]] = (
 
 
 def cuts(data: bytes, most: int) -> Iterable[bytes]:
-    """The file cut off at so many of its bytes, and around its ends."""
+    """Return the file truncated at up to `most` positions, and near its ends."""
     step = max(1, len(data) // most)
     ends = range(min(most, 6))
     places = {*range(0, len(data), step), *ends, *(len(data) - 1 - each for each in ends)}

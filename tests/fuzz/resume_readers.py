@@ -1,4 +1,4 @@
-"""Readers of training states: runs that are resumed, from either format and from backups."""
+"""Readers of training states: runs that are resumed from both formats and from backups."""
 
 import json
 from contextlib import redirect_stdout
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore import nn, set_seed
-from minispore.common.seed import random_state
+from minispore.common.seed import get_rng_state
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import (
     BackupAndRestore,
@@ -25,14 +25,13 @@ from minispore.train import (
     ReduceLROnPlateau,
     TimeMonitor,
 )
-from minispore.train._dataset import SupportsState
-from minispore.train._files import checkpoint_file, safetensors_file
-from minispore.train._files.stored import Value
-from minispore.train._state_values import encode
-from minispore.train._training_state import ENTRY, _check_sum
+from minispore.train.checkpoint import checkpoint_file, safetensors_file
+from minispore.train.checkpoint.storage import Value
+from minispore.train.protocol.dataset import SupportsState
+from minispore.train.resume import encode
+from minispore.train.resume.training_state import ENTRY, _check_sum
 from minispore.train.serialization import load_checkpoint
-
-from .law import Reader
+from tests.fuzz.reader_contract import Reader
 
 X = np.linspace(-1, 1, 24, dtype=np.float32).reshape(6, 4)
 Y = (np.arange(6) % 3).astype(np.int32)
@@ -41,7 +40,7 @@ Floats = npt.NDArray[np.float32]
 
 def data() -> NumpySlicesDataset:
     def noisy(x: Floats) -> Floats:
-        return x + np.float32(np.random.random())  # noqa: NPY002 (what a resumed run goes through again)
+        return x + np.float32(np.random.random())  # noqa: NPY002 (a resumed run repeats it)
 
     rows = NumpySlicesDataset({"x": X, "y": Y}).map(noisy, ["x"])
     return rows.batch(2)  # type: ignore[return-value]
@@ -66,22 +65,22 @@ def callbacks(folder: Path) -> list[Callback]:
 
 @cache
 def seeds(*, backup: bool = False) -> tuple[bytes, ...]:
-    """Files of the middle and the end of an epoch, or a backup."""
+    """Return files saved within and at the end of an epoch, or a backup."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         set_seed(1)
-        there = callbacks(folder)
+        listed = callbacks(folder)
         if backup:
-            there.append(BackupAndRestore(folder / "saved", delete_checkpoint=False))
+            listed.append(BackupAndRestore(folder / "saved", delete_checkpoint=False))
         with redirect_stdout(StringIO()):
-            model().train(2, data(), there)
+            model().train(2, data(), listed)
         names = "backup.ckpt" if backup else "m-*.ckpt"
         return tuple(path.read_bytes() for path in sorted(folder.glob(f"saved/{names}")))
 
 
 @cache
 def parts(file: bytes) -> tuple[str, dict[str, Value]]:
-    """The text of a file's state, and everything else in it."""
+    """Return the text of a file's training state, and its other values."""
     with TemporaryDirectory() as name:
         path = Path(name, "x.ckpt")
         path.write_bytes(file)
@@ -93,7 +92,7 @@ def parts(file: bytes) -> tuple[str, dict[str, Value]]:
 
 
 def signed(text: bytes, *, safetensors: bool = False, backup: bool = False) -> bytes:
-    """A file with this text as its state and a check sum that fits it."""
+    """Return a file with this text as its training state, and with a valid check sum."""
     _, others = parts(seeds(backup=backup)[0])
     state = text.decode(errors="surrogateescape" if not safetensors else "replace")
     own = {name: v for name, v in others.items() if name.startswith(ENTRY)}
@@ -108,38 +107,38 @@ def signed(text: bytes, *, safetensors: bool = False, backup: bool = False) -> b
 
 
 def states(of: list[Callback]) -> list[object]:
-    """What the callbacks remember, but for that of the clock."""
+    """Return the states of the callbacks, without those of times."""
     kept = [each for each in of if isinstance(each, SupportsState)]
     return [dict(each.state_dict()) for each in kept if not isinstance(each, TimeMonitor)]
 
 
 def resume(path: Path, *, backup: bool = False) -> None:
-    """Go on to the end; or refuse, and nothing has changed."""
+    """Resume and train to the end; or raise an error, without a change."""
     set_seed(1)
     trained = model()
-    there = callbacks(path.parent)
+    listed = callbacks(path.parent)
     if backup:
-        there.append(BackupAndRestore(path.parent))
-    remembered = states(there)
+        listed.append(BackupAndRestore(path.parent))
+    remembered = states(listed)
     before = [each.asnumpy().copy() for each in trained.train_network.get_parameters()]
-    chance = encode(random_state(), "")
+    random_state = encode(get_rng_state(), "")
     try:
         with redirect_stdout(StringIO()):
-            trained.train(3, data(), there, resume=None if backup else path)
+            trained.train(3, data(), listed, resume=None if backup else path)
     except ValueError as error:
-        # It has gone on: any value may be what a network has put out, if not one for each callback.
+        # It was resumed: a callback may reject an output that the state holds.
         if any("the callback's hook" in note for note in getattr(error, "__notes__", ())):
             return
         after = [each.asnumpy() for each in trained.train_network.get_parameters()]
         assert all(map(np.array_equal, after, before))
-        assert states(there) == remembered
-        text, arrays = encode(random_state(), "")
-        assert text == chance[0]
-        assert all(np.array_equal(arrays[name], chance[1][name]) for name in arrays)
+        assert states(listed) == remembered
+        text, arrays = encode(get_rng_state(), "")
+        assert text == random_state[0]
+        assert all(np.array_equal(arrays[name], random_state[1][name]) for name in arrays)
         raise
     finally:
-        for made in path.parent.glob("saved/*"):
-            made.unlink()
+        for saved in path.parent.glob("saved/*"):
+            saved.unlink()
 
 
 def resume_from_backup(path: Path) -> None:

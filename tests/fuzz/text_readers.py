@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import cast
 
 from minispore.tensorpack import JSONLWriter, JSONWriter
-from minispore.tensorpack.hyper_params import HyperFile
+from minispore.tensorpack.param import HyperFile
 from minispore.testing import Event, EventTrace
 from minispore.train import Model, OnRequestExit, RunContext
-from minispore.train._protocol.run_context import InternalCallbackParam
-from minispore.train.callback._landscape_metadata import read_metadata
-
-from ..train.standins import Batches, ConstantLoss
-from .law import Reader
+from minispore.train.callback._summary_landscape import read_metadata
+from minispore.train.protocol.run_context import InternalCallbackParam
+from tests.fuzz.reader_contract import Reader
+from tests.helpers.stub_models import Batches, ConstantLoss
 
 DEEP = b"[" * 100_000
 LONG = b"9" * 5_000  # digits, more than Python turns into an int
@@ -23,7 +22,7 @@ def nested(before: bytes, after: bytes, depth: int = 100_000) -> bytes:
     return before * depth + after * depth
 
 
-# Hyper-parameters: everything is taken, and what is no line is told.
+# Hyper-parameters: every file is accepted, and invalid lines are reported.
 
 
 def read_hyper(path: Path) -> None:
@@ -67,7 +66,7 @@ def check_rows(rows: object) -> None:
 
 
 def write_json_on(path: Path) -> None:
-    """A run that begins with epoch 3 goes on with the rows, or moves the file aside."""
+    """Start a run with epoch 3, which appends to the rows or renames the file."""
     before = path.read_bytes()
     Model(ConstantLoss()).train(3, Batches(1), [JSONWriter(path.parent)], initial_epoch=2)
     rows = json.loads(path.read_bytes(), parse_constant=_none)
@@ -227,7 +226,7 @@ def metadata_with(key: str, value: object) -> bytes:
 
 
 def read_landscape(path: Path) -> None:
-    metadata = read_metadata(str(path), "For 'SummaryLandscape'")
+    metadata = read_metadata(str(path))
     for numbers in metadata.intervals:
         assert all(type(number) is int for number in numbers)
     for number, file in metadata.files.items():
@@ -256,11 +255,11 @@ TEXT_READERS = (
     ),
     Reader("rows", "stats.json", JSON_ROWS, read_rows, text=True, examples=ROW_EXAMPLES),
     Reader(
-        "rows to go on with", "stats.json", JSON_ROWS, write_json_on, (), text=True,
+        "rows to continue", "stats.json", JSON_ROWS, write_json_on, (), text=True,
         examples=ROW_EXAMPLES, share=0.2,
     ),
     Reader(
-        "lines to go on with", "stats.jsonl", JSONL_ROWS, write_jsonl_on, (), text=True,
+        "lines to continue", "stats.jsonl", JSONL_ROWS, write_jsonl_on, (), text=True,
         examples=LINE_EXAMPLES, share=0.2,
     ),
     Reader(

@@ -1,4 +1,4 @@
-"""What needs a card: skipped, with the reason, where there is none."""
+"""Skip the tests of this folder, with the reason, where there is no GPU."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -10,7 +10,7 @@ from minispore import set_context
 
 
 def absent() -> str | None:
-    """Why nothing can be computed on a GPU here; None if it can."""
+    """Return the reason why there is no usable GPU; None if there is one."""
     if find_spec("cupy") is None:
         return "CuPy is not installed"
     try:
@@ -22,7 +22,7 @@ def absent() -> str | None:
 
 @pytest.fixture
 def card() -> Iterator[str]:
-    """Make new tensors on the GPU; its name."""
+    """Create new tensors on the GPU; return its name."""
     reason = absent()
     if reason:
         pytest.skip(reason)

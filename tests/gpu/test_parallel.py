@@ -1,4 +1,4 @@
-"""Gradients from card to card where MPI takes them there; the two processes may share one card."""
+"""Gradients of two processes on GPUs, or on one GPU, by CUDA-aware MPI and by the host."""
 
 import json
 from pathlib import Path
@@ -8,15 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ..parallel.launching import HERE, launch, needs_mpi
+from tests.distributed.mpi_launcher import HERE, launch, needs_mpi
 
 pytestmark = [pytest.mark.gpu, needs_mpi]
 
 
-def test_both_ways_train_the_same(card: str, tmp_path: Path) -> None:
-    done = launch(2, HERE / "scenes.py", tmp_path, "card", folder=tmp_path)
+def test_host_and_cuda_aware_mpi_train_the_same(card: str, tmp_path: Path) -> None:
+    done = launch(2, HERE / "mpi_worker.py", tmp_path, "train_on_gpu", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    seen = [json.loads((tmp_path / f"card-{i}.json").read_text("utf-8")) for i in range(2)]
+    seen = [json.loads((tmp_path / f"train_on_gpu-{i}.json").read_text("utf-8")) for i in range(2)]
     if not seen[0]:
         pytest.skip("this MPI says that it does not take a card's arrays")
     for over_host, direct in seen:

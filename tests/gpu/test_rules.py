@@ -1,4 +1,4 @@
-"""Rules and operations on a card, beside numpy's results."""
+"""Rules and operations on a GPU, compared with numpy's results."""
 
 from typing import cast
 
@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from minispore import Tensor, grad, ops
-from minispore._array import Array, current, from_host, to_host
-from minispore._checks import as_items
-
-from ..rules.cases import CASES, Case, Floats, expected_of
+from minispore.engine.array import Array, current_namespace, from_host, to_host
+from minispore.utils.checks import as_items
+from tests.helpers.rule_cases import CASES, Case, Floats, expected_of
 
 pytestmark = pytest.mark.gpu
 TOLERANCE = {np.float16: 1e-2, np.float32: 1e-4, np.float64: 1e-10}
 
 
 def on_card(arg: object) -> object:
-    """An argument with the index arrays in it moved there."""
+    """Return an argument with its index arrays on the device."""
     items = as_items(arg)
     if items is not None and not isinstance(arg, np.ndarray):
         return tuple(on_card(item) for item in items)
@@ -52,10 +51,10 @@ def test_each_rule(
 @pytest.mark.parametrize(
     "dtype", [np.bool_, np.int8, np.int32, np.int64, np.uint8, np.float16, np.float32, np.float64]
 )
-def test_indices_that_name_an_element_twice_add_up(card: str, dtype: type[np.generic]) -> None:
+def test_equal_indices_accumulate(card: str, dtype: type[np.generic]) -> None:
     values = np.array([1, 0, 1, 1], dtype)
     index = (np.array([2, 0, 2, 1]),)
-    found = current().scatter(
+    found = current_namespace().scatter_add(
         from_host(values), index=cast("tuple[object, ...]", on_card(index)), shape=(4,)
     )
     expected = np.zeros(4, dtype)
@@ -63,7 +62,7 @@ def test_indices_that_name_an_element_twice_add_up(card: str, dtype: type[np.gen
     np.testing.assert_array_equal(to_host(found), expected)
 
 
-def test_numbers_keep_the_type_of_what_they_stand_beside(card: str) -> None:
+def test_scalars_take_the_dtype_of_the_array(card: str) -> None:
     for dtype in (np.float16, np.float32, np.float64, np.int32, np.int64):
         x = Tensor(np.ones(3, dtype))
         for y in (x + 1, 2 * x, x - 1, x * x, ops.maximum(x, 0)):
@@ -71,7 +70,7 @@ def test_numbers_keep_the_type_of_what_they_stand_beside(card: str) -> None:
     assert (Tensor([1, 2]) * 0.5).asnumpy().dtype == np.float32
 
 
-def test_a_reduction_has_no_axes_and_stays_there(card: str) -> None:
+def test_reduction_returns_a_device_array_without_axes(card: str) -> None:
     x = Tensor(np.ones((3, 4), np.float32))
     for total in (x.sum(), x.mean(), x.max(), ops.logsumexp(x, (0, 1)), x[0, 0]):
         assert (total.shape, total.device) == ((), "GPU:0")

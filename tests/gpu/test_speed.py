@@ -1,4 +1,4 @@
-"""How long a step takes on a card; the figures are printed with its name (`pytest -rP`)."""
+"""The time of a training step on a GPU, which is printed (`pytest -rP`)."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -15,7 +15,7 @@ TURNS = 21
 
 
 def a_step(width: int, batch: int, inputs: int = 784, classes: int = 10) -> Callable[[], object]:
-    """One step of training of two hidden layers, on the current device."""
+    """One training step of two hidden layers on the current device."""
     net = nn.SequentialCell(
         nn.Dense(inputs, width), nn.ReLU(), nn.Dense(width, width), nn.ReLU(),
         nn.Dense(width, classes),
@@ -32,7 +32,7 @@ def a_step(width: int, batch: int, inputs: int = 784, classes: int = 10) -> Call
 def torchs_step(
     width: int, batch: int, inputs: int = 784, classes: int = 10
 ) -> Callable[[], object]:
-    """The same in PyTorch's eager mode."""
+    """The same step in PyTorch's eager mode."""
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("PyTorch finds no CUDA device")
@@ -53,7 +53,7 @@ def torchs_step(
 
 
 def seconds(step: Callable[[], object], wait: Callable[[], object], steps: int) -> float:
-    """The median time of a step; the device is waited for after some, not after each."""
+    """Return the median time of a step; the device is synchronized after several steps."""
     step()
     times: list[float] = []
     for _ in range(TURNS):
@@ -71,7 +71,7 @@ def on_card(step: Callable[[], object], steps: int) -> float:
     return seconds(step, cupy.cuda.Device().synchronize, steps)
 
 
-def test_a_wide_step_takes_a_fraction_of_the_cpus_time(card: str) -> None:
+def test_wide_step_is_faster_than_on_the_cpu(card: str) -> None:
     there = on_card(a_step(4096, 512), 5)
     set_context(device_target="CPU")
     step = a_step(4096, 512)
@@ -83,7 +83,7 @@ def test_a_wide_step_takes_a_fraction_of_the_cpus_time(card: str) -> None:
 
 
 @pytest.mark.parametrize(("width", "batch"), [(512, 32), (4096, 512)])
-def test_a_step_beside_pytorch(card: str, width: int, batch: int) -> None:
+def test_step_time_compared_with_pytorch(card: str, width: int, batch: int) -> None:
     torch = pytest.importorskip("torch")
     theirs = torchs_step(width, batch)
     mine = on_card(a_step(width, batch), 20)

@@ -1,4 +1,4 @@
-"""Training on a card, beside the same on the CPU: steps, callbacks, files, the tutorial."""
+"""Training on a GPU, compared with the CPU: steps, callbacks, files, the tutorial."""
 
 import re
 import subprocess
@@ -12,12 +12,19 @@ import pytest
 from numpy.typing import NDArray
 
 from minispore import Tensor, load_checkpoint, load_param_into_net, nn, save_checkpoint, set_context
-from minispore._array import Array, DeviceTarget, Library, device
+from minispore.engine.array import Array, ArrayBackend, DeviceTarget, device
 from minispore.tensorpack import DEFAULT_CALLBACKS
 from minispore.train import Callback, CheckpointConfig, LossMonitor, ModelCheckpoint
-
-from ..guarded.runs import BATCHES, run
-from ..guarded.steps import LOSSES, NETWORKS, OPTIMIZERS, Losses, Optimizers, network, steps
+from tests.strict_device.runs import BATCHES, run
+from tests.strict_device.steps import (
+    LOSSES,
+    NETWORKS,
+    OPTIMIZERS,
+    Losses,
+    Optimizers,
+    network,
+    steps,
+)
 
 pytestmark = pytest.mark.gpu
 ROOT = Path(__file__).parents[2]
@@ -48,14 +55,14 @@ def test_each_network(card: str, make: Callable[[], nn.Cell]) -> None:
     near(make, OPTIMIZERS["SGD"], nn.CrossEntropyLoss)
 
 
-def test_a_label_that_is_no_class_makes_the_loss_nan(card: str) -> None:
+def test_invalid_label_gives_a_nan_loss(card: str) -> None:
     loss = nn.CrossEntropyLoss()
     assert np.isnan(loss(Tensor(np.zeros((2, 3), np.float32)), Tensor([0, 3])).asnumpy())
 
 
-def test_a_step_waits_for_nothing(card: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The guard's law, by counting the ways to the host that there are."""
-    library = cast("Library[Array]", device._libraries["GPU"])
+def test_step_does_not_synchronize(card: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count the calls that transfer arrays to the host."""
+    library = cast("ArrayBackend[Array]", device._backends["GPU"])
     real, looks = library.to_host, 0
 
     def counted(x: Array) -> NDArray[np.generic]:
@@ -107,7 +114,7 @@ def test_callbacks(
     assert len(losses) in {0, 2 * BATCHES // 5}
 
 
-def test_a_checkpoint_goes_from_one_to_the_other(card: str, tmp_path: Path) -> None:
+def test_checkpoint_is_loaded_on_the_other_device(card: str, tmp_path: Path) -> None:
     path = str(tmp_path / "net.ckpt")
     net = nn.Dense(3, 2)
     save_checkpoint(net, path)

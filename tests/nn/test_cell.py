@@ -1,8 +1,10 @@
-"""Cells: attributes, parameter names (as MindSpore gives them), the tree, modes, printing."""
+"""Cells: attributes, parameter names as in MindSpore, the cell tree, modes, repr."""
 
 import copy
 import itertools
+import warnings
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, assert_type
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Parameter, ParameterTuple, Tensor, nn
+from minispore.nn.cell import _parameters_in
 
 
 class Empty(nn.Cell):
@@ -38,8 +41,8 @@ def names(cell: nn.Cell) -> list[tuple[str, str]]:
     return [(path, parameter.name) for path, parameter in cell.parameters_and_names()]
 
 
-def anything() -> Any:  # noqa: ANN401 (that is the point)
-    """A cell whose attributes no type checker knows."""
+def anything() -> Any:  # noqa: ANN401 (its attributes are untyped)
+    """Return a cell whose attributes are untyped."""
     return Empty()
 
 
@@ -47,7 +50,7 @@ def one() -> Parameter:
     return Parameter(Tensor(1.0))
 
 
-# Random trees: what is assigned where.
+# Random trees of assignments.
 trees = st.recursive(
     st.sampled_from(["parameter", "dense", "relu"]),
     lambda inner: st.dictionaries(st.sampled_from("abcde"), inner, max_size=4),
@@ -68,18 +71,18 @@ def build(tree: Tree) -> Parameter | nn.Cell:
 
 
 def paths(tree: Tree, prefix: str = "") -> list[str]:
-    """What the parameters are called, by a plain recursion: own ones before those of children."""
+    """Return the expected parameter names by recursion: own parameters before those of children."""
     if tree == "dense":
         return [f"{prefix}weight", f"{prefix}bias"]
     if not isinstance(tree, dict):
         return []
     own = [prefix + name for name, child in tree.items() if child == "parameter"]
     below = [paths(child, f"{prefix}{name}.") for name, child in tree.items()]
-    return own + [path for found in below for path in found]
+    return own + list(chain.from_iterable(below))
 
 
 @given(st.dictionaries(st.sampled_from("abcde"), trees, max_size=4))
-def test_a_parameter_is_called_by_its_path(tree: dict[str, Tree]) -> None:
+def test_parameter_name_is_its_path(tree: dict[str, Tree]) -> None:
     cell = build(tree)
     assert isinstance(cell, nn.Cell)
     expected = paths(tree)
@@ -91,27 +94,26 @@ def test_a_parameter_is_called_by_its_path(tree: dict[str, Tree]) -> None:
 
 
 @given(st.dictionaries(st.sampled_from("abcde"), trees, max_size=4))
-def test_every_cell_is_reached_once_with_its_path(tree: dict[str, Tree]) -> None:
+def test_cells_and_names_yields_each_cell_once(tree: dict[str, Tree]) -> None:
     cell = build(tree)
     assert isinstance(cell, nn.Cell)
-    found = dict(cell.cells_and_names())
-    assert found[""] is cell
-    for path, below in found.items():
+    cells = dict(cell.cells_and_names())
+    assert cells[""] is cell
+    for path, below in cells.items():
         at: object = cell
         for name in path.split(".") if path else ():
             at = getattr(at, name)
         assert at is below
     applied: list[nn.Cell] = []
     assert cell.apply(applied.append) is cell
-    assert {id(c) for c in applied} == {id(c) for c in found.values()}
+    assert {id(c) for c in applied} == {id(c) for c in cells.values()}
     assert applied[-1] is cell
-    cell.set_train()
-    assert all(c.training for c in found.values())
-    cell.set_train(False)
-    assert not any(c.training for c in found.values())
+    for mode, phase in ((True, "train"), (False, "predict")):
+        assert cell.set_train(mode) is cell
+        assert {(c.training, c.phase) for c in cells.values()} == {(mode, phase)}
 
 
-def test_the_tutorial_network() -> None:
+def test_tutorial_network() -> None:
     net = Tutorial()
     assert [p.name for p in net.trainable_params()] == [
         f"dense_relu_sequential.{i}.{kind}" for i in (0, 2, 4) for kind in ("weight", "bias")
@@ -131,7 +133,7 @@ def test_the_tutorial_network() -> None:
     )
 
 
-def test_a_cell_assigned_twice_has_the_later_name() -> None:
+def test_cell_assigned_twice_has_the_later_name() -> None:
     net: Any = Empty()
     net.x = net.y = nn.Dense(1, 1)
     assert names(net) == [("x.weight", "y.weight"), ("x.bias", "y.bias")]
@@ -140,7 +142,7 @@ def test_a_cell_assigned_twice_has_the_later_name() -> None:
     assert repr(net).count("Dense") == 2
 
 
-def test_a_shared_parameter() -> None:
+def test_shared_parameter_is_listed_once() -> None:
     first, second = nn.Dense(1, 1), nn.Dense(1, 1)
     second.weight = first.weight
     net = nn.SequentialCell(first, second)
@@ -151,7 +153,7 @@ def test_a_shared_parameter() -> None:
     assert names(twice) == [("a", "a")]
 
 
-def test_names_given_by_the_user() -> None:
+def test_user_defined_parameter_names() -> None:
     net: Any = Empty()
     net.w = Parameter(Tensor(1.0), name="vee")
     assert names(net) == [("w", "vee")]
@@ -163,7 +165,7 @@ def test_names_given_by_the_user() -> None:
     assert names(other) == [("z", "net.w")]
 
 
-def test_late_assignments_do_not_know_the_network() -> None:
+def test_late_assignment_does_not_add_the_network_prefix() -> None:
     outer: Any = Empty()
     inner = anything()
     outer.net = inner
@@ -171,13 +173,13 @@ def test_late_assignments_do_not_know_the_network() -> None:
     assert names(outer) == [("net.dense.weight", "dense.weight"), ("net.dense.bias", "dense.bias")]
 
 
-def test_without_auto_prefix() -> None:
+def test_auto_prefix_false_keeps_names() -> None:
     net: Any = nn.Cell(auto_prefix=False)
     net.x, net.w = nn.Dense(1, 1), one()
     assert names(net) == [("w", "w"), ("x.weight", "weight"), ("x.bias", "bias")]
 
 
-def test_parameter_tuples() -> None:
+def test_parameter_tuple_attributes() -> None:
     net: Any = Empty()
     net.weights = ParameterTuple([Parameter(Tensor(1.0), name=n) for n in ("training", "y")])
     assert names(net) == [("training", "training"), ("y", "y")]
@@ -188,19 +190,49 @@ def test_parameter_tuples() -> None:
     assert names(outer) == [("z.k.training",) * 2, ("z.k.y",) * 2]
 
 
-def test_lists_of_cells_are_no_children() -> None:
+def wrapped(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.one_of(
+        inner.map(lambda each: [each]),
+        inner.map(lambda each: (3, each)),
+        inner.map(lambda each: {"key": each}),
+    )
+
+
+def itself() -> list[object]:
+    """Return a list in itself, with a parameter."""
+    values: list[object] = [one()]
+    values.append(values)
+    return values
+
+
+@given(
+    st.recursive(st.builds(one) | st.builds(lambda: nn.Dense(1, 1)), wrapped, max_leaves=3).filter(
+        lambda value: isinstance(value, list | tuple | dict)
+    )
+    | st.builds(itself),
+    st.sampled_from(["hidden", "frozen", "registered"]),
+)
+def test_parameters_in_lists_tuples_and_dicts_are_not_found(value: object, kind: str) -> None:
+    """A warning names the attribute, unless the parameters are frozen or found elsewhere."""
     net: Any = Empty()
-    net.list = [nn.Dense(1, 1)]
-    net.tuple = (one(),)
-    assert list(net.cells()) == []
-    with (
-        pytest.warns(UserWarning, match="'list' of the cell is a list"),
-        pytest.warns(UserWarning, match="'tuple' of the cell is a tuple"),
-    ):
-        assert net.trainable_params() == []
+    net.inner = Empty()
+    net.inner.values = value
+    found = list(_parameters_in(value))
+    for i, parameter in enumerate(found):
+        if kind == "frozen":
+            parameter.requires_grad = False
+        if kind == "registered":
+            setattr(net, f"p{i}", parameter)
+    assert list(net.inner.cells()) == []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert len(net.trainable_params()) == (len(found) if kind == "registered" else 0)
+    expected = [f"'inner.values' of the cell is a {type(value).__name__}"] * (kind == "hidden")
+    assert [message for message in expected if message not in str(caught[0].message)] == []
+    assert len(caught) == len(expected)
 
 
-def test_update_parameters_name_and_prefixes() -> None:
+def test_update_parameters_name_and_param_prefix() -> None:
     net: Any = Empty()
     net.p, net.d = one(), nn.Dense(1, 1)
     net.update_parameters_name("pre_", recurse=False)
@@ -212,7 +244,7 @@ def test_update_parameters_name_and_prefixes() -> None:
         net.update_parameters_name(3)
 
 
-def test_replacing_and_removing() -> None:
+def test_attributes_can_be_replaced_and_deleted() -> None:
     net: Any = Empty()
     net.p, net.d, net.n = one(), nn.Dense(1, 1), 3
     parameter = net.p
@@ -235,7 +267,7 @@ def test_replacing_and_removing() -> None:
         _ = net.n
 
 
-def test_trainable_and_not() -> None:
+def test_trainable_and_untrainable_params() -> None:
     net: Any = nn.SequentialCell(nn.Dense(1, 1), nn.Dense(1, 1))
     net[0].weight.requires_grad = False
     assert [p.name for p in net.untrainable_params()] == ["0.weight"]
@@ -246,7 +278,7 @@ def test_trainable_and_not() -> None:
     assert list(net.init_parameters_data()) == list(net.get_parameters())
 
 
-def test_insertion() -> None:
+def test_insert_child_and_insert_param() -> None:
     net: Any = Empty()
     net.insert_child_to_cell("d", nn.Dense(1, 1, has_bias=False))
     net.insert_param_to_cell("p", one())
@@ -290,13 +322,13 @@ class NoInit(nn.Cell):
         lambda: setattr(Empty(), "child", NoInit(3)),
     ],
 )
-def test_a_forgotten_super_init_is_named(use: Callable[[], object]) -> None:
+def test_missing_super_init_raises(use: Callable[[], object]) -> None:
     with pytest.raises(AttributeError, match=r"'NoInit'.*super\(\).__init__\(\)"):
         use()
     assert "NoInit object" in repr(NoInit(3))
 
 
-def test_modes() -> None:
+def test_set_train_set_grad_and_to_float() -> None:
     net = Tutorial()
     assert (net.training, net.requires_grad) == (False, False)
     assert net.set_grad() is net
@@ -315,7 +347,7 @@ def test_modes() -> None:
         net.init_parameters_data(auto_parallel_mode=True)
 
 
-def test_calls() -> None:
+def test_call_runs_construct() -> None:
     dense = nn.Dense(2, 3)
     x = ms.ops.ones((1, 2))
     assert dense(x=x).shape == (1, 3)
@@ -326,7 +358,7 @@ def test_calls() -> None:
         Empty()(x)
 
 
-def test_what_a_type_checker_knows_of_a_call() -> None:
+def test_static_types_of_calls() -> None:
     x = ms.ops.ones((1, 2))
     assert_type(nn.Dense(2, 2)(x), Tensor)
     assert_type(Pair()(x, y=x), tuple[Tensor, Tensor])
@@ -341,20 +373,20 @@ def called(cell: nn.Cell, x: Tensor) -> Tensor:
     return assert_type(cell(x, x), Tensor)
 
 
-def test_printing() -> None:
-    class Told(nn.Cell):
+def test_repr() -> None:
+    class Named(nn.Cell):
         def extend_repr(self) -> str:
             return "hi=3"
 
-    net: Any = Told()
-    assert repr(net) == "Told(hi=3)"
-    net.a, net.b = Told(), nn.SequentialCell()
-    assert repr(net) == "Told(\n  hi=3\n  (a): Told(hi=3)\n  (b): SequentialCell()\n)"
+    net: Any = Named()
+    assert repr(net) == "Named(hi=3)"
+    net.a, net.b = Named(), nn.SequentialCell()
+    assert repr(net) == "Named(\n  hi=3\n  (a): Named(hi=3)\n  (b): SequentialCell()\n)"
     assert repr(nn.Cell()) == "Cell()"
-    assert net.cls_name == "Told"
+    assert net.cls_name == "Named"
 
 
-def test_a_deep_copy_is_a_network_of_its_own() -> None:
+def test_deep_copy_is_independent() -> None:
     net: Any = Tutorial()
     net.tied = net.dense_relu_sequential[0].weight
     twin = copy.deepcopy(net)
@@ -367,12 +399,12 @@ def test_a_deep_copy_is_a_network_of_its_own() -> None:
     assert not (twin.tied == net.tied).any()
 
 
-def test_a_chain_of_ten_thousand_cells_is_listed_without_recursion() -> None:
-    cells = [anything() for _ in range(10_000)]
+def test_deep_networks_are_traversed_without_recursion() -> None:
+    cells = [anything() for _ in range(3_000)]
     for outer, inner in itertools.pairwise(cells):
         outer.insert_child_to_cell("next", inner)
     cells[-1].p = one()
-    assert len(list(cells[0].cells_and_names())) == 10_000
+    assert len(list(cells[0].cells_and_names())) == 3_000
     assert len(cells[0].trainable_params()) == 1
     cells[0].set_train()
     assert cells[-1].training

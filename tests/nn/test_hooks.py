@@ -1,12 +1,17 @@
-"""Hooks into a cell's call and its derivative, and a cell's own bprop."""
+"""Hooks of forward and backward passes, and custom `bprop` methods."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import minispore as ms
 from minispore import Parameter, Tensor, grad, nn, ops
+from minispore.nn._hooks import HookHandle
+from minispore.utils.checks import as_items
 
 X = Tensor([1.0, 2.0])
 Y = Tensor([5.0, 7.0])
@@ -34,7 +39,7 @@ def values(tensors: tuple[Tensor, ...]) -> list[object]:
     return [t.tolist() for t in tensors]
 
 
-def test_a_cell_without_hooks_goes_straight_to_construct() -> None:
+def test_call_without_hooks_only_runs_construct() -> None:
     cell = Product()
     assert cell._plain
     handle = cell.register_forward_hook(lambda *_: None)
@@ -43,24 +48,24 @@ def test_a_cell_without_hooks_goes_straight_to_construct() -> None:
     assert cell(X, Y).tolist() == [15, 42]
 
 
-def test_forward_hooks_see_and_replace() -> None:
+def test_forward_hooks_replace_inputs_and_output() -> None:
     cell = Product()
-    seen: list[object] = []
+    events: list[object] = []
 
     def pre(cell_: nn.Cell, inputs: tuple[Tensor, ...]) -> None:
-        seen.append((cell_ is cell, values(inputs)))
+        events.append((cell_ is cell, values(inputs)))
 
     def post(cell_: nn.Cell, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        seen.append((cell_ is cell, values(inputs), output.tolist()))
+        events.append((cell_ is cell, values(inputs), output.tolist()))
 
     cell.register_forward_pre_hook(pre)
     cell.register_forward_hook(post)
     cell(X, Y)
-    assert seen == [(True, [[1, 2], [5, 7]]), (True, [[1, 2], [5, 7]], [15, 42])]
+    assert events == [(True, [[1, 2], [5, 7]]), (True, [[1, 2], [5, 7]], [15, 42])]
     doubled = cell.register_forward_pre_hook(lambda _, inputs: (inputs[0] * 2, inputs[1]))
     negated = cell.register_forward_hook(lambda _, inputs, output: -output)
     assert cell(X, Y).tolist() == [-30, -84]
-    # What a hook does is a part of what is differentiated.
+    # The operations of a hook are differentiated too.
     assert grad(total(cell))(X, Y).tolist() == [-30, -42]
     doubled.remove()
     doubled.remove()
@@ -69,7 +74,7 @@ def test_forward_hooks_see_and_replace() -> None:
     assert cell(X, Y).tolist() == [15, 42]
 
 
-def test_one_value_stands_for_a_tuple_of_one() -> None:
+def test_forward_pre_hook_may_return_a_single_input() -> None:
     relu = nn.ReLU()
     relu.register_forward_pre_hook(lambda _, inputs: inputs[0] * 3)
     assert relu(X).tolist() == [3, 6]
@@ -77,81 +82,131 @@ def test_one_value_stands_for_a_tuple_of_one() -> None:
 
 def test_hooks_with_kwargs() -> None:
     cell = Product()
-    seen: list[object] = []
+    events: list[object] = []
     cell.register_forward_pre_hook(
         lambda _, args, kwargs: (args, {**kwargs, "scale": 2.0}), with_kwargs=True
     )
     cell.register_forward_hook(
-        lambda _, args, kwargs, output: seen.append(kwargs["scale"]), with_kwargs=True
+        lambda _, args, kwargs, output: events.append(kwargs["scale"]), with_kwargs=True
     )
-    cell.register_forward_pre_hook(lambda _, args, kwargs: seen.append(len(args)), with_kwargs=True)
+    cell.register_forward_pre_hook(
+        lambda _, args, kwargs: events.append(len(args)), with_kwargs=True
+    )
     assert cell(X, y=Y).tolist() == [30, 84]
-    assert seen == [1, 2.0]
+    assert events == [1, 2.0]
 
 
 @pytest.mark.parametrize("answer", [3, (), (X, {}), ((X, Y), [1.0]), ((X,), {}, {})], ids=str)
-def test_new_arguments_are_a_tuple_and_a_dict(answer: object) -> None:
+def test_pre_hook_with_kwargs_must_return_both(answer: object) -> None:
     cell = Product()
     cell.register_forward_pre_hook(lambda *_: answer, with_kwargs=True)
     with pytest.raises(RuntimeError, match="new keyword arguments, but got"):
         cell(X, Y)
 
 
-def test_order_and_prepend() -> None:
+class HookMachine(RuleBasedStateMachine):
+    """A cell with hooks and its model: the numbers of the hooks of each kind, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = Product()
+        self.log: list[tuple[str, int]] = []
+        self.model: dict[str, list[object]] = {"pre": [], "post": []}
+        self.handles: list[tuple[HookHandle, str, object]] = []
+        # Functions that may be registered several times.
+        self.hooks = {(kind, i): self.hook((kind, i)) for kind in self.model for i in range(2)}
+
+    def hook(self, key: tuple[str, int]) -> Callable[..., None]:
+        def note(*_: object) -> None:
+            self.log.append(key)
+
+        return note
+
+    @rule(kind=st.sampled_from(["pre", "post"]), i=st.integers(0, 1), prepend=st.booleans())
+    def register(self, kind: str, i: int, prepend: bool) -> None:
+        register = {
+            "pre": self.cell.register_forward_pre_hook,
+            "post": self.cell.register_forward_hook,
+        }[kind]
+        handle = register(self.hooks[kind, i], prepend=prepend)
+        entry = [(kind, i)]  # a new object for each registration
+        self.handles.append((handle, kind, entry))
+        self.model[kind].insert(0 if prepend else len(self.model[kind]), entry)
+
+    @precondition(lambda self: bool(self.handles))
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        """A handle removes its own hook, and nothing the second time."""
+        handle, kind, entry = data.draw(st.sampled_from(self.handles))
+        handle.remove()
+        self.model[kind] = [each for each in self.model[kind] if each is not entry]
+
+    @invariant()
+    def call_runs_the_hooks_in_order(self) -> None:
+        self.log.clear()
+        assert self.cell(X, Y).tolist() == [15, 42]
+        assert [[each] for each in self.log] == self.model["pre"] + self.model["post"]
+
+
+HookMachine.TestCase.settings = settings(stateful_step_count=15)
+TestHooksRunInOrder = HookMachine.TestCase
+
+
+@pytest.mark.parametrize("answer", [X, [X, 3], (X,), "text", 3.5, False], ids=str)
+def test_forward_hook_replaces_the_output_unless_it_returns_none(answer: object) -> None:
     cell = Product()
-    log: list[str] = []
-    for name, prepend in (("1", False), ("2", True), ("3", False)):
-        cell.register_forward_pre_hook(lambda *_, n=name: log.append(f"pre{n}"), prepend=prepend)
-        cell.register_forward_hook(lambda *_, n=name: log.append(f"post{n}"), prepend=prepend)
-    cell(X, Y)
-    assert log == ["pre2", "pre1", "pre3", "post2", "post1", "post3"]
+    cell.register_forward_hook(lambda *_: answer)
+    cell.register_forward_hook(lambda *_: None)
+    assert cell(X, Y) is answer
 
 
-def test_always_call_runs_when_construct_fails() -> None:
+def test_always_call_hooks_run_after_errors() -> None:
     class Failing(nn.Cell):
         def construct(self, x: Tensor) -> Tensor:
             raise ValueError("boom")
 
     cell = Failing()
-    seen: list[object] = []
-    cell.register_forward_hook(lambda *_: seen.append("never"))
-    cell.register_forward_hook(lambda _, inputs, output: seen.append(output), always_call=True)
+    events: list[object] = []
+    cell.register_forward_hook(lambda *_: events.append("never"))
+    cell.register_forward_hook(lambda _, inputs, output: events.append(output), always_call=True)
     with pytest.raises(ValueError, match="boom"):
         cell(X)
-    assert seen == [None]
+    assert events == [None]
 
 
-# As MindSpore calls them, for the same cells and values.
-def test_backward_hooks_see_all_gradients_at_once() -> None:
+# The calls that MindSpore makes for the same cells and values.
+def test_backward_hooks_receive_all_gradients() -> None:
     cell = Product()
-    seen: list[tuple[str, list[object], list[object]]] = []
+    events: list[tuple[str, list[object], list[object]]] = []
     cell.register_backward_hook(
-        lambda _, grad_in, grad_out: seen.append(("hook", values(grad_in), values(grad_out)))
+        lambda _, grad_in, grad_out: events.append(("hook", values(grad_in), values(grad_out)))
     )
-    cell.register_backward_pre_hook(lambda _, grad_out: seen.append(("pre", values(grad_out), [])))
+    cell.register_backward_pre_hook(
+        lambda _, grad_out: events.append(("pre", values(grad_out), []))
+    )
     assert cell(X, Y).tolist() == [15, 42]
-    assert seen == []
+    assert events == []
     expected: list[object] = [("pre", [[1, 1]], []), ("hook", [[15, 21], [3, 6]], [[1, 1]])]
     assert grad(total(cell))(X, Y).tolist() == [15, 21]
-    assert seen == expected
-    seen.clear()
+    assert events == expected
+    events.clear()
     grads = grad(total(cell), None, cell.trainable_params())(X, Y)
     assert [g.tolist() for g in grads] == [19]
-    assert seen == expected
+    assert events == expected
 
 
-def test_backward_hooks_with_two_outputs() -> None:
+def test_backward_hooks_receive_zeros_for_missing_gradients() -> None:
     cell = TwoOutputs()
-    seen: list[object] = []
+    events: list[object] = []
     cell.register_backward_hook(
-        lambda _, grad_in, grad_out: seen.extend([values(grad_in), values(grad_out)])
+        lambda _, grad_in, grad_out: events.extend([values(grad_in), values(grad_out)])
     )
     assert grad(lambda x: cell(x, Y)[0].sum())(X).tolist() == [5, 7]
-    # Where MindSpore says None, the gradient that did not arrive is zero.
-    assert seen == [[[5, 7], [1, 2]], [[1, 1], [0, 0]]]
+    # Where MindSpore passes None, minispore passes a zero gradient.
+    assert events == [[[5, 7], [1, 2]], [[1, 1], [0, 0]]]
 
 
-def test_backward_hooks_replace() -> None:
+def test_backward_hooks_replace_gradients() -> None:
     cell = Product()
     cell.register_backward_hook(lambda _, grad_in, grad_out: (grad_in[0] * 2, grad_in[1] * 3))
     cell.register_backward_hook(lambda _, grad_in, grad_out: (grad_in[0] + 1, grad_in[1]))
@@ -162,7 +217,7 @@ def test_backward_hooks_replace() -> None:
     assert grad(lambda x: relu(x).sum())(X).tolist() == [3, 3]
 
 
-def test_backward_hooks_work_at_every_level() -> None:
+def test_backward_hooks_of_higher_derivatives() -> None:
     cell = Product()
     cell.register_backward_hook(lambda _, grad_in, grad_out: (grad_in[0] * 2, grad_in[1]))
 
@@ -174,7 +229,7 @@ def test_backward_hooks_work_at_every_level() -> None:
     assert grad(lambda x: first(x).sum())(X).tolist() == [9 + 3, 9 + 3]
 
 
-def test_what_a_backward_hook_may_return() -> None:
+def test_backward_hook_return_values() -> None:
     for answer in (3, (Tensor(1.0),), [X, Y, X]):
         cell = Product()
         cell.register_backward_hook(lambda *_, a=answer: a)
@@ -199,18 +254,18 @@ def test_hooks_must_be_callable() -> None:
 
 
 class OwnDerivative(nn.Cell):
-    """The product, with a derivative that is not its own."""
+    """A product with a `bprop` that is not its derivative."""
 
     def __init__(self) -> None:
         super().__init__()
         self.factor = Parameter(Tensor(3.0))
-        self.seen: list[object] = []
+        self.events: list[object] = []
 
     def construct(self, x: Tensor, y: Tensor) -> Tensor:
         return x * y * self.factor
 
     def bprop(self, x: Tensor, y: Tensor, out: Tensor, dout: Tensor) -> tuple[Tensor, Tensor]:
-        self.seen += [t.tolist() for t in (x, y, out, dout)]
+        self.events += [t.tolist() for t in (x, y, out, dout)]
         return dout * 100, dout * 200
 
 
@@ -219,13 +274,13 @@ def test_bprop_replaces_the_derivative() -> None:
     assert cell(X, Y).tolist() == [15, 42]
     gradients = grad(total(cell), (0, 1))(X, Y)
     assert values(gradients) == [[100, 100], [200, 200]]
-    assert cell.seen == [[1, 2], [5, 7], [15, 42], [1, 1]]
-    # Parameters inside get none, as in MindSpore.
+    assert cell.events == [[1, 2], [5, 7], [15, 42], [1, 1]]
+    # Parameters inside get no gradient, as in MindSpore.
     with pytest.warns(UserWarning, match="gradients are all zero"):
         assert grad(total(cell), None, cell.trainable_params())(X, Y)[0].item() == 0
 
 
-def test_bprop_of_several_outputs_and_higher_orders() -> None:
+def test_bprop_with_several_outputs_and_orders() -> None:
     class Cubes(nn.Cell):
         def construct(self, x: Tensor) -> tuple[Tensor, Tensor]:
             return x**3, -(x**3)
@@ -245,28 +300,28 @@ def test_bprop_of_several_outputs_and_higher_orders() -> None:
     assert grad(lambda x: cell(x)[1].sum())(X).tolist() == [-3, -12]
 
 
-@pytest.mark.parametrize("given", [None, "a text", 3, [1.0, "two"], ()], ids=str)
-def test_what_is_no_tensor_comes_out_as_it_is(given: object) -> None:
+@pytest.mark.parametrize("value", [None, "a text", 3, [1.0, "two"], ()], ids=str)
+def test_non_tensor_outputs_are_unchanged(value: object) -> None:
     class Opaque(nn.Cell):
         def construct(self, x: Tensor) -> object:
-            return given
+            return value
 
         def bprop(self, x: Tensor, out: object, dout: object) -> Tensor:
             return x
 
-    cell, seen = Opaque(), list[object]()
+    cell, events = Opaque(), list[object]()
 
     def total(x: Tensor) -> Tensor:
-        seen.append(cell(x))
+        events.append(cell(x))
         return x.sum()
 
     assert grad(total)(X).tolist() == [1, 1]
     cell.register_backward_hook(lambda *_: None)
     assert grad(total)(X).tolist() == [1, 1]
-    assert seen == [given, given]
+    assert events == [value, value]
 
 
-def test_bprop_must_answer_for_every_input() -> None:
+def test_bprop_must_return_a_gradient_per_input() -> None:
     class TooFew(OwnDerivative):
         def bprop(self, x: Tensor, y: Tensor, out: Tensor, dout: Tensor) -> Tensor:  # type: ignore[override]
             return dout
@@ -281,8 +336,8 @@ def test_bprop_must_answer_for_every_input() -> None:
         grad(total(NoTensors()))(X, Y)
 
 
-def test_hooks_and_training_together() -> None:
-    """A hook on the first layer, whose input wants no gradient, is called all the same."""
+def test_hooks_run_in_training() -> None:
+    """The hook of the first layer is called although its input needs no gradient."""
     net = nn.SequentialCell(nn.Dense(2, 3), nn.ReLU(), nn.Dense(3, 1))
     norms: list[float] = []
 
@@ -295,3 +350,43 @@ def test_hooks_and_training_together() -> None:
     net[0]._hooks = None
     again = grad(lambda x: net(x).sum(), None, net.trainable_params())(ops.ones((4, 2)))
     assert values(plain) == values(again)
+
+
+class MixedOutput(nn.Cell):
+    """A cell that returns its doubled input in a structure with other objects."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def construct(self, x: Tensor) -> object:
+        return {
+            "text": "text",
+            "nothing": (),
+            "list": [x * 2.0, "text"],
+            "tuple": (None, x * 2.0),
+        }[self.kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "tensors"), [("text", 0), ("nothing", 0), ("list", 1), ("tuple", 1)]
+)
+def test_mixed_outputs_keep_their_structure(kind: str, tensors: int) -> None:
+    cell = MixedOutput(kind)
+    gradients: list[tuple[Tensor, ...]] = []
+    cell.register_backward_pre_hook(lambda cell, grads: gradients.append(grads))
+    outputs: list[object] = []
+
+    def summed(x: Tensor) -> Tensor:
+        output = cell(x)
+        outputs.append(output)
+        parts: Sequence[object] = as_items(output) or ()
+        return sum((each for each in parts if isinstance(each, Tensor)), x * 1.0)
+
+    gradient = grad(summed)(Tensor(3.0))
+    assert gradient == 1 + 2 * tensors
+    assert len(gradients) == tensors
+    [output] = outputs
+    plain = MixedOutput(kind)(Tensor(3.0))
+    assert type(output) is type(plain)
+    assert str(output) == str(plain)

@@ -1,4 +1,4 @@
-"""`ops.assign`, as optimisers of one's own use it."""
+"""`ops.assign`, alone and in a user-defined optimizer."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from minispore import Parameter, Tensor, grad, nn, ops
 
 
 class OwnMomentum(nn.Optimizer):
-    """As MindSpore's tutorial on optimisers builds one: out of operations."""
+    """Momentum made of operations, as in MindSpore's tutorial on optimizers."""
 
     def __init__(self, params: list[Parameter], learning_rate: float) -> None:
         super().__init__(learning_rate, params)
@@ -25,7 +25,7 @@ class OwnMomentum(nn.Optimizer):
         return (True,) * len(self.parameters)
 
 
-def test_an_optimiser_of_operations_is_the_one_of_the_package() -> None:
+def test_optimizer_of_operations_equals_momentum() -> None:
     nets = [nn.Dense(3, 2, weight_init="ones", bias_init="zeros") for _ in range(2)]
     ours = nn.Momentum(nets[0].trainable_params(), 0.1, 0.9)
     own = OwnMomentum(nets[1].trainable_params(), 0.1)
@@ -39,7 +39,7 @@ def test_an_optimiser_of_operations_is_the_one_of_the_package() -> None:
         close(one.asnumpy().astype(np.float64), other.asnumpy().astype(np.float64), rtol=1e-6)
 
 
-def test_the_value_is_taken_in_the_variables_type_and_place() -> None:
+def test_assign_keeps_dtype_and_memory() -> None:
     weight = Parameter(Tensor([1.0, 2.0]), name="w")
     memory = weight.asnumpy()
     assert ops.assign(weight, Tensor([3, 4])) is weight
@@ -49,7 +49,7 @@ def test_the_value_is_taken_in_the_variables_type_and_place() -> None:
     assert ops.assign(scalar, 2).item() == 2.0
 
 
-def test_errors() -> None:
+def test_invalid_arguments_raise() -> None:
     weight = Parameter(Tensor([1.0, 2.0]), name="w")
     with pytest.raises(ValueError, match=r"the shape \(2,\) of the variable, but got \(1,\)"):
         ops.assign(weight, Tensor([1.0]))

@@ -1,9 +1,10 @@
-"""Every operation answers bad input with an error of MindSpore's kind that names the operation."""
+"""Every operation rejects invalid input with an error that names the operation."""
 
 import inspect
-from collections.abc import Callable, Generator, Iterator
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import numpy as np
 import pytest
@@ -12,15 +13,18 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Parameter, Tensor, ops
-from minispore._functional.variable import T, Variable
+from minispore._functional import elementwise
+from minispore.engine.dispatch import T, Variable
 from minispore.ops import operations
+from minispore.utils.checks import as_items, describe_value
+from tests.common.strategies import Arrays
 
-# Some of these arguments are good, but warned of.
+# Some of these arguments are valid, but cause a warning.
 pytestmark = pytest.mark.filterwarnings("ignore:For '(var|std)', the argument 'ddof':UserWarning")
 
 ERRORS = (TypeError, ValueError, IndexError, RuntimeError)
-# Of another kind than any argument wants, or of a value out of every range.
-BAD: list[object] = [
+# Values of types that no argument accepts, or out of every range.
+INVALID: list[object] = [
     None, "a", 3, -7, 2.5, True, float("nan"), 1e400, 10**30, 1j, object(), int, print, [], (), {},
     ["a"], [[1], [1, 2]], (9, 9), (0, 0), [None], [1.5], np.ones(3), np.array(["a"]), np.int64(9),
     slice(1), Tensor(np.ones((4, 5, 6), np.float32)), Tensor([True]), Tensor(3), ms.float32,
@@ -40,22 +44,23 @@ def total(values: Tensor) -> Tensor:
     return values.sum()
 
 
-OF_ONE = [
-    "abs", "exp", "floor", "isfinite", "isinf", "isnan", "log", "logical_not", "neg", "relu",
-    "round", "sigmoid", "sign", "square", "tanh", "sin", "cos",
-]  # fmt: skip
-OF_TWO = [
+UNARY = ["neg", "logical_not"] + [
+    name
+    for name in elementwise.__all__
+    if name.islower() and [*inspect.signature(getattr(ops, name)).parameters] == ["input"]
+]
+BINARY = [
     "add", "sub", "mul", "floor_divide", "remainder", "maximum", "minimum", "equal", "greater",
     "greater_equal", "less", "less_equal", "not_equal", "logical_and", "logical_or", "logical_xor",
 ]  # fmt: skip
-# A good call of each operation. What is here under one of its names is tested under all of them.
-GOOD: dict[str, dict[str, object]] = {
-    **{name: {"input": x(), "other": x()} for name in OF_TWO},
+# A valid call of each operation, under one of its names.
+VALID: dict[str, dict[str, object]] = {
+    **{name: {"input": x(), "other": x()} for name in BINARY},
     **{
         name: {"input": Tensor([6, 7]), "other": 3}
         for name in ("bitwise_and", "bitwise_or", "bitwise_xor")
     },
-    **{name: {"input": x()} for name in OF_ONE},
+    **{name: {"input": x()} for name in UNARY},
     **{name: {"input_x": x()} for name in ("rank", "shape", "size")},
     "GradOperation": {"get_all": True, "get_by_list": False, "sens_param": False},
     "all": {"input": x(), "axis": 0, "keep_dims": True},
@@ -72,7 +77,7 @@ GOOD: dict[str, dict[str, object]] = {
     "batch_norm": {
         "input_x": images(), "running_mean": ops.zeros(2), "running_var": ops.ones(2),
         "weight": ops.ones(2), "bias": ops.zeros(2), "training": False,
-        # So that training, which moves the running numbers in place, leaves them where they are.
+        # With momentum 0, training does not change the running statistics.
         "momentum": 0.0,
         "eps": 1e-5,
     },
@@ -169,74 +174,109 @@ GOOD: dict[str, dict[str, object]] = {
     "zeros": {"size": (2, 3), "dtype": ms.int32},
     "zeros_like": {"input": x(), "dtype": ms.int32},
 }  # fmt: skip
-# Those that take `*operands` or `*size`, write into an argument, or take several tensors as one;
-# what another call has given; the summaries, and what is another form of a function.
-APART = {
+# Operations with `*operands` or `*size`, with results of another call as arguments, or that write
+# into an argument; the summaries and the primitives.
+EXCLUDED = {
     *("apply_rule", "assign", "clip_by_global_norm", "clip_by_value", "get_grad", "rand", "randn"),
-    *(name for name in operations.__all__ if name != "GradOperation"),
+    *(name for name in dir(operations) if name != "GradOperation"),
 }
-CASES = [(name, argument) for name, good in GOOD.items() for argument in good]
+
+
+NAMES: dict[int, set[str]] = {}
+for each in dir(ops):
+    NAMES.setdefault(id(getattr(ops, each)), set()).add(each)
 
 
 def names_of(function: object) -> set[str]:
-    return {name for name in ops.__all__ if getattr(ops, name) is function}
+    """Return all names of an operation."""
+    return NAMES[id(function)]
 
 
 def run(function: Callable[..., object], arguments: dict[str, object]) -> object:
-    """Call it, by position what cannot be named, and if it gives a function call that."""
-    given = function(**arguments)
-    if callable(given) and not isinstance(given, Tensor):
-        if isinstance(given, ops.GradOperation):
-            given = given(total)
-        return given(x(), Tensor(1.0)) if arguments.get("sens_param") is True else given(x())
-    return given
+    """Call `function`; if the result is a function, call that, too."""
+    result = function(**arguments)
+    if callable(result) and not isinstance(result, Tensor):
+        made: object = result(total) if function is ops.GradOperation else result
+        assert callable(made)
+        return made(x(), Tensor(1.0)) if arguments.get("sens_param") is True else made(x())
+    return result
+
+
+def memory(values: Iterable[object]) -> list[object]:
+    """Return the shapes and elements of the tensors and arrays among values."""
+    items = [item for value in values for item in as_items(value) or (value,)]
+    arrays = [x.asnumpy() if isinstance(x, Tensor) else x for x in items]
+    found = [cast("Arrays", x) for x in arrays if isinstance(x, np.ndarray)]
+    return [(x.shape, x.tobytes()) for x in found]
 
 
 @contextmanager
-def sentences(*starts: str) -> Generator[list[str], None, None]:
-    """Nothing is raised, or an error of MindSpore's kind whose one line starts like this."""
-    said: list[str] = []
+def named_errors(*starts: str) -> Generator[list[Exception], None, None]:
+    """Check that errors are of MindSpore's kinds, of one line, and start with one of `starts`."""
+    errors: list[Exception] = []
     try:
         with np.errstate(all="ignore"):
-            yield said
+            yield errors
     except ERRORS as error:
-        said.append(str(error))
-    for message in said:
-        assert message.startswith(starts)
-        assert "\n" not in message
+        errors.append(error)
+    for each in errors:
+        assert str(each).startswith(starts)
+        assert "\n" not in str(each)
 
 
-def answering(function: object) -> AbstractContextManager[list[str]]:
-    return sentences(*[f"For '{name}'" for name in names_of(function)])
+def errors_of(function: object) -> AbstractContextManager[list[Exception]]:
+    return named_errors(*[f"For '{name}'" for name in names_of(function)])
 
 
-def test_every_operation_has_a_good_call_with_all_its_arguments() -> None:
-    covered = {alias for name in GOOD for alias in names_of(getattr(ops, name))}
-    assert covered == set(ops.__all__) - APART
-    for name, arguments in GOOD.items():
+def test_all_operations_have_a_valid_call() -> None:
+    covered = {alias for name in VALID for alias in names_of(getattr(ops, name))}
+    assert covered == set(dir(ops)) - EXCLUDED
+    for name, arguments in VALID.items():
         function = getattr(ops, name)
         assert list(arguments) == list(inspect.signature(function).parameters), name
         with np.errstate(all="ignore"):
             run(function, arguments)
 
 
+# Errors of several arguments or of the memory name the shapes or numbers.
+RELATIONS = (
+    "cannot be repeated|padded height|no such tensor|no length may|too many numbers|no argument"
+    "|groups|must return several outputs|do not broadcast|get_by_list|of one number or"
+)
+
+
 @pytest.mark.filterwarnings("ignore:.* They are broadcast")
-@pytest.mark.parametrize(("name", "argument"), CASES)
-def test_it_works_or_says_in_its_own_name_what_is_wrong(name: str, argument: str) -> None:
-    function = getattr(ops, name)
-    for bad in BAD:
-        if callable(bad) and argument == "fn":
-            continue
-        arguments = GOOD[name] | {argument: bad}
-        before = {key: str(value) for key, value in arguments.items()}
-        with answering(function):
-            run(function, arguments)
-        assert {key: str(value) for key, value in arguments.items()} == before
+@pytest.mark.parametrize("name", VALID)
+def test_invalid_argument_error_names_the_operation_and_the_setting(name: str) -> None:
+    """An error of an argument that holds no numbers names it and the value."""
+    function, valid = getattr(ops, name), VALID[name]
+    for argument in valid:
+        holds_numbers = isinstance(valid[argument], Tensor | list) or argument == "other"
+        for invalid in INVALID:
+            if callable(invalid) and argument == "fn":
+                continue
+            arguments = valid | {argument: invalid}
+            before = memory(arguments.values())
+            with errors_of(function) as errors:
+                run(function, arguments)
+            assert memory(arguments.values()) == before
+            message = str(errors[0]) if errors else ""
+            if message and not holds_numbers and not re.search(RELATIONS, message):
+                assert f"'{argument}'" in message
+                assert isinstance(invalid, Tensor | type) or mentions(message, invalid)
+
+
+def mentions(message: str, value: object) -> bool:
+    """Return whether a message contains a value, or the item of a list that is at fault."""
+    items = as_items(value)
+    texts = {describe_value(each).partition(" of type")[0] for each in (value, *(items or ()))}
+    texts |= {str(value)} if items is None else {str((*items,))}
+    return any(text in message for text in texts)
 
 
 def tensor_arguments() -> Iterator[tuple[str, str]]:
     """The arguments that are annotated as tensors and nothing else."""
-    for name in GOOD:
+    for name in VALID:
         function = getattr(ops, name)
         if inspect.isfunction(function):
             hints = get_type_hints(function)
@@ -244,13 +284,11 @@ def tensor_arguments() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("name", "argument"), [a for a in tensor_arguments() if a[1] != "return"])
-def test_what_is_no_tensor_is_a_type_error_that_names_the_argument(
-    name: str, argument: str
-) -> None:
+def test_non_tensor_type_error_names_the_argument(name: str, argument: str) -> None:
     function = getattr(ops, name)
-    for bad in NO_TENSORS:
+    for invalid in NO_TENSORS:
         with pytest.raises(TypeError, match=f"'{argument}'") as caught:
-            function(**(GOOD[name] | {argument: bad}))
+            function(**(VALID[name] | {argument: invalid}))
         assert str(caught.value).startswith(tuple(f"For '{n}'" for n in names_of(function)))
 
 
@@ -266,17 +304,17 @@ def tensors(draw: st.DrawFn) -> Tensor:
 
 
 @pytest.mark.filterwarnings("ignore:.* They are broadcast")
-@settings(max_examples=400)
-@given(data=st.data(), name=st.sampled_from(list(GOOD)))
-def test_tensors_of_all_shapes_and_types(data: st.DataObject, name: str) -> None:
+@settings(max_examples=16 * settings().max_examples)
+@given(data=st.data(), name=st.sampled_from(list(VALID)))
+def test_random_tensors_work_or_raise_named_errors(data: st.DataObject, name: str) -> None:
     function = getattr(ops, name)
-    arguments = dict(GOOD[name])
+    arguments = dict(VALID[name])
     for key, value in arguments.items():
         if isinstance(value, Tensor):
             arguments[key] = data.draw(tensors())
         elif isinstance(value, list):
             arguments[key] = data.draw(st.lists(tensors(), max_size=3))
-    with answering(function):
+    with errors_of(function):
         run(function, arguments)
 
 
@@ -288,29 +326,39 @@ METHODS = [
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_works_or_says_what_is_wrong(name: str) -> None:
+def test_invalid_method_argument_raises_without_effect(name: str) -> None:
     method = getattr(Tensor, name)
-    wanted = [
-        parameter
-        for parameter in inspect.signature(method).parameters.values()
-        if parameter.default is parameter.empty
-    ][1:]
-    for bad in BAD:
-        for values in (x(), Tensor(3), Parameter(x())):
-            before = str(values)
-            for arguments in ([bad], [bad] * len(wanted), [0, bad], [bad, 0]):
-                try:
-                    inspect.signature(method).bind(values, *arguments)
-                except TypeError:
+    _, *parameters = inspect.signature(method).parameters.values()
+    required = sum(p.default is p.empty for p in parameters)
+    counts = {n for n in (1, 2, required) if accepts(parameters, n)}
+    for make in (x, lambda: Tensor(3), lambda: Parameter(x())):
+        values = make()
+        before = memory([values])
+        for invalid in INVALID:
+            for arguments in ([invalid], [invalid] * required, [0, invalid], [invalid, 0]):
+                if len(arguments) not in counts:
                     continue
-                with sentences("For '", "Only a tensor of one") as said:
+                with named_errors("For '", "Only a tensor of one") as errors:
                     method(values, *arguments)
-                assert not said or str(values) == before
+                if errors:
+                    assert memory([values]) == before
+                else:
+                    values = make()
+
+
+def accepts(parameters: Sequence[inspect.Parameter], count: int) -> bool:
+    """Return whether a function can be called with as many arguments by position."""
+    signature = inspect.Signature(parameters)
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
 
 
 @given(st.lists(shapes, min_size=1, max_size=3))
 @example([(2,), (3,)])
-def test_tensors_are_stacked_if_they_are_of_one_shape(several: list[tuple[int, ...]]) -> None:
+def test_stack_requires_equal_shapes(several: list[tuple[int, ...]]) -> None:
     tensors = [ops.zeros(shape) for shape in several]
     if len(set(several)) == 1:
         assert ops.stack(tensors).shape == (len(several), *several[0])
@@ -319,7 +367,7 @@ def test_tensors_are_stacked_if_they_are_of_one_shape(several: list[tuple[int, .
             ops.stack(tensors)
 
 
-def test_products_refuse_in_their_own_name() -> None:
+def test_product_errors_name_the_operation() -> None:
     with pytest.raises(ValueError, match="^For 'bmm', the last length of 'input_x' must be the"):
         ops.bmm(ops.ones((2, 3, 4)), ops.ones((2, 3, 4)))
     signed, unsigned = (Tensor(np.ones((1, 2, 2), kind)) for kind in (np.int64, np.uint64))
@@ -329,13 +377,13 @@ def test_products_refuse_in_their_own_name() -> None:
         ops.dense(signed, unsigned[0])
 
 
-def test_neurons_without_inputs_have_their_bias() -> None:
-    found = ops.dense(ops.zeros((2, 3, 0)), ops.zeros((4, 0)), ops.arange(4, dtype=ms.float32))
-    assert found.tolist() == [[[0, 1, 2, 3]] * 3] * 2
+def test_dense_without_inputs_returns_the_bias() -> None:
+    actual = ops.dense(ops.zeros((2, 3, 0)), ops.zeros((4, 0)), ops.arange(4, dtype=ms.float32))
+    assert actual.tolist() == [[[0, 1, 2, 3]] * 3] * 2
 
 
 @given(number=st.integers(-(2**70), 2**70), wide=st.booleans())
-def test_a_border_of_whole_numbers_takes_the_numbers_that_fit(number: int, wide: bool) -> None:
+def test_pad_value_must_fit_the_integer_dtype(number: int, wide: bool) -> None:
     kind = np.int64 if wide else np.int8
     values = Tensor(np.ones(1, kind))
     limits = np.iinfo(kind)
@@ -355,10 +403,10 @@ OPERATORS: dict[str, Callable[[Any, Any], object]] = {
 
 
 @pytest.mark.parametrize("symbol", OPERATORS)
-def test_an_operator_works_or_says_what_is_wrong(symbol: str) -> None:
-    for bad in BAD:
-        for pair in ((x(), bad), (bad, x())):
+def test_invalid_operand_error_is_one_line(symbol: str) -> None:
+    for invalid in INVALID:
+        for pair in ((x(), invalid), (invalid, x())):
             if symbol == "[]" and not isinstance(pair[0], Tensor):
                 continue
-            with sentences("For '", "A tensor", "unsupported operand"):
+            with named_errors("For '", "A tensor", "unsupported operand"):
                 OPERATORS[symbol](*pair)

@@ -1,4 +1,4 @@
-"""`clip` with tensors for bounds, which MindSpore takes as well as numbers."""
+"""`clip` with tensors and numbers as bounds."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +9,7 @@ numbers = st.floats(-8.0, 8.0, width=32)
 
 
 @given(x=st.lists(numbers, min_size=1, max_size=5), low=numbers, high=numbers)
-def test_bounds_may_be_numbers_or_tensors(x: list[float], low: float, high: float) -> None:
+def test_clip_by_tensors_equals_clip_by_numbers(x: list[float], low: float, high: float) -> None:
     def by_tensors(x: Tensor) -> Tensor:
         return ops.clip(x, Tensor(low), Tensor(high))
 
@@ -22,10 +22,10 @@ def test_bounds_may_be_numbers_or_tensors(x: list[float], low: float, high: floa
         assert grad(by_tensors)(values).tolist() == grad(by_numbers)(values).tolist()
 
 
-def test_gradients_flow_to_bounds() -> None:
+def test_clip_bounds_have_gradients() -> None:
     def f(low: Tensor, high: Tensor) -> Tensor:
         return ops.clip(Tensor([0.0, 1.0, 2.0, 3.0, 4.0]), low, high)
 
-    found = grad(f, (0, 1))(Tensor(1.5), Tensor(2.5))
-    assert [float(g) for g in found] == [2.0, 2.0]
+    actual = grad(f, (0, 1))(Tensor(1.5), Tensor(2.5))
+    assert [float(g) for g in actual] == [2.0, 2.0]
     assert ops.clip(Tensor([1, 5]), max=Tensor(2)).tolist() == [1, 2]

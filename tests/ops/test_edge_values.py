@@ -12,7 +12,7 @@ finite = st.floats(-(2.0**100), 2.0**100, width=32)
 
 
 @given(data=st.data(), classes=st.integers(2, 6))
-def test_a_class_with_logit_minus_infinity_is_as_if_it_were_not_there(
+def test_cross_entropy_ignores_classes_with_logit_minus_infinity(
     data: st.DataObject, classes: int
 ) -> None:
     logits = np.array(
@@ -38,12 +38,12 @@ def test_a_class_with_logit_minus_infinity_is_as_if_it_were_not_there(
         small, expected = by_logits(Tensor(logits[possible]), possible.index(target))
         # The sum of exponentials is rounded at the size of the logits.
         np.testing.assert_allclose(np.asarray(value, float), np.asarray(small, float), atol=1e-13)
-        found = np.asarray(gradient, float)
-        np.testing.assert_allclose(found[possible], np.asarray(expected, float), atol=1e-12)
-        assert not found[np.isneginf(masked)].any()
+        actual = np.asarray(gradient, float)
+        np.testing.assert_allclose(actual[possible], np.asarray(expected, float), atol=1e-12)
+        assert not actual[np.isneginf(masked)].any()
 
 
-def test_the_loss_of_an_impossible_class_is_infinite() -> None:
+def test_cross_entropy_of_impossible_class_is_infinite() -> None:
     logits = Tensor([[1.0, float("-inf"), 2.0]])
     assert ops.cross_entropy(logits, Tensor([1], ms.int32)).item() == np.inf
     smoothed = ops.cross_entropy(logits, Tensor([0], ms.int32), label_smoothing=0.1)
@@ -51,17 +51,17 @@ def test_the_loss_of_an_impossible_class_is_infinite() -> None:
 
 
 @given(x=finite, y=finite)
-def test_a_remainder_is_exact(x: float, y: float) -> None:
+def test_remainder_is_exact(x: float, y: float) -> None:
     assume(y)
     a, b = Tensor([x], ms.float32), Tensor([y], ms.float32)
     expected = np.remainder(np.float32(x), np.float32(y))
-    for found in (ops.remainder(a, b), a % b, a % y, x % b):
-        assert found.item() == expected
+    for actual in (ops.remainder(a, b), a % b, a % y, x % b):
+        assert actual.item() == expected
     assert abs(expected) <= abs(y)
 
 
 @given(x=st.floats(-100, 100), y=st.floats(-20, 20))
-def test_the_gradients_of_a_remainder(x: float, y: float) -> None:
+def test_remainder_gradients(x: float, y: float) -> None:
     assume(abs(y) > 1e-3)
     a, b = Tensor(np.float64(x)), Tensor(np.float64(y))
 
@@ -81,7 +81,7 @@ def test_the_gradients_of_a_remainder(x: float, y: float) -> None:
     values=st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=5),
     ddof=st.integers(0, 8),
 )
-def test_a_variance_is_never_negative(values: list[float], ddof: int) -> None:
+def test_variance_is_not_negative(values: list[float], ddof: int) -> None:
     x = Tensor(values, ms.float64)
     if ddof < len(values):
         assert ops.var(x, ddof=ddof).item() >= 0

@@ -1,4 +1,4 @@
-"""Operations that add float16 up do so in float32: only the result is rounded, or overflows."""
+"""Sums of float16 are computed in float32: only the result is rounded or overflows."""
 
 from collections.abc import Callable
 
@@ -20,11 +20,11 @@ def layer_norm(x: Tensor) -> Tensor:
 
 
 def batch_norm(x: Tensor) -> Tensor:
-    # Running statistics of float16, which may overflow, stay what they are.
+    # With momentum 1, the running statistics, which may overflow in float16, do not change.
     return nn.BatchNorm1d(8, dtype=x.dtype, eps=1e-3, momentum=1.0).set_train()(x)
 
 
-# Each from (4, 8) to any shape; at 1,000 the sum of squares of float16 overflows.
+# Functions of a (4, 8) tensor; at 1,000 a sum of squares overflows in float16.
 OPERATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "LayerNorm": layer_norm,
     "BatchNorm1d": batch_norm,
@@ -54,24 +54,28 @@ halves = st.builds(
 )
 
 
-def close(found: Tensor, expected: Tensor) -> None:
-    """Assert that `found` is `expected` rounded to float16, and computed with float16 inputs."""
-    assert found.dtype == ms.float16
+def close(actual: Tensor, expected: Tensor) -> None:
+    """Assert that `actual` is `expected` rounded to float16, and computed with float16 inputs."""
+    assert actual.dtype == ms.float16
     exact = np.asarray(expected, np.float64)
     scale = np.abs(exact).max(initial=1e-3)
-    np.testing.assert_allclose(np.asarray(found, np.float64), exact, rtol=2**-9, atol=scale * 2**-8)
+    np.testing.assert_allclose(
+        np.asarray(actual, np.float64), exact, rtol=2**-9, atol=scale * 2**-8
+    )
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @given(array=halves)
-def test_the_value_is_that_of_float64_rounded(name: str, array: NDArray[np.float16]) -> None:
+def test_float16_value_is_the_rounded_float64_value(name: str, array: NDArray[np.float16]) -> None:
     operation = OPERATIONS[name]
     close(operation(Tensor(array)), operation(Tensor(array, ms.float64)))
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @given(array=halves)
-def test_so_is_the_gradient(name: str, array: NDArray[np.float16]) -> None:
+def test_float16_gradient_is_the_rounded_float64_gradient(
+    name: str, array: NDArray[np.float16]
+) -> None:
     operation = OPERATIONS[name]
 
     def weighted(x: Tensor) -> Tensor:
@@ -82,7 +86,7 @@ def test_so_is_the_gradient(name: str, array: NDArray[np.float16]) -> None:
     close(ms.grad(weighted)(Tensor(array)), ms.grad(weighted)(Tensor(array, ms.float64)))
 
 
-def test_a_long_sum_is_not_cut_on_its_way() -> None:
+def test_float16_sums_do_not_overflow_or_stagnate() -> None:
     alternating = Tensor(np.array([60000, 60000, -60000, -60000], np.float16))
     assert ops.sum(alternating).item() == 0
     ones = Tensor(np.ones(4000, np.float16))

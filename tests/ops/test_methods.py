@@ -1,4 +1,4 @@
-"""A tensor's method is the operation of its name: the same arguments, results and refusals."""
+"""A method of `Tensor` has the arguments and results of the operation of its name."""
 
 import inspect
 
@@ -6,25 +6,24 @@ import numpy as np
 import pytest
 
 from minispore import Tensor, ops
-from minispore._checks import as_items
+from minispore.utils.checks import as_items
+from tests.ops.test_bad_input import VALID, names_of
 
-from .test_bad_input import GOOD, names_of
-
-# In MindSpore's own ways: the method begins with another axis, wants more, or has another order.
-OTHERWISE = {"flatten"}
-LEAST = {"clip": 1, "split": 2}
-MOST = {"sum": 1}
+# Methods whose arguments differ from those of the operation.
+DIFFERENT = {"flatten"}
+MINIMUM = {"clip": 1, "split": 2}
+MAXIMUM = {"sum": 1}
 PAIRS = [
     (method, name)
-    for name in GOOD
-    if name not in OTHERWISE
+    for name in VALID
+    if name not in DIFFERENT
     for method in sorted(names_of(getattr(ops, name)))
     if inspect.isfunction(getattr(Tensor, method, None))
 ]
 
 
 def tensors(value: object) -> list[tuple[object, ...]]:
-    """What there is to see of the results."""
+    """Return the data types, shapes and values of results."""
     listed = as_items(value) or (value,)
     assert all(isinstance(each, Tensor) for each in listed)
     return [
@@ -35,37 +34,37 @@ def tensors(value: object) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize(("method", "name"), PAIRS)
-def test_a_method_is_the_operation_of_its_name(method: str, name: str) -> None:
-    first, *others = GOOD[name].values()
+def test_method_equals_the_operation_of_its_name(method: str, name: str) -> None:
+    first, *others = VALID[name].values()
     assert isinstance(first, Tensor)
     first = first + 1
-    # Operands that are not alike, so that none can stand for another.
+    # Operands with different values, so that exchanged ones are detected.
     others = [another(each, first) for each in others]
     operation = list(inspect.signature(getattr(ops, name)).parameters.values())[1:]
     of_method = inspect.signature(getattr(Tensor, method)).parameters
     method_has = len(of_method) - 1
     plain = [p for p in operation if p.kind is p.POSITIONAL_OR_KEYWORD][:method_has]
-    least = LEAST.get(name, sum(p.default is p.empty for p in plain))
-    most = MOST.get(name, len(plain))
+    minimum = MINIMUM.get(name, sum(p.default is p.empty for p in plain))
+    maximum = MAXIMUM.get(name, len(plain))
     named = {
-        p.name: GOOD[name][p.name]
+        p.name: VALID[name][p.name]
         for p in operation
         if p.kind is p.KEYWORD_ONLY and p.name in of_method
     }
     calls: list[tuple[list[object], dict[str, object]]] = [
-        *((others[:count], {}) for count in range(least, most + 1)),
-        (others[:most], named),
+        *((others[:count], {}) for count in range(minimum, maximum + 1)),
+        (others[:maximum], named),
     ]
-    for given, by_name in calls:
-        expected = getattr(ops, name)(first, *given, **by_name)
-        found = getattr(first, method)(*given, **by_name)
-        if name in {"max", "min"}:  # the operation also gives the places
-            found, expected = first_of(found), first_of(expected)
-        assert tensors(found) == tensors(expected)
+    for args, by_name in calls:
+        expected = getattr(ops, name)(first, *args, **by_name)
+        actual = getattr(first, method)(*args, **by_name)
+        if name in {"max", "min"}:  # the operation also returns the indices
+            actual, expected = first_of(actual), first_of(expected)
+        assert tensors(actual) == tensors(expected)
 
 
 def another(operand: object, first: Tensor) -> object:
-    """An operand like the first one, turned round."""
+    """Return an operand of the same shape with other values."""
     if isinstance(operand, Tensor) and (operand.shape, operand.dtype) == (first.shape, first.dtype):
         return Tensor(np.flip(operand.asnumpy())) + 2
     return operand

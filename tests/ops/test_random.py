@@ -1,18 +1,29 @@
-"""Numbers of chance: what is drawn, from which stream, and what is refused."""
+"""Random tensors: their distribution, their random streams, and invalid arguments."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Tensor, grad, nn, ops, set_seed
+from minispore.common.dtype import DType
 from minispore.testing import strategies as mst
+from tests.helpers.random_laws import (
+    assert_frequency,
+    assert_independent_along_axes,
+    assert_moments,
+)
 
-few = settings(max_examples=settings().max_examples // 5)
-FLOATS = [ms.float16, ms.float32, ms.float64]
+few = settings(max_examples=max(settings().max_examples // 5, 2))
+seeds = st.integers(0, 2**32 - 1)
+float_types = mst.dtypes("float")
+SHAPE = (400, 500)
+# Digits after the binary point.
+BITS = {ms.float16: 11, ms.float32: 24, ms.float64: 53}
 DRAWN: dict[str, Callable[[int | None], Tensor]] = {
     "rand": lambda seed: ops.rand(4, seed=seed),
     "randn": lambda seed: ops.randn(4, seed=seed),
@@ -21,10 +32,9 @@ DRAWN: dict[str, Callable[[int | None], Tensor]] = {
 }
 
 
-@few
-@given(shape=mst.shapes(), dtype=st.sampled_from(FLOATS))
-def test_shapes_and_types_are_those_asked_for(
-    shape: tuple[int, ...], dtype: ms.dtype.DType
+@given(shape=mst.shapes(), dtype=float_types)
+def test_random_tensors_have_the_requested_shape_and_dtype(
+    shape: tuple[int, ...], dtype: DType
 ) -> None:
     for draw in (ops.rand, ops.randn):
         for x in (draw(shape, dtype=dtype), draw(list(shape), dtype=dtype)):
@@ -35,97 +45,126 @@ def test_shapes_and_types_are_those_asked_for(
 
 
 @few
-@given(low=st.integers(-128, 127), data=st.data())
-def test_integers_are_within_their_bounds(low: int, data: st.DataObject) -> None:
-    high = data.draw(st.integers(low + 1, 128))
-    x = ops.randint(low, high, (50,), dtype=ms.int8)
-    assert x.dtype is ms.int8
-    assert low <= x.min().item() <= x.max().item() < high
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_numbers_are_spread_evenly_and_never_one(dtype: ms.dtype.DType) -> None:
-    set_seed(1)
-    x = np.asarray(ops.rand(20_000, dtype=dtype).asnumpy(), np.float64)
-    assert 0 <= x.min() < 0.001
-    assert 0.999 < x.max() < 1
-    assert abs(x.mean() - 0.5) < 0.01
-    assert abs(x.var() - 1 / 12) < 0.01
-    normal = np.asarray(ops.randn(20_000, dtype=dtype).asnumpy(), np.float64)
-    assert abs(normal.mean()) < 0.03
-    assert abs(normal.var() - 1) < 0.05
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_a_program_draws_the_same_again_and_something_new_each_time(name: str) -> None:
-    draw = DRAWN[name]
-    runs: list[list[object]] = []
-    for _ in range(2):
-        set_seed(7)
-        # A stream of its own neither disturbs the program's nor is disturbed by it.
-        drawn = [draw(None), draw(3), draw(None), draw(3), draw(4)]
-        runs.append([x.tolist() for x in drawn])
-        assert len({str(x) for x in drawn}) == 5
-    assert runs[0] == runs[1]
-    set_seed(7)
-    assert [draw(3).tolist(), draw(None).tolist()] == [runs[0][1], runs[0][0]]
+@given(seed=seeds, dtype=float_types)
+def test_rand_is_uniform_in_all_digits(seed: int, dtype: DType) -> None:
+    x = ops.rand(SHAPE, dtype=dtype, seed=seed).asnumpy().astype(np.float64)
+    assert_moments(x, 0.5, 1 / math.sqrt(12))
+    assert_independent_along_axes(x)
+    for k in range(8):
+        assert_frequency((k / 8 <= x) & (x < (k + 1) / 8), 1 / 8)
+    digits = x * 2.0 ** BITS[dtype]
+    assert ((digits >= 0) & (digits < 2.0 ** BITS[dtype]) & (digits % 1 == 0)).all()
+    assert_frequency(digits % 2 == 1, 1 / 2)
 
 
 @few
-@given(p=st.sampled_from([0.25, 0.5, 0.75]), dtype=st.sampled_from(FLOATS))
-def test_dropout_keeps_the_mean_and_the_gradient_goes_where_elements_stay(
-    p: float, dtype: ms.dtype.DType
+@given(seed=seeds, dtype=float_types)
+def test_randn_is_normal_up_to_its_tails(seed: int, dtype: DType) -> None:
+    x = ops.randn(SHAPE, dtype=dtype, seed=seed).asnumpy().astype(np.float64)
+    assert_moments(x, 0, 1)
+    assert_independent_along_axes(x)
+    for bound in (0.5, 1, 2, 3):
+        assert_frequency(x > bound, math.erfc(bound / math.sqrt(2)) / 2)
+        assert_frequency(x < -bound, math.erfc(bound / math.sqrt(2)) / 2)
+
+
+@given(low=st.integers(-128, 120), count=st.integers(1, 8), seed=seeds)
+@example(120, 8, 0)
+def test_randint_draws_each_integer_equally_often(low: int, count: int, seed: int) -> None:
+    x = ops.randint(low, low + count, (40, 50), seed, dtype=ms.int8)
+    assert (x.shape, x.dtype) == ((40, 50), ms.int8)
+    drawn = x.asnumpy()
+    assert drawn.min() >= low
+    assert drawn.max() < low + count
+    for k in range(count):
+        assert_frequency(drawn == low + k, 1 / count)
+    if count > 1:
+        assert_independent_along_axes(drawn)
+
+
+@few
+@given(p=st.floats(0.001, 0.999), seed=seeds, dtype=float_types)
+@example(0.5, 0, ms.float32)
+def test_dropout_zeroes_elements_independently_and_scales_the_others(
+    p: float, seed: int, dtype: DType
 ) -> None:
-    x = ops.ones(2000, dtype)
-    set_seed(1)
+    x = ops.ones(SHAPE, dtype)
+    set_seed(seed)
     y = ops.dropout(x, p)
     assert y.dtype is dtype
-    kept = np.asarray(y.asnumpy(), np.float64)
-    np.testing.assert_allclose(kept[kept != 0], 1 / (1 - p), rtol=1e-3)
-    assert abs((kept == 0).mean() - p) < 0.05
-    set_seed(1)
-    assert grad(lambda x: ops.dropout(x, p).sum())(x).tolist() == y.tolist()
+    kept = y.asnumpy()
+    assert set(kept.ravel().tolist()) == {0.0, dtype.numpy_dtype.type(1 / (1 - p)).item()}
+    assert_frequency(kept == 0, p)
+    assert_independent_along_axes(kept)
+    set_seed(seed)
+    gradient = grad(lambda x: ops.dropout(x, p))(x)
+    assert np.array_equal(gradient.asnumpy(), kept)
 
 
-def test_dropout_is_what_the_layer_does() -> None:
+@pytest.mark.parametrize("name", DRAWN)
+@given(seed=seeds, other=st.integers(0, 2**40))
+def test_each_seed_has_a_stream_that_set_seed_restarts(name: str, seed: int, other: int) -> None:
+    draw = DRAWN[name]
+    runs: list[list[object]] = []
+    for _ in range(2):
+        set_seed(seed)
+        # The stream of a seed and the program's are independent.
+        drawn = [draw(None), draw(other), draw(None), draw(other)]
+        runs.append([x.tolist() for x in drawn])
+        assert len({str(x) for x in drawn}) == len(drawn)
+    assert runs[0] == runs[1]
+    firsts: set[str] = set()
+    for each in (None, *range(other, other + 9)):
+        set_seed(seed)
+        firsts.add(str(draw(each)))
+    assert len(firsts) == 10
+    set_seed(seed)
+    assert [draw(other).tolist(), draw(None).tolist()] == [runs[0][1], runs[0][0]]
+    set_seed(seed ^ 1)
+    assert draw(None).tolist() != runs[0][0]
+
+
+@given(seed=seeds, p=st.floats(0.001, 0.999))
+def test_dropout_equals_the_layer(seed: int, p: float) -> None:
     x = ops.ones(50)
-    set_seed(1)
-    by_layer = nn.Dropout(p=0.25).set_train()(x)
-    set_seed(1)
-    assert ops.dropout(x, 0.25).tolist() == by_layer.tolist()
+    set_seed(seed)
+    by_layer = nn.Dropout(p=p).set_train()(x)
+    set_seed(seed)
+    assert ops.dropout(x, p).tolist() == by_layer.tolist()
 
 
-def test_without_training_nothing_is_dropped() -> None:
-    whole = Tensor([1, 2])
-    assert ops.dropout(whole, 0.5, training=False) is whole
-    with pytest.raises(TypeError, match="^For 'dropout', the argument 'input' must be of a float"):
-        ops.dropout(whole)
+@given(mst.tensors(), st.floats(0, 1, exclude_max=True))
+def test_dropout_without_training_returns_its_input(x: Tensor, p: float) -> None:
+    assert ops.dropout(x, p, training=False) is x
+    if x.dtype not in BITS and p > 0:
+        with pytest.raises(TypeError, match="'dropout', the argument 'input' must be of a float"):
+            ops.dropout(x, p)
+
+
+not_an_int = st.sampled_from([1.5, True, "a", None])
+invalid_sizes = (
+    st.tuples(not_an_int) | st.tuples(not_an_int, st.just(2)) | st.just(((2, 3), 4)),
+    st.sampled_from([(-1,), ([2, -1],), (10**30,), (2, -3)]),
+)
+
+
+REFUSED: list[tuple[str, object, type[Exception]]] = [
+    ("dtype", ms.int32, ValueError),
+    ("dtype", 3, TypeError),
+    ("seed", -1, ValueError),
+    ("seed", 1.5, TypeError),
+]
 
 
 @pytest.mark.parametrize("draw", [ops.rand, ops.randn])
-@pytest.mark.parametrize(
-    ("size", "error"),
-    [
-        ((1.5,), TypeError), ((True,), TypeError), (("a",), TypeError), ((None,), TypeError),
-        (((2, 3), 4), TypeError), ((-1,), ValueError), (([2, -1],), ValueError),
-        ((10**30,), ValueError),
-    ],
-)  # fmt: skip
-def test_a_shape_that_is_none_is_refused(
-    draw: Callable[..., Tensor], size: tuple[object, ...], error: type[Exception]
+@given(data=st.data())
+def test_invalid_shape_dtype_or_seed_raises(
+    draw: Callable[..., Tensor], data: st.DataObject
 ) -> None:
-    with pytest.raises(error, match=f"^For '{draw.__name__}', "):
-        draw(*size)
-
-
-@pytest.mark.parametrize("draw", [ops.rand, ops.randn])
-def test_a_type_or_a_seed_that_is_none_is_refused(draw: Callable[..., Tensor]) -> None:
-    for arguments, error in (
-        ({"dtype": ms.int32}, ValueError),
-        ({"dtype": 3}, TypeError),
-        ({"seed": -1}, ValueError),
-        ({"seed": 1.5}, TypeError),
-    ):
-        (name,) = arguments
-        with pytest.raises(error, match=f"^For '{draw.__name__}', the .*'{name}' must be"):
-            draw(2, **arguments)
+    start = f"^For '{draw.__name__}', "
+    for error, sizes in zip((TypeError, ValueError), invalid_sizes, strict=True):
+        with pytest.raises(error, match=start):
+            draw(*data.draw(sizes))
+    for name, value, error in REFUSED:
+        with pytest.raises(error, match=f"{start}the .*'{name}' must be"):
+            draw(2, **{name: value})

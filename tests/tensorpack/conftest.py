@@ -1,4 +1,4 @@
-"""Every test has the logger to itself."""
+"""Isolation of the logger's folder between tests."""
 
 from pathlib import Path
 
@@ -14,6 +14,6 @@ def no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The logger's folder."""
+    """Set and return the logger's folder."""
     logger.set_logger_dir(tmp_path)
     return tmp_path

@@ -1,4 +1,4 @@
-"""Measuring in the middle of a training."""
+"""Evaluation during a training."""
 
 from collections.abc import Sequence
 from math import isclose
@@ -17,12 +17,11 @@ from minispore.tensorpack import (
     ScalarHistory,
     ScalarStats,
 )
-from minispore.tensorpack.channel import Array
 from minispore.tensorpack.inference import Measures, Tower
+from minispore.tensorpack.protocol import Array
 from minispore.train import Accuracy, ConfusionMatrix, Model
-
-from ..train.standins import Batches, ConstantLoss, Rows, X, make
-from .spies import Log, Spore
+from tests.helpers.stub_models import Batches, ConstantLoss, Rows, X, make
+from tests.tensorpack.recording_callbacks import EventRecorder, Log
 
 
 def measured(infs: Measures | list[Measures], tower: Tower | None = None) -> dict[str, float]:
@@ -31,7 +30,7 @@ def measured(infs: Measures | list[Measures], tower: Tower | None = None) -> dic
     return {name: history.get_latest(name) for name in history.names()}
 
 
-def test_the_error_is_exact_with_a_ragged_last_batch() -> None:
+def test_classification_error_is_exact_with_a_smaller_last_batch() -> None:
     history, model = ScalarHistory(), make({"accuracy"})
     infs: list[Measures] = [
         ClassificationError(),
@@ -52,7 +51,7 @@ def test_the_error_is_exact_with_a_ragged_last_batch() -> None:
     assert [step for step, _ in history.get_history("top1")] == [3, 6]
 
 
-def test_scalars_are_averaged_over_batches() -> None:
+def test_scalar_stats_averages_over_batches() -> None:
     def tower(x: Tensor, y: Tensor) -> dict[str, Tensor]:
         return {"size": Tensor(float(x.shape[0])), "total": x.sum()}
 
@@ -66,7 +65,9 @@ def test_scalars_are_averaged_over_batches() -> None:
     ("predicted", "precision", "recall"),
     [(lambda y: y == 1, 1, 1), (lambda y: y > 0, 0.5, 1), (lambda y: y > 9, 0, 0)],
 )
-def test_binary_stats(predicted: "Tower", precision: float, recall: float) -> None:
+def test_binary_stats_computes_precision_and_recall(
+    predicted: "Tower", precision: float, recall: float
+) -> None:
     def tower(x: Tensor, y: Tensor) -> dict[str, Array]:
         return {"p": np.asarray(predicted(y.asnumpy())), "l": y.asnumpy() == 1}
 
@@ -74,7 +75,7 @@ def test_binary_stats(predicted: "Tower", precision: float, recall: float) -> No
     assert (values["val_precision"], values["val_recall"]) == (precision, recall)
 
 
-def test_what_the_network_hands_out() -> None:
+def test_inferencers_can_fetch_summaries() -> None:
     class Network(nn.Cell):
         def __init__(self) -> None:
             super().__init__()
@@ -92,26 +93,26 @@ def test_what_the_network_hands_out() -> None:
     assert isclose(history.get_latest("validation_size"), 10 / 3)
 
 
-def test_an_inferencer_of_ones_own() -> None:
-    class Rows3(Inferencer):
+def test_custom_inferencer_receives_its_fetches() -> None:
+    class RecordsShapes(Inferencer):
         def _before_inference(self) -> None:
-            self.seen: list[list[tuple[int, ...]]] = []
+            self.shapes: list[list[tuple[int, ...]]] = []
 
         def _get_fetches(self) -> Sequence[str]:
             return ["input", "label", "output", "loss"]
 
         def _on_fetches(self, results: Sequence[Array]) -> None:
-            self.seen.append([each.shape for each in results[:3]])
+            self.shapes.append([each.shape for each in results[:3]])
 
         def _after_inference(self) -> None:
             return None
 
-    own = Rows3()
+    own = RecordsShapes()
     assert set(measured(own)) == {"loss", "learning_rate"}
-    assert own.seen[-1] == [(2, 4), (2,), (2, 3)]
+    assert own.shapes[-1] == [(2, 4), (2,), (2, 3)]
 
 
-def test_without_a_loss_function_the_networks_output_is_the_loss() -> None:
+def test_network_output_is_the_loss_without_loss_function() -> None:
     class Counts(Inferencer):
         """It fetches nothing."""
 
@@ -122,17 +123,17 @@ def test_without_a_loss_function_the_networks_output_is_the_loss() -> None:
     history = ScalarHistory()
     infs: list[Measures] = [ScalarStats(["loss", "output"]), Counts()]
     Model(ConstantLoss()).train(1, Batches(2), [InferenceRunner(Batches(3), infs), history])
-    found = [history.get_latest(f"validation_{name}") for name in ("loss", "output")]
-    assert found == [history.get_latest("loss")] * 2
+    values = [history.get_latest(f"validation_{name}") for name in ("loss", "output")]
+    assert values == [history.get_latest("loss")] * 2
     assert sizes == [0, 0, 0]
 
 
-def test_a_result_that_is_no_number_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_non_numeric_results_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert set(measured(ConfusionMatrix(3))) == {"loss", "learning_rate"}
     assert "The result 'validation_confusionmatrix' is no number" in caplog.text
 
 
-def test_training_goes_on_as_if_nothing_had_been() -> None:
+def test_inference_does_not_change_the_training() -> None:
     import minispore as ms
 
     def weights(*callbacks: Callback) -> Array:
@@ -145,10 +146,12 @@ def test_training_goes_on_as_if_nothing_had_been() -> None:
     np.testing.assert_array_equal(weights(InferenceRunner(Rows(), Accuracy())), weights())
 
 
-def test_mindspores_callbacks_see_the_evaluations_of_fit_only() -> None:
+def test_inference_emits_no_eval_events() -> None:
     log = Log()
     model = make({"accuracy"})
-    model.fit(1, Rows(), Rows(), callbacks=[Spore(log, 0), InferenceRunner(Rows(), Accuracy())])
+    model.fit(
+        1, Rows(), Rows(), callbacks=[EventRecorder(log, 0), InferenceRunner(Rows(), Accuracy())]
+    )
     assert [hook for _, hook, _ in log].count("on_eval_begin") == 1
 
 
@@ -157,16 +160,16 @@ def test_mindspores_callbacks_see_the_evaluations_of_fit_only() -> None:
     [
         (ClassificationError("wrong-top"), "no array 'wrong-top'.*incorrect_vector|did you mean"),
         (ClassificationError("output"), "'output' must be of shape"),
-        (ScalarStats("nothing"), "no array 'nothing'; there is"),
-        (BinaryClassificationStats("output", "label"), "do not fit"),
+        (ScalarStats("nothing"), "no array 'nothing'; known names:"),
+        (BinaryClassificationStats("output", "label"), "must have the same shape"),
     ],
 )
-def test_arrays_that_are_not_there(infs: Inferencer, message: str) -> None:
+def test_unknown_or_misshaped_arrays_raise_errors(infs: Inferencer, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         measured(infs)
 
 
-def test_what_cannot_be_measured() -> None:
+def test_invalid_inference_arguments_raise_errors() -> None:
     with pytest.raises(TypeError, match="'infs' must be an Inferencer or a Metric"):
         InferenceRunner(Rows(), ["accuracy"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
     with pytest.raises(TypeError, match="InferenceRunner.*'input' must be DatasetLike"):

@@ -1,10 +1,15 @@
-"""What is saved, when, and what is kept."""
+"""Which checkpoints are saved and kept."""
 
 import math
+import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from minispore import Tensor
 from minispore.tensorpack import (
     Callback,
     CallbackFactory,
@@ -15,8 +20,7 @@ from minispore.tensorpack import (
     savers,
 )
 from minispore.train import load_checkpoint
-
-from ..train.standins import Rows, make
+from tests.helpers.stub_models import Rows, make
 
 
 def put(values: list[float | None]) -> Callback:
@@ -32,13 +36,16 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_model_saver_keeps_the_newest(folder: Path) -> None:
-    make().train(4, Rows(), [ModelSaver(max_to_keep=2)])
-    assert files(folder) == ["model-12.ckpt", "model-9.ckpt"]
-    assert "weight" in load_checkpoint(str(folder / "model-12.ckpt"))
+@given(st.integers(1, 4), st.integers(0, 3))
+def test_model_saver_keeps_the_newest(epochs: int, kept: int) -> None:
+    with TemporaryDirectory() as directory:
+        make().train(epochs, Rows(), [ModelSaver(kept, checkpoint_dir=directory)])
+        steps = [3 * epoch for epoch in range(1, epochs + 1)][-kept:]
+        assert sorted(os.listdir(directory)) == sorted(f"model-{step}.ckpt" for step in steps)
+        assert "weight" in load_checkpoint(os.path.join(directory, f"model-{steps[-1]}.ckpt"))
 
 
-def test_model_saver_keeps_one_every_so_often(
+def test_model_saver_keeps_one_file_per_period(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter(range(0, 10_000, 1000))
@@ -48,7 +55,7 @@ def test_model_saver_keeps_one_every_so_often(
     assert files(tmp_path) == ["model-12.ckpt", "model-18.ckpt", "model-6.ckpt"]
 
 
-def test_a_full_disk_is_told(
+def test_a_full_disk_is_logged_and_keeps_the_best(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(*arguments: object) -> None:
@@ -62,48 +69,50 @@ def test_a_full_disk_is_told(
     assert minimum.best is None
 
 
-@pytest.mark.parametrize(
-    ("values", "low", "high"),
-    [
-        ([3.0, 1.0, 2.0], 1.0, 3.0),
-        ([math.nan, 2.0, math.nan], 2.0, 2.0),
-        ([0.0, None, 1.0], 0.0, 1.0),
-        ([None, None, None], None, None),
-        ([math.nan] * 3, None, None),
-    ],
-)
-def test_the_best_is_saved(
-    values: list[float | None], low: float | None, high: float | None, folder: Path
+logged = st.none() | st.just(math.nan) | st.integers(-3, 3).map(float)
+
+
+@given(st.lists(logged, min_size=1, max_size=5), st.booleans(), st.integers(1, 2))
+@example([2.0, 1.0, 1.0], True, 1)
+@example([math.nan, 2.0, math.nan], False, 1)
+@example([0.0, None, 1.0], True, 1)
+def test_the_model_with_the_best_value_is_saved_in_any_order(
+    values: list[float | None], measures_first: bool, trainings: int
 ) -> None:
-    minimum, maximum = MinSaver("val/x"), MaxSaver("val/x")
-    make().train(3, Rows(), [put(values), minimum, maximum])
-    assert (minimum.best, maximum.best) == (low, high)
-    assert files(folder) == ([] if low is None else ["max-val-x.ckpt", "min-val-x.ckpt"])
-    again = MinSaver("val/x")
-    again.load_state_dict(minimum.state_dict())
-    assert again.best == low
+    numbers = [value for value in values if value is not None and not math.isnan(value)]
+    with TemporaryDirectory() as directory:
+        minimum = MinSaver("val/x", checkpoint_dir=directory)
+        maximum = MaxSaver("val/x", "best.ckpt", checkpoint_dir=directory)
+        for _ in range(trainings):
+            callbacks = [put(values), minimum, maximum]
+            make().train(len(values), Rows(), callbacks if measures_first else callbacks[::-1])
+        if not numbers:
+            assert minimum.best is maximum.best is None
+            assert not os.listdir(directory)
+            return
+        for saver, name, best in (
+            (minimum, "min-val-x.ckpt", min(numbers)),
+            (maximum, "best.ckpt", max(numbers)),
+        ):
+            assert saver.best == best
+            saved = load_checkpoint(os.path.join(directory, name))
+            step = saved["global_step"]
+            assert isinstance(step, Tensor)
+            assert step.asnumpy() == 3 * (values.index(best) + 1)
+        restored = MinSaver("val/x", checkpoint_dir=directory)
+        restored.load_state_dict(minimum.state_dict())
+        assert restored.best == minimum.best
 
 
 @pytest.mark.parametrize("measures_first", [True, False])
-def test_what_was_measured_is_saved_wherever_the_saver_stands(
-    measures_first: bool, folder: Path
-) -> None:
-    callbacks = [put([2.0, 1.0, 1.0]), MinSaver("val/x", filename="best.ckpt")]
-    make().train(3, Rows(), callbacks if measures_first else callbacks[::-1])
-    assert load_checkpoint(str(folder / "best.ckpt"))["global_step"].asnumpy() == 6  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
-
-
-@pytest.mark.parametrize("measures_first", [True, False])
-def test_what_was_measured_in_another_epoch_is_not_saved(
-    measures_first: bool, folder: Path
-) -> None:
+def test_min_saver_ignores_values_of_other_epochs(measures_first: bool, folder: Path) -> None:
     minimum = MinSaver("val/x")
     callbacks = [put([1.0, 3.0, 2.0, 4.0]), Every(epochs=2)(minimum)]
     make().train(4, Rows(), callbacks if measures_first else callbacks[::-1])
     assert minimum.best == 3.0
 
 
-def test_in_between_it_waits_for_its_time(folder: Path) -> None:
+def test_min_saver_checks_only_when_triggered(folder: Path) -> None:
     class Steps(Callback):
         def produces(self) -> list[str]:
             return ["x"]
@@ -116,7 +125,7 @@ def test_in_between_it_waits_for_its_time(folder: Path) -> None:
     assert minimum.best == 2
 
 
-def test_savers_want_a_folder() -> None:
+def test_savers_need_a_folder() -> None:
     for saver in (ModelSaver(), MinSaver("loss")):
         with pytest.raises(ValueError, match=f"{type(saver).__name__}.*set_logger_dir"):
             make().train(1, Rows(), [saver])

@@ -1,11 +1,10 @@
-"""When callbacks of either school are called."""
+"""Proxies and triggers: callbacks of either API that are called by another callback."""
 
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from minispore.tensorpack import (
@@ -21,9 +20,61 @@ from minispore.tensorpack import (
 )
 from minispore.train import Callback as TrainCallback
 from minispore.train import CheckpointConfig, EarlyStopping, LossMonitor, Model, ModelCheckpoint
+from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
+from tests.tensorpack.recording_callbacks import EventRecorder, HookRecorder, Log
+from tests.tensorpack.small_trainings import Clock, Passing
 
-from ..train.standins import Batches, ConstantLoss, Rows, make
-from .spies import Log, Pack, Spore
+
+def run(callback: TrainCallback, epochs: int = 4, steps: int = 3) -> None:
+    Model(ConstantLoss()).train(epochs, Batches(steps), [callback])
+
+
+def test_proxy_forwards_evaluation_events() -> None:
+    log, single = Log(), Log()
+    model = make({"accuracy"})
+    model.fit(
+        2,
+        Rows(),
+        Rows(),
+        callbacks=[ProxyCallback(EventRecorder(log, 0)), EventRecorder(single, 0)],
+    )
+    for event in ("on_eval_begin", "on_eval_end"):
+        counts = [[hook for _, hook, _ in each].count(event) for each in (log, single)]
+        assert counts == [2, 2]
+
+
+def test_proxy_rejects_other_objects() -> None:
+    with pytest.raises(TypeError, match="'cb' must be Callback, but got"):
+        ProxyCallback(print)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def test_proxy_forwards_exceptions() -> None:
+    log = Log((0, "on_train_step_end", 1, KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        run(Every(steps=2)(EventRecorder(log, 0)))
+    assert [hook for _, hook, _ in log][-2:] == ["on_exception", "exit"]
+
+
+def test_proxy_forwards_exceptions_of_setup() -> None:
+    log = Log((1, "setup_graph", 1, KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        Model(ConstantLoss()).train(
+            1, Batches(1), [HookRecorder(log, 1), Every(steps=2)(EventRecorder(log, 0))]
+        )
+    assert [hook for _, hook, _ in log.of(0)] == ["on_exception", "exit"]
+
+
+def test_proxy_saves_the_wrapped_state() -> None:
+    stopping = EarlyStopping("loss")
+    stopping.load_state_dict(state := stopping.state_dict() | {"wait": 3})
+    wrapped = Every(epochs=2)(stopping)
+    restored = Every(epochs=2)(EarlyStopping("loss"))
+    restored.load_state_dict(wrapped.state_dict())
+    assert restored.state_dict()["callback"] == state
+    with pytest.raises(ValueError, match="LossMonitor|EarlyStopping"):
+        Every(epochs=2)(EarlyStopping("loss")).load_state_dict(
+            {"callback": None, "elapsed": 0.0, "enabled": True}
+        )
 
 
 class Triggered(Callback):
@@ -34,77 +85,101 @@ class Triggered(Callback):
         self.at.append((self.epoch_num, self.global_step))
 
 
-def run(callback: TrainCallback, epochs: int = 4, steps: int = 3) -> None:
-    Model(ConstantLoss()).train(epochs, Batches(steps), [callback])
-
-
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        lambda cb: PeriodicTrigger(cb, every_k_steps=5, every_k_epochs=3),
-        lambda cb: Every(steps=5, epochs=3)(cb),
-        lambda cb: PeriodicTrigger(ProxyCallback(cb), every=Every(steps=5, epochs=3)),
-    ],
-)
-def test_periodic_trigger(wrap: Callable[[Callback], ProxyCallback]) -> None:
-    callback = Triggered()
-    run(wrap(callback))
-    assert callback.at == [(2, 5), (3, 9), (4, 10)]
-
-
 few = st.none() | st.integers(1, 5)
 
 
-@given(steps=few, epochs=few, total=st.integers(1, 5), each=st.integers(1, 4))
-def test_every_as_one_would_count(
-    steps: int | None, epochs: int | None, total: int, each: int
+Wrap = Callable[[Callback, Every], ProxyCallback]
+WAYS: list[Wrap] = [
+    lambda cb, every: every(cb),
+    lambda cb, every: PeriodicTrigger(cb, every.steps, every.epochs),
+    lambda cb, every: PeriodicTrigger(ProxyCallback(cb), every=every),
+]
+
+
+@given(
+    wrap=st.sampled_from(WAYS),
+    steps=few,
+    epochs=few,
+    total=st.integers(1, 5),
+    each=st.integers(1, 4),
+)
+def test_every_matches_a_simple_count(
+    wrap: Wrap, steps: int | None, epochs: int | None, total: int, each: int
 ) -> None:
     assume(steps or epochs)
     callback, log = Triggered(), Log()
     every = Every(steps=steps, epochs=epochs)
-    Model(ConstantLoss()).train(total, Batches(each), [every(callback), every(Spore(log, 0))])
+    Model(ConstantLoss()).train(
+        total, Batches(each), [wrap(callback, every), every(EventRecorder(log, 0))]
+    )
     due = [(1 + (n - 1) // each, n) for n in range(1, total * each + 1) if steps and n % steps == 0]
     ends = [(e, e * each) for e in range(1, total + 1) if epochs and e % epochs == 0]
     assert callback.at == sorted(due + ends)
     hooks = [hook for _, hook, _ in log]
     of_epochs = {1 + (n - 1) // each for _, n in ends}
-    wanted = {n for _, n in due}
-    wanted |= {n for n in range(1, total * each + 1) if 1 + (n - 1) // each in of_epochs}
-    assert hooks.count("on_train_step_end") == hooks.count("on_train_step_begin") == len(wanted)
+    expected = {n for _, n in due}
+    expected |= {n for n in range(1, total * each + 1) if 1 + (n - 1) // each in of_epochs}
+    assert hooks.count("on_train_step_end") == hooks.count("on_train_step_begin") == len(expected)
     assert hooks.count("on_train_epoch_end") == (len(ends) if epochs else total)
     assert hooks.count("on_train_epoch_begin") == hooks.count("on_train_epoch_end")
 
 
-def test_periodic_trigger_before_train() -> None:
+def test_periodic_trigger_can_fire_before_training() -> None:
     callback = Triggered()
     run(PeriodicTrigger(callback, before_train=True))
     assert callback.at == [(0, 0)]
 
 
-def test_periodic_trigger_refuses_what_it_would_never_call() -> None:
-    with pytest.raises(TypeError, match="'_trigger' of its own.*Pack"):
-        PeriodicTrigger(Pack(Log(), 0), every_k_steps=2)
+def test_periodic_trigger_rejects_callbacks_without_trigger() -> None:
+    with pytest.raises(TypeError, match="must override '_trigger'.*HookRecorder"):
+        PeriodicTrigger(HookRecorder(Log(), 0), every_k_steps=2)
 
 
 @pytest.mark.parametrize(
     "arguments", [{}, {"steps": 0}, {"epochs": -1}, {"seconds": -0.5}, {"seconds": 0}]
 )
-def test_every_refuses(arguments: dict[str, int]) -> None:
+def test_every_rejects_missing_or_non_positive_periods(arguments: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="Every"):
         Every(**arguments)
 
 
-def test_every_counts_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(1000))
-    monkeypatch.setattr(states, "perf_counter", lambda: next(clock))
-    callback = Triggered()
-    run(Every(seconds=2.5)(callback), epochs=1, steps=20)
-    steps = [step for _, step in callback.at]
-    assert 4 < len(steps) < 20
-    assert len({b - a for a, b in pairwise(steps)}) == 1
+@given(
+    seconds=st.integers(1, 9),
+    durations=st.lists(st.integers(0, 9), min_size=1, max_size=12),
+    saved_at=st.sets(st.integers(0, 11)),
+)
+@example(seconds=2, durations=[1] * 7, saved_at=set())
+@example(seconds=3, durations=[1] * 7, saved_at={0, 1, 2, 3, 4, 5, 6})
+def test_every_counts_seconds_from_the_last_due_step(
+    seconds: int, durations: list[int], saved_at: set[int]
+) -> None:
+    """Saving the state and loading it later, at some steps, changes nothing."""
+    clock, elapsed, expected = Clock(), 0, list[int]()
+    for step, duration in enumerate(durations, 1):
+        elapsed += duration
+        if elapsed >= seconds:
+            expected.append(step)
+            elapsed = 0
+    every, callback, log = Every(seconds=seconds), Triggered(), Log()
+    wrapped = [every(callback), every(HookRecorder(log, 0))]
+
+    class SavesAndLoads(Callback):
+        def _after_run(self, run_context: object, run_values: object) -> None:
+            if self.global_step in saved_at:
+                saved = [each.state_dict() for each in wrapped]
+                clock.now += 100
+                for each, state in zip(wrapped, saved, strict=True):
+                    each.load_state_dict(state)
+
+    with clock.replaces_perf_counter(states):
+        Model(ConstantLoss()).train(
+            1, Batches(len(durations)), [Passing(clock, durations), SavesAndLoads(), *wrapped]
+        )
+    assert [step for _, step in callback.at] == expected
+    assert [at[1] for _, hook, at in log if hook == "trigger_step"] == expected
 
 
-def test_every_with_a_callback_of_mindspores(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_wraps_mindspore_callbacks(capsys: pytest.CaptureFixture[str]) -> None:
     run(Every(steps=5)(LossMonitor(1)))
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(",")[0] for line in lines if line] == [
@@ -114,50 +189,22 @@ def test_every_with_a_callback_of_mindspores(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("fit", [False, True])
-def test_a_callback_of_mindspores_sees_the_epochs_that_are_due(fit: bool) -> None:
-    log, whole = Log(), Log()
+def test_mindspore_callbacks_receive_the_due_epochs(fit: bool) -> None:
+    log, uninterrupted = Log(), Log()
     model = make({"accuracy"})
-    for callback in (Every(epochs=2)(Spore(log, 0)), Spore(whole, 0)):
+    for callback in (Every(epochs=2)(EventRecorder(log, 0)), EventRecorder(uninterrupted, 0)):
         if fit:
             model.fit(2, Rows(), Rows(), callbacks=[callback])
         else:
             model.train(2, Rows(), [callback])
-    hooks = [hook for _, hook, _ in whole]
+    hooks = [hook for _, hook, _ in uninterrupted]
     second = hooks.index("on_train_epoch_begin", hooks.index("on_train_epoch_end"))
     assert [hook for _, hook, _ in log] == [hooks[0], *hooks[second:]]
 
 
-def test_a_plain_proxy_passes_the_evaluations_on() -> None:
-    log, alone = Log(), Log()
-    model = make({"accuracy"})
-    model.fit(2, Rows(), Rows(), callbacks=[ProxyCallback(Spore(log, 0)), Spore(alone, 0)])
-    for event in ("on_eval_begin", "on_eval_end"):
-        counts = [[hook for _, hook, _ in each].count(event) for each in (log, alone)]
-        assert counts == [2, 2]
-
-
-def test_a_proxy_stands_for_a_callback() -> None:
-    with pytest.raises(TypeError, match="'cb' must be Callback, but got"):
-        ProxyCallback(print)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-
-
-def test_a_failure_reaches_a_wrapped_callback() -> None:
-    log = Log((0, "on_train_step_end", 1, KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        run(Every(steps=2)(Spore(log, 0)))
-    assert [hook for _, hook, _ in log][-2:] == ["on_exception", "exit"]
-
-
-def test_a_wrapped_callback_hears_of_a_failure_before_the_first_hook() -> None:
-    log = Log((1, "setup_graph", 1, KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        Model(ConstantLoss()).train(1, Batches(1), [Pack(log, 1), Every(steps=2)(Spore(log, 0))])
-    assert [hook for _, hook, _ in log.of(0)] == ["on_exception", "exit"]
-
-
-def test_enable_callback_if_asks_before_the_step() -> None:
+def test_enable_callback_if_evaluates_before_the_step() -> None:
     log = Log()
-    run(EnableCallbackIf(Pack(log, 0), lambda cb: cb.global_step == 1), epochs=1)
+    run(EnableCallbackIf(HookRecorder(log, 0), lambda cb: cb.global_step == 1), epochs=1)
     assert [(hook, at[1]) for _, hook, at in log] == [
         ("setup_graph", 0),
         ("before_train", 0),
@@ -168,49 +215,54 @@ def test_enable_callback_if_asks_before_the_step() -> None:
     ]
 
 
-def test_periodic_callback_as_tensorpack_has_it() -> None:
+@given(steps=few, epochs=few, total=st.integers(1, 4), each=st.integers(1, 4))
+@example(steps=None, epochs=3, total=4, each=2)
+@example(steps=5, epochs=None, total=2, each=3)
+def test_periodic_callback_calls_the_due_hooks_and_with_epochs_the_last_ones(
+    steps: int | None, epochs: int | None, total: int, each: int
+) -> None:
+    assume(steps or epochs)
     log = Log()
-    run(PeriodicCallback(Pack(log, 0), every_k_epochs=3), epochs=4, steps=2)
-    at = {(hook, *counters[:2]) for _, hook, counters in log}
-    assert ("trigger_epoch", 3, 6) in at
-    assert ("trigger_epoch", 4, 8) in at  # the very last step
-    assert ("before_run", 4, 7) in at
-    assert ("before_run", 4, 6) not in at
+    run(PeriodicCallback(HookRecorder(log, 0), steps, epochs), total, each)
+
+    def is_due(done: int, epoch: int, *, last: bool) -> bool:
+        by_steps = steps is not None and done % steps == 0
+        return by_steps or (epochs is not None and (epoch % epochs == 0 or last))
+
+    ends = range(each, total * each + 1, each)
+    due_ends = [n for n in ends if is_due(n, n // each, last=n == total * each)]
+    due_steps = [
+        n for n in range(total * each) if is_due(n, n // each + 1, last=n == total * each - 1)
+    ]
+    for hook, expected in (
+        ("before_run", due_steps),
+        ("after_run", [n + 1 for n in due_steps]),
+        ("trigger_step", [n + 1 for n in due_steps]),
+        ("trigger_epoch", due_ends),
+    ):
+        assert [at[1] for _, name, at in log if name == hook] == expected
 
 
-def test_callback_factory() -> None:
-    said: list[object] = []
+def test_callback_factory_calls_its_functions() -> None:
+    calls: list[object] = []
     callback = CallbackFactory(
-        setup_graph=lambda cb: said.append("setup"),
-        before_train=lambda cb: said.append("before"),
-        trigger=lambda cb: said.append(cb.epoch_num),
-        after_train=lambda cb: said.append("after"),
+        setup_graph=lambda cb: calls.append("setup"),
+        before_train=lambda cb: calls.append("before"),
+        trigger=lambda cb: calls.append(cb.epoch_num),
+        after_train=lambda cb: calls.append("after"),
     )
     run(callback, epochs=2)
-    assert said == ["setup", "before", 1, 2, "after"]
+    assert calls == ["setup", "before", 1, 2, "after"]
 
 
-def test_the_state_of_a_wrapped_callback_is_kept() -> None:
-    stopping = EarlyStopping("loss")
-    stopping.load_state_dict(state := stopping.state_dict() | {"wait": 3})
-    wrapped = Every(epochs=2)(stopping)
-    again = Every(epochs=2)(EarlyStopping("loss"))
-    again.load_state_dict(wrapped.state_dict())
-    assert again.state_dict()["callback"] == state
-    with pytest.raises(ValueError, match="LossMonitor|EarlyStopping"):
-        Every(epochs=2)(EarlyStopping("loss")).load_state_dict(
-            {"callback": None, "elapsed": 0.0, "enabled": True}
-        )
-
-
-def test_every_with_a_monitor(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_wraps_monitors(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "minispore.tensorpack")
     run(Every(epochs=3)(ScalarPrinter()))
     assert caplog.messages == ["loss: 0.5"]
 
 
 @pytest.mark.parametrize("wrap", [Every(epochs=2), lambda cb: ProxyCallback(Every(epochs=2)(cb))])
-def test_a_checkpoint_that_is_saved_now_and_then_can_be_resumed_from(
+def test_wrapped_model_checkpoint_can_be_resumed(
     wrap: Callable[[TrainCallback], TrainCallback], tmp_path: Path
 ) -> None:
     config = CheckpointConfig(save_checkpoint_steps=2, append_info=["training_state"])
@@ -221,11 +273,11 @@ def test_a_checkpoint_that_is_saved_now_and_then_can_be_resumed_from(
         model.train(4, Rows(), [callback], resume=resume)
         return [each.asnumpy().tolist() for each in model.train_network.trainable_params()]
 
-    whole = train()
+    uninterrupted = train()
     assert sorted(path.name for path in tmp_path.glob("*.ckpt")) == [
         "net-2_1.ckpt",
         "net-2_3.ckpt",
         "net-4_1.ckpt",
         "net-4_3.ckpt",
     ]
-    assert train(tmp_path / "net-2_1.ckpt") == whole
+    assert train(tmp_path / "net-2_1.ckpt") == uninterrupted

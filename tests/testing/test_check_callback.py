@@ -1,30 +1,30 @@
-"""The laws of callbacks: the package's own keep them, and who breaks one is found out."""
+"""Public callbacks satisfy all invariants, and each kind of violation is reported."""
 
 import gc
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from pathlib import Path
 from typing import Literal, Never, Self
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tqdm import tqdm
 
 import minispore.dataset
 import minispore.train
-from minispore import nn
-from minispore.common.seed import random_state
+from minispore import nn, set_seed
+from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.dataset import WaitedDSCallback
-from minispore.testing import LAWS, CallbackError, Schedule, _leaks, check_callback
-from minispore.testing._judging import _unpaired, expected_of
-from minispore.testing._leaks import Surroundings
+from minispore.testing import INVARIANTS, CallbackError, Scenario, check_callback
+from minispore.testing import strategies as mst
+from minispore.testing._invariants import baseline_run
+from minispore.testing._sampling import sample_scenarios
+from minispore.testing._scenario import Kind
 from minispore.train import (
     Callback,
     CheckpointConfig,
@@ -35,14 +35,13 @@ from minispore.train import (
     RunContext,
 )
 from minispore.train import callback as cb
-from minispore.train._protocol.callback import EVENTS
-
-from .bad_callbacks import BAD, OPENED, Late
-from .runs import ROWS
+from minispore.train.protocol import EVENTS
+from tests.testing.faulty_callbacks import BAD, OPENED, Forgets, Late
+from tests.testing.small_training import ROWS
 
 
 class Louder(WaitedDSCallback):
-    """One that remembers something, as it is meant to be used."""
+    """A callback with a state, as in the intended use."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,9 +65,11 @@ class Louder(WaitedDSCallback):
 
 Case = tuple[Callable[[], Callback], dict[str, list[str]]]
 
+
 FIT = {"modes": ["fit"]}
-# Every callback of the package, and options of check_callback. A new one that is missing here
-# fails a test: put it in.
+
+
+# Every public callback, and options of check_callback. A test fails if a new one is missing.
 OURS: dict[str, list[Case]] = {
     "BackupAndRestore": [
         (lambda: cb.BackupAndRestore("backup"), {}),
@@ -78,7 +79,7 @@ OURS: dict[str, list[Case]] = {
     "Callback": [(Callback, {})],
     "EarlyStopping": [
         (lambda: cb.EarlyStopping(patience=1), FIT),
-        # It is asked to change the weights.
+        # It restores the best weights.
         (
             lambda: cb.EarlyStopping("accuracy", restore_best_weights=True),
             {**FIT, "ignore": ["parameters"]},
@@ -105,73 +106,186 @@ OURS: dict[str, list[Case]] = {
 
 
 def public_callbacks() -> set[str]:
-    """The names of all callbacks in the package's public modules."""
-    found: set[str] = set()
+    """Return the names of all callbacks in the public modules."""
+    names: set[str] = set()
     for module in (cb, minispore.train, minispore.dataset):
         for name in module.__all__:
-            what: object = getattr(module, name)
-            if isinstance(what, type) and issubclass(what, Callback) and name[0] != "_":
-                found.add(name)
-    return found
+            value: object = getattr(module, name)
+            if (
+                isinstance(value, type)
+                and issubclass(value, Callback)
+                and value.__name__ != "CallbackManager"
+            ):
+                names.add(name)
+    return names
 
 
-def test_every_public_callback_is_in_the_table() -> None:
+def test_table_contains_every_public_callback() -> None:
     assert public_callbacks() == OURS.keys()
+
+
+# They write a file in each step, which takes longer than the rest of the check.
+WRITERS = {"BackupAndRestore", "ModelCheckpoint", "SummaryCollector"}
 
 
 @pytest.mark.parametrize(
     ("factory", "options"),
     [
-        # By day each in one form, at night in all.
+        pytest.param(*cases[0], id=name, marks=[pytest.mark.full] if name in WRITERS else [])
+        for name, cases in OURS.items()
+    ],
+)
+def test_public_callbacks_satisfy_all_invariants_in_one_kind_of_run(
+    factory: Callable[[], Callback], options: dict[str, list[str]]
+) -> None:
+    check_callback(factory, **({"modes": ["train"]} | options), samples=9)  # type: ignore[arg-type]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("factory", "options"),
+    [
+        # All but the first form of each callback are slow tests.
         pytest.param(*case, id=f"{name}-{i}", marks=[pytest.mark.slow] if i else [])
         for name, cases in OURS.items()
         for i, case in enumerate(cases)
     ],
 )
-def test_the_packages_own_keep_every_law(
+def test_public_callbacks_satisfy_all_invariants(
     factory: Callable[[], Callback], options: dict[str, list[str]]
 ) -> None:
     check_callback(factory, **options)  # type: ignore[arg-type]
 
 
 def mode_of(factory: Callable[[], Callback]) -> Literal["train", "eval"]:
-    """The kind of run in which a bad callback shows what it does."""
+    """Return the kind of run in which a faulty callback violates its invariant."""
     return "eval" if any(name.startswith("on_eval") for name in vars(factory)) else "train"
 
 
-def surroundings() -> list[object]:
-    """What a check must leave as it was."""
+def process_state() -> list[object]:
+    """Return the state of the process that a check must not change."""
     handlers = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
-    return [repr(random_state()), os.getcwd(), dict(os.environ), sys.stdout, handlers]
+    return [repr(get_rng_state()), os.getcwd(), dict(os.environ), sys.stdout, handlers]
 
 
 @cache
-def found_out(factory: Callable[[], Callback]) -> CallbackError:
-    """The report on a bad callback; the program must be as it was before."""
-    before = surroundings()
+def error_report(factory: Callable[[], Callback], invariant: str) -> CallbackError:
+    """Return the error of a faulty callback, after checking that the process state is unchanged.
+
+    The runs that this invariant does not need are left out.
+    """
+    before = process_state()
+    others = INVARIANTS.keys() - {invariant}
     with pytest.raises(CallbackError) as raised:
-        check_callback(factory, modes=[mode_of(factory)])
+        check_callback(factory, modes=[mode_of(factory)], ignore=others, samples=0)
     while OPENED:
         OPENED.pop().close()
-    gc.collect()  # Some print when they are collected: not during another test.
-    assert surroundings() == before
+    gc.collect()  # some callbacks print when they are collected
+    assert process_state() == before
     return raised.value
 
 
 @pytest.mark.parametrize(
-    ("factory", "law", "words"), BAD, ids=[f"{b[1]}-{b[0].__name__}" for b in BAD]
+    ("factory", "invariant", "message"), BAD, ids=[f"{b[1]}-{b[0].__name__}" for b in BAD]
 )
-def test_who_breaks_a_law_is_found_out(
-    factory: Callable[[], Callback], law: str, words: str
+def test_violations_are_reported(
+    factory: Callable[[], Callback], invariant: str, message: str
 ) -> None:
-    error = found_out(factory)
-    assert law in {each.law for each in error.broken}
-    assert any(each.law == law and words in each.message for each in error.broken), error
-    assert LAWS[law] in str(error)
+    error = error_report(factory, invariant)
+    assert {each.invariant for each in error.violations} == {invariant}
+    assert any(message in each.message for each in error.violations), error
+    assert INVARIANTS[invariant] in str(error)
 
 
-def test_the_garbage_of_other_code_is_not_the_callbacks() -> None:
-    gc.disable()  # only the check itself collects
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_report_does_not_depend_on_earlier_random_state(seed: int, dataset_seed: int) -> None:
+    expected = error_report(Forgets, "resume")
+    state = get_rng_state()
+    try:
+        set_seed(seed)
+        minispore.dataset.config.set_seed(dataset_seed)
+        actual = error_report.__wrapped__(Forgets, "resume")
+    finally:
+        set_rng_state(state)
+    assert actual.violations == expected.violations
+
+
+class FailsInOneShape(Callback):
+    """A callback that raises an exception at the end of trainings of one size."""
+
+    def __init__(self, epochs: int, steps: int) -> None:
+        self._size = (epochs, steps)
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        params = run_context.original_args()
+        if (params.epoch_num, params.batch_num) == self._size:
+            raise ZeroDivisionError
+
+
+@settings(max_examples=5)
+@given(st.integers(1, 3), st.integers(1, 3), st.integers(0, 99))
+def test_an_error_in_trainings_of_one_size_is_found(epochs: int, steps: int, seed: int) -> None:
+    unrelated = INVARIANTS.keys() - {"errors"}
+    with pytest.raises(CallbackError) as raised:
+        check_callback(
+            lambda: FailsInOneShape(epochs, steps),
+            modes=["train"],
+            ignore=unrelated,
+            samples=9,
+            seed=seed,
+        )
+    scenario = Scenario("train", epochs, steps)
+    assert scenario in raised.value.scenarios
+    assert str(scenario) in {each.where for each in raised.value.violations}
+    assert f"{epochs}×{steps}" in str(raised.value).splitlines()[-1]
+
+
+KINDS: list[Kind] = ["train", "fit", "eval"]
+kinds = st.lists(st.sampled_from(KINDS), min_size=1, unique=True)
+
+
+@given(kinds, st.integers(0, 60), st.integers(0, 99))
+def test_sampled_scenarios_include_every_size_without_a_fault(
+    kinds: list[Kind], count: int, seed: int
+) -> None:
+    sampled = sample_scenarios(kinds, count, seed)
+    assert sampled == sample_scenarios(kinds, count, seed)
+    assert len(set(sampled)) == len(sampled) <= count
+    without_fault = [each for each in sampled if each.fault is None]
+    assert sampled[: len(without_fault)] == without_fault
+    for i, kind in enumerate(kinds):
+        share = count // len(kinds) + (i < count % len(kinds))
+        own = [each for each in without_fault if each.kind == kind]
+        if kind == "eval":
+            assert len({each.valid_batches for each in own}) == min(share, 3)
+        else:
+            sizes = {(each.epochs, each.batches) for each in own}
+            assert len(sizes) == min(share, 9)
+            assert sizes <= {(e, s) for e in (1, 2, 3) for s in (1, 2, 3)}
+
+
+def test_sampled_scenarios_have_all_kinds_of_faults_and_validation() -> None:
+    sampled = sample_scenarios(KINDS, 600, seed=0)
+    faults = [each.fault for each in sampled if each.fault]
+    assert {each.event for each in faults} == set(EVENTS)
+    assert {each.kind for each in faults} == {"stop", "exception", "interrupt", "kill"}
+    assert {each.times for each in faults} == {1, 2, 3, 4}
+    assert {each.first for each in faults} == {False, True}
+    fits = [each for each in sampled if each.kind == "fit"]
+    assert {each.valid_batches for each in fits} == {None, 1, 2, 3}
+    assert {True, False} == {bool(each.validated_epochs) for each in fits}
+    assert sampled != sample_scenarios(KINDS, 600, seed=1)
+
+
+@given(mst.scenarios(faults=()))
+def test_validated_epochs_are_those_with_an_evaluation(scenario: Scenario) -> None:
+    events = [event for event in baseline_run(scenario).events if "on_eval_begin" in event]
+    expected = 0 if scenario.kind != "fit" else len(events)
+    assert len(scenario.validated_epochs) == expected
+
+
+def test_output_of_collected_garbage_is_not_attributed() -> None:
+    gc.disable()  # so that only the check collects
     try:
         Late()
         check_callback(Callback, modes=["eval"])
@@ -179,12 +293,12 @@ def test_the_garbage_of_other_code_is_not_the_callbacks() -> None:
         gc.enable()
 
 
-def test_there_is_somebody_who_breaks_each_law() -> None:
-    assert {law for _, law, _ in BAD} == LAWS.keys()
+def test_every_invariant_has_a_violating_callback() -> None:
+    assert {invariant for _, invariant, _ in BAD} == INVARIANTS.keys()
 
 
 class Evaluates(Callback):
-    """It has a run of its own within the run."""
+    """A callback that starts another run during the run."""
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         model = Model(run_context.original_args().network, nn.CrossEntropyLoss(), metrics={"loss"})
@@ -192,7 +306,7 @@ class Evaluates(Callback):
 
 
 class Writes(Callback):
-    """It holds a file open during the run, and tells the time."""
+    """A callback that keeps a file open during the run, and prints times."""
 
     def __enter__(self) -> Self:
         self.file = open("log.txt", "a", encoding="utf-8")
@@ -209,7 +323,7 @@ class Writes(Callback):
 
 
 class TakesTurns(Callback):
-    """It says on its own what its state is, and keeps to itself what is not a part of it."""
+    """A callback with a state and with a private attribute that is no part of it."""
 
     def __init__(self) -> None:
         self._calls = 0
@@ -231,7 +345,7 @@ class TakesTurns(Callback):
 
 
 class Lazy(Callback):
-    """It makes something where it first needs it."""
+    """A callback that creates an attribute when it first needs it."""
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
         self._names = ["loss"]
@@ -259,104 +373,96 @@ class Bar(Callback):
         self.bar = None
 
 
-@pytest.mark.parametrize("factory", [Bar, Evaluates, Lazy, Writes, TakesTurns])
-def test_who_breaks_none_passes(factory: Callable[[], Callback]) -> None:
-    check_callback(factory)
+class Measures(Callback):
+    """A callback whose attributes, printed numbers and file names are times."""
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        self.started = time.perf_counter_ns()
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        print(f"{time.perf_counter_ns() - self.started} ns")
+        open(f"{time.perf_counter_ns()}.txt", "w", encoding="utf-8").close()
+
+
+@pytest.mark.parametrize("factory", [Bar, Evaluates, Lazy, Measures, TakesTurns, Writes])
+def test_valid_callbacks_pass(factory: Callable[[], Callback]) -> None:
+    check_callback(factory, modes=["train"] if factory is not Writes else ["fit"], samples=0)
 
 
 class Interrupts(Callback):
-    """The user presses Ctrl-C."""
+    """A callback during which the user presses Ctrl-C."""
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         raise KeyboardInterrupt
 
 
-def test_an_interrupt_of_the_users_ends_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    schedule = Schedule("train", epochs=1, batches=1)
-    before = surroundings()
-    for check in (lambda: check_callback(Interrupts), lambda: schedule.run([Interrupts()])):
+def test_keyboard_interrupt_ends_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = Scenario("train", epochs=1, batches=1)
+    before = process_state()
+    for check in (lambda: check_callback(Interrupts), lambda: scenario.run([Interrupts()])):
         with pytest.raises(KeyboardInterrupt):
             check()
-        assert surroundings() == before
-    monkeypatch.setattr(Schedule, "go", lambda *_: signal.raise_signal(signal.SIGINT))
+        assert process_state() == before
+    monkeypatch.setattr(Scenario, "run_on", lambda *_: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
-        expected_of.__wrapped__(schedule)
+        baseline_run.__wrapped__(scenario)
 
 
-def test_a_check_may_be_in_a_thread() -> None:
+def test_check_runs_in_a_thread() -> None:
     with ThreadPoolExecutor(1) as pool:
         pool.submit(check_callback, History, modes=["eval"]).result()
 
 
-def naively_paired(events: list[str]) -> bool:
-    """Whether nothing is left after a beginning that its end follows is removed, and so on."""
-    for i, event in enumerate(events[:-1]):
-        if event.endswith("_begin") and events[i + 1] == event.replace("begin", "end"):
-            return naively_paired(events[:i] + events[i + 2 :])
-    return not events
+def test_ignored_invariants_are_not_checked() -> None:
+    violating = next(factory for factory, invariant, _ in BAD if invariant == "parameters")
+    check_callback(violating, modes=["train"], ignore=["parameters"], samples=0)
 
 
-@given(st.lists(st.sampled_from(list(EVENTS)), max_size=6))
-@example(["on_train_begin", "on_eval_begin", "on_eval_end", "on_train_end"])
-@example(["on_train_begin", "on_eval_begin", "on_train_end", "on_eval_end"])
-def test_each_beginning_has_its_end(events: list[str]) -> None:
-    assert (_unpaired([f"{event} in epoch 1" for event in events]) is None) == naively_paired(
-        events
-    )
+@settings(max_examples=10)
+@given(st.sets(st.sampled_from(list(INVARIANTS))), st.sampled_from([0, 5]))
+@example(set(INVARIANTS), 5)
+def test_runs_for_ignored_invariants_are_left_out(ignored: set[str], samples: int) -> None:
+    tried = check_callback(Callback, modes=["eval"], ignore=ignored, samples=samples)
+    needs_single_runs = not ignored >= INVARIANTS.keys() - {"reuse", "resume"}
+    assert (Scenario("eval", epochs=1, batches=1, valid_batches=1) in tried) == needs_single_runs
+    sampled = set(sample_scenarios(["eval"], samples, 0))
+    assert (sampled <= set(tried)) == (needs_single_runs or not sampled)
+    assert any(str(each).endswith("number 1000") for each in tried) == ("reuse" not in ignored)
 
 
-def test_a_thread_that_ends_or_is_a_librarys_is_not_left_behind() -> None:
-    before, end = Surroundings.now(), threading.Event()
-    threads = [threading.Thread(target=end.wait, name=name) for name in ("tqdm_monitor", "heart")]
-    threads.append(threading.Timer(0.05, int))
-    for thread in threads:
-        thread.start()
-    try:
-        told = [change for change in before.changes() if "thread" in change]
-    finally:
-        end.set()
-        for thread in threads:
-            thread.join()
-    assert told == ["the thread 'heart' still runs"]
-
-
-def test_where_the_system_does_not_show_open_files_none_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_leaks, "_DESCRIPTORS", None)
-    before = Surroundings.now()
-    with (tmp_path / "file").open("w", encoding="utf-8"):
-        assert not [change for change in before.changes() if change.endswith("still open")]
-
-
-def test_what_breaks_a_law_on_purpose_may() -> None:
-    broken = next(factory for factory, law, _ in BAD if law == "parameters")
-    check_callback(broken, modes=["train"], ignore=["parameters"])
-
-
-def test_a_callback_may_not_refuse_what_it_is_meant_for() -> None:
+def test_rejecting_a_supported_mode_is_a_violation() -> None:
     with pytest.raises(CallbackError, match="errors: .*\n  In train with 2 epochs of 2 steps:"):
-        check_callback(lambda: EarlyStopping(patience=1), modes=["train"])
+        check_callback(lambda: EarlyStopping(patience=1), modes=["train"], samples=0)
 
 
-def test_the_report_shows_the_simplest_run_of_each_law() -> None:
+def test_report_shows_the_simplest_run_per_invariant() -> None:
     with pytest.raises(CallbackError) as raised:
-        check_callback(BAD[0][0])
-    assert str(raised.value).splitlines()[:4] == [
-        "The callback NeedsEvaluation breaks 1 of 10 laws.",
+        check_callback(BAD[0][0], modes=["train", "fit"], ignore=["resume"], samples=2)
+    lines = str(raised.value).splitlines()
+    assert lines[:3] == [
+        "The callback NeedsEvaluation violates 1 of 10 invariants.",
         "",
-        "errors: It raises nothing in a run in which nothing else is wrong.",
-        "  In train with 2 epochs of 2 steps (and 10 more runs):",
+        "errors: It raises no exception in a run in which nothing else fails.",
     ]
-    assert raised.value.broken[0].where == "train with 2 epochs of 2 steps"
+    assert lines[3].startswith("  In train with 2 epochs of 2 steps (and ")
+    assert lines[-1].startswith(f"Tried: {len(raised.value.scenarios)} scenarios: train (epochs × ")
+    assert raised.value.violations[0].where == "train with 2 epochs of 2 steps"
 
 
-def test_arguments_are_checked() -> None:
-    with pytest.raises(TypeError, match="'factory' must make a Callback, but it made 3"):
-        check_callback(lambda: 3)  # type: ignore[arg-type, return-value]
-    with pytest.raises(ValueError, match="'modes' must be one of .* but got 'predict'"):
-        check_callback(Callback, modes=["predict"])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="'modes' must name at least one"):
-        check_callback(Callback, modes=[])
-    with pytest.raises(ValueError, match="'ignore' must be one of .* but got 'gravity'"):
-        check_callback(Callback, ignore=["gravity"])
+@pytest.mark.parametrize(
+    ("factory", "options", "kind", "message"),
+    [
+        (lambda: 3, {}, TypeError, "'factory' must return a Callback, but it returned 3"),
+        (Callback, {"modes": ["predict"]}, ValueError, "'modes' must be one of .* got 'predict'"),
+        (Callback, {"modes": []}, ValueError, "'modes' must name at least one"),
+        (Callback, {"ignore": ["gravity"]}, ValueError, "'ignore' must be one of .* got 'gravity'"),
+        (Callback, {"samples": -1}, ValueError, "'samples' must be .* -1"),
+        (Callback, {"samples": 1.5}, TypeError, "'samples' must be .* 1.5"),
+        (Callback, {"seed": "x"}, TypeError, "'seed' must be .* 'x'"),
+    ],
+)
+def test_invalid_arguments_raise_errors(
+    factory: Callable[[], Callback], options: dict[str, object], kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        check_callback(factory, **options)  # type: ignore[arg-type]

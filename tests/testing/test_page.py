@@ -1,4 +1,4 @@
-"""The page of a trace: it has every event, and nothing runs there but its own script."""
+"""The HTML page of a trace contains every event, and runs only its own script."""
 
 import base64
 import hashlib
@@ -42,7 +42,7 @@ events = st.builds(
 
 
 class Page(HTMLParser):
-    """The elements of a page with their attributes, and what the scripts hold."""
+    """The elements of a page with their attributes, and the content of its scripts."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -74,18 +74,18 @@ class Page(HTMLParser):
 @given(st.lists(events, max_size=5).map(EventTrace))
 @example(EventTrace())
 @example(EventTrace([Event(EVIL, EVIL, raised=EVIL, changed=(EVIL,))]))
-def test_the_page_has_all_that_the_trace_has_and_no_other_element(trace: EventTrace) -> None:
+def test_page_contains_the_trace_and_no_other_elements(trace: EventTrace) -> None:
     html = page(trace)
     read = Page(html)
     assert read.events == [asdict(event) | {"changed": [*event.changed]} for event in trace]
     assert read.elements == Page(page(EventTrace())).elements
     assert read.scripts[1:] == Page(page(EventTrace())).scripts[1:]
-    # A script in which <!-- and <script are met does not end where it seems to.
+    # A script that contains <!-- and <script ends later than it seems to.
     assert "<" not in read.scripts[0]
     assert html == page(EventTrace(list(trace)))
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_runs_no_script_but_its_own() -> None:
+def test_page_is_self_contained() -> None:
     html = page(EventTrace([Event("run")]))
     read = Page(html)
     assert "{{" not in html
@@ -102,26 +102,26 @@ def test_the_page_needs_nothing_from_elsewhere_and_runs_no_script_but_its_own() 
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".json"])
-def test_the_command_writes_the_page_of_a_file(
+def test_trace_command_writes_the_page(
     ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace = EventTrace([Event("run", duration=1.5), Event("on_train_begin", depth=1, start=0.5)])
     path = tmp_path / f"first{ending}"
     trace.save(path)
     assert main(["trace", str(path)]) == 0
-    beside = tmp_path / "first.html"
-    assert capsys.readouterr().out == f"{beside}: 2 events\n"
-    assert beside.read_text("utf-8") == page(trace)
+    written = tmp_path / "first.html"
+    assert capsys.readouterr().out == f"{written}: 2 events\n"
+    assert written.read_text("utf-8") == page(trace)
     saved = tmp_path / "saved.html"
     trace.save(saved)
-    assert saved.read_bytes() == beside.read_bytes()
+    assert saved.read_bytes() == written.read_bytes()
     for option in ("-o", "--out"):
         other = tmp_path / f"other{option}.htm"
         assert main(["trace", str(path), option, str(other)]) == 0
-        assert other.read_bytes() == beside.read_bytes()
+        assert other.read_bytes() == written.read_bytes()
 
 
-def test_what_cannot_be_read_or_written_is_told_in_one_line(
+def test_trace_command_reports_file_errors_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good, bad, odd = (tmp_path / name for name in ("good.jsonl", "bad.jsonl", "odd.txt"))
@@ -131,9 +131,9 @@ def test_what_cannot_be_read_or_written_is_told_in_one_line(
     odd.write_text("", "utf-8")
     out = tmp_path / "page.html"
     nowhere = tmp_path / "nowhere" / "page.html"
-    for path, target, words in (
+    for path, target, message in (
         (tmp_path / "missing.jsonl", out, "missing.jsonl"),
-        (bad, out, f"The file '{bad}' holds no trace: an event has name"),
+        (bad, out, f"The file '{bad}' contains no trace: an event has name"),
         (odd, out, "must be one of '.jsonl', '.json', but got '.txt'"),
         (tmp_path, out, "ending"),
         (good, nowhere, str(nowhere.parent)),
@@ -144,7 +144,7 @@ def test_what_cannot_be_read_or_written_is_told_in_one_line(
         assert printed.out == ""
         assert printed.err.startswith("minispore trace: error: ")
         assert printed.err.count("\n") == 1
-        assert words in printed.err
+        assert message in printed.err
     assert good.read_bytes() == before
     assert not out.exists()
 
@@ -166,7 +166,7 @@ def test_what_cannot_be_read_or_written_is_told_in_one_line(
         ),
     ],
 )
-def test_a_browser_shows_every_event(trace: EventTrace, tmp_path: Path) -> None:
+def test_browser_shows_every_event(trace: EventTrace, tmp_path: Path) -> None:
     assert CHROMIUM is not None
     path = tmp_path / "page.html"
     path.write_text(page(trace), "utf-8")
@@ -180,7 +180,7 @@ def test_a_browser_shows_every_event(trace: EventTrace, tmp_path: Path) -> None:
     assert len(rows) == len(trace)
     assert "<title>Event timeline</title>" in shown
     assert len(read.scripts) == 2
-    # The run in which a callback requests a stop gets no mark of its own.
+    # The run in which a callback requests a stop has no mark.
     stops = [event for event in trace if event.stop and event.source]
     assert shown.count('<button class="stop">') == len(stops)
     assert shown.count('class="flag changed"') == sum(bool(event.changed) for event in trace)

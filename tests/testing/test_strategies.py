@@ -1,7 +1,8 @@
-"""The strategies: what is drawn is what was asked for, and shrinks to a short program."""
+"""Strategies draw what was requested, and failures shrink to short programs."""
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,20 +12,20 @@ from hypothesis import strategies as st
 from minispore import Tensor, float32, get_seed, nn
 from minispore.common.dtype import DType
 from minispore.dataset import Dataset
-from minispore.testing import EventTrace, Schedule, Trouble, gradcheck
+from minispore.testing import EventTrace, Scenario, gradcheck
 from minispore.testing import strategies as mst
-from minispore.testing._schedule import Kind
+from minispore.testing._scenario import Kind
 from minispore.train import Callback, Model
 
 
 @given(mst.dtypes("int", "bool"), mst.tensors(mst.dtypes("float"), special=True))
-def test_types_are_those_asked_for(dtype: DType, x: Tensor) -> None:
+def test_dtypes_has_the_requested_categories(dtype: DType, x: Tensor) -> None:
     assert dtype.numpy_dtype.kind in "iub"
     assert x.dtype.numpy_dtype.kind == "f"
 
 
 @given(mst.shapes(1, 2, 3, 5), mst.tensors(float32, (2, 0)), mst.tensors(shape=mst.shapes(2, 2)))
-def test_shapes_are_those_asked_for(shape: tuple[int, ...], x: Tensor, y: Tensor) -> None:
+def test_shapes_are_within_the_bounds(shape: tuple[int, ...], x: Tensor, y: Tensor) -> None:
     assert len(shape) in {1, 2}
     assert all(3 <= side <= 5 for side in shape)
     assert x.shape == (2, 0)
@@ -32,28 +33,28 @@ def test_shapes_are_those_asked_for(shape: tuple[int, ...], x: Tensor, y: Tensor
 
 
 @given(mst.tensors())
-def test_numbers_are_moderate_unless_asked_for(x: Tensor) -> None:
+def test_tensors_are_bounded_by_default(x: Tensor) -> None:
     assert np.all(abs(x.asnumpy().astype(float)) <= 100)
 
 
 @given(mst.broadcastable_tensors(3, float32))
-def test_tensors_broadcast(drawn: tuple[Tensor, ...]) -> None:
+def test_broadcastable_tensors_broadcast(drawn: tuple[Tensor, ...]) -> None:
     x, y, z = drawn
     assert (x + y + z).shape == np.broadcast_shapes(x.shape, y.shape, z.shape)
 
 
 @settings(max_examples=10)
 @given(mst.cells(inputs=2, outputs=3), st.integers(0, 3))
-def test_networks_take_and_give_what_was_asked_for(net: nn.Cell, rows: int) -> None:
+def test_cells_have_the_requested_features(net: nn.Cell, rows: int) -> None:
     x = Tensor(np.linspace(-1, 1, 2 * rows).reshape(rows, 2))
     assert net(x).shape == (rows, 3)
-    # They begin with what hypothesis has seeded.
+    # Their initial weights depend on the seed that hypothesis sets.
     assert get_seed() is not None
 
 
 @settings(max_examples=5)
 @given(mst.cells())
-def test_a_random_network_has_the_right_gradients(net: nn.Cell) -> None:
+def test_cells_have_correct_gradients(net: nn.Cell) -> None:
     smooth = all(not isinstance(cell, nn.ReLU) for _, cell in net.cells_and_names())
     if smooth:
         features = next(iter(net.get_parameters())).shape[1]
@@ -61,7 +62,7 @@ def test_a_random_network_has_the_right_gradients(net: nn.Cell) -> None:
 
 
 @given(mst.datasets(features=3, classes=4))
-def test_pipelines_give_batches_to_train_on(dataset: Dataset) -> None:
+def test_datasets_yield_batches_for_training(dataset: Dataset) -> None:
     batches = list(dataset.create_tuple_iterator(num_epochs=1, output_numpy=True))
     assert len(batches) == dataset.get_dataset_size() > 0
     for x, y in batches:
@@ -73,20 +74,20 @@ def test_pipelines_give_batches_to_train_on(dataset: Dataset) -> None:
 
 
 @settings(max_examples=20)
-@given(schedule=mst.schedules(), data=st.data())
-def test_runs_go_with_any_callbacks(
-    tmp_path_factory: pytest.TempPathFactory, schedule: Schedule, data: st.DataObject
+@given(scenario=mst.scenarios(), data=st.data())
+def test_scenarios_run_with_random_callbacks(
+    tmp_path_factory: pytest.TempPathFactory, scenario: Scenario, data: st.DataObject
 ) -> None:
-    validated = schedule.kind != "fit" or (
-        schedule.valid_batches is not None and schedule.valid_frequency == 1
+    validated = scenario.kind != "fit" or (
+        scenario.valid_batches is not None and scenario.valid_frequency == 1
     )
-    kind = schedule.kind if validated else "train"
+    kind = scenario.kind if validated else "train"
     callbacks = data.draw(mst.callback_lists(kind, tmp_path_factory.mktemp("files")))
-    trace = schedule.run(callbacks)
+    trace = scenario.run(callbacks)
     assert trace == EventTrace(trace)
     assert trace.names.count("run") == 1
-    planned = schedule.trouble is not None and schedule.trouble.kind != "stop"
-    assert not trace[0].raised or planned
+    injected = scenario.fault is not None and scenario.fault.kind != "stop"
+    assert not trace[0].raised or injected
 
 
 @pytest.mark.parametrize(
@@ -102,27 +103,61 @@ def test_runs_go_with_any_callbacks(
         ),
     ],
 )
-def test_each_callback_that_goes_with_a_run_is_drawn_and_no_other(
+def test_callback_lists_draws_the_callbacks_of_a_mode(
     kind: Kind, files: bool, names: set[str], tmp_path: Path
 ) -> None:
-    seen: set[str] = set()
+    drawn: set[str] = set()
 
     @settings(max_examples=100, database=None, derandomize=True)
     @given(mst.callback_lists(kind, tmp_path if files else None))
-    def look(callbacks: list[Callback]) -> None:
-        seen.update(type(callback).__name__ for callback in callbacks)
+    def collect(callbacks: list[Callback]) -> None:
+        drawn.update(type(callback).__name__ for callback in callbacks)
 
-    look()
-    assert seen == names
+    collect()
+    assert drawn == names
 
 
 @settings(max_examples=10)
 @given(mst.cells(2, 3, dropout=True), mst.datasets(), mst.callback_lists())
-def test_what_is_drawn_can_be_trained(
+def test_random_networks_datasets_and_callbacks_can_be_trained(
     net: nn.Cell, data: Dataset, callbacks: list[Callback]
 ) -> None:
     optimizer = nn.SGD(net.trainable_params(), 0.1)
     Model(net, nn.CrossEntropyLoss(), optimizer).train(2, data, callbacks)
+
+
+def layers_of(net: nn.Cell) -> list[str]:
+    """Return the layers of a network, Dense layers with their numbers of inputs and outputs."""
+    layers = [cell for _, cell in net.cells_and_names() if not isinstance(cell, nn.SequentialCell)]
+    return [
+        "{1}-{0}".format(*cell.weight.shape) if isinstance(cell, nn.Dense) else type(cell).__name__
+        for cell in layers
+    ]
+
+
+FULL = pytest.mark.full
+
+
+@pytest.mark.parametrize(
+    ("layer", "expected", "seed"),
+    [
+        *(
+            pytest.param("Dropout", ["1-1", "ReLU", "Dropout", "1-1"], seed, marks=FULL)
+            for seed in (4, 6, 7)
+        ),
+        pytest.param("Tanh", ["1-1", "Tanh", "1-1"], 0, marks=FULL),
+        ("1-3", ["1-3"], 0),
+        ("3-1", ["3-1"], 0),
+    ],
+)
+def test_networks_shrink_to_the_fewest_layers(layer: str, expected: list[str], seed: int) -> None:
+    net = find(
+        mst.cells(max_layers=4, dropout=True),
+        lambda net: layer in layers_of(net),
+        settings=settings(max_examples=500, database=None),
+        random=Random(seed),
+    )
+    assert layers_of(net) == expected
 
 
 # A strategy, a condition, and the program that it shrinks to.
@@ -134,11 +169,11 @@ SMALLEST: list[tuple[st.SearchStrategy[object], Callable[[object], bool], str]] 
         lambda net: isinstance(net, nn.SequentialCell),
         "SequentialCell([Dense(1, 1), ReLU(), Dense(1, 1)])",
     ),
-    (mst.schedules(["train"]), lambda run: True, "Schedule('train', epochs=1, batches=1)"),
+    (mst.scenarios(["train"]), lambda run: True, "Scenario('train', epochs=1, batches=1)"),
     (
-        mst.schedules(["eval"]),
-        lambda run: isinstance(run, Schedule) and run.trouble is not None,
-        "Schedule('eval', valid_batches=1, trouble=Trouble('on_eval_begin', 1, 'stop', False))",
+        mst.scenarios(["eval"]),
+        lambda run: isinstance(run, Scenario) and run.fault is not None,
+        "Scenario('eval', valid_batches=1, fault=Fault('on_eval_begin', 1, 'stop', False))",
     ),
     (mst.callback_lists("fit"), lambda each: each != [], "[History()]"),
     (
@@ -150,7 +185,7 @@ SMALLEST: list[tuple[st.SearchStrategy[object], Callable[[object], bool], str]] 
 
 
 @pytest.mark.parametrize(("strategy", "condition", "program"), SMALLEST)
-def test_what_fails_is_shown_as_a_short_program(
+def test_failures_shrink_to_short_programs(
     strategy: st.SearchStrategy[object], condition: Callable[[object], bool], program: str
 ) -> None:
     @settings(database=None, derandomize=True, phases=[Phase.generate, Phase.shrink])
@@ -166,16 +201,7 @@ def test_what_fails_is_shown_as_a_short_program(
     assert f"each={program}" in notes
 
 
-def test_the_program_s_own_chance_is_put_back() -> None:
+def test_rng_state_is_restored() -> None:
     before = get_seed()
     find(mst.cells(), lambda net: True, settings=settings(max_examples=5))
     assert get_seed() == before
-
-
-def test_a_trouble_is_one_of_an_event_and_of_a_kind() -> None:
-    with pytest.raises(ValueError, match="'event' must be one of"):
-        Trouble("on_batch_end")
-    with pytest.raises(ValueError, match="'kind' must be one of"):
-        Trouble("on_train_end", kind="sleep")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="'times'"):
-        Trouble("on_train_end", 0)

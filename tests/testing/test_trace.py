@@ -1,53 +1,40 @@
-"""Traces: what is recorded is what happened, and the files give back what was saved."""
+"""Traces: their repr, and their files."""
 
 import json
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import Self
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore.testing import Event, EventTrace, record_events
-from minispore.train import Callback, LossMonitor, Model, RunContext
-from minispore.train._protocol.callback import EVENTS
+from minispore.testing import Event, EventTrace, Scenario, record_events
+from minispore.testing import strategies as mst
+from minispore.train import LossMonitor
+from minispore.train.protocol.callback import EVENTS
+from tests.testing.small_training import ROWS, make
 
-from .runs import ROWS, make
+
+@given(mst.scenarios())
+def test_repr_of_a_trace_evaluates_to_it(scenario: Scenario) -> None:
+    trace = scenario.run([])
+    names = {"Event": Event, "EventTrace": EventTrace}
+    assert eval(repr(trace), names) == trace
+    assert str(trace) == trace.tree()
+
 
 names = st.sampled_from([*EVENTS, "run", "__enter__", "on_exception"])
-places = st.none() | st.integers(0, 9)
+counts = st.none() | st.integers(0, 9)
 times = st.floats(0, 1e6)
 events = st.builds(
-    Event, names, st.text(), st.integers(0, 9), places, places, st.booleans(), st.text(),
+    Event, names, st.text(), st.integers(0, 9), counts, counts, st.booleans(), st.text(),
     times, times, st.lists(st.text()).map(tuple),
 )  # fmt: skip
 
 
-class Boom(Exception):
-    pass
-
-
-class Acts(Callback):
-    """Raise or request a stop at the second step's beginning; have a hook of an older name."""
-
-    def __init__(self, raises: bool = False) -> None:
-        self.raises = raises
-
-    def on_train_step_begin(self, run_context: RunContext) -> None:
-        if run_context.original_args().cur_step_num == 2:
-            if self.raises:
-                raise Boom
-            run_context.request_stop()
-
-    def epoch_begin(self, run_context: RunContext) -> None: ...
-
-    def on_exception(self, run_context: RunContext, error: BaseException) -> None: ...
-
-
 @given(st.lists(events, max_size=8), st.sampled_from(["json", "jsonl"]))
-def test_what_is_saved_is_loaded(
+def test_saved_traces_are_loaded_unchanged(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Event], ending: str
 ) -> None:
     path = tmp_path_factory.mktemp("trace") / f"trace.{ending}"
@@ -64,7 +51,7 @@ LINE = (
 )
 
 
-def test_a_file_from_before_changes_were_recorded_has_none(tmp_path: Path) -> None:
+def test_files_without_changes_are_loaded(tmp_path: Path) -> None:
     older = LINE.replace(', "changed": []', "")
     lines, timeline = tmp_path / "trace.jsonl", tmp_path / "trace.json"
     lines.write_text(older, "utf-8")
@@ -88,14 +75,14 @@ def test_a_file_from_before_changes_were_recorded_has_none(tmp_path: Path) -> No
         ("jsonl", LINE.replace("changed", "changes")),
     ],
 )
-def test_another_file_is_refused_by_name(tmp_path: Path, ending: str, text: str) -> None:
+def test_loading_other_files_raises_errors(tmp_path: Path, ending: str, text: str) -> None:
     path = tmp_path / f"trace.{ending}"
     path.write_text(text, "latin-1")
-    with pytest.raises(ValueError, match=f"'{path}' holds no trace"):
+    with pytest.raises(ValueError, match=f"'{path}' contains no trace"):
         EventTrace.load(path)
 
 
-def test_a_time_line_has_what_lies_between_the_events(tmp_path: Path) -> None:
+def test_chrome_trace_contains_spans_between_events(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     with record_events() as trace:
         make().fit(1, ROWS, ROWS, callbacks=[LossMonitor(100)])
@@ -110,135 +97,13 @@ def test_a_time_line_has_what_lies_between_the_events(tmp_path: Path) -> None:
     assert "LossMonitor.on_train_step_end" in spans
 
 
-def test_the_ending_says_how_a_file_is_written_and_read(tmp_path: Path) -> None:
+def test_file_ending_determines_the_format(tmp_path: Path) -> None:
     page = tmp_path / "trace.html"
     EventTrace().save(page)
     for method, path, endings in (
         (EventTrace().save, tmp_path / "trace.txt", "'.jsonl', '.json', '.html'"),
         (EventTrace.load, page, "'.jsonl', '.json'"),
     ):
-        said = f"must be one of {endings}, but got '{path.suffix}'"
-        with pytest.raises(ValueError, match=re.escape(said)):
+        message = f"must be one of {endings}, but got '{path.suffix}'"
+        with pytest.raises(ValueError, match=re.escape(message)):
             method(path)
-
-
-def test_a_stop_in_a_tree() -> None:
-    model, data = make(), ROWS
-    with record_events() as trace:
-        model.train(3, data, Acts())
-    assert trace.tree(durations=False).splitlines() == [
-        "run",
-        "  on_train_begin",
-        "    on_train_epoch_begin epoch 1",
-        "      Acts.epoch_begin",
-        "      on_train_step_begin step 1",
-        "        Acts",
-        "      on_train_step_end step 1",
-        "      on_train_step_begin step 2",
-        "        Acts: requests a stop",
-        "      on_train_step_end step 2",
-        "    on_train_epoch_end epoch 1",
-        "  on_train_end",
-    ]
-    assert [e.name for e in trace.of("Acts")] == ["epoch_begin", *["on_train_step_begin"] * 2]
-    assert all(line.endswith(" ms") for line in str(trace).splitlines())
-    assert trace[:3] == EventTrace(list(trace)[:3])
-
-
-def test_an_exception_in_a_tree_and_what_follows_is_at_the_top_again() -> None:
-    model, data = make(), ROWS
-    with record_events() as trace:
-        with pytest.raises(Boom):
-            model.train(3, data, [Acts(), Acts(raises=True)])
-        model.eval(data)
-    assert trace.tree(durations=False).splitlines() == [
-        "run: raises Boom",
-        "  on_train_begin",
-        "    on_train_epoch_begin epoch 1",
-        "      Acts.epoch_begin",
-        "      Acts 2.epoch_begin",
-        "      on_train_step_begin step 1",
-        "        Acts",
-        "        Acts 2",
-        "      on_train_step_end step 1",
-        "      on_train_step_begin step 2: raises Boom",
-        "        Acts: requests a stop",
-        "        Acts 2: raises Boom",
-        "  Acts.on_exception",
-        "  Acts 2.on_exception",
-        "run",
-        "  on_eval_begin",
-        "    on_eval_epoch_begin",
-        *["      on_eval_step_begin step 1", "      on_eval_step_end step 1"],
-        *["      on_eval_step_begin step 2", "      on_eval_step_end step 2"],
-        "    on_eval_epoch_end",
-        "  on_eval_end",
-    ]
-
-
-def test_a_run_within_a_run_is_below_the_call_that_began_it() -> None:
-    other = make()
-
-    class Evaluates(Callback):
-        def __enter__(self) -> Self:
-            return self
-
-        def on_train_end(self, run_context: RunContext) -> None:
-            other.eval(ROWS)
-
-    with record_events() as trace, record_events() as again:
-        make().train(1, ROWS, Evaluates())
-    assert trace == again
-    assert trace.tree(durations=False).splitlines()[:2] == ["run", "  Evaluates.__enter__"]
-    place = trace.names.index("run", 1)
-    assert (trace[place - 1].source, trace[place - 1].depth) == ("Evaluates", 2)
-    assert trace[place].depth == 3
-    assert trace[-1] == Event("on_eval_end", depth=4, step=2)
-
-
-def test_only_runs_that_begin_in_the_block_are_recorded() -> None:
-    model = make()
-    with record_events() as trace:
-        pass
-    model.train(1, ROWS)
-    assert not trace
-
-
-def test_two_runs_alike_have_equal_traces_and_another_has_not() -> None:
-    def run(epochs: int) -> EventTrace:
-        with record_events() as trace:
-            make().train(epochs, ROWS, LossMonitor(100))
-        return trace
-
-    assert run(2) == run(2) != run(1)
-
-
-def test_exceptions_are_what_they_are_without_a_recording() -> None:
-    """The note, an error in `on_exception`, and an `__exit__` that ends the exception."""
-
-    class Trouble(Acts):
-        def on_exception(self, run_context: RunContext, error: BaseException) -> None:
-            raise ValueError("another")
-
-    with record_events(), pytest.raises(Boom) as raised:
-        make().train(1, ROWS, Trouble(raises=True))
-    with pytest.raises(Boom) as plain:
-        make().train(1, ROWS, Trouble(raises=True))
-    assert raised.value.__notes__ == plain.value.__notes__
-
-    class Ends(Acts):
-        def __exit__(self, *error: object) -> bool:
-            return True
-
-    with record_events() as trace:
-        make().train(1, ROWS, Ends(raises=True))
-    assert trace.names[-1] == "__exit__"
-
-
-def test_a_model_without_a_recording_is_not_slowed_down() -> None:
-    from minispore.train._protocol.manager import CallbackManager, manager_of
-
-    assert type(manager_of(None)) is CallbackManager
-    with record_events():
-        assert type(manager_of(None)) is not CallbackManager
-    assert isinstance(make(), Model)

@@ -1,4 +1,4 @@
-"""Programs that train, save and resume, and are edited in between."""
+"""Programs that train, save and resume, and are edited between the runs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from minispore import Tensor, nn, set_seed
 from minispore.dataset import Dataset, GeneratorDataset, NumpySlicesDataset, Sampler
 from minispore.dataset.config import set_seed as set_dataset_seed
 from minispore.train import Callback, CheckpointConfig, LossMonitor, Model, ModelCheckpoint
-from minispore.train._dataset import DatasetLike
+from minispore.train.protocol.dataset import DatasetLike
 
 X = np.linspace(-1, 1, 48, dtype=np.float32).reshape(12, 4)
 Y = (np.arange(12) % 3).astype(np.int32)
@@ -90,7 +90,7 @@ class Source:
 
 
 def program(old: str = "", new: str = "") -> dict[str, Callable[..., object]]:
-    """The names of the program after an edit."""
+    """Return the names that the program defines, after an edit."""
     assert old in PROGRAM
     names: dict[str, object] = {"__name__": "__main__"}
     exec(PROGRAM.replace(old, new, 1), names)
@@ -120,8 +120,8 @@ def loaded(sampler: object) -> Dataset:
 
 def sgd(**settings: object) -> Callable[[nn.Cell], nn.Optimizer]:
     def make(net: nn.Cell) -> nn.Optimizer:
-        given = {"learning_rate": 0.1, "momentum": 0.9} | settings
-        return nn.SGD(net.trainable_params(), **given)  # type: ignore[arg-type]
+        options = {"learning_rate": 0.1, "momentum": 0.9} | settings
+        return nn.SGD(net.trainable_params(), **options)  # type: ignore[arg-type]
 
     return make
 
@@ -168,7 +168,7 @@ class Script:
     def run(
         self, folder: Path, resume: Path | None = None, epochs: int = 1, strict: bool = True
     ) -> Path:
-        """Train, and return the file that was saved inside of the first epoch."""
+        """Train, and return the file that was saved inside the first epoch."""
         set_seed(self.seed)
         if self.dataset_seed is not None:
             set_dataset_seed(self.dataset_seed)
@@ -180,7 +180,7 @@ class Script:
 
 
 class Foreign:
-    """Batches by nothing but the protocol of a dataset."""
+    """A dataset that implements only the protocol."""
 
     def __init__(self, x: npt.NDArray[np.float32]) -> None:
         self.x = x
@@ -193,7 +193,7 @@ class Foreign:
 
 
 class Another(nn.LossBase):
-    """A loss of the user's."""
+    """A custom loss function."""
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         return self.get_loss((logits.sum(1) - labels) ** 2)

@@ -10,6 +10,7 @@ import time
 from types import TracebackType
 from typing import Any, assert_type
 
+import numpy as np
 from typing_extensions import override
 
 from minispore import Tensor, nn
@@ -18,16 +19,19 @@ from minispore.train import (
     Accuracy,
     BestCheckpoint,
     Callback,
+    ConfusionMatrix,
     EarlyStopping,
     History,
     LambdaCallback,
     LearningRateScheduler,
     LossMonitor,
+    Metric,
     Model,
     RunContext,
+    get_metric_fn,
 )
-from minispore.train._protocol.manager import CallbackManager
 from minispore.train.callback import _CallbackManager, _InternalCallbackParam
+from minispore.train.protocol.callback import CallbackManager
 
 
 class StopAfter(Callback):
@@ -58,10 +62,19 @@ def known_names_have_types(cb_params: _InternalCallbackParam) -> None:
     assert_type(cb_params.loss_fn, nn.Cell | None)
     assert_type(cb_params.optimizer, nn.Optimizer | None)
     assert_type(cb_params.train_network, nn.Cell)
-    assert_type(cb_params.metrics, dict[str, float])
+    assert_type(cb_params.metrics, dict[str, Any])
     assert_type(cb_params.train_dataset.get_dataset_size(), int)
     assert_type(cb_params.epoch_num, int)
     assert_type(cb_params.network, nn.Cell)
+    # By key, too.
+    assert_type(cb_params["cur_epoch_num"], int)
+    assert_type(cb_params["mode"], str)
+    assert_type(cb_params["network"], nn.Cell)
+    assert_type(cb_params["optimizer"], nn.Optimizer | None)
+    assert_type(cb_params["metrics"], dict[str, Any])
+    assert_type(cb_params.get("cur_step_num"), int | None)
+    assert_type(cb_params.get("cur_step_num", 0), int)
+    assert_type(cb_params.get("eval_results", {}), dict[str, Any])
     cb_params.cur_step_num = "three"  # type: ignore[assignment]
     cb_params.batch_num()  # type: ignore[operator]
     _ = "epoch " + cb_params.cur_epoch_num  # type: ignore[operator]
@@ -72,7 +85,7 @@ def other_names_are_their_authors_business(cb_params: _InternalCallbackParam) ->
     cb_params.last_accuracy = 0.5
     assert_type(cb_params.best_accuracy, Any)
     assert_type(cb_params["best_accuracy"], object)
-    assert_type(cb_params.get("best_accuracy"), object | None)
+    assert_type(cb_params.get("best_accuracy"), object)
 
 
 class MissingContext(Callback):
@@ -156,9 +169,22 @@ def models(net: nn.Cell, loss: nn.Cell, optimizer: nn.Optimizer) -> None:
     model.train(1, NoData())  # type: ignore[arg-type]
     model.train("1", Data())  # type: ignore[arg-type]
     model.fit(1, Data(), Data(), valid_frequency=[1, 2])
-    assert_type(model.eval(Data()), dict[str, float])
+    assert_type(model.eval(Data()), dict[str, Any])
     assert_type(model.predict(Tensor(1.0)), Tensor)
     assert_type(Accuracy().eval(), float)
+
+
+def metrics_have_names(net: nn.Cell, computed: str) -> None:
+    Model(net, net, metrics={"accuracy", "F1"})
+    Model(net, net, metrics={computed, "loss"})
+    assert_type(get_metric_fn("accuracy"), Accuracy)
+    assert_type(get_metric_fn("confusion_matrix", num_classes=3), ConfusionMatrix)
+    assert_type(get_metric_fn("auc", np.ones(2), np.ones(2)), float)
+    assert_type(get_metric_fn(computed), Metric)
+    model = Model(net, net, metrics={"matrix": ConfusionMatrix(3), "accuracy": Accuracy()})
+    results = model.eval(Data())
+    assert_type(results["matrix"], Any)
+    print(results["matrix"].shape, results["accuracy"] > 0.5)
 
 
 class Loud(WaitedDSCallback):
@@ -182,6 +208,6 @@ def callbacks_that_decide(data: Dataset, context: RunContext) -> None:
     LambdaCallback(on_train_end=lambda: print())  # type: ignore[arg-type, misc]
     assert_type(BestCheckpoint("loss").files, dict[str, float])
     assert_type(EarlyStopping().best, float)
-    assert_type(History().history, dict[str, list[object]])
+    assert_type(History().history, dict[str, list[Any]])
     data.map(abs, callbacks=[Loud(2), Late()])
     data.map(abs, callbacks=LossMonitor())  # type: ignore[arg-type]

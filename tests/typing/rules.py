@@ -10,10 +10,18 @@ from collections.abc import Callable, Sequence
 from typing import assert_type
 
 from minispore import Tensor, ops
-from minispore._array import A, Array
-from minispore._functional.apply import apply1, apply2, apply3, apply_n
-from minispore._rules import arithmetic, linalg, reduction, shape
-from minispore._rules._types import Binary, Choosing, Ternary, Unary
+from minispore.engine.array import A, Array
+from minispore.engine.dispatch import apply1, apply2, apply3, apply_n
+from minispore.engine.rules import (
+    Binary,
+    Ternary,
+    TernaryWithMask,
+    Unary,
+    arithmetic,
+    linalg,
+    reduction,
+    shape,
+)
 
 
 def rules_are_applied_to_as_many_operands_as_they_have(t: Tensor) -> None:
@@ -69,7 +77,7 @@ def flat(x: A) -> Unary[A]:
     return x, (lambda g: None,)  # type: ignore[return-value]
 
 
-def through_a_condition(condition: A, x: A, y: A) -> Choosing[A]:
+def through_a_condition(condition: A, x: A, y: A) -> TernaryWithMask[A]:
     return x, (lambda g: g, lambda g: g, lambda g: g)  # type: ignore[return-value]
 
 

@@ -58,7 +58,7 @@ class TriggersLater(Callback):
         return True
 
 
-def both_schools_are_callbacks(model: Model, data: Sequence[object]) -> None:
+def callbacks_of_both_apis_are_accepted(model: Model, data: Sequence[object]) -> None:
     assert_type(Every(steps=10)(LossMonitor()), ProxyCallback)
     Every("often")  # type: ignore[arg-type]
     Every(stops=3)  # type: ignore[call-arg]

@@ -6,13 +6,13 @@ the comment unused.
 
 # pyright: reportUnnecessaryTypeIgnoreComment=true
 
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
 
 import minispore as ms
-from minispore import Parameter, ParameterTuple, Tensor, grad, ops, value_and_grad
+from minispore import Parameter, ParameterTuple, Tensor, get_grad, grad, nn, ops, value_and_grad
 from minispore.common.dtype import DType
 
 
@@ -67,7 +67,12 @@ def values_have_types(t: Tensor) -> None:
     assert_type(t.shape, tuple[int, ...])
     assert_type(t.dtype, DType)
     assert_type(t.size, int)
-    assert_type(t.asnumpy(), NDArray[np.generic])
+    assert_type(t.asnumpy(), NDArray[Any])
+    # One can compute with it.
+    assert_type(t.asnumpy().mean() + 1, Any)
+    assert_type(t.asnumpy() + 1, NDArray[Any])
+    assert_type(t.asnumpy()[1:], NDArray[Any])
+    assert_type(t.asnumpy()[0] > 1, Any)
     assert_type(t.item(), bool | int | float)
     assert_type(t.tolist(), object)
     assert_type(float(t), float)
@@ -110,3 +115,55 @@ def gradients_of_tensors_are_tensors(t: Tensor) -> None:
     assert_type(value_and_grad(square)(t), tuple[Tensor, Tensor])
     assert_type(ops.exp(t), Tensor)
     grad(3)  # type: ignore[call-overload]
+
+
+def gradients_have_the_structure_of_positions_and_weights(t: Tensor, w: Parameter) -> None:
+    def f(x: Tensor, y: Tensor) -> Tensor:
+        return x * y * w
+
+    assert_type(grad(f, (0,))(t, t), Tensor)
+    assert_type(grad(f, (0, 1))(t, t), tuple[Tensor, ...])
+    assert_type(grad(f, None, w)(t, t), Tensor)
+    assert_type(grad(f, None, [w])(t, t), tuple[Tensor, ...])
+    assert_type(grad(f, 0, w)(t, t), tuple[Tensor, Tensor])
+    assert_type(grad(f, 0, [w])(t, t), tuple[Tensor, tuple[Tensor, ...]])
+    assert_type(grad(f, (0, 1), w)(t, t), tuple[tuple[Tensor, ...], Tensor])
+    assert_type(grad(f, (0, 1), [w])(t, t), tuple[tuple[Tensor, ...], tuple[Tensor, ...]])
+    assert_type(
+        value_and_grad(f, 0, ParameterTuple([w]))(t, t),
+        tuple[Tensor, tuple[Tensor, tuple[Tensor, ...]]],
+    )
+    # The arguments remain those of the function.
+    grad(f, 0, [w])(t)  # type: ignore[call-arg]
+    grad(f, "x")  # type: ignore[call-overload]
+
+
+def gradients_have_further_outputs_and_names(t: Tensor, w: Parameter) -> None:
+    def f(x: Tensor) -> tuple[Tensor, int, str]:
+        return x * w, 3, "three"
+
+    assert_type(grad(f, has_aux=True)(t), tuple[Tensor, tuple[int, str]])
+    assert_type(value_and_grad(f, has_aux=True)(t), tuple[tuple[Tensor, int, str], Tensor])
+    assert_type(grad(f, return_ids=True)(t), tuple[int, Tensor])
+    assert_type(grad(f, None, [w], return_ids=True)(t), tuple[tuple[str | None, Tensor], ...])
+    by_both = grad(f, 0, [w], return_ids=True)(t)
+    assert_type(by_both, tuple[tuple[int, Tensor], tuple[tuple[str | None, Tensor], ...]])
+    assert_type(get_grad(by_both, w), Tensor)
+    assert_type(grad(f, sens_param=True)(t, t), Tensor)
+
+
+def grad_operations_know_their_results(t: Tensor, w: Parameter, net: nn.Cell) -> None:
+    assert_type(ops.GradOperation()(net)(t), Tensor)
+    assert_type(ops.GradOperation(get_all=True)(net)(t), tuple[Tensor, ...])
+    assert_type(ops.GradOperation(get_by_list=True)(net)(t), tuple[Tensor, ...])
+    assert_type(ops.GradOperation(get_by_list=True)(net, w)(t), Tensor)
+    both = ops.GradOperation(get_all=True, get_by_list=True, sens_param=True)
+    assert_type(both(net)(t, t), tuple[tuple[Tensor, ...], tuple[Tensor, ...]])
+    assert_type(both(net, w)(t, t), tuple[tuple[Tensor, ...], Tensor])
+
+
+def grad_operations_without_type_arguments_have_unknown_results(
+    t: Tensor, net: nn.Cell, operation: ops.GradOperation
+) -> None:
+    assert_type(operation(net)(t), object)
+    grad_operations_without_type_arguments_have_unknown_results(t, net, ops.GradOperation())

@@ -14,7 +14,7 @@ from minispore import Tensor, nn
 from minispore.testing import (
     Event,
     EventTrace,
-    Schedule,
+    Scenario,
     check_callback,
     gradcheck,
     record_events,
@@ -36,7 +36,7 @@ def traces_are_data() -> None:
     trace.tree(False)  # type: ignore[call-arg]
 
 
-def callbacks_are_made_anew(callback: type[Callback]) -> None:
+def callbacks_are_created_by_a_factory(callback: type[Callback]) -> None:
     check_callback(LossMonitor, modes=["train"])
     check_callback(lambda: LossMonitor(2))
     check_callback(callback)
@@ -52,10 +52,10 @@ def gradients_are_of_tensors(t: Tensor) -> None:
     gradcheck(nn.Dense(2, 1), 3.0)  # type: ignore[arg-type]
 
 
-def strategies_know_what_they_give() -> None:
+def strategies_have_element_types() -> None:
     assert_type(strategies.tensors(), st.SearchStrategy[Tensor])
     assert_type(strategies.cells(), st.SearchStrategy[nn.Cell])
-    assert_type(strategies.schedules(kinds=["fit"]), st.SearchStrategy[Schedule])
-    strategies.schedules(kinds=["predict"])  # type: ignore[list-item]
-    strategies.schedules(troubles=["flood"])  # type: ignore[list-item]
+    assert_type(strategies.scenarios(kinds=["fit"]), st.SearchStrategy[Scenario])
+    strategies.scenarios(kinds=["predict"])  # type: ignore[list-item]
+    strategies.scenarios(faults=["flood"])  # type: ignore[list-item]
     strategies.dtypes("complex")  # type: ignore[arg-type]

@@ -1,10 +1,10 @@
-"""CRC-32C: the numbers of its standard, and those of the definition, bit by bit."""
+"""CRC-32C: known values, and comparison with the bitwise definition."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore.train.summary._crc32c import crc32c, masked
+from minispore.train.summary.crc32c import crc32c, masked_crc32c
 
 
 def by_definition(data: bytes) -> int:
@@ -28,22 +28,24 @@ def by_definition(data: bytes) -> int:
         (bytes(range(31, -1, -1)), 0x113FDB5C),
     ],
 )
-def test_known_numbers(data: bytes, crc: int) -> None:
+def test_crc_of_known_messages(data: bytes, crc: int) -> None:
     assert crc32c(data) == crc
 
 
 @given(st.binary(max_size=1100))
-def test_it_is_what_the_definition_says(data: bytes) -> None:
+def test_crc_matches_bitwise_definition(data: bytes) -> None:
     assert crc32c(data) == by_definition(data)
 
 
-@pytest.mark.parametrize("length", [127, 128, 129, 1023, 1024, 1025, 16_384, 16_385, 70_001])
-def test_at_the_borders_of_the_rounds(length: int) -> None:
-    data = bytes((i * i + 7 * i) & 0xFF for i in range(length))
-    assert crc32c(data) == by_definition(data)
+# At the sizes of one to three rounds of groups, and at random ones.
+LENGTHS = st.sampled_from([127, 128, 129, 1023, 1024, 1025, 16_384, 16_385]) | st.integers(0, 9999)
 
 
-def test_the_mask_turns_and_adds() -> None:
-    crc = crc32c(b"event")
+@given(LENGTHS, st.integers(0, 255))
+@example(70_001, 7)
+def test_crc_of_any_length_matches_bitwise_definition(length: int, factor: int) -> None:
+    data = bytes((i * i + factor * i) & 0xFF for i in range(length))
+    crc = by_definition(data)
+    assert crc32c(data) == crc
     turned = (crc >> 15 | crc << 17) & 0xFFFFFFFF
-    assert masked(b"event") == (turned + 0xA282EAD8) % 2**32
+    assert masked_crc32c(memoryview(data)) == (turned + 0xA282EAD8) % 2**32

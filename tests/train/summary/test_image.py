@@ -1,4 +1,4 @@
-"""Pictures: PNG files that matplotlib reads, with the brightness that was given."""
+"""Image grids: PNG files that matplotlib reads, with correct intensities."""
 
 import struct
 from io import BytesIO
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from minispore.train.summary._image import picture, png
+from minispore.train.summary.image import make_grid, png
 
 plt_image = pytest.importorskip("matplotlib.image")
 
@@ -20,16 +20,16 @@ PIXELS = hnp.arrays(
 
 
 def read(data: bytes) -> NDArray[np.uint8]:
-    """The pixels of a PNG file, of shape (height, width) or (height, width, 3)."""
-    found = plt_image.imread(BytesIO(data), format="png")
-    pixels: NDArray[np.uint8] = np.rint(np.asarray(found) * 255).astype(np.uint8)
+    """Return the pixels of a PNG file, of shape (height, width) or (height, width, 3)."""
+    result = plt_image.imread(BytesIO(data), format="png")
+    pixels: NDArray[np.uint8] = np.rint(np.asarray(result) * 255).astype(np.uint8)
     return pixels
 
 
 @given(PIXELS)
-def test_a_png_file_holds_its_pixels(pixels: NDArray[np.uint8]) -> None:
-    wanted = pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
-    np.testing.assert_array_equal(read(png(pixels)), wanted)
+def test_png_file_contains_the_pixels(pixels: NDArray[np.uint8]) -> None:
+    expected = pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
+    np.testing.assert_array_equal(read(png(pixels)), expected)
     height, width, channels = pixels.shape
     colours = {1: 0, 3: 2}[channels]
     assert png(pixels)[16:29] == struct.pack(">IIBBBBB", width, height, 8, colours, 0, 0, 0)
@@ -37,9 +37,9 @@ def test_a_png_file_holds_its_pixels(pixels: NDArray[np.uint8]) -> None:
 
 
 @given(st.integers(1, 20), st.sampled_from([1, 3]))
-def test_a_batch_is_a_row_of_eight_and_the_next_row(n: int, channels: int) -> None:
+def test_grid_has_eight_images_per_row(n: int, channels: int) -> None:
     images = np.random.default_rng(n).integers(0, 256, (n, channels, 2, 3), np.uint8)
-    made = picture(images)
+    made = make_grid(images)
     columns, rows = min(n, 8), -(-n // 8)
     assert (made.height, made.width, made.colorspace) == (rows * 2, columns * 3, channels)
     pixels = read(made.png).reshape(rows * 2, columns * 3, channels)
@@ -52,10 +52,10 @@ def test_a_batch_is_a_row_of_eight_and_the_next_row(n: int, channels: int) -> No
 
 def shown(numbers: object) -> list[int]:
     row = np.array(numbers).reshape(1, 1, 1, -1)
-    return [int(x) for x in read(picture(row).png).reshape(-1)]
+    return [int(x) for x in read(make_grid(row).png).reshape(-1)]
 
 
-def test_brightness() -> None:
+def test_conversion_to_uint8() -> None:
     assert shown([0.0, 0.5, 1.0]) == [0, 128, 255]
     assert shown([0.0, 0.5]) == [0, 128]
     assert shown([0.0, 1.5]) == [0, 255]
@@ -63,7 +63,7 @@ def test_brightness() -> None:
     assert shown([0.5, 1.0]) == [128, 255]
     assert shown([False, True]) == [0, 255]
     assert shown(np.array([3, 200], np.uint8)) == [3, 200]
-    # Outside of 0 to 1 the batch's own least and most are black and white.
+    # Beyond 0 to 1, the smallest and largest elements of the batch are black and white.
     assert shown([-1.0, 0.0, 1.0]) == [0, 128, 255]
     assert shown(np.array([5, 7], np.int32)) == [0, 255]
     assert shown([5.0, 5.0]) == [0, 0]

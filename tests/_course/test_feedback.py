@@ -1,0 +1,306 @@
+"""Feedback on mistakes that no seeded bug makes, and on wrong results of every kind."""
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from io import BytesIO
+from itertools import product
+from types import ModuleType
+from typing import Any, NoReturn, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore import Parameter, Tensor
+from minispore._course.exercise import CodeExercise
+from minispore._course.feedback import (
+    WrongResult,
+    counted,
+    describe_case,
+    expect,
+    format_value,
+    is_same,
+)
+from minispore._course.lessons import lesson
+from minispore._course.verdict import evaluate_submission
+from minispore.engine import graph
+from minispore.engine.array import Shape, is_host, namespace
+from minispore.engine.rules import broadcasting, elementwise, normalization, reduction
+from minispore.nn import cell
+from minispore.train.callback import _early_stopping, _history
+from minispore.train.checkpoint.protobuf import WireError
+from minispore.train.summary import tfrecord
+
+# What a learner writes has no types.
+Anything = Any
+
+
+def visit_twice(*args: Anything) -> object:
+    graph.backward_pass(*args)
+    return graph.backward_pass(*args)
+
+
+def return_pairs(*args: Anything) -> object:
+    return list(graph.backward_pass(*args).items())
+
+
+def tanh_in_place(x: Anything) -> object:
+    value, pullbacks = elementwise.tanh(x)
+    x[...] = value
+    return value, pullbacks
+
+
+def unbroadcast_to_numpy(g: Anything, shape: tuple[int, ...]) -> object:
+    result: object = broadcasting.unbroadcast(g, shape)
+    return result.asnumpy() if isinstance(result, Tensor) else result
+
+
+def log_softmax_to_numpy(x: Anything, axis: int) -> object:
+    value, pullbacks = reduction.log_softmax(x, axis)
+    return (value.asnumpy() if isinstance(value, Tensor) else value), pullbacks
+
+
+class CellWithoutPairs(cell.Cell):
+    def cells_and_names(self, *_: object, **__: object) -> Anything:
+        return None
+
+
+class CellWithoutNames(cell.Cell):
+    def cells_and_names(self, *args: Anything, **kwargs: Anything) -> Iterator[Anything]:
+        return (each for _, each in super().cells_and_names(*args, **kwargs))
+
+
+class RenamingCell(cell.Cell):
+    """A cell with correct traversals that does not rename the parameters of assigned cells."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, cell.Cell):
+            self.insert_child_to_cell(name, value)
+        else:
+            super().__setattr__(name, value)
+
+
+class ShallowCell(cell.Cell):
+    def parameters_and_names(
+        self, name_prefix: str = "", expand: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        pairs = super().parameters_and_names(name_prefix, expand)
+        return ((name, each) for name, each in pairs if name.count(".") < 1000)
+
+
+class CountingHistory(_history.History):
+    def on_train_epoch_end(self, run_context: Anything) -> None:
+        super().on_train_epoch_end(run_context)
+        run_context.original_args().cur_epoch_num += 1
+
+
+class StoppingWithListState(_early_stopping.EarlyStopping):
+    def state_dict(self) -> Anything:
+        return list(super().state_dict())
+
+
+class StoppingWithoutLoading(_early_stopping.EarlyStopping):
+    def load_state_dict(self, state: Mapping[str, object]) -> NoReturn:
+        raise NotImplementedError
+
+
+def visit_few(
+    seeds: Anything, inputs: Anything, first: int, get_pullbacks: Anything, add: Anything
+) -> object:
+    count = 0
+
+    def add_and_count(*both: Anything) -> Anything:
+        nonlocal count
+        count += 1
+        if count > 1000:
+            raise OverflowError
+        return add(*both)
+
+    return graph.backward_pass(seeds, inputs, first, get_pullbacks, add_and_count)
+
+
+def record_as_text(data: bytes) -> object:
+    return tfrecord.encode_record(data).decode("latin-1")
+
+
+def endless_records(_: object) -> Iterator[bytes]:
+    while True:
+        yield b""
+
+
+def greedy_records(stream: BytesIO) -> Iterator[bytes]:
+    return tfrecord.read_records(BytesIO(stream.read()))
+
+
+def trusting_records(stream: BytesIO) -> Iterator[bytes]:
+    """Treat any end as the regular end, except for the streams of truncated records."""
+    try:
+        yield from tfrecord.read_records(stream)
+    except WireError:
+        if type(stream) is BytesIO:
+            raise
+
+
+def standardize_with(step: Callable[[Anything], object]) -> Callable[..., object]:
+    """Return the rule with an additional step on arrays that are not numpy's."""
+
+    def standardize(x: Anything, axes: Anything, epsilon: float) -> object:
+        if not is_host(x):
+            step(x)
+        return normalization.standardize(x, axes, epsilon)
+
+    return standardize
+
+
+def standardize_with_numpy_gradient(x: Anything, axes: Anything, epsilon: float) -> object:
+    value, (pullback,) = normalization.standardize(x, axes, epsilon)
+
+    def pull(g: Anything) -> object:
+        return getattr(pullback(g), "_values", pullback(g))
+
+    return value, (pull,)
+
+
+def standardize_to_numpy(x: Anything, axes: Anything, epsilon: float) -> object:
+    value, pullbacks = normalization.standardize(x, axes, epsilon)
+    return (value.asnumpy() if isinstance(value, Tensor) else value), pullbacks
+
+
+MISTAKES: list[tuple[int, str, object, str]] = [
+    (1, "backward_pass", visit_twice, "your backward_pass asked n1 for its pullbacks twice"),
+    (1, "backward_pass", return_pairs, "but a dict was expected"),
+    (1, "backward_pass", visit_few, "For a sum of 40000 operations on one input, your code"),
+    (2, "tanh", tanh_in_place, "your tanh modified x in place, to "),
+    (3, "unbroadcast", unbroadcast_to_numpy, "gave a result of type ndarray, but a tensor"),
+    (5, "log_softmax", log_softmax_to_numpy, "its value is of type ndarray; use only"),
+    (6, "Cell", CellWithoutPairs, "your cells_and_names returned None, but pairs of a path and"),
+    (6, "Cell", CellWithoutNames, "but a pair of a path and an object was expected"),
+    (6, "Cell", RenamingCell, "the parameter p0 got the name "),
+    (6, "Cell", ShallowCell, "did not find the one parameter, in the innermost cell"),
+    (
+        9,
+        "History",
+        CountingHistory,
+        "your callback changed the run's 'cur_epoch_num' from 1 to 2",
+    ),
+    (11, "EarlyStopping", StoppingWithListState, "your state_dict returned "),
+    (11, "EarlyStopping", StoppingWithoutLoading, "load_state_dict raises NotImplementedError"),
+    (13, "encode_record", record_as_text, "but bytes were expected"),
+    (13, "read_records", endless_records, "your read_records never ends"),
+    (13, "read_records", greedy_records, "read the complete rest of the stream at once"),
+    (
+        13,
+        "read_records",
+        trusting_records,
+        "gave nothing and then the end, but WireError was expected",
+    ),
+    (15, "standardize", standardize_with(np.asarray), "was converted to a numpy array"),
+    (15, "standardize", standardize_with(lambda x: float(x[0, 0])), "was read, which synchronizes"),
+    (15, "standardize", standardize_with(lambda x: sum(x.mT)), "was read, which synchronizes"),
+    (15, "standardize", standardize_with(lambda x: x + np.ones(1)), "combined with one of another"),
+    (
+        15,
+        "standardize",
+        standardize_with(lambda x: cast("Anything", namespace(x)).cumsum(x)),
+        "has no 'cumsum'",
+    ),
+    (
+        *(15, "standardize"),
+        standardize_with(lambda x: namespace(x).exp(np.ones(1))),
+        "namespace of another device got an array of the host",
+    ),
+    (
+        15,
+        "standardize",
+        standardize_with_numpy_gradient,
+        "your pullback gave ndarray, which is on the host",
+    ),
+    (
+        15,
+        "standardize",
+        standardize_to_numpy,
+        "standardize gave ndarray, but Tensor was exp",
+    ),
+]
+
+
+@pytest.mark.parametrize(("number", "name", "work", "message"), MISTAKES)
+def test_feedback_describes_mistake(number: int, name: str, work: object, message: str) -> None:
+    exercise = lesson(number).exercise
+    assert isinstance(exercise, CodeExercise)
+    module = ModuleType("work")
+    vars(module).update(vars(import_module(exercise.module)))
+    setattr(module, name, work)
+    verdict = evaluate_submission(exercise, module, speedup=4)
+    if verdict.passed:  # a quarter of the cases may not contain a counterexample
+        verdict = evaluate_submission(exercise, module)
+    assert not verdict.passed
+    assert message in verdict.lines[0]
+
+
+NUMBERS = st.floats(-100, 100)
+VALUES: list[object] = [None, False, 0, True, 1, "", "1", [], [1], (), (1,)]
+
+
+@given(NUMBERS, st.sampled_from([1e-8, 1e-3]), st.sampled_from([0, 0.9, -0.9, 2.1, -2.1]))
+def test_numbers_are_equal_within_the_tolerance(
+    expected: float, tolerance: float, errors: float
+) -> None:
+    """The tolerance is absolute and relative: the bound is their sum."""
+    bound = tolerance * (1 + abs(expected))
+    numbers: list[Callable[[float], object]] = [float, np.float64, lambda x: np.array([0.0, x])]
+    for number in numbers:
+        assert is_same(number(expected + errors * bound), number(expected), tolerance) == (
+            abs(errors) < 1
+        )
+    assert is_same(expected + errors, expected) == (errors == 0)
+
+
+def test_other_values_are_equal_by_type_and_value() -> None:
+    for one, other in product(VALUES, VALUES):
+        assert is_same(one, other) == (type(one) is type(other) and one == other)
+
+
+@given(hnp.array_shapes(min_dims=0, max_dims=2), hnp.array_shapes(min_dims=0, max_dims=2))
+def test_arrays_are_equal_only_with_equal_shapes(one: Shape, other: Shape) -> None:
+    assert is_same(np.ones(one), np.ones(other), 1e-6) == (one == other)
+    assert is_same(np.full(one, np.nan), np.full(one, np.nan))
+    assert not is_same(np.full(one, None), np.ones(one))
+
+
+@given(st.integers(-10, 10), st.booleans())
+def test_long_values_are_truncated(more: int, array: bool) -> None:
+    text = "x" * (296 + more)
+    value: object = np.array([text]) if array else [text]
+    shown, complete = format_value(value), repr([text])
+    assert shown == (complete if len(complete) <= 300 else f"{complete[:299]}…")
+
+
+@given(st.integers(0, 5), st.sampled_from(["epoch", "step", "batch"]))
+def test_counted_uses_the_plural_except_for_1(number: int, noun: str) -> None:
+    plural = "batches" if noun == "batch" else f"{noun}s"
+    assert counted(number, noun) == f"{number} {noun if number == 1 else plural}"
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "tolerance", "message"),
+    [
+        ("one", np.float64(1), 0.0, "'one', but 1.0"),
+        (1 / 3, 0.5, 1e-9, "0.333333, but 0.5"),
+        (1 / 3, 0.5, 0.0, "0.3333333333333333, but 0.5"),
+        # The same when rounded.
+        (0.50000001, 0.5, 1e-9, "0.50000001, but 0.5"),
+        (np.array([-1e-9]), np.ones(1), 1e-9, r"\[0.0\], but \[1.0\]"),
+    ],
+)
+def test_expect_reports_both_values(
+    actual: object, expected: object, tolerance: float, message: str
+) -> None:
+    with pytest.raises(WrongResult, match=f"^it gave {message} was expected$"):
+        expect("it", actual, expected, tolerance=tolerance)
+
+
+def test_describe_case_falls_back_to_repr() -> None:
+    assert describe_case(lambda case: str(1 // case), 0) == "0"

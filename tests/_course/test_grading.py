@@ -1,0 +1,123 @@
+"""Grading of many submissions."""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore._cli import main
+from minispore._course import CourseError, grading, lessons
+from minispore._course.grading import as_record, as_table
+from minispore._course.sandbox import CheckResult
+from minispore._course.verdict import Verdict
+from tests.helpers.lesson_solutions import BODY, solution
+
+names = st.sampled_from(["ada", "bob", "eve", "zoe"])
+lines = st.lists(st.text(max_size=5), max_size=2).map(tuple)
+results = st.builds(
+    lambda passed, lines, counts, undetected, seconds: CheckResult(
+        Verdict(passed, lines, counts[0], counts[1], undetected), "", seconds
+    ),
+    st.booleans(),
+    lines,
+    st.sampled_from([(0, 0), (0, 6), (2, 6), (6, 6)]),
+    lines,
+    st.floats(0, 9),
+)
+grades = st.dictionaries(names, st.dictionaries(st.sampled_from([1, 4, 15]), results), min_size=1)
+
+
+def test_grade_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, body in (("bob", BODY), ("eve", "    import os\n    os._exit(3)\n")):
+        (tmp_path / name).mkdir()
+        solution(tmp_path / name, body)
+    (tmp_path / "zoe").mkdir()
+    assert main(["learn", "grade", str(tmp_path), "--json", "--jobs", "2"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    bob, eve, zoe = record["submissions"]
+    assert [bob["name"], eve["name"], zoe["name"]] == ["bob", "eve", "zoe"]
+    assert bob["lessons"]["1"]["told"][0].startswith("Not written yet")
+    assert (bob["lessons"]["1"]["done"], bob["lessons"]["1"]["of"]) == (0, 6)
+    assert "status 3" in eve["lessons"]["1"]["told"][0]
+    assert zoe["lessons"] == {}
+
+
+PLACES = st.sampled_from(["", "minispore-course"])
+LAYOUTS = st.dictionaries(
+    names, st.dictionaries(st.tuples(st.sampled_from([1, 2, 15]), PLACES), st.just("x"))
+)
+
+
+@given(LAYOUTS, st.none() | st.integers(1, 3))
+def test_exactly_the_submitted_files_are_checked(
+    layout: dict[str, dict[tuple[int, str], str]], jobs: int | None
+) -> None:
+    """Each with its own lesson; a file in the submission itself precedes one in its subfolder."""
+
+    def checked(number: int, file: Path) -> CheckResult:
+        return CheckResult(Verdict(True, (str(number), str(file))), "", 0.0)
+
+    with TemporaryDirectory() as temporary, patch.object(grading, "check", checked):
+        folder = Path(temporary)
+        (folder / ".hidden").mkdir()
+        (folder / ".hidden" / f"{lessons.names()[1]}.py").touch()
+        (folder / "a file").touch()
+        for name, files in layout.items():
+            (folder / name).mkdir()
+            for number, place in files:
+                (folder / name / place).mkdir(exist_ok=True)
+                (folder / name / place / f"{lessons.names()[number]}.py").touch()
+        if not layout:
+            with pytest.raises(CourseError, match="each submission must be a folder"):
+                grading.grade(folder, jobs=jobs)
+            return
+        actual = grading.grade(folder, jobs=jobs)
+        expected = {
+            name: {
+                number: (str(number), str(folder / name / place / f"{lessons.names()[number]}.py"))
+                for number, place in sorted(files, reverse=True)
+            }
+            for name, files in layout.items()
+        }
+    assert {
+        name: {number: result.verdict.lines for number, result in each.items()}
+        for name, each in actual.items()
+    } == expected
+    assert list(actual) == sorted(layout)
+
+
+@given(grades)
+def test_table_and_record_contain_each_result(grades: dict[str, dict[int, CheckResult]]) -> None:
+    header, *rows = [line.split() for line in as_table(grades).splitlines()]
+    submissions = json.loads(json.dumps(as_record(grades)))["submissions"]
+    numbers = sorted({number for results in grades.values() for number in results})
+    assert header == ["submission", *map(str, numbers), "passed"]
+    assert [row[0] for row in rows] == [each["name"] for each in submissions] == list(grades)
+    for row, record, results in zip(rows, submissions, grades.values(), strict=True):
+        passed = sum(result.verdict.passed for result in results.values())
+        assert int(row[-1]) == record["passed"] == passed
+        assert record["lessons"].keys() == {str(number) for number in results}
+        for number, cell in zip(numbers, row[1:-1], strict=True):
+            if number not in results:
+                assert cell == "-"
+                continue
+            verdict = results[number].verdict
+            partial = f"{verdict.done}/{verdict.total}" if verdict.total else "no"
+            assert cell == ("passed" if verdict.passed else partial)
+            assert record["lessons"][str(number)] == {
+                "passed": verdict.passed,
+                "done": verdict.done,
+                "of": verdict.total,
+                "told": list(verdict.lines),
+                "got_away": list(verdict.undetected),
+                "seconds": round(results[number].seconds, 2),
+            }
+
+
+def test_missing_folder_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", "grade", str(tmp_path / "none")]) == 2
+    assert "is not a folder" in capsys.readouterr().err

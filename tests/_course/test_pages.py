@@ -1,0 +1,119 @@
+"""The executable pages: their programs run, and the source that they quote exists."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol, cast
+
+import pytest
+
+from minispore._course.source import lines_of
+from tests.helpers.scripts import load_script
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+RUN = re.compile(r"---\n(?:.+\n)*?run: true\n")
+LESSON = re.compile(r"\d\d-")
+
+
+class PageBuilder(Protocol):
+    """The functions of docs/lessons.py, which fill in a page when the site is built."""
+
+    def filled(self, markdown: str, name: str) -> str: ...
+    def source(self, request: str) -> str: ...
+    def is_run(self, name: str, meta: Mapping[str, object]) -> bool: ...
+
+
+def page_builder() -> PageBuilder:
+    return cast("PageBuilder", load_script(ROOT / "docs" / "lessons.py"))
+
+
+def is_run(page: Path) -> bool:
+    meta = {"run": True} if RUN.match(page.read_text("utf-8")) else {}
+    return page_builder().is_run(page.relative_to(DOCS).as_posix(), meta)
+
+
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if is_run(page)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page_programs_run_and_quotes_exist(page: Path) -> None:
+    text = page.read_text("utf-8")
+    filled = page_builder().filled(text, page.name)
+    assert "```source" not in filled
+    shown = re.findall(
+        r'^```python linenums="(\d+)" title="([^"]+)"\n(.*?)^```$', filled, re.MULTILINE | re.DOTALL
+    )
+    assert len(shown) == text.count("```source\n")
+    assert shown or not LESSON.match(page.name)
+    for number, file, code in shown:
+        lines = (ROOT / file).read_text("utf-8").splitlines()
+        first = int(number) - 1
+        quoted = lines[first : first + code.count("\n")]
+        assert [
+            re.sub("  # (noqa|pyright|type:).*", "", line) for line in quoted
+        ] == code.splitlines()
+
+
+def test_program_output_follows_program() -> None:
+    filled = page_builder().filled(
+        "```python\nx = 2\nprint(x)\n```\n\n```python\nx += 1\n```\n", "a"
+    )
+    assert filled == (
+        "``` { .python .program }\nx = 2\nprint(x)\n```\n\n``` { .text .printed }\n2\n```\n\n"
+        "``` { .python .program }\nx += 1\n```\n"
+    )
+
+
+def test_svg_and_html_output_is_embedded() -> None:
+    filled = page_builder().filled("```python\nprint('<svg/>')\n```\n", "a")
+    assert filled.endswith('```\n\n<figure class="printed">\n<svg/>\n</figure>\n')
+    filled = page_builder().filled(
+        "```python\nprint('<!doctype html>\\n\\n<p id=\"x\">')\n```\n", "a"
+    )
+    assert filled.endswith(
+        'srcdoc="&lt;!doctype html&gt;&#10;&#10;&lt;p id=&quot;x&quot;&gt;&#10;"></iframe>\n'
+    )
+    filled = page_builder().filled("```python\nprint('an <svg/>')\n```\n", "a")
+    assert "<figure" not in filled
+
+
+@pytest.mark.parametrize(
+    ("name", "meta", "expected"),
+    [
+        ("learn/01-graph.md", {}, True),
+        ("howto/look.md", {}, False),
+        ("howto/look.md", {"run": True}, True),
+        ("howto/look.md", {"run": False}, False),
+    ],
+)
+def test_is_run_depends_on_folder_and_front_matter(
+    name: str, meta: dict[str, object], expected: bool
+) -> None:
+    assert page_builder().is_run(name, meta) is expected
+
+
+def test_source_fence_quotes_part_of_definition() -> None:
+    name = "minispore.engine.graph.backward_pass"
+    number, text = lines_of("minispore.engine.graph", "backward_pass")
+    index = next(i for i, line in enumerate(text.splitlines()) if "heapify(heap)" in line)
+    request = f"{name}\nfrom: heapify(heap)\nto: dict[int, V]"
+    shown = page_builder().source(request).splitlines()
+    assert shown[0] == f'```python linenums="{number + index}" title="minispore/engine/graph.py"'
+    assert shown[1].strip() == "heapify(heap)"
+    assert len(shown) == 4
+
+
+@pytest.mark.parametrize(
+    ("fence", "message"),
+    [
+        ("minispore.engine.graph.run", "defines no 'run'"),
+        ("nowhere.at.all", "no module"),
+        ("minispore.engine.graph.backward_pass\nfrom: number", "lines"),
+        ("minispore.engine.graph.backward_pass\nto: quicksort", "no further line"),
+        ("minispore.engine.graph.backward_pass\nlines: 1-3", "neither"),
+    ],
+)
+def test_missing_source_raises_value_error(fence: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        page_builder().source(fence)

@@ -1,0 +1,206 @@
+"""The verdict on a submission, in the process of the test."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from minispore._course import CourseError, verdict
+from minispore._course.counterexamples import TimeLimitExceeded
+from minispore._course.exercise import CodeExercise, Implementation, Property, TestExercise
+from minispore._course.feedback import WrongResult
+from minispore._course.lessons import lesson
+from minispore._course.verdict import evaluate_submission, load
+from minispore._course.workspace import exercise_file
+from tests.helpers.lesson_solutions import BODY, feedback, shipped_body, shipped_rule, solution
+
+# The search for a counterexample runs hypothesis itself.
+nested = settings(suppress_health_check=[HealthCheck.nested_given, HealthCheck.too_slow])
+
+# What a check of a property or an implementation does: its error, None if it passes.
+OUTCOMES: dict[str, Callable[[], BaseException] | None] = {
+    "holds": None,
+    "wrong": lambda: WrongResult("it is wrong"),
+    "error": lambda: ValueError("it is invalid"),
+    "exit": SystemExit,
+    "unwritten": NotImplementedError,
+    "time": TimeLimitExceeded,
+}
+outcomes = st.sampled_from(sorted(OUTCOMES))
+
+
+def act(outcome: str) -> None:
+    make = OUTCOMES[outcome]
+    if make is not None:
+        raise make()
+
+
+def work_with(**functions: object) -> ModuleType:
+    work = ModuleType("work")
+    vars(work).update(functions)
+    return work
+
+
+@nested
+@given(st.lists(outcomes, min_size=1, max_size=5), st.booleans())
+@example(["holds", "unwritten", "wrong"], False)
+@example(["unwritten", "time", "holds"], False)
+def test_each_property_is_checked_and_the_first_violation_reported(
+    planned: list[str], fast: bool
+) -> None:
+    checked = set[int]()
+
+    def property_of(index: int, outcome: str) -> Property:
+        def check(_work: ModuleType, _case: None) -> None:
+            checked.add(index)
+            act(outcome)
+
+        return Property(f"P{index}.", st.none(), check, show=lambda _: f"case {index}")
+
+    properties = tuple(property_of(index, outcome) for index, outcome in enumerate(planned))
+    exercise = CodeExercise("work", {"f": ""}, properties, ())
+    actual = evaluate_submission(exercise, work_with(f=print), speedup=2 if fast else 1)
+
+    violated = [i for i, each in enumerate(planned) if each not in {"holds", "unwritten"}]
+    last = [i for i in violated if fast or planned[i] == "time"][:1] or [len(planned) - 1]
+    assert checked == set(range(last[0] + 1))
+    assert (actual.done, actual.total) == (planned[: last[0] + 1].count("holds"), len(planned))
+    assert actual.passed == (set(planned) == {"holds"})
+    if violated:
+        message, description, count = actual.lines
+        assert message.startswith(f"For case {violated[0]}, ")
+        assert description == f"Property: P{violated[0]}."
+        assert count.startswith(f"{actual.done} of {len(planned)} properties")
+    elif "unwritten" in planned:
+        assert actual.lines[0] == "Not written yet: act raises NotImplementedError."
+        assert len(actual.lines) == 1 + ("holds" in planned)
+    else:
+        assert actual.lines == (f"All {len(planned)} properties hold.",)
+
+
+@given(
+    st.lists(outcomes.filter(lambda each: each != "unwritten"), min_size=1, max_size=4),
+    st.lists(outcomes.filter(lambda each: each != "unwritten"), min_size=1, max_size=4),
+)
+@example(["holds"], ["holds"])
+@example(["wrong"], ["wrong"])
+def test_check_passes_if_it_separates_correct_from_wrong(
+    correct: list[str], wrong: list[str]
+) -> None:
+    implementations = [
+        tuple(Implementation(f"{kind} {i}", partial(str, each)) for i, each in enumerate(listed))
+        for kind, listed in (("right", correct), ("faulty", wrong))
+    ]
+    exercise = TestExercise("work", "check", "", *implementations)
+    actual = evaluate_submission(exercise, work_with(check=act))
+    accepted, undetected = correct.count("holds"), wrong.count("holds")
+    rejected = len(wrong) - undetected
+    assert actual.passed == (accepted == len(correct) and undetected == 0)
+    assert (actual.done, actual.total) == (accepted + rejected, len(correct) + len(wrong))
+    missed = [f"faulty {i}" for i, outcome in enumerate(wrong) if outcome == "holds"]
+    assert list(actual.undetected) == missed
+    alarms = [f"right {i}" for i, outcome in enumerate(correct) if outcome != "holds"]
+    counts, *lines = actual.lines
+    assert f"accepts {accepted} of {len(correct)} correct" in counts
+    assert f"rejects {rejected} of {len(wrong)} wrong" in counts
+    assert len(lines) == len(alarms) + len(missed)
+    for line, name in zip(lines, [*alarms, *missed], strict=True):
+        assert name in line
+        assert line.startswith("False alarm: " if name in alarms else "Undetected bug: ")
+
+
+@given(st.lists(st.sampled_from(["f", "g", "C.m"]), min_size=1, unique=True), st.data())
+def test_removed_function_is_reported(tasks: list[str], data: st.DataObject) -> None:
+    removed = data.draw(st.sampled_from(tasks))
+    names: dict[str, object] = {"f": print, "g": print, "C": type("C", (), {"m": print})}
+    value = data.draw(st.sampled_from([None, 3]))
+    names[removed.partition(".")[0]] = value if "." not in removed else type("C", (), {"m": value})
+    exercise = CodeExercise("work", dict.fromkeys(tasks, ""), (), ())
+    actual = evaluate_submission(exercise, work_with(**names))
+    assert feedback(actual) == f"The file no longer defines {removed}."
+
+
+def evaluate(tmp_path: Path, body: str) -> str:
+    """Return the feedback on a body, without a process."""
+    return feedback(evaluate_submission(lesson(1).exercise, load(solution(tmp_path, body))))
+
+
+def test_wrong_result_is_shrunk_to_smallest_graph(tmp_path: Path) -> None:
+    keep_last = "if number in pending:\n                add = lambda _, last: last; "
+    body = shipped_body().replace("if number in pending:\n                ", keep_last)
+    assert evaluate(tmp_path, body).startswith(
+        "For the input n0; n1 = 1·n0 + 1·n0, from the gradients 1 at n1 to n0, "
+        "your backward_pass gave "
+        "{'n0': 1}, but {'n0': 2} was expected."
+    )
+
+
+def test_exception_is_reported_with_line(tmp_path: Path) -> None:
+    text = evaluate(tmp_path, "    def g(): return 1 / 0\n    return g()\n")
+    assert re.search(r"your code raised ZeroDivisionError: division by zero \(line \d+", text)
+    assert "`def g(): return 1 / 0`" in text
+
+
+def test_check_that_does_not_end_rejects(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(_: object) -> NoReturn:
+        while True:
+            pass
+
+    monkeypatch.setattr(verdict, "_CHECK_SECONDS", 0.01)
+    one = (Implementation("it", object),)
+    actual = evaluate_submission(
+        TestExercise("work", "check", "", one, one), work_with(check=check)
+    )
+    assert "nothing within 0.01 seconds of CPU time" in actual.lines[1]
+    assert actual.done == 1
+
+
+def test_unwritten_check_is_reported() -> None:
+    one = (Implementation("it", lambda: "unwritten"),)
+    actual = evaluate_submission(TestExercise("work", "check", "", one, one), work_with(check=act))
+    assert feedback(actual) == "Not written yet: act raises NotImplementedError."
+
+
+def test_written_functions_are_checked_before_unwritten(tmp_path: Path) -> None:
+    """Mistakes are reported first, then the functions that are not written yet."""
+    text = exercise_file(2)
+    first = text.index(BODY)
+    for body, expected in (
+        ("    value = namespace(x).tanh(x)\n    return value, (lambda g: g,)\n", "For tanh at"),
+        (shipped_rule("tanh"), "Not written yet: sigmoid raises NotImplementedError."),
+    ):
+        file = tmp_path / "lesson_02_rules.py"
+        file.write_text(text[:first] + body + text[first + len(BODY) :], "utf-8")
+        assert feedback(evaluate_submission(lesson(2).exercise, load(file))).startswith(expected)
+
+
+@given(st.integers(0, 5))
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def f(:", "Line {line} has a syntax error: "),
+        ("import nowhere", "ModuleNotFoundError: No module named 'nowhere' (line {line}: `import"),
+        ("raise SystemExit", "raised SystemExit (line {line}: `raise SystemExit`)"),
+    ],
+)
+def test_import_error_is_reported_with_line(
+    tmp_path_factory: pytest.TempPathFactory, text: str, message: str, empty: int
+) -> None:
+    file = tmp_path_factory.mktemp("course") / "lesson_01_graph.py"
+    file.write_text("\n" * empty + text, "utf-8")
+    with pytest.raises(CourseError, match=re.escape(message.format(line=empty + 1))):
+        load(file)
+
+
+def test_loaded_file_may_define_dataclasses(tmp_path: Path) -> None:
+    text = "import dataclasses\n@dataclasses.dataclass\nclass C:\n    x: 'int'\n"
+    (tmp_path / "lesson_01_graph.py").write_text(
+        f"from __future__ import annotations\n{text}", "utf-8"
+    )
+    assert load(tmp_path / "lesson_01_graph.py").C(3).x == 3

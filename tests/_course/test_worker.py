@@ -1,0 +1,47 @@
+"""The worker process: errors become verdicts, and memory is limited."""
+
+import json
+from pathlib import Path
+from typing import NoReturn
+from unittest.mock import Mock
+
+import hypothesis
+import pytest
+
+from minispore._course import CourseError, verdict, worker
+from tests.helpers.lesson_solutions import BODY, solution
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (CourseError("A message."), "A message."),
+        (MemoryError(), "more than 7 MB of memory"),
+    ],
+)
+def test_worker_reports_errors_as_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
+) -> None:
+    def fail(*_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(verdict, "evaluate_submission", fail)
+    monkeypatch.setattr(worker, "_limit_memory", lambda _: None)
+    monkeypatch.setattr(hypothesis, "settings", Mock())  # these tests keep their profile
+    answer = tmp_path / "answer.json"
+    worker.main(1, solution(tmp_path, BODY), answer, 60.0, 7)
+    assert message in json.loads(answer.read_text("utf-8"))["lines"][0]
+
+
+@pytest.mark.parametrize(("hard_limit", "count"), [(-1, 1), (2**60, 1), (2**20, 0)])
+def test_memory_limit_respects_lower_system_limit(
+    hard_limit: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = pytest.importorskip("resource")
+    assert resource.RLIM_INFINITY == -1
+    limits: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (hard_limit, hard_limit))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limit: limits.append(limit))
+    worker._limit_memory(7)
+    assert len(limits) == count
+    assert all(soft == hard > 7 * 2**20 for soft, hard in limits)

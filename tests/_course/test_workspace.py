@@ -1,0 +1,230 @@
+"""`minispore learn` and the learner's folder: files, progress and messages."""
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from minispore._cli import main
+from minispore._course import lessons, sandbox
+from minispore._course.exercise import CodeExercise
+from minispore._course.sandbox import CheckResult
+from minispore._course.verdict import Verdict
+from minispore._course.workspace import Progress, Workspace, exercise_file
+
+NUMBERS = list(lessons.names())
+# The first one, a lesson without code, and the last one.
+numbers = st.sampled_from([1, 4, NUMBERS[-1]])
+
+
+def learn(*arguments: str, folder: Path | None = None, status: int = 0) -> str:
+    """Return the output of `minispore learn`; of a failing command, its error of one line."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        actual = main(["learn", *arguments, *(["--folder", str(folder)] if folder else [])])
+    assert actual == status, err.getvalue()
+    if status != 2:
+        assert err.getvalue() == ""
+        return out.getvalue()
+    assert out.getvalue() == ""
+    assert err.getvalue().startswith("minispore learn: error: ")
+    assert err.getvalue().count("\n") == 1
+    return err.getvalue()
+
+
+class LearnerFolder(RuleBasedStateMachine):
+    """All commands in one folder, compared with a model of its files and its progress."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.temporary = TemporaryDirectory()
+        self.folder = Path(self.temporary.name, "mine")
+        self.files: dict[str, str] = {}
+        self.progress: dict[int, Progress] = {}
+
+    @initialize(created=st.booleans())
+    def create_folder(self, created: bool) -> None:
+        if created:
+            self.folder.mkdir()
+
+    def teardown(self) -> None:
+        self.temporary.cleanup()
+
+    def learn(self, action: str, number: int, status: int = 0) -> str:
+        return learn(action, str(number), folder=self.folder, status=status)
+
+    def file(self, number: int) -> str:
+        return f"{lessons.names()[number]}.py"
+
+    @rule(number=numbers)
+    def start(self, number: int) -> None:
+        if self.file(number) in self.files:
+            assert f"learn reset {number}\n" in self.learn("start", number, 2)
+        else:
+            out = self.learn("start", number)
+            assert str(self.folder / self.file(number)) in out
+            assert lessons.page(number) in out
+            self.files[self.file(number)] = exercise_file(number)
+
+    @rule(number=numbers)
+    def reset(self, number: int) -> None:
+        name = self.file(number)
+        if name not in self.files:
+            assert f"learn start {number}\n" in self.learn("reset", number, 2)
+            return
+        count = sum(each.startswith(f"{name}.bak") for each in self.files) + 1
+        kept = f"{name}.bak{count if count > 1 else ''}"
+        assert str(self.folder / kept) in self.learn("reset", number)
+        self.files[kept] = self.files[name]
+        self.files[name] = exercise_file(number)
+
+    @precondition(lambda self: self.files)
+    @rule(data=st.data(), text=st.text("ab\n", max_size=3))
+    def edit(self, data: st.DataObject, text: str) -> None:
+        name = data.draw(st.sampled_from(sorted(self.files)))
+        (self.folder / name).write_text(text, "utf-8")
+        self.files[name] = text
+
+    @rule(number=numbers)
+    def hint(self, number: int) -> None:
+        hints = lessons.lesson(number).hint_list()
+        entry = self.progress.setdefault(number, Progress())
+        entry.hints = min(entry.hints + 1, len(hints))
+        expected = f"Hint {entry.hints} of {len(hints)}: {hints[entry.hints - 1]}\n"
+        assert self.learn("hint", number) == expected
+
+    @rule(data=st.data(), passed=st.booleans(), printed=st.sampled_from(["", "x\ny\n"]))
+    def check(self, data: st.DataObject, passed: bool, printed: str) -> None:
+        started = [number for number in NUMBERS if self.file(number) in self.files]
+        number = data.draw(st.sampled_from([*started, 1]))
+        if self.file(number) not in self.files:
+            assert f"learn start {number}\n" in self.learn("check", number, 2)
+            return
+        result = CheckResult(Verdict(passed, ("first", "second")), printed, 0.1)
+        with patch.object(sandbox, "check", return_value=result) as check:
+            out = self.learn("check", number, 0 if passed else 1)
+        check.assert_called_once_with(number, self.folder / self.file(number))
+        heading = f"Your code printed:\n{printed}\n" if printed else ""
+        after = NUMBERS[NUMBERS.index(number) + 1 :]
+        following = f" Next: lesson {after[0]}, {lessons.page(after[0])}" if after else ""
+        ending = (
+            f"Lesson {number} is solved.{following}"
+            if passed
+            else f"Not solved yet. For a hint: minispore learn hint {number}"
+        )
+        assert out == f"{heading}first\nsecond\n{ending}\n"
+        entry = self.progress.setdefault(number, Progress())
+        entry.checks += 1
+        entry.passed |= passed
+
+    @invariant()
+    def files_and_progress_are_those_of_the_model(self) -> None:
+        names = os.listdir(self.folder) if self.folder.exists() else []
+        assert {
+            name: (self.folder / name).read_text("utf-8")
+            for name in names
+            if name != "progress.json"
+        } == self.files
+        workspace = Workspace(self.folder)
+        actual = {number: workspace.progress(number) for number in NUMBERS}
+        assert actual == {number: self.progress.get(number, Progress()) for number in NUMBERS}
+
+    @rule()
+    def status(self) -> None:
+        rows = learn("status", folder=self.folder).splitlines()[1:]
+        for number, row in zip(NUMBERS, rows, strict=True):
+            progress = self.progress.get(number, Progress())
+            started = "started" if self.file(number) in self.files else "to do"
+            state = "solved" if progress.passed else started
+            total = len(lessons.lesson(number).hint_list())
+            assert row.startswith(f"{number} ")
+            ending = [*state.split(), str(progress.checks), f"{progress.hints}/{total}"]
+            assert row.split()[-len(ending) :] == ending
+
+
+LearnerFolder.TestCase.settings = settings(stateful_step_count=12)
+TestLearnerFolder = LearnerFolder.TestCase
+
+
+def test_list_contains_every_lesson() -> None:
+    lines = learn("list").splitlines()[1:]
+    for number, line in zip(NUMBERS, lines, strict=True):
+        lesson = lessons.lesson(number)
+        kind = "code" if isinstance(lesson.exercise, CodeExercise) else "a check"
+        assert line.split() == [
+            *(str(number), *lesson.title.split(), str(lesson.minutes), *kind.split()),
+            lessons.page(number),
+        ]
+
+
+@pytest.mark.parametrize("action", ["start", "hint", "check", "reset"])
+def test_unknown_lesson_is_reported(tmp_path: Path, action: str) -> None:
+    assert "there is no lesson 99" in learn(action, "99", folder=tmp_path, status=2)
+
+
+def test_default_folder_is_in_the_current_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["learn", "hint", "1"]) == 0
+    assert json.loads(Path("minispore-course", "progress.json").read_text("utf-8")) == {
+        "format": 1,
+        "lessons": {"1": {"hints": 1, "checks": 0, "passed": False}},
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\xff",
+        "{",
+        "[]",
+        "[" * 100_000,
+        '{"format": 2, "lessons": {}}',
+        '{"format": 1, "lessons": []}',
+        '{"format": 1, "lessons": {"one": {}}}',
+        '{"format": 1, "lessons": {"1": 3}}',
+        '{"format": 1, "lessons": {"1": {"hints": -1, "checks": 0, "passed": true}}}',
+        '{"format": 1, "lessons": {"1": {"hints": 0, "checks": -1, "passed": true}}}',
+        '{"format": 1, "lessons": {"1": {"hints": true, "checks": 0, "passed": true}}}',
+    ],
+)
+def test_damaged_progress_file_is_reported_and_unchanged(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learn("start", "1", folder=tmp_path)
+    monkeypatch.setattr(sandbox, "check", None)  # must not be called
+    (tmp_path / "progress.json").write_text(text, "latin-1")
+    for arguments in (("status",), ("hint", "1"), ("check", "1"), ("start", "2")):
+        assert "remove it" in learn(*arguments, folder=tmp_path, status=2)
+    assert (tmp_path / "progress.json").read_text("latin-1") == text
+    assert len(os.listdir(tmp_path)) == 2
+
+
+def test_missing_hypothesis_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    assert "pip install 'minispore[testing]'" in learn("list", status=2)
+
+
+def test_closed_output_pipe_is_not_an_error(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "minispore", "learn", "list"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")

@@ -1,0 +1,67 @@
+"""Collective operations with a simulated communicator."""
+
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import minispore as ms
+from minispore import nn
+from minispore.communication import _collectives, _world
+from minispore.engine import array as array_namespace
+from minispore.train import Model
+from tests.communication.echo_communicator import Array, EchoCommunicator, echo_world
+
+ARRAYS = st.lists(
+    st.sampled_from([np.float32, np.float64, np.float16, np.int32]).flatmap(
+        lambda kind: hnp.arrays(
+            kind, hnp.array_shapes(min_dims=0, max_dims=3), elements=st.integers(-9, 9)
+        )
+    ),
+    max_size=7,
+)
+
+
+@given(ARRAYS, st.integers(1, 200))
+def test_collectives_keep_shapes_types_and_operands(arrays: list[Array], buffer: int) -> None:
+    echo = EchoCommunicator()
+    _world._world.append(echo_world(echo))
+    try:
+        copies = [array.copy() for array in arrays]
+        sums, received = (
+            cast("list[Array]", each)
+            for each in (
+                _collectives.all_reduce_sum(
+                    cast("list[array_namespace.Array]", arrays), buffer=buffer
+                ),
+                _collectives.broadcast(cast("list[array_namespace.Array]", arrays)),
+            )
+        )
+    finally:
+        _world._world.clear()
+    for array, before, total, same in zip(arrays, copies, sums, received, strict=True):
+        np.testing.assert_array_equal(array, before)
+        halves = array.dtype == np.float16
+        assert total.dtype == (np.float32 if halves else array.dtype)
+        assert total.shape == array.shape
+        np.testing.assert_array_equal(total, np.asarray(array, np.float64) * 3)
+        np.testing.assert_array_equal(same, array, strict=True)
+        assert not np.shares_memory(total, array)
+    # Arrays of one type that fit into one message are not sent in two.
+    assert len(echo.messages) <= len(arrays)
+    kinds = {a.dtype for a in arrays}
+    if buffer == 200 and len(kinds) == 1 and sum(a.nbytes for a in arrays) < 50:
+        assert len(echo.messages) == 1
+
+
+def test_data_parallel_without_init_raises() -> None:
+    ms.set_auto_parallel_context(parallel_mode="data_parallel")
+    net = nn.Dense(2, 1)
+    try:
+        with pytest.raises(RuntimeError, match=r"minispore\.communication\.init\(\)"):
+            Model(net, nn.MSELoss(), nn.SGD(net.trainable_params()))
+    finally:
+        ms.reset_auto_parallel_context()

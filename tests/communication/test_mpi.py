@@ -1,0 +1,89 @@
+"""The import of mpi4py, and the query whether MPI accesses GPU memory."""
+
+import sys
+from collections.abc import Callable
+from ctypes import c_int
+from types import SimpleNamespace
+from typing import Protocol
+
+import pytest
+
+from minispore.communication import _mpi
+from tests.communication.echo_communicator import EchoCommunicator
+
+LAUNCHED = {"PMI_RANK": "0", "PMI_SIZE": "3"}
+
+
+def test_missing_launcher_error_shows_the_command() -> None:
+    with pytest.raises(
+        RuntimeError, match=r"started without 'mpiexec'.*mpiexec -n 2 python train\.py"
+    ):
+        _mpi.load("init", {})
+
+
+def test_missing_mpi4py_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", None)
+    with pytest.raises(RuntimeError, match="mpi4py and an MPI are needed.*the extra 'mpi'"):
+        _mpi.load("init", LAUNCHED)
+
+
+def test_launcher_of_another_mpi_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = SimpleNamespace(COMM_WORLD=EchoCommunicator(1))
+    monkeypatch.setitem(sys.modules, "mpi4py", SimpleNamespace(MPI=module))
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", module)
+    with pytest.raises(RuntimeError, match="started 3 processes, but the MPI of mpi4py sees 1"):
+        _mpi.load("init", LAUNCHED)
+    assert _mpi.load("init", {"PMI_RANK": "0", "PMI_SIZE": "1"}).COMM_WORLD.Get_size() == 1
+
+
+class Pointer(Protocol):
+    """The result of `byref`."""
+
+    _obj: c_int
+
+
+def mpich(result: int, answer: int) -> Callable[[int, Pointer], int]:
+    """Return MPICH's function that queries GPU support."""
+
+    def query(kind: int, pointer: Pointer) -> int:
+        assert kind == 0
+        pointer._obj.value = answer
+        return result
+
+    return query
+
+
+def abort() -> int:
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("symbols", "environment", "expected"),
+    [
+        ({}, {}, False),
+        ({"MPIX_Query_cuda_support": lambda: 1}, {}, True),
+        ({"MPIX_Query_cuda_support": lambda: 0}, {}, False),
+        ({"MPIX_GPU_query_support": mpich(0, 1)}, {}, True),
+        ({"MPIX_GPU_query_support": mpich(0, 0)}, {}, False),
+        ({"MPIX_GPU_query_support": mpich(16, 1)}, {}, False),
+        (
+            {
+                "MPIX_GPU_query_support": mpich(16, 0),
+                "MPIX_Query_cuda_support": abort,
+            },
+            {},
+            False,
+        ),
+        ({}, {"MINISPORE_MPI_CUDA": "1"}, True),
+        ({"MPIX_Query_cuda_support": lambda: 1}, {"MINISPORE_MPI_CUDA": "0"}, False),
+    ],
+)
+def test_cuda_awareness_is_queried_or_set_by_the_user(
+    symbols: dict[str, object], environment: dict[str, str], expected: bool
+) -> None:
+    assert _mpi.is_cuda_aware(SimpleNamespace(**symbols), environment) is expected
+
+
+def test_invalid_mpi_cuda_variable_raises() -> None:
+    with pytest.raises(ValueError, match="MINISPORE_MPI_CUDA must be 0 or 1, but got 'yes'"):
+        _mpi.is_cuda_aware(SimpleNamespace(), {"MINISPORE_MPI_CUDA": "yes"})

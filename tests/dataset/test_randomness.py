@@ -1,0 +1,299 @@
+"""Random orders: all possible ones occur, as often as they must, and independently of one another.
+
+A program that shuffles badly passes every test of "the same rows in another order". So these tests
+count how often each outcome occurs, among so few rows that all outcomes can be listed.
+"""
+# Functions of users carry no types; the lambdas here stand for them.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
+from collections.abc import Callable, Iterable
+from itertools import permutations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import minispore as ms
+import minispore.dataset as ds
+from minispore.dataset._node import EpochKey, rows_of
+from minispore.dataset.idx import write_idx
+from minispore.dataset.samplers import BuiltinSampler
+from tests.helpers.frequencies import assert_frequencies, uniform
+
+Order = tuple[int, ...]
+Make = Callable[[int], ds.Dataset]
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def numbers(count: int, shuffle: bool | None = False) -> ds.Dataset:
+    return ds.NumpySlicesDataset(list(range(count)), "x", shuffle=shuffle)
+
+
+def sampled(sampler: Callable[[int], BuiltinSampler]) -> Make:
+    return lambda count: ds.NumpySlicesDataset(list(range(count)), "x", sampler=sampler(count))
+
+
+def joined(parts: Iterable[ds.Dataset]) -> ds.Dataset:
+    first, *others = parts
+    return first.concat(others)
+
+
+def order(data: ds.Dataset, seed: int, epoch: int = 0) -> Order:
+    """Return the numbers in the rows of an epoch."""
+    blocks = data._node.blocks(EpochKey(seed, seeded=True, number=epoch), 64)
+    return tuple(
+        int(x) for block in blocks for row in rows_of(block) for each in row for x in each.ravel()
+    )
+
+
+# Each shuffles all rows, in every epoch.
+SHUFFLED: dict[str, Make] = {
+    "shuffle": lambda count: numbers(count).shuffle(count),
+    "shuffle with a larger buffer": lambda count: numbers(count).shuffle(count + 5),
+    "source by default": lambda count: numbers(count, None),
+    "object source by default": lambda count: ds.GeneratorDataset(list(range(count)), "x"),
+    "RandomSampler": sampled(lambda _: ds.RandomSampler()),
+    "SubsetRandomSampler": sampled(lambda count: ds.SubsetRandomSampler(range(count))),
+    "DistributedSampler": sampled(lambda _: ds.DistributedSampler(1, 0)),
+    "one shard by default": lambda count: ds.NumpySlicesDataset(
+        list(range(count)), "x", num_shards=1, shard_id=0
+    ),
+    "WeightedRandomSampler": sampled(
+        lambda count: ds.WeightedRandomSampler([3] * count, replacement=False)
+    ),
+    "filtered source": lambda count: numbers(count + 1, True).filter(lambda x: x < count),
+    "repeat": lambda count: numbers(count, True).repeat(2).take(count),
+    "second repetition": lambda count: numbers(count, True).repeat(2).skip(count),
+    "second of two joined": lambda count: (numbers(1) + numbers(count, True)).skip(1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SHUFFLED)
+def test_all_orders_of_four_rows_are_equally_frequent(kind: str) -> None:
+    data = SHUFFLED[kind](4)
+    expected = uniform(permutations(range(4)))
+    assert_frequencies((order(data, seed) for seed in range(600)), expected)
+    assert_frequencies((order(data, 5, epoch) for epoch in range(600)), expected)
+
+
+@pytest.mark.parametrize("kind", SHUFFLED)
+def test_orders_of_epochs_and_of_seeds_are_independent(kind: str) -> None:
+    data = SHUFFLED[kind](2)
+    expected = uniform(product(permutations(range(2)), repeat=2))
+    for seed, epoch in ((0, 1), (1, 0), (1, 1)):
+        pairs = ((order(data, i, 3), order(data, i + seed, 3 + epoch)) for i in range(0, 400, 2))
+        assert_frequencies(pairs, expected)
+    # A sum of seed and epoch would make epoch 1 of one seed epoch 0 of the next.
+    pairs = ((order(data, i, 1), order(data, i + 1, 0)) for i in range(200))
+    assert_frequencies(pairs, expected)
+
+
+@pytest.mark.parametrize("kind", SHUFFLED)
+@given(seed=SEEDS)
+def test_epochs_of_many_rows_are_uncorrelated(kind: str, seed: int) -> None:
+    data = SHUFFLED[kind](300)
+    orders = np.array([range(300), *(order(data, seed, epoch) for epoch in range(3))])
+    correlations = np.corrcoef(orders)[np.triu_indices(4, 1)]
+    # Their standard deviation is 1 / sqrt(299).
+    assert np.abs(correlations).max() < 7 / np.sqrt(299)
+
+
+@given(seed=SEEDS, kind=st.sampled_from(list(SHUFFLED)), epoch=st.integers(0, 9))
+def test_equal_seeds_give_equal_orders(seed: int, kind: str, epoch: int) -> None:
+    assert order(SHUFFLED[kind](30), seed, epoch) == order(SHUFFLED[kind](30), seed, epoch)
+
+
+JOINED: dict[str, ds.Dataset] = {
+    "repetitions": numbers(2, True).repeat(2),
+    "joined datasets": numbers(2, True) + numbers(2, True),
+    "dataset joined with itself": joined([numbers(2, True)] * 2),
+    "shuffles one after the other": numbers(2).shuffle(2) + numbers(2, True),
+    "repetitions of a shuffle": numbers(2).shuffle(2).repeat(2),
+    "zipped datasets": numbers(2, True).zip(numbers(2, True).rename("x", "y")).batch(2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", JOINED)
+def test_shuffles_of_one_epoch_are_independent(kind: str) -> None:
+    """Each node of a pipeline has its own random stream."""
+    orders = [(*a, *b) for a, b in product([(0, 1), (1, 0)], repeat=2)]
+    draws = (order(JOINED[kind], seed, seed % 3) for seed in range(200))
+    assert_frequencies(draws, uniform(orders))
+
+
+def test_epochs_of_a_repeat_share_no_order() -> None:
+    """Repetition 1 of epoch 0 differs from repetition 0 of epoch 1."""
+    twice = numbers(20, True).repeat(2)
+    rows = [row for epoch in range(3) for row in order(twice, 3, epoch)]
+    assert len({tuple(rows[i : i + 20]) for i in range(0, 120, 20)}) == 6
+
+
+def orders_of_buffer(buffer: Order, rest: Order, size: int) -> dict[Order, float]:
+    """Return the probability of each order in which rows leave a shuffle's buffer."""
+    if not rest:
+        return uniform(permutations(buffer))
+    if len(buffer) < size:
+        return orders_of_buffer((*buffer, rest[0]), rest[1:], size)
+    result: dict[Order, float] = {}
+    for i, row in enumerate(buffer):
+        others = (*buffer[:i], rest[0], *buffer[i + 1 :])
+        for following, probability in orders_of_buffer(others, rest[1:], size).items():
+            result[row, *following] = probability / size
+    return result
+
+
+@pytest.mark.parametrize(("count", "size"), [(3, 2), (4, 2), (4, 3), (4, 4), (3, 7), (5, 2)])
+def test_orders_of_shuffle_have_the_probabilities_of_its_buffer(count: int, size: int) -> None:
+    data = numbers(count).shuffle(size)
+    expected = orders_of_buffer((), tuple(range(count)), size)
+    assert_frequencies((order(data, seed) for seed in range(800)), expected)
+
+
+@given(seed=SEEDS, count=st.integers(1, 200), size=st.integers(2, 50))
+def test_buffer_size_limits_how_far_a_row_moves_forward(seed: int, count: int, size: int) -> None:
+    rows = np.array(order(numbers(count).shuffle(size), seed))
+    assert sorted(rows) == list(range(count))
+    assert (rows - np.arange(count)).max() <= size - 1
+
+
+def test_long_shuffles_do_not_repeat_their_random_numbers() -> None:
+    moves = np.array(order(numbers(5000).shuffle(100), 1)) - np.arange(5000)
+    moves = (moves - moves.mean()) / moves.std()
+    correlations = np.correlate(moves, moves[:2000]) / 2000
+    assert correlations[0] > 0.9
+    assert np.abs(correlations[500:]).max() < 0.2
+
+
+SELECTED: dict[str, tuple[Callable[[int], BuiltinSampler], Callable[[int], Iterable[Order]]]] = {
+    "RandomSampler": (
+        lambda count: ds.RandomSampler(num_samples=2),
+        lambda count: permutations(range(count), 2),
+    ),
+    "SubsetRandomSampler": (
+        lambda count: ds.SubsetRandomSampler(range(count), 2),
+        lambda count: permutations(range(count), 2),
+    ),
+    "DistributedSampler": (
+        lambda _: ds.DistributedSampler(2, 1, num_samples=2),
+        lambda count: permutations(range(count), 2),
+    ),
+    "WeightedRandomSampler": (
+        lambda count: ds.WeightedRandomSampler([2] * count, 2, replacement=False),
+        lambda count: permutations(range(count), 2),
+    ),
+    "RandomSampler with replacement": (
+        lambda _: ds.RandomSampler(replacement=True, num_samples=2),
+        lambda count: product(range(count), repeat=2),
+    ),
+    "WeightedRandomSampler with replacement": (
+        lambda count: ds.WeightedRandomSampler([2] * count, 2),
+        lambda count: product(range(count), repeat=2),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SELECTED)
+def test_num_samples_selects_from_all_rows(kind: str) -> None:
+    sampler, outcomes = SELECTED[kind]
+    data = sampled(sampler)(4)
+    assert_frequencies((order(data, seed) for seed in range(500)), uniform(outcomes(4)))
+
+
+WEIGHTS = st.lists(st.integers(0, 4), min_size=1, max_size=4).filter(any)
+
+
+@given(weights=WEIGHTS, seed=SEEDS)
+@example(weights=[1, 0, 3], seed=0)
+def test_weights_are_the_frequencies_of_rows(weights: list[int], seed: int) -> None:
+    part = np.array(weights) / sum(weights)
+    pair = sampled(lambda _: ds.WeightedRandomSampler(weights, 2))(max(2, len(weights)))
+    draws = [order(pair, seed, epoch) for epoch in range(300)]
+    both = product(range(len(part)), repeat=2)
+    assert_frequencies(draws, {(i, j): float(part[i] * part[j]) for i, j in both})
+    once = sampled(lambda _: ds.WeightedRandomSampler(weights, replacement=False))(len(weights))
+    draws = [order(once, seed, epoch) for epoch in range(300)]
+    assert_frequencies((draw[0] for draw in draws), dict(enumerate(map(float, part))))
+    assert {tuple(sorted(draw)) for draw in draws} == {tuple(np.flatnonzero(part))}
+
+
+@given(seeds=st.lists(SEEDS, min_size=3, max_size=3), count=st.integers(1, 12))
+def test_shards_without_a_seed_divide_one_random_order(seeds: list[int], count: int) -> None:
+    """Processes draw other random numbers, but must shuffle alike."""
+    samplers = [ds.DistributedSampler(3, i, offset=0) for i in range(3)]
+    rows: list[int] = []
+    for sampler, seed in zip(samplers, seeds, strict=True):
+        rows += sampler.epoch_indices(count, EpochKey(seed, seeded=False)).tolist()
+    assert sorted(rows) == list(range(count))
+    keys = (EpochKey(seeds[0], seeded=False, number=epoch) for epoch in range(200))
+    draws = (tuple(ds.DistributedSampler(1, 0).epoch_indices(2, key)) for key in keys)
+    assert_frequencies(draws, uniform(permutations(range(2))))
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_randomized_split_draws_every_part_equally_often(indexed: bool) -> None:
+    source = numbers(4) if indexed else numbers(4).map(lambda x: x)
+    parts: list[Order] = []
+    for seed in range(300):
+        ms.set_seed(seed)
+        first, second = (order(part, 0) for part in source.split([2, 2]))
+        assert sorted(first + second) == list(range(4))
+        parts.append(first)
+    assert_frequencies(parts, uniform(permutations(range(4), 2)))
+    assert [order(part, 0) for part in source.split([0.5, 0.5], randomize=False)] == [
+        (0, 1),
+        (2, 3),
+    ]
+
+
+@pytest.mark.parametrize("randomize", [True, False])
+def test_part_of_a_split_is_shuffled_if_the_source_is(randomize: bool) -> None:
+    ms.set_seed(2)
+    for shuffle, expected in ((True, 24), (False, 1)):
+        part = numbers(9, shuffle).split([4, 5], randomize)[0]
+        rows = order(part, 0)
+        orders = [order(part, 0, epoch) for epoch in range(600)]
+        assert len(set(orders)) == expected
+        if shuffle:
+            assert_frequencies(orders, uniform(permutations(rows)))
+
+
+def test_unseeded_iterators_are_independent() -> None:
+    def first_rows() -> Order:
+        return tuple(
+            int(next(numbers(3, True).create_tuple_iterator(num_epochs=1))[0]) for _ in range(2)
+        )
+
+    assert_frequencies((first_rows() for _ in range(300)), uniform(product(range(3), repeat=2)))
+
+
+@pytest.mark.parametrize("set_seed", [ms.set_seed, ds.config.set_seed])
+@given(seed=SEEDS)
+def test_seed_determines_the_order_of_every_epoch(
+    set_seed: Callable[[int], None], seed: int
+) -> None:
+    data = numbers(40, True).shuffle(7)
+
+    def epochs() -> list[list[int]]:
+        iterator = data.create_tuple_iterator(num_epochs=3, output_numpy=True)
+        return [[int(x) for (x,) in iterator] for _ in range(3)]
+
+    set_seed(seed)
+    first = epochs()
+    assert epochs() == first
+    assert len({tuple(epoch) for epoch in first}) == 3
+    set_seed((seed + 1) % 2**32)
+    assert all(a != b for a, b in zip(epochs(), first, strict=True))
+    set_seed(seed)
+    assert epochs() == first
+
+
+def test_mnist_is_shuffled_by_default(tmp_path: Path) -> None:
+    for prefix, digits in (("train", [0, 1]), ("t10k", [2])):
+        labels = np.array(digits, np.uint8)
+        write_idx(tmp_path / f"{prefix}-labels-idx1-ubyte", labels)
+        write_idx(tmp_path / f"{prefix}-images-idx3-ubyte", np.zeros((len(labels), 28, 28), "u1"))
+    data = ds.MnistDataset(tmp_path).project("label")
+    draws = (order(data, 1, epoch) for epoch in range(200))
+    assert_frequencies(draws, uniform(permutations(range(3))))

@@ -1,0 +1,280 @@
+"""What is refused: a message names the function, the argument, and what was given."""
+# The calls are wrong on purpose, so that type checkers would refuse them, too.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minispore.dataset
+from minispore.dataset import digits
+from minispore.utils.checks import as_items
+from tests.helpers.dataset_rows import rows
+
+ds: Any = minispore.dataset
+Bad = st.SearchStrategy[tuple[object, type[Exception]]]
+
+
+def numbers(count: int = 10) -> Any:  # noqa: ANN401 (it is called wrongly)
+    return ds.NumpySlicesDataset(list(range(count)), "a", shuffle=False)
+
+
+def pairs(count: int = 3) -> Any:  # noqa: ANN401
+    data = (list(range(count)), [i / 2 for i in range(count)])
+    return ds.NumpySlicesDataset(data, ["a", "b"], shuffle=False)
+
+
+def wrong_types(*values: object) -> Bad:
+    return st.sampled_from(values).map(lambda value: (value, TypeError))
+
+
+def integers(low: int, high: int | None = None, *, also: int | None = None) -> Bad:
+    """Return what is no int from `low` to `high`, and not `also`."""
+    outside = st.integers(max_value=low - 1).filter(lambda value: value != also)
+    if high is not None:
+        outside |= st.integers(min_value=high + 1)
+    return wrong_types(1.5, "a", True, [1]) | outside.map(lambda value: (value, ValueError))
+
+
+def values(*wrong: object) -> Bad:
+    return st.sampled_from(wrong).map(lambda value: (value, ValueError))
+
+
+BOOLS = wrong_types(1, 0.0, "True")
+NUMBERS = wrong_types("a", [1.0], None)
+COUNT = {"count": integers(1, 2**31 - 1, also=-1)}
+ITERATION = {"num_epochs": COUNT["count"], "output_numpy": BOOLS}
+SAMPLES = {"num_samples": integers(0)}
+WORKERS = {"num_parallel_workers": integers(1)}
+CALLABLE = wrong_types(3, "a")
+SOURCE = {"shuffle": BOOLS, "sampler": wrong_types("41", b"41", 4, 1.5)} | SAMPLES | WORKERS
+LENGTH = integers(1, 2**31 - 1)
+
+# A function, arguments that it accepts, and arguments that it refuses.
+# fmt: off
+FUNCTIONS: list[tuple[Callable[..., object], dict[str, object], dict[str, Bad]]] = [
+    (numbers().batch, {"batch_size": 1},
+     {"batch_size": integers(1), "drop_remainder": BOOLS, "per_batch_map": CALLABLE} | WORKERS),
+    (numbers().shuffle, {}, {"buffer_size": integers(2, 2**31 - 1)}),
+    (numbers().repeat, {}, COUNT),
+    (numbers().take, {}, COUNT),
+    (numbers().skip, {}, {"count": integers(0)}),
+    (numbers().map, {"operations": abs},
+     {"operations": CALLABLE, "callbacks": wrong_types(3, [3], "a", [None])} | WORKERS),
+    (numbers().filter, {"predicate": abs}, {"predicate": CALLABLE} | WORKERS),
+    (numbers().split, {"sizes": [5, 5]}, {"randomize": BOOLS, "sizes": wrong_types([0.7, "a"])}),
+    (numbers().create_tuple_iterator, {}, ITERATION),
+    (numbers().create_dict_iterator, {}, ITERATION),
+    (ds.SequentialSampler, {}, {"start_index": wrong_types(1.5, "a")} | SAMPLES),
+    (ds.RandomSampler, {}, {"replacement": BOOLS} | SAMPLES),
+    (ds.SubsetSampler, {"indices": [1]}, {"indices": wrong_types([1.5], "a")} | SAMPLES),
+    (ds.SubsetRandomSampler, {"indices": [1]}, {"indices": wrong_types([1.5], "a")} | SAMPLES),
+    (ds.WeightedRandomSampler, {"weights": [1]},
+     {"weights": values([0, 0], [1, -1], [1, np.nan], [np.inf], [], [[1]]), "replacement": BOOLS}
+     | SAMPLES),
+    (ds.DistributedSampler, {"num_shards": 3, "shard_id": 0},
+     {"num_shards": integers(1), "shard_id": integers(0, 2), "shuffle": BOOLS,
+      "offset": integers(-1, 2)} | SAMPLES),
+    (ds.NumpySlicesDataset, {"data": [1]}, {"data": wrong_types(3, "a")} | SOURCE),
+    (ds.GeneratorDataset, {"source": [1], "column_names": "x"},
+     {"source": wrong_types(3, 1.5)} | SOURCE),
+    (ds.transforms.OneHot, {"num_classes": 2},
+     {"num_classes": LENGTH, "smoothing_rate": NUMBERS | values(-0.01, 1.01)}),
+    (ds.transforms.TypeCast, {}, {"data_type": wrong_types("no type", 3)}),
+    (ds.transforms.Compose, {}, {"transforms": wrong_types(3, [3])}),
+    (ds.vision.Rescale, {"rescale": 1, "shift": 0}, {"rescale": NUMBERS, "shift": NUMBERS}),
+    (ds.vision.Normalize, {"mean": (1.0,), "std": (1.0,)},
+     {"mean": wrong_types(1.0, ["a"]) | values((-1.0,), (256.0,)),
+      "std": wrong_types(1.0, ["a"]) | values((0.0,), (256.0,)), "is_hwc": BOOLS}),
+    (ds.vision.Resize, {"size": 3},
+     {"size": wrong_types("a", 3.5, True, (1, 2, 3), (1, 2.5)) | values(0, (0, 3), 2**31),
+      "interpolation": wrong_types("linear", None)}),
+    (ds.config.set_seed, {}, {"seed": integers(0, 2**32 - 1)}),
+    (ds.config.set_num_parallel_workers, {}, {"num": integers(1)}),
+    (ds.config.set_prefetch_size, {}, {"size": integers(1)}),
+    (ds.config.set_enable_shared_mem, {}, {"enable": BOOLS}),
+    (ds.DSCallback, {}, {"step_size": LENGTH}),
+    (digits.generate, {"count": 1},
+     {"count": integers(0, 2**31 - 1), "seed": integers(0), "usage": values("eval")}),
+    (digits.write, {"directory": "/dev/null/absent"},
+     {"directory": wrong_types(3, None), "train": LENGTH, "test": LENGTH, "seed": integers(0)}),
+]
+# fmt: on
+ARGUMENTS = [(i, name) for i, (_, _, refused) in enumerate(FUNCTIONS) for name in refused]
+
+
+@pytest.mark.parametrize(
+    ("index", "argument"), ARGUMENTS, ids=[f"{FUNCTIONS[i][0].__name__}-{n}" for i, n in ARGUMENTS]
+)
+@given(data=st.data())
+def test_message_names_function_argument_and_value(
+    index: int, argument: str, data: st.DataObject
+) -> None:
+    function, accepted, refused = FUNCTIONS[index]
+    value, error = data.draw(refused[argument])
+    name = function.__name__
+    with pytest.raises(error, match=f"^For '{name}', .*'{argument}'") as caught:
+        function(**accepted | {argument: value})
+    given_values = (value, *(as_items(value) or ()))
+    assert any(repr(each) in str(caught.value) for each in given_values)
+
+
+# fmt: off
+REFUSED: list[tuple[type[Exception], str, tuple[Callable[[], object], ...]]] = [
+    (RuntimeError, "no column 'z' in the dataset; it has 'a', 'b'", (
+        lambda: pairs().map(abs, "z"),
+        lambda: pairs().rename("z", "x"),
+        lambda: pairs().project("z"),
+        lambda: pairs().create_tuple_iterator(columns=["z"]),
+    )),
+    (RuntimeError, "column 'b' would occur twice", (
+        lambda: pairs().map(abs, "a", "b"),
+        lambda: pairs().rename("a", "b"),
+        lambda: numbers().rename("a", "b").zip(pairs()),
+    )),
+    (ValueError, "different names", (
+        lambda: pairs().project(["a", "a"]),
+        lambda: ds.NumpySlicesDataset(([1], [2]), ["a", "a"]),
+    )),
+    (ValueError, "must not be empty", (
+        lambda: pairs().project([]),
+        lambda: pairs().map([]),
+        lambda: numbers().split([]),
+        lambda: ds.transforms.Compose([]),
+    )),
+    (ValueError, "same length", (
+        lambda: pairs().rename(["a", "b"], "x"),
+        lambda: ds.NumpySlicesDataset(([1, 2], [3])),
+        lambda: ds.vision.Normalize((1.0,), (1.0, 2.0)),
+    )),
+    (RuntimeError, "same columns in the same order", (lambda: numbers() + pairs(),)),
+    (TypeError, "must be a Dataset", (lambda: numbers() + 3, lambda: numbers().zip(3))),
+    (ValueError, "need 'per_batch_map'", (lambda: numbers().batch(2, input_columns="a"),)),
+    (TypeError, "'apply_func' must return a dataset", (lambda: numbers().apply(lambda d: 3),)),
+    (TypeError, "must be a number, or an array", (
+        lambda: rows(pairs().map(lambda a: None)),
+        lambda: rows(pairs().map(lambda a: "a")),
+        lambda: rows(pairs().map(lambda a: [[1], [1, 2]])),
+        lambda: ds.NumpySlicesDataset(["a", "b"]),
+        lambda: rows(ds.GeneratorDataset(["a"], "x")),
+    )),
+    (RuntimeError, "must return 1 columns, .* but returned 2", (
+        lambda: rows(pairs().map(lambda a: (a, a))),
+    )),
+    (RuntimeError, "must return 2 columns, but returned 1", (
+        lambda: rows(pairs().batch(2, per_batch_map=lambda a, _, __: (a,))),
+    )),
+    (RuntimeError, "'TypeCast' takes one column", (
+        lambda: rows(pairs().map(ds.transforms.TypeCast(np.int8), ["a", "b"])),
+    )),
+    (RuntimeError, "must return one bool", (
+        lambda: rows(numbers(3).filter(lambda a: [True, False])),
+        lambda: rows(numbers(3).filter(lambda a: [])),
+    )),
+    (RuntimeError, "must have the same types", (
+        lambda: rows(numbers(2) + ds.NumpySlicesDataset([1.0], "a")),
+    )),
+    (RuntimeError, "got int64 of 0 axes and int64 of 1 axes", (
+        lambda: rows(numbers(2) + numbers(2).batch(2)),
+    )),
+    (RuntimeError, r"same shapes and types, .* 'a' .* int64\((0,)?\) and \w+64\((1,)?\)", (
+        lambda: rows(numbers(4).map(lambda a: np.arange(a // 2)).batch(3)),
+        lambda: rows(numbers(4).map(lambda a: a / 2 if a % 2 else a).batch(3)),
+    )),
+    (RuntimeError, "has no rows", (
+        lambda: numbers().skip(10).output_types(),
+        lambda: numbers().skip(10).output_shapes(),
+    )),
+    (RuntimeError, "an endless 'repeat' comes before it", (
+        lambda: len(numbers().repeat().filter(lambda x: x > 1)),
+        lambda: len(numbers().repeat().batch(lambda info: info.get_batch_num() + 1)),
+    )),
+    (RuntimeError, "sum to the dataset's 10 rows, but sum to 11", (
+        lambda: numbers().split([7, 4]),
+    )),
+    (ValueError, "fractions must sum to 1", (
+        lambda: numbers().split([0.7, 0.31]),
+        lambda: numbers().split([0.7, 0.29]),
+    )),
+    (RuntimeError, "leave a part without a row", (lambda: numbers(3).split([0.05, 0.95]),)),
+    (ValueError, "above 0", (lambda: numbers().split([0, 10]),)),
+    (RuntimeError, "there is no row (10|-1) in a source of 10 rows", (
+        lambda: rows(ds.NumpySlicesDataset([*range(10)], sampler=[0, 10])),
+        lambda: rows(ds.NumpySlicesDataset([*range(10)], sampler=[0, -1])),
+        lambda: rows(ds.NumpySlicesDataset([*range(10)], sampler=ds.SubsetRandomSampler(10))),
+        lambda: rows(ds.NumpySlicesDataset([*range(10)], sampler=ds.SequentialSampler(10))),
+    )),
+    (RuntimeError, "3 weights for a source of 2 rows", (
+        lambda: rows(ds.NumpySlicesDataset([1, 2], sampler=ds.WeightedRandomSampler([1, 1, 1]))),
+    )),
+    (ValueError, "must have rows", (
+        lambda: ds.NumpySlicesDataset([]),
+        lambda: ds.NumpySlicesDataset({}),
+        lambda: ds.NumpySlicesDataset(()),
+    )),
+    (ValueError, "must be 1 names, but got 2", (lambda: ds.NumpySlicesDataset([1], ["a", "b"]),)),
+    (IndexError, "there is no row -?1[01]; it has 10 rows", (
+        lambda: numbers()[10],
+        lambda: numbers()[-11],
+    )),
+    (TypeError, "'index'", (lambda: numbers()["a"],)),
+    (TypeError, "cannot be chosen by index", (lambda: ds.GeneratorDataset(iter([1]), "x")[0],)),
+    (RuntimeError, "must give 2 values a row", (
+        lambda: rows(ds.GeneratorDataset([1], ["x", "y"])),
+    )),
+    (ValueError, "'column_names' must name the columns", (lambda: ds.GeneratorDataset([1]),)),
+    (ValueError, "' needs a 'source' with '__getitem__'", (
+        lambda: ds.GeneratorDataset(iter([1]), "x", num_shards=2, shard_id=0),
+        lambda: ds.GeneratorDataset(iter([1]), "x", sampler=[0]),
+    )),
+    (RuntimeError, r"column 'x' must be of type \w+32 .* gave int64", (
+        lambda: rows(ds.GeneratorDataset([1], "x", ["float32"])),
+        lambda: rows(ds.GeneratorDataset([1], "x", ["int32"])),
+    )),
+    (ValueError, "must be 1 types", (lambda: ds.GeneratorDataset([1], "x", ["int8", "int8"]),)),
+    (RuntimeError, r"'OneHot', the input must be (in \[0, 3\]|of int type)", (
+        lambda: ds.transforms.OneHot(4)(np.array(4)),
+        lambda: ds.transforms.OneHot(4)(np.array(-1)),
+        lambda: ds.transforms.OneHot(4)(np.array(1.0)),
+    )),
+    (RuntimeError, "^For '(HWC2CHW|ToTensor|Normalize|Resize)', .*image ", (
+        lambda: ds.vision.HWC2CHW()(np.zeros(3)),
+        lambda: ds.vision.ToTensor()(np.zeros((1, 1, 1, 1))),
+        lambda: ds.vision.Normalize((1.0, 2.0), (1.0, 1.0))(np.zeros((2, 2, 3))),
+        lambda: ds.vision.Normalize((1.0,), (1.0,))(np.zeros(3)),
+        lambda: ds.vision.Resize(2)(np.zeros(3, np.uint8)),
+        lambda: ds.vision.Resize(2)(np.zeros((2, 2), np.int32)),
+        lambda: ds.vision.Resize(2)(np.zeros((0, 2), np.uint8)),
+    )),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("error", "message", "calls"), REFUSED)
+def test_message_names_what_is_wrong(
+    error: type[Exception], message: str, calls: tuple[Callable[[], object], ...]
+) -> None:
+    for call in calls:
+        with pytest.raises(error, match=message):
+            call()
+
+
+CONTRADICTIONS: list[tuple[dict[str, object], str]] = [
+    ({"shuffle": False, "sampler": [1]}, "'sampler' and 'shuffle'"),
+    ({"num_samples": 2, "sampler": [1]}, "'sampler' and 'num_samples'"),
+    ({"num_shards": 2, "shard_id": 0, "sampler": [1]}, "'sampler' and 'num_shards'"),
+    ({"num_shards": 2}, "'num_shards' and 'shard_id'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "names"), CONTRADICTIONS)
+def test_contradictory_arguments_raise(arguments: dict[str, object], names: str) -> None:
+    """With MindSpore's kinds of error: MnistDataset's is another."""
+    with pytest.raises(ValueError, match=names):
+        ds.GeneratorDataset([1, 2], ["x"], **arguments)
+    with pytest.raises(ValueError, match=names):
+        ds.NumpySlicesDataset([1], **arguments)

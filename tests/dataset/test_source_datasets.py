@@ -1,0 +1,129 @@
+"""Datasets of arrays and of Python objects: columns, rows by index, restarts and errors."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import minispore.dataset as ds
+from minispore.dataset._node import Array, as_tuple
+from tests.helpers.dataset_rows import order, rows
+
+COLUMNS = st.integers(1, 4).flatmap(
+    lambda count: st.lists(
+        hnp.arrays(
+            st.sampled_from([np.int64, np.float32, np.bool_, np.uint8]),
+            hnp.array_shapes(max_dims=2, max_side=3).map(lambda shape: (count, *shape[1:])),
+            elements=st.integers(0, 1),
+        ),
+        min_size=1,
+        max_size=3,
+    )
+)
+
+
+@given(columns=COLUMNS, named=st.booleans(), listed=st.booleans())
+def test_slices_of_an_array_list_tuple_or_dictionary(
+    columns: list[Array], named: bool, listed: bool
+) -> None:
+    names = ["column_0", "column_1", "column_2"][: len(columns)]
+    values = [each.tolist() if listed else each for each in columns]
+    data: Any = tuple(values) if len(columns) > 1 else values[0]
+    if named:
+        names = [f"name {i}" for i in range(len(columns))]
+        data = dict(zip(names, values, strict=True))
+    dataset = ds.NumpySlicesDataset(data, shuffle=False)
+    assert dataset.get_col_names() == names
+    assert dataset.output_types() == [np.asarray(each).dtype for each in values]
+    assert dataset.output_shapes() == [list(each.shape[1:]) for each in columns]
+    expected = [[each[i].tolist() for each in columns] for i in range(len(columns[0]))]
+    assert rows(dataset) == expected
+    for i in range(-len(dataset), len(dataset)):
+        assert [value.tolist() for value in dataset[i]] == expected[i]
+
+
+def three() -> Iterator[int]:
+    yield from range(3)
+
+
+@pytest.mark.parametrize("source", [three, three(), range(3), [0, 1, 2], {0: 0, 1: 0, 2: 0}.keys()])
+def test_iterables_are_restarted_in_every_epoch(source: object) -> None:
+    dataset = ds.GeneratorDataset(source, "x", shuffle=None if callable(source) else False)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert dataset.get_dataset_size() == 3
+    assert order(dataset) == order(dataset) == [0, 1, 2]
+    assert order(ds.GeneratorDataset(three, "x", num_samples=2)) == [0, 1]
+
+
+class Once(Iterator[int]):
+    """An iterator of a program; `__iter__` is that of `collections.abc`."""
+
+    def __init__(self, values: list[int]) -> None:
+        self.values = iter(values)
+
+    def __next__(self) -> int:
+        return next(self.values)
+
+
+class Restarts(Once):
+    def __init__(self, values: list[int]) -> None:
+        self.list = values
+
+    def __iter__(self) -> "Restarts":
+        self.values = iter(self.list)
+        return self
+
+
+class Continues(Once):
+    def __iter__(self) -> "Continues":
+        return self
+
+
+ITERATORS: list[Callable[[list[int]], Iterator[object]]] = [
+    iter, zip, enumerate, reversed, partial(map, float), partial(filter, None), chain, Once,
+    Restarts, lambda values: (value for value in values),
+]  # fmt: skip
+
+
+@given(
+    make=st.sampled_from(ITERATORS),
+    values=st.lists(st.integers(1, 99), min_size=1, max_size=9),
+    passes=st.lists(st.integers(0, 9), max_size=4),
+)
+def test_one_shot_iterator_yields_equal_rows_each_epoch(
+    make: Callable[[list[int]], Iterator[object]], values: list[int], passes: list[int]
+) -> None:
+    expected = list(make(values))
+    names = ["x", "y"] if len(as_tuple(expected[0])) == 2 else ["x"]
+    dataset = ds.GeneratorDataset(make(values), names)
+    for count in passes:  # which need not go to the end
+        for _ in zip(range(count), dataset.create_tuple_iterator(num_epochs=1), strict=False):
+            pass
+    assert dataset.get_dataset_size() == len(values)
+    expected_rows = [list(as_tuple(row)) for row in expected]
+    assert rows(dataset) == rows(dataset) == expected_rows
+    assert rows(dataset.repeat(2)) == expected_rows * 2
+
+
+def test_use_sampler_replaces_the_sampler() -> None:
+    dataset = ds.NumpySlicesDataset([5, 6, 7])
+    assert dataset.get_dataset_size() == 3
+    dataset.use_sampler(ds.SubsetSampler([2]))
+    assert order(dataset) == [7]
+    assert dataset.get_dataset_size() == 1
+
+
+@pytest.mark.parametrize(
+    "make", [Continues, lambda values: partial(next, iter([iter(values)]), ())]
+)
+def test_exhausted_iterator_raises(make: Callable[[list[int]], object]) -> None:
+    dataset = ds.GeneratorDataset(make([1, 2, 3]), "x")  # type: ignore[arg-type]
+    assert order(dataset) == [1, 2, 3]
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="in an earlier epoch but none in this one"):
+            rows(dataset)

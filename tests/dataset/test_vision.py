@@ -1,0 +1,115 @@
+"""Image transforms: values equal to MindSpore's, bit for bit for uint8, and errors."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore.dataset import vision
+from minispore.dataset.vision import Inter, Resize
+
+sides = st.integers(1, 9)
+sizes = st.tuples(sides, sides)
+seeds = st.integers(0, 2**32 - 1)
+IMAGE = (np.arange(15).reshape(3, 5) ** 2 % 251).astype(np.uint8)
+
+
+# Recorded with MindSpore 2.10.
+@pytest.mark.parametrize(
+    ("size", "interpolation", "expected"),
+    [
+        (
+            (4, 7),
+            Inter.LINEAR,
+            [
+                [0, 0, 2, 4, 7, 12, 16],
+                [16, 20, 25, 32, 40, 49, 57],
+                [53, 61, 73, 85, 98, 112, 124],
+                [100, 112, 127, 144, 162, 180, 196],
+            ],
+        ),
+        ((2, 3), Inter.BILINEAR, [[7, 15, 29], [87, 120, 159]]),
+        ((5, 2), Inter.NEAREST, [[0, 4], [0, 4], [25, 49], [25, 49], [100, 144]]),
+        (
+            6,
+            Inter.LINEAR,
+            [
+                [0, 0, 1, 2, 3, 5, 8, 11, 14, 16],
+                [6, 7, 9, 11, 14, 17, 21, 25, 30, 32],
+                [19, 21, 25, 30, 35, 41, 47, 54, 61, 65],
+                [44, 47, 54, 61, 69, 77, 86, 95, 105, 110],
+                [81, 86, 95, 105, 115, 126, 137, 149, 161, 167],
+                [100, 105, 116, 127, 138, 150, 163, 176, 189, 196],
+            ],
+        ),
+    ],
+)
+def test_resize_of_uint8_equals_mindspore(
+    size: int | tuple[int, int], interpolation: Inter, expected: list[list[int]]
+) -> None:
+    for image, values in ((IMAGE, expected), (IMAGE[..., None], np.array(expected)[..., None])):
+        resized = Resize(size, interpolation)(image)
+        assert resized.dtype == np.uint8
+        np.testing.assert_array_equal(resized, values)
+
+
+@given(own=sizes, shorter=sides)
+def test_single_size_is_the_shorter_side(own: tuple[int, int], shorter: int) -> None:
+    image = np.arange(own[0] * own[1], dtype=np.uint8).reshape(own)
+    resize = Resize(shorter, Inter.NEAREST)
+    assert min(resize(image).shape) == shorter
+    np.testing.assert_array_equal(resize(image.T), resize(image).T)
+
+
+@pytest.mark.parametrize("interpolation", Inter)
+@given(seed=seeds, own=sizes, size=sizes, dtype=st.sampled_from(["u1", "f4", "f8"]))
+def test_resize_properties(
+    interpolation: Inter, seed: int, own: tuple[int, int], size: tuple[int, int], dtype: str
+) -> None:
+    block = np.random.default_rng(seed).integers(0, 256, (3, *own, 2)).astype(dtype)
+    resize = Resize(size, interpolation)
+    each: list[Any] = [resize(image) for image in block]
+    together = resize.batched(block.copy())
+    assert together.dtype == block.dtype
+    np.testing.assert_array_equal(together, np.stack(each))
+    # Resizing to the same size changes nothing; interpolation stays within the range of values.
+    np.testing.assert_array_equal(Resize(own, interpolation)(block[0]), block[0])
+    assert block.min() - 1e-3 <= together.min()
+    assert together.max() <= block.max() + 1e-3
+
+
+f32 = np.float32
+
+
+images = hnp.arrays(
+    st.sampled_from([np.uint8, np.int16, np.float32]),
+    st.tuples(st.integers(1, 4), st.integers(1, 4), st.just(3)),
+    elements=st.integers(0, 127),
+)
+
+
+@given(images)
+def test_arithmetic_is_float32_in_mindspores_order(image: npt.NDArray[np.generic]) -> None:
+    x = image.astype(f32)
+    np.testing.assert_array_equal(vision.Rescale(1 / 255, 0)(image), x * f32(1 / 255))
+    rounded_once = (x.astype(np.float64) * f32(1 / 255) + f32(-0.5)).astype(f32)
+    np.testing.assert_array_equal(vision.Rescale(1 / 255, -0.5)(image), rounded_once)
+    mean, std = np.array([1, 2, 3], f32), np.array([0.5, 0.7, 0.9], f32)
+    normalized = vision.Normalize((1, 2, 3), (0.5, 0.7, 0.9))(image)
+    np.testing.assert_array_equal(normalized, (x - mean) / std)
+    front = vision.Normalize((1, 2, 3), (0.5, 0.7, 0.9), is_hwc=False)(image.transpose(2, 0, 1))
+    np.testing.assert_array_equal(front, normalized.transpose(2, 0, 1))
+    np.testing.assert_array_equal(vision.HWC2CHW()(image), image.transpose(2, 0, 1))
+    tensor = vision.ToTensor()(image)
+    np.testing.assert_array_equal(tensor, x.transpose(2, 0, 1) * f32(1 / 255))
+
+
+def test_images_without_channels() -> None:
+    image = np.ones((2, 5), np.uint8)
+    assert vision.HWC2CHW()(image).shape == (2, 5)
+    assert vision.ToTensor()(image).shape == (1, 2, 5)
+    assert vision.Normalize((0.5,), (0.5,))(image).shape == (2, 5)

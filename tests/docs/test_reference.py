@@ -1,0 +1,105 @@
+"""The reference documents each public name; cross-references name objects that exist."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.helpers.scripts import load_script
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "reference"
+PAGES = sorted(FOLDER.rglob("*.md"))
+PUBLIC_MODULES = [
+    "minispore",
+    "minispore.communication",
+    "minispore.dataset",
+    "minispore.dataset.samplers",
+    "minispore.dataset.transforms",
+    "minispore.dataset.vision",
+    "minispore.drawing",
+    "minispore.engine.array",
+    "minispore.nn",
+    "minispore.ops",
+    "minispore.testing",
+    "minispore.testing.strategies",
+    "minispore.tensorpack",
+    "minispore.train",
+    "minispore.train.summary",
+]
+DIRECTIVE = re.compile(r"^::: (minispore(?:\.\w+)*)\.(\w+)$", flags=re.MULTILINE)
+CROSS_REFERENCE = re.compile(r"\]\[(minispore\.[\w.]+)\]")
+
+
+@cache
+def reference() -> ModuleType:
+    return load_script(ROOT / "docs" / "reference.py")
+
+
+def documented() -> Iterator[tuple[str, str]]:
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        yield from reference().members(text)
+        yield from DIRECTIVE.findall(text)
+
+
+def resolve(path: str) -> object:
+    """Return the object with a dotted path."""
+    names = path.split(".")
+    for end in range(len(names), 0, -1):
+        try:
+            value: object = import_module(".".join(names[:end]))
+        except ModuleNotFoundError:
+            continue
+        for name in names[end:]:
+            value = getattr(value, name)
+        return value
+    raise AttributeError(path)
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES)
+def test_every_public_name_is_documented(module: str) -> None:
+    values = [resolve(f"{home}.{name}") for home, name in documented()]
+    shown = {id(value) for value in values if callable(value)}
+    names = {name for _, name in documented()}
+    texts = (reference().expand(page.read_text("utf-8"), page.parent) for page in PAGES)
+    prose = {name for text in texts for name in re.findall(r"`(\w+)`", text)}
+    missing = [
+        name
+        for name in import_module(module).__all__
+        if not isinstance(value := getattr(import_module(module), name), ModuleType)
+        and id(value) not in shown
+        and name not in names | prose
+    ]
+    assert not missing
+
+
+def test_no_name_is_documented_twice() -> None:
+    assert [name for name, count in Counter(documented()).items() if count > 1] == []
+
+
+def test_every_page_expands_to_a_table_and_documentation() -> None:
+    for page in PAGES:
+        text = reference().expand(page.read_text("utf-8"), page.parent)
+        assert "```members" not in text
+        assert "```pages" not in text
+    text = reference().expand("```members minispore.ops\nclip clamp\n```\n", FOLDER)
+    summary = "[`clip`][minispore.ops.clip], `clamp` | "
+    assert summary in text
+    assert text.endswith("[](){#minispore.ops.clamp}\n\n::: minispore.ops.clip\n\n")
+
+
+def test_unknown_name_raises() -> None:
+    with pytest.raises(AttributeError, match="nothing"):
+        reference().expand("```members minispore.nn\nnothing\n```\n", FOLDER)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
+def test_cross_references_name_existing_objects(page: Path) -> None:
+    for path in CROSS_REFERENCE.findall(page.read_text("utf-8")):
+        resolve(path)

@@ -1,0 +1,47 @@
+"""What numpy's namespace adds to numpy."""
+
+import platform
+import subprocess
+import sys
+from typing import cast
+
+import numpy as np
+import pytest
+
+from minispore.engine.array import _numpy as numpy_names
+
+
+@pytest.mark.parametrize("index", [(0,), (slice(1, 3),), (..., None), (np.array([1, 1, 3]),)])
+def test_scatter_add_accumulates_at_equal_indices(index: tuple[object, ...]) -> None:
+    taken = np.arange(4.0)[cast("tuple[slice, ...]", index)]
+    result = numpy_names.scatter_add(np.ones_like(taken), index=index, shape=(4,))
+    expected = np.zeros(4)
+    np.add.at(expected, cast("list[int]", index), 1.0)
+    np.testing.assert_array_equal(np.asarray(result, np.float64), expected)
+
+
+STEPS = """
+import resource
+import numpy as np
+import minispore.engine.array
+
+def faults(steps):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(steps):
+        kept = [np.ones(1 << 20) for _ in range(4)]
+        del kept
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+faults(3)
+print(faults(10))
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of that C library")
+def test_freed_memory_is_reused_without_page_faults() -> None:
+    """The system does not have to map its pages again."""
+    run = subprocess.run(
+        [sys.executable, "-c", STEPS], capture_output=True, encoding="utf-8", check=True
+    )
+    assert int(run.stdout) < 50

@@ -1,0 +1,107 @@
+"""Fused rules compared with their compositions, and indexing with its transpose."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore import Tensor, ops
+from minispore.utils.checks import as_items
+from tests.helpers.array_backends import to_numpy
+from tests.helpers.rule_cases import CASES, Floats, shapes
+
+Compose = Callable[..., Tensor]
+
+
+def sigmoid(x: Tensor) -> Tensor:
+    return 1.0 / (1.0 + ops.exp(-x))
+
+
+def softplus(x: Tensor) -> Tensor:
+    return ops.log(1.0 + ops.exp(x))
+
+
+def dense(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return ops.matmul(x, weight.T) + bias
+
+
+def softmax(x: Tensor, axis: int) -> Tensor:
+    return ops.exp(x) / ops.sum(ops.exp(x), axis, True)
+
+
+def log_softmax(x: Tensor, axis: int) -> Tensor:
+    return ops.log(softmax(x, axis))
+
+
+def mean(x: Tensor, axis: int | tuple[int, ...] | None, keepdims: bool) -> Tensor:
+    return ops.sum(x, axis, keepdims) * (ops.sum(x, axis).size / x.size)
+
+
+def cross_entropy(x: Tensor, index: tuple[object, ...], reduction: str) -> Tensor:
+    losses = -ops.log(softmax(x, -1))[index]
+    if reduction == "none":
+        return losses
+    return ops.sum(losses) / (losses.size if reduction == "mean" else 1)
+
+
+def softmax_cross_entropy(x: Tensor, y: Tensor) -> Tensor:
+    return -ops.sum(y * ops.log(softmax(x, -1)), -1)
+
+
+def logsumexp(x: Tensor, axis: int | tuple[int, ...] | None, keepdims: bool) -> Tensor:
+    return ops.log(ops.sum(ops.exp(x), axis, keepdims))
+
+
+COMPOSED: dict[str, Compose] = {
+    "linalg.dense": dense,
+    "elementwise.sigmoid": sigmoid,
+    "elementwise.softplus": softplus,
+    "reduction.softmax": softmax,
+    "reduction.log_softmax": log_softmax,
+    "losses.cross_entropy": cross_entropy,
+    "losses.softmax_cross_entropy": softmax_cross_entropy,
+    "reduction.logsumexp": logsumexp,
+    "reduction.mean": mean,
+}
+
+
+def assert_close(actual: Floats, expected: Tensor) -> None:
+    values = to_numpy(expected.asnumpy())
+    np.testing.assert_allclose(to_numpy(actual), values, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+@given(data=st.data(), seed=st.integers(0, 2**32 - 1))
+def test_fused_rule_equals_its_composition(name: str, data: st.DataObject, seed: int) -> None:
+    case = CASES[name]
+    drawn, args = data.draw(case.drawn)
+    rng = np.random.default_rng(seed)
+    operands = case.fill(drawn, rng)
+    value, pullbacks = case(operands, args)
+    gradient = np.asarray(rng.normal(size=np.asarray(value).shape))
+    by = ops.GradOperation(get_all=True, sens_param=True)
+    composed = COMPOSED[name]
+    tensors = [Tensor(x) for x in operands]
+    expected = by(lambda *xs: composed(*xs, *args))(*tensors, Tensor(gradient))
+    assert_close(value, composed(*tensors, *args))
+    for pullback, gradient_of_composed in zip(pullbacks, as_items(expected) or (), strict=True):
+        assert pullback is not None
+        assert isinstance(gradient_of_composed, Tensor)
+        assert_close(pullback(gradient), gradient_of_composed)
+
+
+@given(data=st.data())
+def test_getitem_and_scatter_add_are_adjoint(data: st.DataObject) -> None:
+    """⟨x[i], y⟩ = ⟨x, scatter_add(y, i)⟩ for all kinds of indices."""
+    own = data.draw(shapes(1, 1))
+    index = data.draw(hnp.basic_indices(own, allow_newaxis=True) | hnp.integer_array_indices(own))
+    key = index if isinstance(index, tuple) else (index,)
+    x = np.arange(float(np.prod(own))).reshape(own) + 1.0
+    taken, (back,) = CASES["indexing.getitem"]([x], (key,))
+    assert back is not None
+    y = np.cos(np.arange(float(taken.size))).reshape(np.shape(taken))
+    np.testing.assert_array_equal(np.asarray(taken), x[key])
+    assert abs(np.sum(taken * y) - np.sum(x * to_numpy(back(y)))) < 1e-9 * x.size**2

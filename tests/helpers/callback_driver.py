@@ -1,0 +1,98 @@
+"""Drive callbacks epoch by epoch with given values, with or without interruptions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeVar, cast
+
+import numpy as np
+
+from minispore import Parameter, Tensor, nn
+from minispore.train import Callback, RunContext
+from minispore.train.callback import _InternalCallbackParam
+from minispore.train.resume import decode, encode
+
+
+class Stateful(Protocol):
+    def state_dict(self) -> dict[str, object]: ...
+    def load_state_dict(self, state: Mapping[str, object]) -> None: ...
+
+
+C = TypeVar("C", bound=Callback)
+
+
+def run_context(rate: float = 0.5, **more: object) -> RunContext:
+    """Return the context of a run with one step per epoch and a small network."""
+    network = nn.Dense(1, 1, weight_init="zeros", bias_init="zeros")
+    optimizer = nn.SGD(network.trainable_params(), rate)
+    return RunContext(
+        _InternalCallbackParam(
+            network=network,
+            train_network=nn.TrainOneStepCell(nn.WithLossCell(network, nn.MSELoss()), optimizer),
+            optimizer=optimizer,
+            batch_num=1,
+            **more,
+        )
+    )
+
+
+def epoch(
+    callback: Callback, context: RunContext, number: int, value: object, name: str = "value"
+) -> None:
+    """Run an epoch whose evaluation returns `value`, or has none; the weight is its number."""
+    params = context.original_args()
+    params.update(cur_epoch_num=number, cur_step_num=number, net_outputs=Tensor(1.5))
+    weight_of(context).set_data(Tensor([[float(number)]]))
+    if value is not None:
+        params.update(metrics={name: value}, eval_results={name: value})
+    callback.on_train_epoch_end(context)
+    params.pop("metrics", None)
+    params.pop("eval_results", None)
+
+
+def saved(callback: Callback) -> Mapping[str, object]:
+    """Return the state of a callback after encoding and decoding it."""
+    text, arrays = encode(cast("Stateful", callback).state_dict(), "state")
+    return cast("Mapping[str, object]", decode(text, "state", arrays))
+
+
+def decisions(
+    make: Callable[[], C],
+    values: Sequence[float | None],
+    observe: Callable[[C, RunContext], object],
+    cuts: Sequence[int] = (),
+) -> list[object]:
+    """Return the results of `observe` after each epoch, until a stop is requested.
+
+    Before each epoch in `cuts`, a new callback replaces the old one and loads its state.
+    """
+    context = run_context()
+    callback = make()
+    callback.on_train_begin(context)
+    results: list[object] = []
+    for number, value in enumerate(values, start=1):
+        if number in cuts:
+            state = saved(callback)
+            callback.__exit__(None, None, None)
+            callback = make()
+            callback.on_train_begin(context)
+            cast("Stateful", callback).load_state_dict(state)
+        epoch(callback, context, number, value)
+        results.append(observe(callback, context))
+        if context.get_stop_requested():
+            break
+    callback.on_train_end(context)
+    results.append(observe(callback, context))
+    callback.__exit__(None, None, None)
+    return results
+
+
+def learning_rate(context: RunContext) -> float:
+    optimizer = cast("nn.SGD", context.original_args().optimizer)
+    return float(np.asarray(cast("Tensor", optimizer.learning_rate).asnumpy()))
+
+
+def weight(context: RunContext) -> float:
+    return weight_of(context).item()
+
+
+def weight_of(context: RunContext) -> Parameter:
+    return context.original_args().network.parameters_dict()["weight"]

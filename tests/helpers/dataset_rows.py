@@ -1,0 +1,14 @@
+"""The rows of datasets as plain Python values."""
+
+from minispore.dataset import Dataset
+
+
+def rows(dataset: Dataset) -> list[list[object]]:
+    """Return the rows of the first epoch."""
+    iterator = dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    return [[value.tolist() for value in row] for row in iterator]
+
+
+def order(dataset: Dataset) -> list[object]:
+    """Return the values of the first column."""
+    return [row[0] for row in rows(dataset)]

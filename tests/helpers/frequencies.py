@@ -1,0 +1,70 @@
+"""Test of randomness: outcomes are as frequent as their probabilities say."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from math import exp, lgamma, log
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T", bound=Hashable)
+
+# The probability with which a correct program fails, for each outcome.
+ERROR = 1e-9
+
+
+def assert_frequencies(draws: Iterable[Hashable], probabilities: Mapping[T, float]) -> None:
+    """Check independent draws: no other outcome, and none too rare or too frequent.
+
+    Use so many draws that an outcome that never occurs would be too rare: about 21 / probability.
+    """
+    counts: Counter[Hashable] = Counter(draws)
+    total = counts.total()
+    assert counts.keys() <= probabilities.keys(), "an impossible outcome"
+    for outcome, probability in probabilities.items():
+        least, most = binomial_bounds(total, probability)
+        assert least <= counts[outcome] <= most, (
+            f"{outcome} occurred {counts[outcome]} times in {total}, not {least} to {most} times"
+        )
+
+
+def uniform(outcomes: Iterable[T]) -> dict[T, float]:
+    """Return equal probabilities."""
+    listed = list(outcomes)
+    return dict.fromkeys(listed, 1 / len(listed))
+
+
+def binomial_bounds(draws: int, probability: float) -> tuple[int, int]:
+    """Return the least and the greatest count of an outcome that are not improbable."""
+    if probability in {0.0, 1.0}:
+        return round(draws * probability), round(draws * probability)
+    least = _least_probable_count(draws, probability)
+    return least, draws - _least_probable_count(draws, 1 - probability)
+
+
+def _least_probable_count(draws: int, probability: float) -> int:
+    """Return the least count such that all smaller ones together have a probability up to ERROR."""
+    below = 0.0
+    for count in range(draws + 1):
+        ways = lgamma(draws + 1) - lgamma(count + 1) - lgamma(draws - count + 1)
+        below += exp(ways + count * log(probability) + (draws - count) * log(1 - probability))
+        if below > ERROR:
+            return count
+    return draws
+
+
+def check_frequency(events: NDArray[np.bool_], probability: float) -> None:
+    """Check how many of independent events occurred."""
+    assert_frequencies(events.ravel().tolist(), {True: probability, False: 1 - probability})
+
+
+def check_uniform(values: NDArray[np.floating], bound: float) -> None:
+    """Check that values are uniform in ±bound and that neighbours are independent."""
+    size = np.abs(values) / bound
+    assert size.max() <= 1 + 1e-6
+    for below in (0.01, 0.25, 0.5, 0.75, 0.99):
+        check_frequency(size < below, below)
+    positive = values.ravel()[: values.size // 2 * 2].reshape(-1, 2) > 0
+    check_frequency(positive, 0.5)
+    check_frequency(positive[:, 0] == positive[:, 1], 0.5)

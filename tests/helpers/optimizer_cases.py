@@ -1,0 +1,36 @@
+"""Parameters, gradients and optimizers for tests."""
+
+import pytest
+
+from minispore import Parameter, Tensor, nn
+
+Parameters = list[Parameter]
+
+
+def two() -> Parameters:
+    return [
+        Parameter(Tensor([[1.0, -2.0], [0.5, 3.0]]), name="weight"),
+        Parameter(Tensor([0.25, -1.5]), name="beta"),
+    ]
+
+
+def gradients(i: int) -> tuple[Tensor, Tensor]:
+    return (
+        Tensor([[0.3 * (i + 1), -0.7 + 0.4 * i], [0.05, -1.0]]),
+        Tensor([0.5 - 0.25 * i, 2.0]),
+    )
+
+
+def optimizers(params: Parameters) -> list[nn.Optimizer]:
+    return [
+        nn.SGD(params, 0.1),
+        nn.SGD(params, 0.1, weight_decay=0.1, loss_scale=2.0),
+        nn.SGD(params, 0.1, 0.9, 0.5, 0.1, loss_scale=2.0),
+        nn.SGD(params, 0.1, 0.9, nesterov=True),
+        nn.Momentum(params, 0.1, 0.9, 0.1, use_nesterov=True),
+        nn.Adam(params, 0.1, use_nesterov=True, weight_decay=0.1),
+        nn.Adam(params, 0.1, use_amsgrad=True),
+    ]
+
+
+each_optimizer = pytest.mark.parametrize("which", range(len(optimizers(two()))))

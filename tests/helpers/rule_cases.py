@@ -1,0 +1,406 @@
+"""The table of all rules with strategies for their arguments.
+
+All elements of operands differ from each other and from 0, so that rules are differentiable there.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from inspect import getmembers, isfunction, signature
+from math import prod
+from pkgutil import iter_modules
+from typing import TypeAlias, cast, get_origin
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
+
+import minispore.engine.rules
+from minispore.engine.array import Array
+from minispore.engine.rules import (
+    arithmetic,
+    elementwise,
+    indexing,
+    linalg,
+    losses,
+    normalization,
+    reduction,
+    shape,
+    unfold,
+)
+
+Floats: TypeAlias = NDArray[np.float64]
+Shape: TypeAlias = tuple[int, ...]
+# The operands' shapes, and the rule's other arguments.
+Drawn: TypeAlias = tuple[tuple[Shape, ...], tuple[object, ...]]
+Outcome: TypeAlias = tuple[Floats, Sequence[Callable[[Floats], Floats] | None]]
+Domain: TypeAlias = Callable[[Floats], NDArray[np.generic]]
+
+
+def anything(x: Floats) -> Floats:
+    return x
+
+
+def away_from_zero(x: Floats) -> Floats:
+    return x + 0.5 * np.sign(x)
+
+
+def positive(x: Floats) -> Floats:
+    return np.abs(x) + 0.25
+
+
+def near_zero(x: Floats) -> Floats:
+    return np.tanh(x)
+
+
+def halves(x: Floats) -> Floats:
+    """Numbers that are not multiples of integers."""
+    below: Floats = np.floor(8 * x)
+    return below + 0.5
+
+
+def nonzero_integers(x: Floats) -> Floats:
+    size: Floats = 1 + np.floor(3 * np.abs(x))
+    return np.sign(x) * size
+
+
+def condition(x: Floats) -> NDArray[np.bool_]:
+    return x > 0
+
+
+def all_rules() -> dict[str, Callable[..., object]]:
+    """Return all functions of the package that return a value and pullbacks, by name."""
+    rules: dict[str, Callable[..., object]] = {}
+    for module in iter_modules(minispore.engine.rules.__path__):
+        for name, function in getmembers(
+            import_module(f"minispore.engine.rules.{module.name}"), isfunction
+        ):
+            returns_pair = get_origin(signature(function).return_annotation) is tuple
+            private = name.startswith("_")
+            if returns_pair and not private and function.__module__.endswith(module.name):
+                rules[f"{module.name}.{name}"] = function
+    return rules
+
+
+@st.composite
+def shapes(draw: st.DrawFn, low: int = 0, axes: int = 0) -> Shape:
+    """Draw a shape of at least `axes` axes of lengths of at least `low`."""
+    return draw(hnp.array_shapes(min_dims=axes, max_dims=3, min_side=low, max_side=3))
+
+
+@st.composite
+def one(draw: st.DrawFn) -> Drawn:
+    return (draw(shapes()),), ()
+
+
+@st.composite
+def broadcasting(draw: st.DrawFn, operands: int = 2) -> Drawn:
+    drawn = draw(
+        hnp.mutually_broadcastable_shapes(
+            num_shapes=operands, min_dims=0, max_dims=3, min_side=0, max_side=3
+        )
+    )
+    return drawn.input_shapes, ()
+
+
+@st.composite
+def reduced(draw: st.DrawFn, low: int = 1) -> Drawn:
+    own = draw(shapes(low))
+    places = st.lists(
+        st.integers(0, len(own) - 1).flatmap(lambda i: st.sampled_from([i, i - len(own)])),
+        min_size=1,
+        unique_by=lambda i: i % len(own),
+    )
+    some = st.one_of(places.map(tuple), places.map(lambda axes: axes[0])) if own else st.none()
+    return (own,), (draw(st.none() | some), draw(st.booleans()))
+
+
+@st.composite
+def along_axis(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes(1, 1))
+    return (own,), (draw(st.integers(-len(own), len(own) - 1)),)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes(1, 1))
+    return (own, own), ()
+
+
+@st.composite
+def classified(draw: st.DrawFn) -> Drawn:
+    """Logits, the index of one class of each row, and a reduction."""
+    own = draw(shapes(1, 1))
+    reduction = draw(st.sampled_from(["mean", "sum", "none"]))
+    classes = st.integers(0, own[-1] - 1)
+    if len(own) == 1:
+        return (own,), ((draw(classes),), reduction)
+    labels = draw(hnp.arrays(np.int64, own[:-1], elements=classes))
+    return (own,), ((*np.indices(own[:-1], sparse=True), labels), reduction)
+
+
+@st.composite
+def clipped(draw: st.DrawFn) -> Drawn:
+    bounds = (draw(st.sampled_from([None, -0.5123])), draw(st.sampled_from([None, 0.7131])))
+    return (draw(shapes()),), bounds
+
+
+@st.composite
+def reshaped(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    size = prod(own)
+    other = draw(st.sampled_from([own[::-1], (size,), (1, size), (*own, 1)]))
+    return (own,), (other,)
+
+
+@st.composite
+def permuted(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    axes = draw(st.permutations(range(len(own))))
+    # Some are negative.
+    return (own,), (tuple(i - len(own) * draw(st.integers(0, 1)) for i in axes),)
+
+
+@st.composite
+def repeated(draw: st.DrawFn) -> Drawn:
+    drawn = draw(hnp.mutually_broadcastable_shapes(num_shapes=1, max_dims=3, max_side=3))
+    return drawn.input_shapes, (drawn.result_shape,)
+
+
+@st.composite
+def expanded(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    return (own,), (draw(st.integers(-len(own) - 1, len(own))),)
+
+
+@st.composite
+def squeezed(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    ones = [i for i, n in enumerate(own) if n == 1]
+    some = st.lists(st.sampled_from(ones), unique=True).map(tuple) if ones else st.just(())
+    return (own,), (draw(st.none() | some),)
+
+
+@st.composite
+def joined(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes(axes=1))
+    axis = draw(st.integers(-len(own), len(own) - 1))
+    lengths = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
+    place = axis % len(own)
+    return tuple((*own[:place], n, *own[place + 1 :]) for n in lengths), (axis,)
+
+
+@st.composite
+def stacked(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    return (own,) * draw(st.integers(1, 3)), (draw(st.integers(-len(own) - 1, len(own))),)
+
+
+@st.composite
+def multiplied(draw: st.DrawFn) -> Drawn:
+    stacks = draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=2, max_side=3))
+    m, k, n = draw(st.tuples(*[st.integers(0, 3)] * 3))
+    left, right = stacks.input_shapes
+    return ((*left, m, k), (*right, k, n)), ()
+
+
+@st.composite
+def neurons(draw: st.DrawFn) -> Drawn:
+    n, inputs, outputs = draw(st.tuples(*[st.integers(0, 3)] * 3))
+    return ((n, inputs), (outputs, inputs), (outputs,)), ()
+
+
+@st.composite
+def basic_indices(draw: st.DrawFn, own: Shape) -> tuple[object, ...]:
+    """Draw an integer or a slice within bounds for each axis, and maybe new axes between them."""
+    items: list[object] = []
+    for n in own:
+        if draw(st.integers(0, 5)) == 0:
+            items.append(None)
+        if n and draw(st.booleans()):
+            items.append(draw(st.integers(-n, n - 1)))
+        else:
+            start, stop = sorted(draw(st.tuples(st.integers(0, n), st.integers(0, n))))
+            items.append(slice(start, stop, draw(st.integers(1, 2))))
+    return tuple(items)
+
+
+@st.composite
+def indices(draw: st.DrawFn, own: Shape) -> tuple[object, ...]:
+    if own and 0 not in own and draw(st.booleans()):
+        return draw(hnp.integer_array_indices(own, result_shape=shapes()))
+    if draw(st.integers(0, 3)) == 0:
+        return (draw(hnp.arrays(np.bool_, own)),)
+    return draw(basic_indices(own))
+
+
+@st.composite
+def taken(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    return (own,), (draw(indices(own)),)
+
+
+@st.composite
+def scattered(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes())
+    index = draw(indices(own))
+    part = np.zeros(own)[cast("tuple[slice, ...]", index)]
+    return (part.shape,), (index, own)
+
+
+@st.composite
+def windowed(draw: st.DrawFn) -> tuple[Shape, Shape, tuple[int, int, int]]:
+    """Draw a shape, the shape of its windows along axis 1, and kernel size, stride and dilation."""
+    size, stride, dilation = draw(
+        st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 2))
+    )
+    effective = dilation * (size - 1) + 1
+    n, length, m = draw(st.tuples(st.integers(0, 2), st.integers(effective, 6), st.integers(0, 2)))
+    count = (length - effective) // stride + 1
+    return (n, length, m), (n, count, size, m), (size, stride, dilation)
+
+
+def unfold_arguments(drawn: tuple[Shape, Shape, tuple[int, int, int]]) -> Drawn:
+    own, _, settings = drawn
+    return (own,), (1, *settings)
+
+
+def fold_arguments(drawn: tuple[Shape, Shape, tuple[int, int, int]]) -> Drawn:
+    own, parts, (_, stride, dilation) = drawn
+    return (parts,), (1, own[1], stride, dilation)
+
+
+@st.composite
+def along_front_axis(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes(1, 1))
+    return (own,), (draw(st.integers(0, len(own) - 1)),)
+
+
+@st.composite
+def standardized(draw: st.DrawFn) -> Drawn:
+    own = draw(shapes(1, 1))
+    axes = st.lists(st.integers(0, len(own) - 1), min_size=1, unique=True).map(tuple)
+    return (own,), (draw(axes), 0.125)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rule and the strategies for its arguments.
+
+    Attributes:
+        rule: The rule.
+        drawn: A strategy for the operands' shapes and the other arguments.
+        domains: For each operand, a function from numbers between −2 and 2 to valid elements; the
+            last one applies to all further operands.
+        as_sequence: Whether the rule takes its operands as one sequence.
+    """
+
+    rule: Callable[..., object]
+    drawn: st.SearchStrategy[Drawn] = field(default_factory=one)
+    domains: tuple[Domain, ...] = (anything,)
+    as_sequence: bool = False
+
+    def __call__(self, operands: Sequence[object], args: Sequence[object]) -> Outcome:
+        """Return the rule's value and pullbacks, typed as functions of numpy's arrays."""
+        first = (tuple(operands),) if self.as_sequence else tuple(operands)
+        return cast("Outcome", self.rule(*first, *args))
+
+    def fill(self, operands: Sequence[Shape], rng: np.random.Generator) -> list[Floats]:
+        """Return operands whose elements all differ."""
+        total = sum(prod(own) for own in operands)
+        grid = (rng.permutation(total) - total // 2 + 0.25) * (4.0 / max(total, 1))
+        filled: list[Floats] = []
+        start = 0
+        for i, own in enumerate(operands):
+            part = grid[start : start + prod(own)].reshape(own)
+            domain = self.domains[min(i, len(self.domains) - 1)]
+            filled.append(cast("Floats", np.asarray(domain(part.astype(np.float64)))))
+            start += prod(own)
+        return filled
+
+
+def expected_of(
+    case: Case,
+    drawn: Drawn,
+    dtype: type[np.floating],
+    rng: np.random.Generator,
+) -> tuple[list[Floats], Floats, list[Floats | None]]:
+    """Return operands of a type, a gradient for the value, and numpy's results.
+
+    The results are the value and each operand's gradient, None for an operand without one.
+    """
+    shapes, args = drawn
+    operands = [x if x.dtype == bool else x.astype(dtype) for x in case.fill(shapes, rng)]
+    with np.errstate(all="ignore"):
+        value, pullbacks = case(operands, args)
+        gradient = cast("Floats", rng.normal(size=np.shape(value)).astype(dtype))
+        expected = [value, *[None if p is None else p(gradient) for p in pullbacks]]
+    return cast("list[Floats]", operands), gradient, expected
+
+
+def cast_like(x: object) -> object:
+    """Return the rule `cast` to the operand's own dtype; others lose too many digits."""
+    return elementwise.cast(cast("Array", x), cast("Array", x).dtype)
+
+
+CASES: dict[str, Case] = {
+    "arithmetic.add": Case(arithmetic.add, broadcasting()),
+    "arithmetic.subtract": Case(arithmetic.subtract, broadcasting()),
+    "arithmetic.multiply": Case(arithmetic.multiply, broadcasting()),
+    "arithmetic.divide": Case(arithmetic.divide, broadcasting(), (anything, away_from_zero)),
+    "arithmetic.remainder": Case(arithmetic.remainder, broadcasting(), (halves, nonzero_integers)),
+    "arithmetic.pow": Case(arithmetic.pow, broadcasting(), (positive, anything)),
+    "arithmetic.maximum": Case(arithmetic.maximum, broadcasting()),
+    "arithmetic.minimum": Case(arithmetic.minimum, broadcasting()),
+    "arithmetic.where": Case(arithmetic.where, broadcasting(3), (condition, anything)),
+    "arithmetic.negative": Case(arithmetic.negative),
+    "elementwise.exp": Case(elementwise.exp),
+    "elementwise.log": Case(elementwise.log, domains=(positive,)),
+    "elementwise.sqrt": Case(elementwise.sqrt, domains=(positive,)),
+    "elementwise.square": Case(elementwise.square),
+    "elementwise.absolute": Case(elementwise.absolute),
+    "elementwise.sign": Case(elementwise.sign),
+    "elementwise.tanh": Case(elementwise.tanh),
+    "elementwise.sin": Case(elementwise.sin),
+    "elementwise.cos": Case(elementwise.cos),
+    "elementwise.tan": Case(elementwise.tan, domains=(near_zero,)),
+    "elementwise.sigmoid": Case(elementwise.sigmoid),
+    "elementwise.softplus": Case(elementwise.softplus),
+    "elementwise.relu": Case(elementwise.relu),
+    "elementwise.clip": Case(elementwise.clip, clipped()),
+    "elementwise.cast": Case(cast_like),
+    "elementwise.copy": Case(elementwise.copy),
+    "elementwise.identity": Case(elementwise.identity),
+    "indexing.getitem": Case(indexing.getitem, taken()),
+    "indexing.scatter_add": Case(indexing.scatter_add, scattered()),
+    "linalg.matmul": Case(linalg.matmul, multiplied()),
+    "linalg.dense": Case(linalg.dense, neurons()),
+    "losses.cross_entropy": Case(losses.cross_entropy, classified()),
+    "losses.softmax_cross_entropy": Case(losses.softmax_cross_entropy, rows()),
+    "normalization.standardize": Case(normalization.standardize, standardized()),
+    "reduction.sum": Case(reduction.sum, reduced(0)),
+    "reduction.cumsum": Case(reduction.cumsum, along_front_axis()),
+    "reduction.mean": Case(reduction.mean, reduced()),
+    "reduction.max": Case(reduction.max, reduced()),
+    "reduction.min": Case(reduction.min, reduced()),
+    "reduction.logsumexp": Case(reduction.logsumexp, reduced()),
+    "reduction.softmax": Case(reduction.softmax, along_axis()),
+    "reduction.log_softmax": Case(reduction.log_softmax, along_axis()),
+    "shape.reshape": Case(shape.reshape, reshaped()),
+    "shape.permute": Case(shape.permute, permuted()),
+    "shape.broadcast_to": Case(shape.broadcast_to, repeated()),
+    "shape.expand_dims": Case(shape.expand_dims, expanded()),
+    "shape.squeeze": Case(shape.squeeze, squeezed()),
+    "shape.concat": Case(shape.concat, joined(), as_sequence=True),
+    "shape.stack": Case(shape.stack, stacked(), as_sequence=True),
+    "unfold.unfold": Case(unfold.unfold, windowed().map(unfold_arguments)),
+    "unfold.fold": Case(unfold.fold, windowed().map(fold_arguments)),
+    "unfold.max_over_window": Case(unfold.max_over_window, along_front_axis()),
+}
+# The default for rules of one operand: any numbers.
+CASES.update(
+    (name, Case(rule))
+    for name, rule in all_rules().items()
+    if name.startswith("elementwise.") and name not in CASES
+)

@@ -1,0 +1,15 @@
+"""Scripts that are not in a package: those of the documentation and of the distribution."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+
+def load_script(path: Path) -> ModuleType:
+    """Return a new module with the contents of a file."""
+    spec = spec_from_file_location(path.stem, path)
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,67 @@
+"""`import minispore` loads numpy, and no modules that only some programs need."""
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import minispore
+
+# Modules that are imported where they are used, since few programs use them.
+LATER = {
+    "argparse", "asyncio", "cupy", "email", "gzip", "http", "hypothesis", "inspect", "json",
+    "matplotlib", "pooch", "requests", "safetensors", "scipy", "socket", "tempfile", "torch",
+    "tqdm", "typing_extensions", "unittest", "urllib.request",
+}  # fmt: skip
+
+
+def modules_after(statement: str) -> set[str]:
+    """Return the modules that a new interpreter has loaded after one statement."""
+    code = f"{statement}\nimport sys\nprint(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    )
+    return set(run.stdout.split())
+
+
+def test_import_loads_only_necessary_modules() -> None:
+    new = modules_after("import minispore") - modules_after("import numpy")
+    assert not {name for name in new if {name, name.partition(".")[0]} & LATER}
+
+
+def test_import_loads_no_third_party_package_except_numpy() -> None:
+    new = modules_after("import minispore") - modules_after("import numpy")
+    tops = {name.partition(".")[0] for name in new} - set(sys.stdlib_module_names)
+    # numpy's submodules load Cython's run time.
+    assert {top for top in tops if "cython" not in top} <= {"minispore", "numpy"}
+
+
+def test_import_loads_no_subpackage() -> None:
+    assert not {name for name in modules_after("import minispore") if name.startswith("minispore.")}
+
+
+def test_lazy_names_equal_those_of_the_stub() -> None:
+    stub = ast.parse(Path(minispore.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imported = {
+        alias.asname or alias.name: f"{node.module}.{alias.name}"
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(imported) == set(minispore.__all__)
+    for name, source in imported.items():
+        home, _, attribute = source.rpartition(".")
+        given = getattr(minispore, name)
+        if isinstance(given, ModuleType):
+            assert given.__name__ == source
+        else:
+            assert given is getattr(import_module(home), attribute)
+
+
+def test_unknown_name_raises_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Tenser'"):
+        minispore.Tenser  # type: ignore[attr-defined]  # noqa: B018

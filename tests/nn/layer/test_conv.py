@@ -1,0 +1,150 @@
+"""Conv2d: shapes, dtypes, derivatives, initial values, memory, counted operations."""
+
+from math import prod, sqrt
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import minispore as ms
+from minispore import Tensor, nn, ops, set_seed
+from minispore.testing import gradcheck, gradgradcheck
+from tests.helpers.floats import floats
+from tests.helpers.frequencies import check_uniform
+
+Floats = NDArray[np.float64]
+
+
+def of(seed: int, *shape: int) -> Floats:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+@given(
+    length=st.integers(1, 9),
+    kernel=st.integers(1, 4),
+    stride=st.integers(1, 4),
+    dilation=st.integers(1, 2),
+)
+def test_same_padding_output_size(length: int, kernel: int, stride: int, dilation: int) -> None:
+    layer = nn.Conv2d(1, 1, kernel, stride, dilation=dilation, weight_init="ones")
+    y = layer(ops.ones((1, 1, length, 2 * length)))
+    assert y.shape == (1, 1, -(-length // stride), -(-2 * length // stride))
+    # A window inside the image covers only ones.
+    assert y.asnumpy().max() <= kernel * kernel
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [
+        (nn.Conv2d(2, 2, (2, 3), 2, has_bias=True, dtype=ms.float64), (2, 2, 3, 4)),
+        (nn.Conv2d(2, 4, 2, pad_mode="valid", dilation=2, group=2, dtype=ms.float64), (1, 2, 4, 3)),
+    ],
+)
+def test_first_and_second_derivatives(layer: nn.Cell, shape: tuple[int, ...]) -> None:
+    x = Tensor(of(0, *shape))
+    gradcheck(layer, x)
+
+    def squared(x: Tensor) -> Tensor:
+        return ops.square(layer(x)).sum()
+
+    gradgradcheck(squared, x, weights=layer.trainable_params())
+
+
+def test_dtypes_are_promoted() -> None:
+    layer = nn.Conv2d(1, 1, 1, weight_init="ones")
+    assert layer(ops.ones((1, 1, 2, 2), ms.int32)).dtype is ms.float32
+    assert layer(ops.ones((1, 1, 2, 2), ms.float64)).dtype is ms.float64
+    half = nn.Conv2d(1, 2, 3, has_bias=True, dtype=ms.float16)
+    assert half(ops.ones((1, 1, 2, 2), ms.float16)).dtype is ms.float16
+
+
+@given(st.sampled_from([1, 2, 4]), st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_initial_kernels_and_biases_are_uniform(group: int, size: int, seed: int) -> None:
+    set_seed(seed)
+    layer = nn.Conv2d(4, 800, size, group=group, has_bias=True)
+    assert layer.bias is not None
+    assert layer.weight.shape == (800, 4 // group, size, size)
+    for values in (floats(layer.weight), floats(layer.bias)):
+        check_uniform(values, 1 / sqrt(4 // group * size**2))
+
+
+@pytest.mark.parametrize("images", [(3, 4, 8, 8), (8, 8, 3, 4)])
+def test_peak_memory_is_bounded(
+    images: tuple[int, int, int, int],
+) -> None:
+    """Windows of rows are views, so there is one copy for each column of the kernel."""
+    import tracemalloc
+
+    layer = nn.Conv2d(images[1], 4, 5)
+    x = ops.ones((64, *images[1:]))
+
+    def peak() -> int:
+        tracemalloc.start()
+        layer(x)
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    peak()
+    height, width = images[2:]
+    padded = 64 * images[1] * (height + 4) * (width + 4)
+    strips, out = 64 * images[1] * (height + 4) * width * 5, 64 * 4 * height * width
+    assert peak() < 4 * (padded + strips + 2 * out) * 1.1 + 10_000
+
+
+def test_gemm_observers_count_the_products() -> None:
+    from minispore.engine.rules import linalg
+
+    counted: list[int] = []
+
+    def watch(x: object, y: object) -> None:
+        left, right = np.shape(cast("Floats", x)), np.shape(cast("Floats", y))
+        stack = np.broadcast_shapes(left[:-2], right[:-2])
+        counted.append(prod(stack) * left[-2] * left[-1] * right[-1])
+
+    linalg.gemm_observers.append(watch)
+    try:
+        nn.Conv2d(4, 6, 3, pad_mode="valid", group=2)(ops.ones((5, 4, 8, 9)))
+    finally:
+        linalg.gemm_observers.remove(watch)
+    assert counted == [5 * 6 * 6 * 7 * 2 * 9]
+
+
+class Reader(nn.Cell):
+    """A small network with convolution and batch normalization."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(1, 4, 3, 2, has_bias=True)
+        self.norm = nn.BatchNorm2d(4)
+        self.pool = nn.MaxPool2d(2, 2)
+        self.dense = nn.Dense(4 * 7 * 7, 10)
+
+    def construct(self, x: Tensor) -> Tensor:
+        y = self.pool(ops.relu(self.norm(self.conv(x))))
+        return self.dense(ops.flatten(y))
+
+
+def test_network_trains_and_restores_from_checkpoint(tmp_path: Path) -> None:
+    set_seed(3)
+    net = Reader().set_train()
+    step = nn.TrainOneStepCell(
+        nn.WithLossCell(net, nn.CrossEntropyLoss()), nn.Momentum(net.trainable_params(), 0.05, 0.9)
+    )
+    x, labels = Tensor(of(0, 20, 1, 28, 28), ms.float32), Tensor(np.arange(20) % 10, ms.int32)
+    losses = [step(x, labels).item() for _ in range(25)]
+    assert losses[-1] < 0.1 * losses[0]
+    ms.save_checkpoint(net, str(tmp_path / "reader.ckpt"))
+    saved = ms.load_checkpoint(str(tmp_path / "reader.ckpt"))
+    names = ["weight", "bias"], ["moving_mean", "moving_variance", "gamma", "beta"]
+    expected = {f"conv.{name}" for name in names[0]} | {f"norm.{name}" for name in names[1]}
+    assert set(saved) == expected | {"dense.weight", "dense.bias"}
+    other = Reader()
+    ms.load_param_into_net(other, saved)
+    net.set_train(False)
+    assert (other(x) == net(x)).all()
+    assert not (Reader()(x) == net(x)).all()

@@ -1,0 +1,209 @@
+"""Optimizers compared with their formulas in numpy.
+
+Momentum and betas are exactly representable in float32, the dtype in which they are stored, so that
+the results agree up to the rounding of float64.
+"""
+
+from collections.abc import Callable
+from math import sqrt
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from minispore import Parameter, Tensor, nn
+from minispore.nn.optim import optimizer as optimizer_module
+from minispore.nn.optim.optimizer import DonatedGradients
+from tests.helpers.floats import floats
+from tests.helpers.optimizer_cases import gradients, two
+
+Values: TypeAlias = NDArray[np.float64]
+RATES = [0.5, 0.25, 0.125, 0.5]
+# Maps the gradient of each step to the update of the weights, before the learning rate.
+Formula: TypeAlias = Callable[[Values], Values]
+Make: TypeAlias = Callable[..., nn.Optimizer]
+
+
+def sgd(momentum: float = 0, dampening: float = 0, nesterov: bool = False) -> Formula:
+    v: Values | None = None
+
+    def step(g: Values) -> Values:
+        nonlocal v
+        if momentum == 0:
+            return g
+        v = g if v is None else momentum * v + (1 - dampening) * g
+        return g + momentum * v if nesterov else v
+
+    return step
+
+
+def momentum(momentum: float, use_nesterov: bool = False) -> Formula:
+    return sgd(momentum, nesterov=use_nesterov)
+
+
+def adam(
+    beta1: float, beta2: float, eps: float, use_nesterov: bool = False, use_amsgrad: bool = False
+) -> Formula:
+    m = v = v_max = np.zeros(())
+    t = 0
+
+    def step(g: Values) -> Values:
+        nonlocal m, v, v_max, t
+        t += 1
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g**2
+        v_max = np.maximum(v_max, v)
+        mean = beta1 * m + (1 - beta1) * g if use_nesterov else m
+        correction = sqrt(1 - beta2**t) / (1 - beta1**t)
+        return correction * mean / (np.sqrt(v_max if use_amsgrad else v) + eps)
+
+    return step
+
+
+Case: TypeAlias = tuple[Make, Callable[..., Formula], dict[str, Any]]
+# Each parameter's own learning rate and weight decay, if it has them.
+Group: TypeAlias = tuple[float | list[float] | None, float | None]
+EIGHTHS = st.integers(1, 7).map(lambda n: n / 8)
+SWITCH = st.booleans()
+DECAYS = st.sampled_from([0.0, 0.25, 0.5])
+SCALES = st.integers(-8, 12).map(lambda exponent: 2.0**exponent)
+# Without groups, the last two have no weight decay.
+SHAPES = {"weight": (), "kernel": (3, 2), "norm.gamma": (7,), "norm.beta1": (7,)}
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Draw an optimizer, its formula, and the arguments of both."""
+    match draw(st.sampled_from([nn.SGD, nn.Momentum, nn.Adam])):
+        case nn.SGD:
+            factor = draw(st.just(0.0) | EIGHTHS | st.just(1.0))
+            nesterov = factor > 0 and draw(SWITCH)
+            dampening = 0.0 if nesterov else draw(st.just(0.0) | EIGHTHS)
+            options = {"momentum": factor, "dampening": dampening, "nesterov": nesterov}
+            return nn.SGD, sgd, options
+        case nn.Momentum:
+            factor = draw(st.just(0.0) | EIGHTHS)
+            return nn.Momentum, momentum, {"momentum": factor, "use_nesterov": draw(SWITCH)}
+        case _:
+            options = {name: draw(EIGHTHS) for name in ("beta1", "beta2", "eps")}
+            return (
+                nn.Adam,
+                adam,
+                options | {"use_nesterov": draw(SWITCH), "use_amsgrad": draw(SWITCH)},
+            )
+
+
+def parameters(start: list[Values]) -> list[Parameter]:
+    return [Parameter(Tensor(w), name=name) for w, name in zip(start, SHAPES, strict=True)]
+
+
+def normal(seed: int) -> list[Values]:
+    rng = np.random.default_rng(seed)
+    return [np.asarray(rng.standard_normal(shape)) for shape in SHAPES.values()]
+
+
+def as_groups(params: list[Parameter], groups: list[Group]) -> list[dict[str, object]]:
+    dicts: list[dict[str, object]] = [{"params": [parameter]} for parameter in params]
+    for group, (rate, decay) in zip(dicts, groups, strict=True):
+        own = {"lr": rate, "weight_decay": decay}
+        group.update({key: value for key, value in own.items() if value is not None})
+    return dicts
+
+
+@given(
+    case=cases(),
+    decay=DECAYS,
+    scale=SCALES,
+    groups=st.none()
+    | st.lists(
+        st.tuples(st.sampled_from([None, 0.125, RATES[::-1]]), st.none() | DECAYS),
+        min_size=len(SHAPES),
+        max_size=len(SHAPES),
+    ),
+    donated=SWITCH,
+)
+def test_step_equals_formula(
+    case: Case, decay: float, scale: float, groups: list[Group] | None, donated: bool
+) -> None:
+    """With loss scale, decay, groups, several blocks, and changing learning rates."""
+    make, formula, options = case
+    expected = normal(0)
+    params = parameters(expected)
+    given_parameters = params if groups is None else as_groups(params, groups)
+    optimizer = make(given_parameters, RATES, weight_decay=decay, loss_scale=scale, **options)
+    kind = DonatedGradients if donated else tuple
+    grads = [normal(seed) for seed in range(1, 1 + len(RATES))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(optimizer_module, "BLOCK", 4)
+        for gradient in grads:
+            assert optimizer(kind(Tensor(g * scale) for g in gradient)) == (True,) * len(SHAPES)
+    assert optimizer.global_step.tolist() == [len(RATES)]
+    for i, (name, parameter) in enumerate(zip(SHAPES, params, strict=True)):
+        rate, own = (None, None) if groups is None else groups[i]
+        default = 0.0 if groups is None and name.startswith("norm") else decay
+        step, w = formula(**options), expected[i]
+        for t, gradient in enumerate(grads):
+            at = RATES[t] if rate is None else rate[t] if isinstance(rate, list) else rate
+            w = w - at * step(gradient[i] + (default if own is None else own) * w)
+        assert np.max(np.abs(floats(parameter) - w)) < 1e-12
+
+
+@given(case=cases(), decay=DECAYS, scale=SCALES)
+def test_loss_scale_is_undone_before_the_decay(case: Case, decay: float, scale: float) -> None:
+    """A scaled loss makes the same steps, bit by bit if the scale is a power of two."""
+    make, _, options = case
+    plain, scaled = parameters(normal(0)), parameters(normal(0))
+    optimizer = make(plain, 0.125, weight_decay=decay, **options)
+    unscaling = make(scaled, 0.125, weight_decay=decay, loss_scale=scale, **options)
+    for seed in (1, 2, 3):
+        optimizer(tuple(Tensor(g) for g in normal(seed)))
+        unscaling(tuple(Tensor(g * scale) for g in normal(seed)))
+    for one, other in zip(plain, scaled, strict=True):
+        np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+
+
+@given(case=cases(), decay=DECAYS)
+def test_decay_adds_the_weights_to_their_gradients(case: Case, decay: float) -> None:
+    make, _, options = case
+    ours, theirs = parameters(normal(0)), parameters(normal(0))
+    decaying = make([{"params": ours}], 0.125, weight_decay=decay, **options)
+    optimizer = make(theirs, 0.125, **options)
+    for seed in (1, 2, 3):
+        decaying(tuple(Tensor(g) for g in normal(seed)))
+        pairs = zip(theirs, normal(seed), strict=True)
+        optimizer(tuple(Tensor(g + decay * floats(w)) for w, g in pairs))
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
+
+
+@pytest.mark.parametrize(
+    ("short", "full"),
+    [
+        (lambda p: nn.SGD(p), lambda p: nn.SGD(p, 0.1, 0.0, 0.0, 0.0, False, 1.0)),
+        (
+            lambda p: nn.Momentum(p, 0.1, 0.9),
+            lambda p: nn.Momentum(p, 0.1, 0.9, 0.0, 1.0, False),
+        ),
+        (
+            lambda p: nn.Adam(p),
+            lambda p: nn.Adam(
+                p, 1e-3, 0.9, 0.999, 1e-8, False, False, 0.0, 1.0, False, False, False
+            ),
+        ),
+    ],
+)
+def test_formula_table_covers_the_mindspore_arguments(
+    short: Make,
+    full: Make,
+) -> None:
+    results: list[list[bytes]] = []
+    for make in (short, full):
+        params = two()
+        optimizer = make(params)
+        for i in range(3):
+            optimizer(gradients(i))
+        results.append([p.asnumpy().tobytes() for p in optimizer.get_parameters()])
+    assert results[0] == results[1]

@@ -1,0 +1,246 @@
+"""Invalid inputs of layers and losses raise errors, with a note that names the cell."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minispore as ms
+from minispore import Tensor, nn, ops
+
+ERRORS = (TypeError, ValueError, IndexError, RuntimeError)
+NO_TENSORS: list[object] = [None, 3, "a", [1.0], np.ones((2, 3)), object()]
+TENSORS = [
+    *[Tensor(np.ones(shape)) for shape in [(), (3,), (2, 3), (2, 5), (0, 3), (2, 0), (2, 3, 4)]],
+    Tensor([0, 1]),
+    Tensor([9, 9]),
+    Tensor([[True, False, True]]),
+]
+LAYERS: dict[str, nn.Cell] = {
+    "AvgPool2d": nn.AvgPool2d(2),
+    "BatchNorm1d": nn.BatchNorm1d(3),
+    "BatchNorm2d": nn.BatchNorm2d(3),
+    "Conv2d": nn.Conv2d(3, 2, 2),
+    "Dense": nn.Dense(3, 2),
+    "Dropout": nn.Dropout(p=0.5),
+    "Embedding": nn.Embedding(4, 2),
+    "Flatten": nn.Flatten(),
+    "LayerNorm": nn.LayerNorm((3,)),
+    "LogSoftmax": nn.LogSoftmax(),
+    "MaxPool2d": nn.MaxPool2d(2),
+    "ReLU": nn.ReLU(),
+    "Sigmoid": nn.Sigmoid(),
+    "Softmax": nn.Softmax(),
+    "Tanh": nn.Tanh(),
+}
+LOSSES: dict[str, nn.Cell] = {
+    "BCELoss": nn.BCELoss(Tensor([1.0, 2.0])),
+    "BCEWithLogitsLoss": nn.BCEWithLogitsLoss(pos_weight=Tensor([1.0, 2.0])),
+    "CrossEntropyLoss": nn.CrossEntropyLoss(Tensor([1.0, 2.0, 3.0])),
+    "L1Loss": nn.L1Loss(),
+    "MSELoss": nn.MSELoss(),
+    "SoftmaxCrossEntropyWithLogits": nn.SoftmaxCrossEntropyWithLogits(sparse=True),
+}
+# Cells that do not take one or two tensors: bases, containers, wrappers, schedules, optimizers.
+OTHERS = {
+    "Cell", "CellList", "DistributedGradReducer", "Identity", "LearningRateSchedule", "LossBase",
+    "Optimizer", "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
+}  # fmt: skip
+
+
+def test_cases_cover_every_layer_and_loss() -> None:
+    cells = {
+        name
+        for name in dir(nn)
+        if isinstance(getattr(nn, name), type) and issubclass(getattr(nn, name), nn.Cell)
+    }
+    others = {
+        name
+        for name in cells
+        if issubclass(getattr(nn, name), nn.Optimizer | nn.LearningRateSchedule)
+    }
+    assert cells - OTHERS - others == {*LAYERS, *LOSSES}
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_reject_non_tensors(name: str, training: bool) -> None:
+    layer = LAYERS[name].set_train(training)
+    for bad in NO_TENSORS:
+        with pytest.raises(TypeError, match=r"^For '\w+', .* must be a Tensor, but got") as caught:
+            layer(bad)
+        assert "\n" not in str(caught.value)
+        assert caught.value.__notes__ == [f"This happened in the cell of class {name}."]
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_compute_or_raise_for_any_tensor(name: str, training: bool) -> None:
+    layer = LAYERS[name].set_train(training)
+    images = [Tensor(np.ones(shape)) for shape in [(0, 3, 4, 4), (2, 3, 1, 1), (2, 3, 0, 4)]]
+    for x in [*TENSORS, *images]:
+        said: list[Exception] = []
+        try:
+            with np.errstate(all="ignore"):
+                layer(x)
+        except ERRORS as error:
+            said.append(error)
+        for answer in said:
+            assert str(answer).startswith("For '")
+            assert "\n" not in str(answer)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_reject_non_tensors(name: str) -> None:
+    for outputs, labels in [*product(NO_TENSORS, TENSORS), *product(TENSORS, NO_TENSORS)]:
+        with pytest.raises(TypeError, match=f"^For '{name}', .* must be a Tensor, but got"):
+            LOSSES[name](outputs, labels)
+
+
+@pytest.mark.filterwarnings("ignore:.* They are broadcast")
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_compute_or_raise_for_any_tensors(name: str) -> None:
+    for outputs, labels in product(TENSORS, TENSORS):
+        said: list[Exception] = []
+        try:
+            with np.errstate(all="ignore"):
+                LOSSES[name](outputs, labels)
+        except ERRORS as error:
+            said.append(error)
+        for answer in said:
+            assert str(answer).startswith("For '")
+            assert answer.__notes__ == [f"This happened in the cell of class {name}."]
+
+
+class Net(nn.Cell):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Dense(3, 4)
+        self.body = nn.SequentialCell(nn.ReLU(), nn.Dense(5, 2))
+
+    def construct(self, x: Tensor) -> Tensor:
+        return self.body(self.first(x))
+
+
+def test_error_notes_name_the_innermost_cell_once() -> None:
+    net = Net()
+    step = nn.TrainOneStepCell(
+        nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params(), 0.1)
+    )
+    before = net.first.weight.asnumpy().copy()
+    with pytest.raises(ValueError, match=r"shapes are \(2, 4\) and \(2, 5\)") as caught:
+        step(Tensor(np.ones((2, 3), np.float32)), Tensor(np.ones((2, 2), np.float32)))
+    assert caught.value.__notes__ == ["This happened in the cell 'body.1' of class Dense."]
+    assert np.array_equal(net.first.weight.asnumpy(), before)
+
+
+def test_other_exceptions_get_no_note() -> None:
+    class Stops(nn.Cell):
+        def construct(self) -> Tensor:
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError) as caught:
+        Stops()()
+    assert not hasattr(caught.value, "__notes__")
+
+
+class Forward(nn.Cell):
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+class Forgetful(nn.Cell):
+    def __init__(self) -> None:
+        self.dense = nn.Dense(1, 1)
+
+
+class Silent(nn.Cell):
+    def construct(self, x: Tensor) -> None:
+        ops.relu(x)
+
+
+# A type checker would report most of the mistakes below.
+X: Any = Tensor(np.ones((2, 3), np.float32))
+DENSE: Any = nn.Dense(3, 2)
+loose: Any = nn
+loose_grad: Any = ms.grad
+
+
+def summed_by_numpy(x: Tensor) -> object:
+    return np.sum(x.asnumpy())
+
+
+def grad(*arguments: object) -> object:
+    return loose_grad(*arguments)(X)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "error", "says"),
+    [
+        (
+            lambda: Forward()(X),
+            AttributeError,
+            "'construct' is not defined. Rename its method 'forward'",
+        ),
+        (Forgetful, AttributeError, r"'super\(\).__init__\(\)' must be called before the cell"),
+        (
+            lambda: loose.ReLU(X),
+            TypeError,
+            r"'ReLU', the constructor got a Tensor.* call it: cell\(tensor\)",
+        ),
+        (lambda: loose.SequentialCell(loose.ReLU), TypeError, r"make one: ReLU\(…\)"),
+        (lambda: loose.SequentialCell(DENSE, loose.ReLU), TypeError, r"make one: ReLU\(…\)"),
+        (
+            lambda: loose.SGD(DENSE.trainable_params),
+            TypeError,
+            r"network.trainable_params\(\) gives",
+        ),
+        (lambda: loose.SGD(DENSE), TypeError, "gives, or of dicts, but got Dense"),
+        (lambda: loose.SGD([X]), TypeError, "must all be Parameters .* but got Tensor"),
+        (lambda: loose.Dense(784), TypeError, "missing 1 required positional argument"),
+        (lambda: setattr(DENSE, "weight", np.ones((2, 3))), TypeError, r"but got array\(.*ndarray"),
+        (lambda: DENSE.weight.set_data(np.ones((2, 3))), TypeError, r"but got array\(.*ndarray"),
+        (
+            lambda: loose.MSELoss()(Silent()(X), X),
+            TypeError,
+            "'logits' must be a Tensor, but got None",
+        ),
+        (lambda: grad(Silent()), TypeError, "must return a Tensor .* it returned None"),
+        (lambda: grad(summed_by_numpy), TypeError, "must return a Tensor"),
+        (lambda: grad(DENSE, None, DENSE.trainable_params), TypeError, "Call it to get"),
+        (lambda: grad(DENSE, None, DENSE.get_parameters()), TypeError, "a list or tuple"),
+        (lambda: grad(DENSE, None, [1]), TypeError, "'weights' must be a Parameter"),
+        (lambda: X.reshape("a"), TypeError, "'shape' must be an int or a sequence"),
+    ],
+)
+def test_common_mistakes_have_helpful_messages(
+    mistake: Callable[[], object], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says) as caught:
+        mistake()
+    assert "\n" not in str(caught.value)
+
+
+def test_sizes_and_axes_accept_numpy_integers() -> None:
+    assert X.reshape(-1, np.prod((3, 1))).shape == (2, 3)
+    assert X.sum(np.int64(1)).shape == (2,)
+    with pytest.raises(TypeError, match="True"):
+        X.sum(True)
+    with pytest.raises(TypeError, match="True"):
+        X.reshape(True, 6)
+
+
+@pytest.mark.parametrize(("module", "mistake"), [(ms, "Tenser"), (nn, "Dens")])
+def test_attribute_errors_allow_suggestions(module: object, mistake: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(module, mistake)
+    # Python uses these for "Did you mean: 'Tensor'?".
+    assert (caught.value.obj, caught.value.name) == (module, mistake)
+
+
+def test_learning_rates_accept_numpy_floats() -> None:
+    rates = np.array([0.25, 0.5], np.float32)
+    for values in (rates, list(rates)):
+        assert nn.SGD(DENSE.trainable_params(), values).get_lr() == 0.25

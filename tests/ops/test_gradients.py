@@ -1,0 +1,256 @@
+"""`grad`, `value_and_grad` and `GradOperation`: nested, by weights, and with invalid arguments."""
+
+from collections.abc import Callable
+from typing import NoReturn, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore import Parameter, Tensor, float16, float32, get_grad, grad, nn, ops, value_and_grad
+from minispore.engine.dispatch import apply2, apply3, apply_nondifferentiable
+
+Function = Callable[[Tensor], Tensor]
+
+
+# Without static types, as scripts call them.
+loose = cast("Callable[..., Callable[..., object]]", grad)
+loose_operation = cast("Callable[..., Callable[..., Callable[..., object]]]", ops.GradOperation)
+loose_rule = cast("Callable[..., Tensor]", ops.apply_rule)
+
+
+def scalar(value: float) -> Tensor:
+    return Tensor(np.float64(value))
+
+
+def square(x: Tensor) -> Tensor:
+    return x * x
+
+
+def pair(x: Tensor) -> tuple[Tensor, Tensor]:
+    return x * x, x + 1.0
+
+
+@given(x=st.floats(-1.0, 1.0))
+def test_third_derivatives_equal_the_analytic_ones(x: float) -> None:
+    def sine_like(x: Tensor) -> Tensor:
+        return ops.tanh(x) * ops.exp(x)
+
+    # With t = tanh x and t' = 1 − t²: the product's derivatives by Leibniz's rule.
+    t = np.tanh(x)
+    t1 = 1 - t * t
+    t2 = -2 * t * t1
+    t3 = -2 * t1 * t1 - 2 * t * t2
+    expected = [t + t1, t + 2 * t1 + t2, t + 3 * t1 + 3 * t2 + t3]
+    derivative: Function = sine_like
+    for value in expected:
+        derivative = grad(derivative)
+        assert abs(float(derivative(scalar(x))) - value * np.exp(x)) < 1e-9
+
+
+def perturbed(x: Tensor) -> Tensor:
+    """x · d/dy (x + y) = x: x is a constant of the inner gradient."""
+    return x * grad(lambda y: x + y)(scalar(1.0))
+
+
+def at_the_outer_variable(x: Tensor) -> Tensor:
+    """d/dy (x² y³) at y = x is 3 x⁴."""
+    return grad(lambda y: x * x * y * y * y)(x)
+
+
+def half_stopped(x: Tensor) -> Tensor:
+    return x * ops.stop_gradient(x)
+
+
+def through_a_cast(x: Tensor) -> Tensor:
+    return grad(lambda y: ops.cast(y, float32) ** 3)(x)
+
+
+# Functions, each with its derivative.
+PROGRAMS: list[tuple[Function, Callable[[float], float]]] = [
+    (perturbed, lambda x: 1.0),
+    (at_the_outer_variable, lambda x: 12 * x**3),
+    (half_stopped, lambda x: x),
+    (through_a_cast, lambda x: 6 * x),
+]
+
+
+@pytest.mark.parametrize(("function", "derivative"), PROGRAMS)
+@given(number=st.integers(-8, 8))
+def test_gradient_of_a_program_with_gradients_or_constants(
+    function: Function, derivative: Callable[[float], float], number: int
+) -> None:
+    """In small integers all results are exact."""
+    x = scalar(number)
+    assert float(grad(function)(x)) == derivative(number)
+    # Captured, the same tensor is a constant.
+    assert float(grad(lambda y: x * y)(x)) == number
+    assert float(grad(lambda y, *, factor: y * factor)(x, factor=7.0)) == 7.0
+
+
+def test_gradients_of_tensor_as_argument_and_weight() -> None:
+    """∂(x w)/∂w is x, even if x is w: the backward pass ends at the inputs."""
+
+    def outer(w: Tensor) -> tuple[Tensor, Tensor]:
+        def product(x: Tensor) -> Tensor:
+            return x * w
+
+        by_x, (by_w,) = cast("tuple[Tensor, tuple[Tensor]]", grad(product, 0, [w])(w))
+        return by_x, by_w
+
+    parts, _ = value_and_grad(outer)(scalar(3.0))
+    assert [float(part) for part in parts] == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("make", [Parameter, Tensor])
+@given(w=st.integers(-8, 8), number=st.integers(1, 8))
+def test_nested_gradients_by_the_same_weight(
+    make: Callable[[Tensor], Tensor], w: int, number: int
+) -> None:
+    """The gradient's square is differentiated by the same weight: d/dw (2 w x)² = 8 w x²."""
+    weight = make(scalar(w))
+
+    def penalty(x: Tensor) -> Tensor:
+        gradient = grad(lambda x: weight * weight * x, None, [weight])(x)[0]
+        return gradient * gradient
+
+    assert float(grad(penalty, None, [weight])(scalar(number))[0]) == 8 * w * number**2
+
+
+def test_gradient_by_weight_without_requires_grad() -> None:
+    weight = Parameter(scalar(3.0), requires_grad=False)
+
+    def f(x: Tensor) -> Tensor:
+        return weight * x
+
+    assert float(grad(f, None, [weight])(scalar(5.0))[0]) == 5.0
+    assert not weight.requires_grad
+
+
+def test_gradients_have_the_dtype_of_inputs() -> None:
+    def f(x: Tensor, y: Tensor) -> Tensor:
+        return ops.sum(x * y)
+
+    x, y = Tensor([1.0, 2.0], float16), Tensor([3.0, 4.0], float32)
+    first, second = grad(f, (0, 1))(x, y)
+    assert (first.dtype, second.dtype) == (float16, float32)
+
+    def squared(x: Tensor, y: Tensor) -> Tensor:
+        return ops.sum(square(grad(f)(x, y)))
+
+    again = grad(squared, 1)(x, y)
+    assert again.dtype is float32
+
+
+def test_cells_are_differentiated_by_weights() -> None:
+    net = nn.Dense(2, 1, weight_init="ones", bias_init="zeros")
+    x = Tensor([[1.0, 2.0]])
+    value, gradients = value_and_grad(net, None, net.trainable_params())(x)
+    assert float(value) == 3.0
+    assert [g.tolist() for g in gradients] == [[[1.0, 2.0]], [1.0]]
+    by_list = ops.GradOperation(get_by_list=True)(net)(x)
+    assert repr(by_list) == repr(gradients)
+
+
+def test_has_aux_excludes_all_but_the_first_output() -> None:
+    x = scalar(3.0)
+    assert float(grad(pair)(x)) == 7.0
+    gradient, aux = grad(pair, has_aux=True)(x)
+    assert (float(gradient), [float(y) for y in aux]) == (6.0, [4.0])
+
+
+def test_item_assignment_is_differentiable() -> None:
+    def f(x: Tensor, y: Tensor) -> Tensor:
+        x = x * 1.0
+        x[1:] = y
+        x[0] = x[2] * x[2]
+        return ops.sum(x)
+
+    first, second = grad(f, (0, 1))(Tensor([1.0, 2.0, 3.0]), Tensor([4.0, 5.0]))
+    assert (first.tolist(), second.tolist()) == ([0.0, 0.0, 0.0], [1.0, 11.0])
+
+
+def test_gradient_of_repeated_index_goes_to_last_value() -> None:
+    def f(y: Tensor) -> Tensor:
+        x = ops.zeros(2) * 1.0
+        x[Tensor([0, 0])] = y
+        return ops.sum(x * 5.0)
+
+    assert grad(f)(Tensor([1.0, 2.0])).tolist() == [0.0, 5.0]
+
+
+def cube_of_first(x: Tensor, _: Tensor) -> tuple[Tensor, tuple[Function]]:
+    return cube(x)
+
+
+def cube(x: Tensor) -> tuple[Tensor, tuple[Function]]:
+    return x * x * x, (lambda g: g * (3.0 * x * x),)
+
+
+def test_user_defined_rule_is_differentiable_again() -> None:
+    def f(x: Tensor) -> Tensor:
+        return loose_rule(cube, x)
+
+    derivative: Function = f
+    for expected in (12.0, 12.0, 6.0):
+        derivative = grad(derivative)
+        assert float(derivative(scalar(2.0))) == expected
+
+
+@pytest.mark.parametrize("operands", [2, 3])
+def test_exception_of_a_rule_propagates(operands: int) -> None:
+    def raising(*_: object) -> NoReturn:
+        raise TypeError("not this")
+
+    x = scalar(1.0)
+    for apply in (apply2 if operands == 2 else apply3, loose_rule):
+        with pytest.raises(TypeError, match="^not this$"):
+            cast("Callable[..., object]", apply)(raising, *[x] * operands)
+    with pytest.raises(TypeError, match="^not this$"):
+        apply_nondifferentiable(raising, x, x, "raising")
+
+
+def test_rule_must_be_callable() -> None:
+    with pytest.raises(TypeError, match="'rule' must be callable, but got 3"):
+        loose_rule(3, scalar(1.0))
+
+
+def test_rule_must_return_a_pullback_per_operand() -> None:
+    with pytest.raises(ValueError, match="a rule of 2 operands must give as many pullbacks"):
+        loose_rule(cube_of_first, scalar(1.0), scalar(2.0))
+    with pytest.raises(ValueError, match="at least one operand"):
+        loose_rule(cube)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: loose(3), TypeError, "'fn' must be callable, but got 3 of type int"),
+        (lambda: loose(square, "0"), TypeError, "'grad_position' must be an int or a tuple"),
+        (lambda: loose(square, True), TypeError, "'grad_position' must be an int or a tuple"),
+        (lambda: loose(square, -1), ValueError, "must not be negative, but got -1"),
+        (lambda: loose(square, None), ValueError, "must not be None at the same time"),
+        (lambda: loose(square, 1)(scalar(1.0)), RuntimeError, "there is no argument 1"),
+        (lambda: loose(square)(1.0), RuntimeError, "argument 0 of the function must be a Tensor"),
+        (lambda: loose(square, has_aux=True)(scalar(1.0)), ValueError, "several outputs"),
+        (lambda: get_grad((0, scalar(1.0)), 1), RuntimeError, "no gradient for 1"),
+        (lambda: loose_operation(get_all=1), TypeError, "'get_all' must be one of bool"),
+        (lambda: loose_operation()("f"), TypeError, "'fn' must be callable"),
+        (
+            lambda: loose_operation(get_by_list=True)(square)(scalar(1.0)),
+            ValueError,
+            "'weights' must be given",
+        ),
+        (
+            lambda: loose_operation(sens_param=True)(square)(scalar(1.0), Tensor([1.0, 1.0])),
+            ValueError,
+            "must have the shape of the output",
+        ),
+    ],
+)
+def test_invalid_calls_raise(
+    call: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,176 @@
+"""Composed operations: second derivatives, edge cases and invalid arguments."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore import Tensor, float16, grad, ops
+from minispore.testing import gradcheck
+from tests.helpers.random_op_calls import numbers
+
+LABELS = Tensor([2, 0])
+WEIGHTS = Tensor(np.array([0.5, 1.0, 2.0]))
+SMOOTH: dict[str, Callable[[Tensor], Tensor]] = {
+    "cross_entropy": lambda x: ops.cross_entropy(x, LABELS, WEIGHTS, label_smoothing=0.25),
+    "nll_loss": lambda x: ops.nll_loss(x * x, LABELS, WEIGHTS),
+    "mse_loss": lambda x: ops.mse_loss(x * x, ops.ones((2, 3))),
+    "l1_loss": lambda x: ops.l1_loss(x * x, ops.ones((2, 3))),
+    "cumsum": lambda x: ops.cumsum(x * x, 1) * x,
+    "sort": lambda x: ops.sort(x * x * x)[0] * x,
+    "topk": lambda x: ops.topk(x * x * x, 2, 0)[0] * x,
+    "var": lambda x: ops.var(x * x, 1, ddof=1),
+    "std": lambda x: ops.std(x, 1),
+    "norm": lambda x: ops.norm(x, dim=1),
+    "norm of degree 3": lambda x: ops.norm(x, 3, 1),
+    "masked_fill": lambda x: ops.masked_fill(x * x, x < 0, x[0, 0] * x[0, 0]) * x,
+    "triu": lambda x: ops.triu(x * x) * x,
+    "tile": lambda x: ops.tile(x * x, (2, 2)) * ops.tile(x, (2, 2)),
+    "flip": lambda x: ops.flip(x * x, (0, 1)) * x,
+    "repeat_interleave": lambda x: ops.repeat_interleave(x * x, (1, 2), 0) * x[:1],
+    "dropout": lambda x: ops.dropout(x * x, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_second_derivatives_pass_gradcheck(name: str) -> None:
+    def total(x: Tensor) -> Tensor:
+        return SMOOTH[name](x).sum()
+
+    gradcheck(grad(total), Tensor(numbers(np.random.default_rng(3), (2, 3))))
+
+
+def cubic(x: Tensor) -> Tensor:
+    return ops.norm(x, 3)
+
+
+@pytest.mark.parametrize("measure", [ops.norm, ops.std, cubic])
+def test_gradients_of_norm_and_std_at_zero_are_zero(measure: Callable[[Tensor], Tensor]) -> None:
+    x = ops.zeros(3)
+    assert measure(x).item() == 0
+    assert grad(measure)(x).tolist() == [0, 0, 0]
+    assert grad(lambda x: grad(measure)(x).sum())(x).tolist() == [0, 0, 0]
+
+
+@given(values=st.lists(st.integers(0, 3), min_size=1, max_size=9), down=st.booleans())
+def test_sort_and_topk_are_stable(values: list[int], down: bool) -> None:
+    actual, indices = ops.sort(Tensor(values), descending=down)
+    expected = sorted(range(len(values)), key=lambda i: -values[i] if down else values[i])
+    assert indices.tolist() == expected
+    assert actual.tolist() == [values[i] for i in expected]
+    first = ops.topk(Tensor(values), 1, largest=down)
+    assert [each.tolist() for each in first] == [[values[expected[0]]], expected[:1]]
+
+
+def test_sort_treats_nan_as_the_largest() -> None:
+    x = Tensor([3.0, float("nan"), 2.0])
+    assert ops.sort(x)[1].tolist() == [2, 0, 1]
+    assert ops.sort(x, descending=True)[1].tolist() == [1, 0, 2]
+
+
+@pytest.mark.parametrize("order", [2, -2, "nuc", 3])
+def test_matrix_norms_by_singular_values_raise(order: float | str) -> None:
+    with pytest.raises(ValueError, match="^For 'norm', the argument 'ord' must be one of 'fro', 1"):
+        ops.norm(ops.ones((2, 2)), order)
+
+
+def test_norm_requires_one_or_two_axes() -> None:
+    for dim in ((), (0, 1, 2), (1, 1)):
+        with pytest.raises(ValueError, match="^For 'norm', the argument 'dim' must name one axis"):
+            ops.norm(ops.ones((2, 2, 2)), dim=dim)
+    with pytest.raises(TypeError, match="'ord' must be a number for vectors, but got 'fro'"):
+        ops.norm(ops.ones(2), "fro")
+
+
+def test_nll_loss_ignores_infinities_of_other_classes() -> None:
+    logs = Tensor([[-float("inf"), 0.0], [-1.0, -float("inf")]])
+    labels = Tensor([1, 0])
+    assert ops.nll_loss(logs, labels).item() == 0.5
+    assert grad(lambda x: ops.nll_loss(x, labels))(logs).tolist() == [[0.0, -0.5], [-0.5, 0.0]]
+
+
+def test_loss_has_the_dtype_of_its_logits() -> None:
+    logits = Tensor([[1.0, 2.0]], float16)
+    for loss in (ops.cross_entropy, ops.nll_loss):
+        for weight in (None, ops.ones(2)):
+            assert loss(logits, Tensor([0]), weight).dtype is float16
+
+
+def test_ignore_index_is_compared_in_any_integer_dtype() -> None:
+    labels = Tensor(np.array([1, 0], np.uint8))
+    assert ops.cross_entropy(ops.zeros((2, 2)), labels, ops.ones(2)).item() == np.float32(np.log(2))
+
+
+def test_float16_variance_does_not_overflow() -> None:
+    x = Tensor(np.tile(np.array([-100, 100], np.float16), 50))
+    assert ops.var(x).item() == 10_000
+    assert ops.var(x, ddof=50).item() == 20_000
+
+
+X = ops.ones((2, 3))
+# On a GPU the classes are not checked.
+HOST = X.to("CPU")
+# Without static types: a type checker rejects these calls.
+raw: Any = ops
+INVALID: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (lambda: raw.tile(X, (1, -1)), ValueError, "'dims' must be in [0, 2147483647], but got -1"),
+    (lambda: raw.flip(X, (1, -1)), ValueError, "'dims' names an axis twice: (1, -1)"),
+    (lambda: raw.repeat_interleave(X, (1, 2), 1), ValueError, "of one number or of 3, but got 2"),
+    (lambda: raw.repeat_interleave(X, X), TypeError, "must be of integers and have one axis"),
+    (lambda: raw.tril(ops.ones(3)), ValueError, "two axes or more, but its shape is (3,)"),
+    (lambda: raw.masked_fill(X, X, 1.0), TypeError, "'mask' must be a Tensor of bools"),
+    (
+        lambda: raw.masked_fill(X, X > 0, X),
+        ValueError,
+        "must have no axes, but its shape",
+    ),
+    (
+        lambda: raw.masked_fill(LABELS, LABELS > 0, 0.5),
+        TypeError,
+        "must fit the type of 'input_x'",
+    ),
+    (
+        lambda: raw.masked_fill(X, LABELS > 0, 1.0),
+        ValueError,
+        "the shapes (2, 3) and (2,) do not",
+    ),
+    (lambda: raw.topk(X, 4), ValueError, "'k' must be in [1, 3], but got 4"),
+    (lambda: raw.sort(X > 0), TypeError, "the operands must be numbers, but got bools"),
+    (lambda: raw.cumsum(X, 2), ValueError, "'axis' must be in [-2, 2), but got 2"),
+    (lambda: raw.var(LABELS), TypeError, "'input' must be a Tensor of floats, but got"),
+    (lambda: raw.linspace(0, 1, 0), ValueError, "'steps' must be at least 1, but got 0"),
+    (lambda: raw.linspace(LABELS, 1, 2), TypeError, "a Tensor 'start' must be of floats"),
+    (lambda: raw.linspace(0, X, 2), ValueError, "a Tensor 'end' must have no axes"),
+    (lambda: raw.mse_loss(X, ops.ones(2)), ValueError, "the shapes (2, 3) and (2,) do not"),
+    (lambda: raw.nll_loss(X, X), TypeError, "'target' of shape (2, 3) must be integers"),
+    (
+        lambda: raw.nll_loss(X, X.int()),
+        ValueError,
+        "'target' of shape (N, …), b",
+    ),
+    (
+        lambda: raw.cross_entropy(HOST, Tensor([0, 3]).to("CPU")),
+        ValueError,
+        "'target' must be in [0, 3) or the",
+    ),
+    (
+        lambda: raw.cross_entropy(X, LABELS, X[0, :2]),
+        ValueError,
+        "'weight' must be of shape (3,)",
+    ),
+    (lambda: raw.randint(0, 300, (2,), dtype="uint8"), ValueError, "'high' must be in [1, 256]"),
+    (lambda: raw.randint(3, 3, (2,)), ValueError, "'high' must be in [4, "),
+    (lambda: raw.dropout(X, 1.0), ValueError, "'p' must be in [0, 1), but got 1.0"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), INVALID)
+def test_invalid_arguments_raise_named_errors(
+    call: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=f"^For '[a-z0-9_]+', .*{re.escape(message)}"):
+        call()

@@ -1,0 +1,27 @@
+"""Resized images match PyTorch's; those of uint8 are rounded."""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore.dataset.vision import Resize
+
+torch: Any = import_module("torch")
+sides = st.integers(1, 9)
+sizes = st.tuples(sides, sides)
+
+
+@given(seed=st.integers(0, 2**32 - 1), own=sizes, size=sizes)
+def test_resize_equals_pytorch(seed: int, own: tuple[int, int], size: tuple[int, int]) -> None:
+    image = np.random.default_rng(seed).integers(0, 256, (*own, 2)).astype(np.uint8)
+    floats = np.asarray(image, np.float64)
+    theirs = torch.nn.functional.interpolate(
+        torch.tensor(floats.transpose(2, 0, 1)[None]), size, mode="bilinear"
+    )
+    expected = theirs[0].numpy().transpose(1, 2, 0)
+    np.testing.assert_allclose(np.asarray(Resize(size)(floats), np.float64), expected, atol=1e-3)
+    resized = Resize(size)(image)
+    assert np.abs(np.asarray(resized, np.float64) - expected).max() < 1.01

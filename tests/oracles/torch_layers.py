@@ -1,0 +1,234 @@
+"""Random layers and losses, each with PyTorch's equivalent."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import minispore as ms
+from minispore import Tensor, nn
+from minispore.testing import strategies as mst
+from tests.nn.layer.test_conv import of
+
+torch: Any = import_module("torch")
+
+Array: TypeAlias = NDArray[Any]
+# PyTorch is optional, so it is untyped.
+Theirs: TypeAlias = Any
+reductions: st.SearchStrategy[Literal["mean", "sum", "none"]] = st.sampled_from(
+    ["mean", "sum", "none"]
+)
+generators = st.integers(0, 9999).map(np.random.default_rng)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def close(result: Tensor, expected: Theirs, atol: float = 1e-12) -> None:
+    ours, theirs = (
+        np.asarray(x, np.float64) for x in (result.asnumpy(), expected.detach().numpy())
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=atol)
+
+
+def compare(ours: Callable[..., Tensor], theirs: Callable[..., Theirs], *inputs: Array) -> None:
+    """Assert equal values, and equal gradients by each input."""
+    tensors = [torch.tensor(x, requires_grad=True) for x in inputs]
+    expected = theirs(*tensors)
+    start = of(9, *expected.shape)
+    expected.backward(torch.tensor(start))
+
+    def weighted(*xs: Tensor) -> Tensor:
+        return (ours(*xs) * Tensor(start)).sum()
+
+    close(ours(*map(Tensor, inputs)), expected)
+    for i, tensor in enumerate(tensors):
+        gradient = ms.grad(weighted, i)(*map(Tensor, inputs))
+        close(gradient, tensor.grad, 1e-10)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A cell, its equivalent in PyTorch, and inputs for both.
+
+    Attributes:
+        ours: The cell.
+        theirs: A module or a function.
+        inputs: The inputs of both.
+        by: The number of inputs, from the first, by which PyTorch differentiates.
+    """
+
+    ours: nn.Cell
+    theirs: Callable[..., Theirs]
+    inputs: tuple[Array, ...]
+    by: int = 1
+
+
+def like(parameters: Mapping[str, Array], module: Theirs) -> Theirs:
+    """Return a PyTorch module with these parameters, in float64."""
+    module = module.double()
+    module.load_state_dict({name: torch.tensor(value) for name, value in parameters.items()})
+    return module
+
+
+def optional(array: Array | None) -> tuple[Tensor | None, Theirs]:
+    return (None, None) if array is None else (Tensor(array), torch.tensor(array))
+
+
+@st.composite
+def elementwise(draw: st.DrawFn, ours: Callable[[], nn.Cell], theirs: Callable[[], Theirs]) -> Pair:
+    rng = draw(generators)
+    return Pair(ours(), theirs(), (rng.normal(0, 2, draw(mst.shapes())),))
+
+
+@st.composite
+def along_an_axis(draw: st.DrawFn, ours: Callable[[int], nn.Cell], theirs: Theirs) -> Pair:
+    rng, shape = draw(generators), draw(mst.shapes(1, 4, 1))
+    axis = draw(st.integers(-len(shape), len(shape) - 1))
+    return Pair(ours(axis), theirs(axis), (rng.normal(0, 2, shape),))
+
+
+@st.composite
+def flattens(draw: st.DrawFn) -> Pair:
+    rng, shape = draw(generators), draw(mst.shapes(1, 4))
+    first, last = sorted(draw(st.tuples(*[st.integers(0, len(shape) - 1)] * 2)))
+    dims = first - len(shape) * draw(st.integers(0, 1)), last - len(shape) * draw(st.integers(0, 1))
+    return Pair(nn.Flatten(*dims), torch.nn.Flatten(*dims), (rng.normal(size=shape),))
+
+
+ACTIVATIONS: dict[str | None, Callable[..., Theirs]] = {
+    None: torch.nn.Identity,
+    "relu": torch.nn.ReLU,
+    "sigmoid": torch.nn.Sigmoid,
+    "tanh": torch.nn.Tanh,
+    "softmax": lambda: torch.nn.Softmax(-1),
+    "logsoftmax": lambda: torch.nn.LogSoftmax(-1),
+}
+
+
+def linear(layer: nn.Dense) -> Theirs:
+    weight = layer.weight.asnumpy()
+    parameters = {"weight": weight} | ({} if layer.bias is None else {"bias": layer.bias.asnumpy()})
+    return like(
+        parameters, torch.nn.Linear(weight.shape[1], weight.shape[0], bias="bias" in parameters)
+    )
+
+
+@st.composite
+def denses(draw: st.DrawFn) -> Pair:
+    rng, shape = draw(generators), draw(mst.shapes(1, 3, 1))
+    activation = draw(st.sampled_from(list(ACTIVATIONS)))
+    layer = nn.Dense(
+        shape[-1],
+        draw(st.integers(1, 4)),
+        has_bias=draw(st.booleans()),
+        activation=activation,
+        dtype=ms.float64,
+    )
+    theirs = torch.nn.Sequential(linear(layer), ACTIVATIONS[activation]())
+    return Pair(layer, theirs, (rng.normal(size=shape),))
+
+
+@st.composite
+def sequences(draw: st.DrawFn) -> Pair:
+    pairs = [draw(denses()) for _ in range(draw(st.integers(1, 3)))]
+    layers = [pairs[0].ours]
+    theirs = [pairs[0].theirs]
+    width = np.shape(pairs[0].ours(Tensor(pairs[0].inputs[0])).asnumpy())[-1]
+    for _ in pairs[1:]:
+        layer = nn.Dense(width, draw(st.integers(1, 3)), dtype=ms.float64)
+        layers += [nn.Tanh(), layer]
+        theirs += [torch.nn.Tanh(), linear(layer)]
+        width = layer.out_channels
+    return Pair(nn.SequentialCell(layers), torch.nn.Sequential(*theirs), pairs[0].inputs)
+
+
+@st.composite
+def distances(draw: st.DrawFn, ours: Callable[..., nn.Cell], theirs: Callable[..., Theirs]) -> Pair:
+    rng, shape, reduction = draw(generators), draw(mst.shapes(0, 3, 1)), draw(reductions)
+    inputs = rng.normal(0, 3, shape), rng.normal(0, 3, shape)
+    return Pair(ours(reduction), theirs(reduction=reduction), inputs, 2)
+
+
+@st.composite
+def binary(draw: st.DrawFn) -> Pair:
+    rng, shape, reduction = draw(generators), draw(mst.shapes(0, 3, 1)), draw(reductions)
+    weight = rng.uniform(0, 2, shape) if draw(st.booleans()) else None
+    inputs = rng.uniform(0.01, 0.99, shape), rng.uniform(0, 1, shape)
+    mine, theirs = optional(weight)
+    return Pair(nn.BCELoss(mine, reduction), torch.nn.BCELoss(theirs, reduction=reduction), inputs)
+
+
+@st.composite
+def binary_with_logits(draw: st.DrawFn) -> Pair:
+    rng, shape, reduction = draw(generators), draw(mst.shapes(1, 3, 1)), draw(reductions)
+    weight, positive = (
+        rng.uniform(0, 2, shape[-1:]) if draw(st.booleans()) else None for _ in range(2)
+    )
+    inputs = rng.normal(0, 10, shape), rng.uniform(0, 1, shape)
+    (mine, theirs), (my_positive, their_positive) = optional(weight), optional(positive)
+    return Pair(
+        nn.BCEWithLogitsLoss(reduction, mine, my_positive),
+        torch.nn.BCEWithLogitsLoss(theirs, reduction=reduction, pos_weight=their_positive),
+        inputs,
+        2,
+    )
+
+
+@st.composite
+def cross_entropies(draw: st.DrawFn) -> Pair:
+    """Cross entropy of class indices or probabilities, for one row, many, or further axes."""
+    rng, reduction = draw(generators), draw(reductions)
+    classes, more = draw(st.integers(1, 5)), draw(mst.shapes(0, 3, 1, 3))
+    shape = (*more[:1], classes, *more[1:])
+    weight = rng.uniform(0.1, 2, classes) if draw(st.booleans()) else None
+    smoothing = draw(st.sampled_from([0.0, 0.1, 1.0]))
+    ignored = -100
+    if draw(st.booleans()):
+        labels: Array = np.moveaxis(rng.dirichlet(np.ones(classes), more), -1, min(len(more), 1))
+    else:
+        labels = np.asarray(rng.integers(0, classes, more))
+        # The first label is not ignored, since the mean of no rows is NaN.
+        ignored = draw(st.sampled_from([-100, -1, 0, 1]).filter(lambda i: i != labels.flat[0]))
+    mine, theirs = optional(weight)
+    return Pair(
+        nn.CrossEntropyLoss(mine, ignored, reduction, smoothing),
+        torch.nn.CrossEntropyLoss(
+            theirs, ignore_index=ignored, reduction=reduction, label_smoothing=smoothing
+        ),
+        (rng.normal(0, 3, shape), labels),
+        1 if labels.dtype == np.int64 else 2,
+    )
+
+
+@st.composite
+def rows_of_logits(draw: st.DrawFn) -> Pair:
+    rng, reduction, sparse = draw(generators), draw(reductions), draw(st.booleans())
+    rows, classes = draw(st.integers(1, 4)), draw(st.integers(1, 5))
+    labels = rng.integers(0, classes, rows) if sparse else rng.dirichlet(np.ones(classes), rows)
+    ours = nn.SoftmaxCrossEntropyWithLogits(sparse, reduction)
+    theirs = torch.nn.CrossEntropyLoss(reduction=reduction)
+    return Pair(ours, theirs, (rng.normal(0, 3, (rows, classes)), labels), 1 if sparse else 2)
+
+
+PAIRS: dict[str, st.SearchStrategy[Pair]] = {
+    "ReLU": elementwise(nn.ReLU, torch.nn.ReLU),
+    "Sigmoid": elementwise(nn.Sigmoid, torch.nn.Sigmoid),
+    "Tanh": elementwise(nn.Tanh, torch.nn.Tanh),
+    "Identity": elementwise(nn.Identity, torch.nn.Identity),
+    # In evaluation mode; for training mode see tests/nn/layer/test_basic.py.
+    "Dropout": elementwise(nn.Dropout, torch.nn.Identity),
+    "Softmax": along_an_axis(nn.Softmax, torch.nn.Softmax),
+    "LogSoftmax": along_an_axis(nn.LogSoftmax, torch.nn.LogSoftmax),
+    "Flatten": flattens(),
+    "Dense": denses(),
+    "SequentialCell": sequences(),
+    "MSELoss": distances(nn.MSELoss, torch.nn.MSELoss),
+    "L1Loss": distances(nn.L1Loss, torch.nn.L1Loss),
+    "BCELoss": binary(),
+    "BCEWithLogitsLoss": binary_with_logits(),
+    "CrossEntropyLoss": cross_entropies(),
+    "SoftmaxCrossEntropyWithLogits": rows_of_logits(),
+}

@@ -1,0 +1,258 @@
+"""Random calls of operations, each with PyTorch's equivalent."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, TypeAlias, cast
+
+from hypothesis import strategies as st
+
+import minispore as ms
+from minispore import Tensor, ops
+from minispore._functional import elementwise
+from tests.helpers import random_op_calls as calls
+from tests.helpers.random_op_calls import (
+    PRIMITIVES,
+    Call,
+    along,
+    numbers,
+    of_one,
+    of_several,
+    over,
+    positive,
+    truths,
+    whole,
+)
+from tests.oracles import torch_losses as losses
+
+torch: Any = import_module("torch")
+functional = torch.nn.functional
+
+# PyTorch is optional, so it is untyped.
+Theirs: TypeAlias = Any
+Function: TypeAlias = Callable[..., Theirs]
+TYPES = {ms.float32: torch.float32, ms.float64: torch.float64, ms.int32: torch.int32}
+
+
+def over_all(reduce: Function) -> Function:
+    """Return a reduction of PyTorch that reduces all axes if none are specified."""
+
+    def reduced(x: Theirs, axis: object, keep: bool) -> Theirs:
+        return reduce(x, dim=tuple(range(x.ndim)) if axis is None else axis, keepdim=keep)
+
+    return reduced
+
+
+def gathered(x: Theirs, index: Theirs, axis: int) -> Theirs:
+    before, after = x.shape[: axis % x.ndim], x.shape[axis % x.ndim + 1 :]
+    return x.index_select(axis, index.reshape(-1)).reshape((*before, *index.shape, *after))
+
+
+def gathered_elements(x: Theirs, index: Theirs, axis: int) -> Theirs:
+    return torch.gather(x, axis, index)
+
+
+def cross_entropy(x: Theirs, y: Theirs) -> Theirs:
+    return -(torch.log_softmax(x, -1) * y).sum(-1)
+
+
+def binary_cross_entropy(x: Theirs, y: Theirs, w: Theirs, p: Theirs, reduction: str) -> Theirs:
+    """PyTorch's own has no gradient by the weights."""
+    right, wrong = functional.logsigmoid(x), functional.logsigmoid(-x)
+    losses = -w * (p * y * right + (1 - y) * wrong)
+    return losses if reduction == "none" else getattr(torch, reduction)(losses)
+
+
+def norms(x: Theirs, order: object, axis: object, keep: bool) -> Theirs:
+    return torch.linalg.norm(x, order, axis, keep)
+
+
+def spread(measure: Function) -> Function:
+    """Return a statistic of PyTorch that reduces all axes if none are specified."""
+
+    def measured(x: Theirs, axis: object, less: int, keep: bool) -> Theirs:
+        axes = tuple(range(x.ndim)) if axis is None else axis
+        return measure(x, dim=axes, correction=less, keepdim=keep)
+
+    return measured
+
+
+def in_order(x: Theirs, axis: int, descending: bool) -> Theirs:
+    return torch.sort(x, dim=axis, descending=descending, stable=True)
+
+
+def repeated(x: Theirs, counts: object, axis: int | None) -> Theirs:
+    repeats = counts if isinstance(counts, int) else torch.tensor(counts)
+    return torch.repeat_interleave(x, repeats, axis)
+
+
+def of_type(x: Theirs, dtype: ms.dtype.DType) -> Theirs:
+    return x.to(TYPES[dtype])
+
+
+def given_values(*values: object) -> st.SearchStrategy[Call]:
+    """Calls without operands."""
+    return st.sampled_from([Call((), cast("tuple[object, ...]", each)) for each in values])
+
+
+def flattened(x: Tensor, start: int, end: int) -> Tensor:
+    return ops.flatten(x, start_dim=start, end_dim=end)
+
+
+def elements(x: Tensor, index: Tensor, axis: int) -> Tensor:
+    return ops.gather_elements(x, axis, index)
+
+
+keep = st.booleans()
+PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
+    "abs": (torch.abs, of_one()),
+    "exp": (torch.exp, of_one()),
+    "floor": (torch.floor, of_one()),
+    "isfinite": (torch.isfinite, of_one()),
+    "isinf": (torch.isinf, of_one()),
+    "isnan": (torch.isnan, of_one()),
+    "log": (torch.log, of_one(positive)),
+    "logical_not": (torch.logical_not, of_one() | of_one(truths)),
+    "neg": (torch.neg, of_one() | of_one(whole)),
+    "relu": (torch.relu, of_one() | of_one(whole)),
+    "round": (torch.round, of_one()),
+    "sigmoid": (torch.sigmoid, of_one()),
+    "sign": (torch.sign, of_one() | of_one(whole)),
+    "softplus": (
+        functional.softplus,
+        of_one() | of_one(numbers, st.sampled_from([0.5, -1, 2]), st.sampled_from([0.513, 20])),
+    ),
+    "sqrt": (torch.sqrt, of_one(positive)),
+    "square": (torch.square, of_one() | of_one(whole)),
+    "stop_gradient": (torch.detach, of_one()),
+    "tanh": (torch.tanh, of_one()),
+    "sin": (torch.sin, of_one()),
+    "cos": (torch.cos, of_one()),
+    "bitwise_not": (torch.bitwise_not, of_one(whole) | of_one(truths)),
+    "cast": (of_type, of_one(numbers, st.sampled_from(list(TYPES)))),
+    "clip": (torch.clip, of_one(numbers, st.just(-0.513), st.sampled_from([None, 0.713]))),
+    "add": (torch.add, of_several(numbers, numbers) | of_several(whole, whole)),
+    "sub": (torch.sub, of_several(numbers, numbers) | of_several(whole, whole)),
+    "mul": (torch.mul, of_several(numbers, numbers) | of_several(whole, numbers)),
+    "div": (torch.div, of_several(numbers, numbers)),
+    "floor_divide": (
+        lambda x, y: torch.div(x, y, rounding_mode="floor"),
+        of_several(numbers, numbers),
+    ),
+    "remainder": (torch.remainder, of_several(numbers, numbers)),
+    "pow": (torch.pow, of_several(positive, numbers)),
+    "maximum": (torch.maximum, of_several(numbers, numbers) | of_several(whole, whole)),
+    "minimum": (torch.minimum, of_several(numbers, numbers) | of_several(whole, whole)),
+    "equal": (torch.eq, of_several(whole, whole) | of_several(truths, truths)),
+    "not_equal": (torch.ne, of_several(whole, whole) | of_several(truths, truths)),
+    "greater": (torch.gt, of_several(whole, whole) | of_several(numbers, whole)),
+    "greater_equal": (torch.ge, of_several(whole, whole) | of_several(numbers, whole)),
+    "less": (torch.lt, of_several(whole, whole) | of_several(numbers, whole)),
+    "less_equal": (torch.le, of_several(whole, whole) | of_several(numbers, whole)),
+    "logical_and": (torch.logical_and, of_several(truths, truths)),
+    "logical_or": (torch.logical_or, of_several(truths, truths)),
+    "logical_xor": (torch.logical_xor, of_several(truths, truths)),
+    "bitwise_and": (torch.bitwise_and, of_several(whole, whole) | of_several(truths, truths)),
+    "bitwise_or": (torch.bitwise_or, of_several(whole, whole) | of_several(truths, truths)),
+    "bitwise_xor": (torch.bitwise_xor, of_several(whole, whole) | of_several(truths, truths)),
+    "where": (torch.where, of_several(truths, numbers, numbers)),
+    "sum": (over_all(torch.sum), over() | over(whole)),
+    "mean": (over_all(torch.mean), over()),
+    "amax": (over_all(torch.amax), over() | over(whole)),
+    "amin": (over_all(torch.amin), over() | over(whole)),
+    "logsumexp": (over_all(torch.logsumexp), over()),
+    "all": (over_all(torch.all), over(truths)),
+    "any": (over_all(torch.any), over(truths)),
+    "max": (torch.max, along(keep)),
+    "min": (torch.min, along(keep)),
+    "argmax": (torch.argmax, along(keep)),
+    "argmin": (torch.argmin, along(keep)),
+    "softmax": (torch.softmax, along()),
+    "log_softmax": (torch.log_softmax, along()),
+    "expand_dims": (torch.unsqueeze, along(beyond=1)),
+    "unsqueeze": (torch.unsqueeze, along(beyond=1)),
+    "reshape": (torch.reshape, calls.reshaped()),
+    "permute": (torch.permute, calls.permuted()),
+    "broadcast_to": (torch.broadcast_to, calls.broadcast()),
+    "squeeze": (torch.squeeze, calls.squeezed()),
+    "flatten": (torch.flatten, calls.flattened()),
+    "swapaxes": (torch.swapaxes, calls.swapped()),
+    "concat": (torch.concat, calls.joined()),
+    "stack": (torch.stack, calls.joined(stacked=True)),
+    "split": (torch.split, calls.cut()),
+    "bmm": (torch.bmm, calls.stacks_of_matrices()),
+    "matmul": (torch.matmul, calls.products()),
+    "dense": (functional.linear, calls.neurons()),
+    "gather": (gathered, calls.gathered()),
+    "gather_elements": (gathered_elements, calls.gathered_elements()),
+    "one_hot": (functional.one_hot, calls.classes()),
+    "softmax_cross_entropy": (cross_entropy, calls.rows()),
+    "binary_cross_entropy_with_logits": (binary_cross_entropy, calls.shares()),
+    "cross_entropy": (losses.cross_entropy, losses.of_classes()),
+    "nll_loss": (losses.nll, losses.of_classes()),
+    "mse_loss": (losses.mse, calls.two_alike(losses.reductions)),
+    "l1_loss": (losses.l1, calls.two_alike(losses.reductions)),
+    "cumsum": (torch.cumsum, along() | along(fill=whole)),
+    "sort": (in_order, along(keep) | along(keep, fill=whole)),
+    "topk": (torch.topk, calls.chosen()),
+    "var": (spread(torch.var), calls.spread()),
+    "std": (spread(torch.std), calls.spread()),
+    "norm": (norms, calls.of_vectors() | calls.of_matrices()),
+    "masked_fill": (torch.masked_fill, calls.masked()),
+    "tril": (torch.tril, calls.matrices()),
+    "triu": (torch.triu, calls.matrices()),
+    "tile": (torch.tile, calls.tiled()),
+    "flip": (torch.flip, calls.flipped()),
+    "repeat_interleave": (repeated, calls.interleaved()),
+    "linspace": (torch.linspace, given_values((0, 1, 5), (2.5, -1, 4), (3, 3, 1))),
+    "arange": (torch.arange, given_values((5,), (2, 9), (1.0, 2.0, 0.25), (7, 1, -2), (0,))),
+    "eye": (torch.eye, given_values((3,), (2, 3), (3, 1), (0,))),
+    "full": (torch.full, given_values(((2, 3), 7), ((), 2.5), ((0, 2), 1))),
+    "ones": (torch.ones, given_values(((2, 3),), (4,), ((0,),))),
+    "zeros": (torch.zeros, given_values(((2, 3),), (4,), ((0,),))),
+    "full_like": (torch.full_like, of_one(numbers, st.just(7)) | of_one(whole, st.just(7))),
+    "ones_like": (torch.ones_like, of_one() | of_one(whole)),
+    "zeros_like": (torch.zeros_like, of_one() | of_one(whole)),
+}
+# PyTorch has most of these functions by the same name.
+PAIRS.update(
+    (name, (getattr(torch, name), of_one()))
+    for name in elementwise.__all__
+    if name.islower() and getattr(ops, name).__name__ not in PAIRS
+)
+# Operations whose arguments have another order in PyTorch.
+ORDERED: Mapping[str, Callable[..., Tensor]] = {
+    "flatten": flattened,
+    "gather_elements": elements,
+}
+# Operations that another test file compares.
+ELSEWHERE: Mapping[str, str] = {
+    "avg_pool2d": "oracles/test_torch_conv.py",
+    "batch_norm": "oracles/test_torch_normalization.py",
+    "conv2d": "oracles/test_torch_conv.py",
+    "clip_by_global_norm": "oracles/test_torch_gradient_clipping.py",
+    "layer_norm": "oracles/test_torch_normalization.py",
+    "max_pool2d": "oracles/test_torch_conv.py",
+    "pad": "oracles/test_torch_normalization.py",
+}
+GRADIENTS = "compared with a naive engine in tests/autograd"
+# Why the other operations are not compared.
+REASONS: Mapping[str, str] = {
+    "GradOperation": GRADIENTS,
+    "grad": GRADIENTS,
+    "value_and_grad": GRADIENTS,
+    "assign": "writes into its argument",
+    "clip_by_value": "is clip, of several tensors",
+    **dict.fromkeys(("rank", "shape", "size"), "reads a property"),
+    "get_grad": "looks up a gradient",
+    "apply_rule": "applies a rule of the user's",
+    **dict.fromkeys(("dropout", "rand", "randint", "randn"), "draws numbers"),
+    **{name: "writes a summary" for name in dir(ops) if name.endswith("Summary")},
+    **dict.fromkeys(PRIMITIVES, "is another form of a function"),
+}
+# Methods with other arguments or results than the operations of their names, as MindSpore has them.
+OTHER_METHODS = {"max", "min", "sum", "flatten", "gather_elements"}
+
+
+def names_of(name: str) -> set[str]:
+    """Return all names of an operation."""
+    return {other for other in dir(ops) if getattr(ops, other) is getattr(ops, name)}

@@ -1,0 +1,193 @@
+"""Callbacks of both APIs that record their hooks, and a model of tensorpack's loop."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import TracebackType
+
+from minispore.tensorpack import Callback, StopTraining
+from minispore.tensorpack.protocol import RunValues
+from minispore.train import Accuracy, Model, RunContext
+from minispore.train import Callback as TrainCallback
+from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
+
+HOOKS = (
+    "setup_graph",
+    "before_train",
+    "before_epoch",
+    "before_run",
+    "after_run",
+    "trigger_step",
+    "after_epoch",
+    "trigger_epoch",
+    "after_train",
+)
+# The number of the callback, the hook, and the counters: epoch, global and local step.
+Line = tuple[int, str, tuple[int, int, int]]
+# The exception that this hook of this callback raises when it is called for the n-th time.
+Failure = tuple[int, str, int, type[BaseException]]
+
+
+class HookError(Exception):
+    pass
+
+
+class Log(list[Line]):
+    def __init__(self, failure: Failure | None = None) -> None:
+        super().__init__()
+        self.failure = failure
+        self.occurrences = 0
+
+    def note(self, callback: int, hook: str, counters: tuple[int, int, int] = (0, 0, 0)) -> None:
+        self.append((callback, hook, counters))
+        if self.failure is not None and self.failure[:2] == (callback, hook):
+            self.occurrences += 1
+            if self.occurrences == self.failure[2]:
+                raise self.failure[3]
+
+    def of(self, *callback: int) -> list[Line]:
+        return [line for line in self if line[0] in callback]
+
+
+class HookRecorder(Callback):
+    def __init__(self, log: Log, number: int) -> None:
+        self.log = log
+        self.number = number
+
+    def note(self, hook: str) -> None:
+        self.log.note(self.number, hook, (self.epoch_num, self.global_step, self.local_step))
+
+    def _setup_graph(self) -> None:
+        self.note("setup_graph")
+
+    def _before_train(self) -> None:
+        self.note("before_train")
+
+    def _before_epoch(self) -> None:
+        self.note("before_epoch")
+
+    def _before_run(self, run_context: RunContext) -> None:
+        self.note("before_run")
+
+    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
+        self.note("after_run")
+
+    def _trigger_step(self) -> None:
+        self.note("trigger_step")
+
+    def _after_epoch(self) -> None:
+        self.note("after_epoch")
+
+    def _trigger_epoch(self) -> None:
+        self.note("trigger_epoch")
+
+    def _after_train(self) -> None:
+        self.note("after_train")
+
+
+class EventRecorder(TrainCallback):
+    def __init__(self, log: Log, number: int) -> None:
+        self.log = log
+        self.number = number
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        self.log.note(self.number, "on_train_begin")
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        self.log.note(self.number, "on_train_epoch_begin")
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        self.log.note(self.number, "on_train_step_begin")
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        self.log.note(self.number, "on_train_step_end")
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        self.log.note(self.number, "on_train_epoch_end")
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        self.log.note(self.number, "on_train_end")
+
+    def on_eval_begin(self, run_context: RunContext) -> None:
+        self.log.note(self.number, "on_eval_begin")
+
+    def on_eval_end(self, run_context: RunContext) -> None:
+        self.log.note(self.number, "on_eval_end")
+
+    def on_exception(self, run_context: RunContext, error: BaseException) -> None:
+        self.log.note(self.number, "on_exception")
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.log.note(self.number, "exit")
+
+
+def train(log: Log, apis: str, epochs: int, steps: int, *, fit: bool, initial: int = 0) -> None:
+    """Run a `Model` with a callback for each letter, where "p" is one of tensorpack's."""
+    callbacks = [
+        HookRecorder(log, i) if api == "p" else EventRecorder(log, i) for i, api in enumerate(apis)
+    ]
+    model = Model(
+        ConstantLoss(),
+        metrics={"accuracy": Accuracy()},
+        eval_network=Outputs(),
+        eval_indexes=[0, 1, 2],
+    )
+    if fit:
+        last = initial + epochs
+        model.fit(last, Batches(steps), Batches(2), 1, callbacks, initial_epoch=initial)
+    else:
+        model.train(initial + epochs, Batches(steps), callbacks, initial_epoch=initial)
+
+
+def tensorpack(log: Log, numbers: list[int], epochs: int, steps: int, initial: int = 0) -> None:
+    """Write the hooks that tensorpack's own loop calls, by its documentation, to `log`."""
+    epoch, done, local = initial, initial * steps, -1
+
+    def each(hook: str) -> None:
+        for number in numbers:
+            log.note(number, hook, (epoch, done, local))
+
+    each("setup_graph")
+    with suppress(StopTraining):
+        try:
+            each("before_train")
+            for epoch in range(initial + 1, initial + epochs + 1):  # noqa: B007 (read by `each`)
+                each("before_epoch")
+                for local in range(steps):  # noqa: B007
+                    each("before_run")
+                    done += 1
+                    each("after_run")
+                    each("trigger_step")
+                each("after_epoch")
+                each("trigger_epoch")
+        finally:
+            interrupt = None
+            for number in numbers:
+                try:
+                    log.note(number, "after_train", (epoch, done, local))
+                except KeyboardInterrupt as error:  # here tensorpack skips the others
+                    interrupt = error
+                except Exception:  # tensorpack goes on
+                    continue
+            if interrupt is not None:
+                raise interrupt
+
+
+def outcome(run: Callable[[], None]) -> type[BaseException] | None:
+    try:
+        run()
+    except (HookError, StopTraining, KeyboardInterrupt) as error:
+        return type(error)
+    return None
+
+
+def failures(number: int) -> Iterator[Failure]:
+    for hook in HOOKS:
+        for kind in (HookError, StopTraining, KeyboardInterrupt):
+            yield number, hook, 1, kind
+            if hook not in {"setup_graph", "before_train", "after_train"}:
+                yield number, hook, 2, kind

@@ -1,0 +1,36 @@
+"""The log messages and the output folder of the callbacks."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from minispore.tensorpack import logger
+
+
+def test_messages_are_printed_without_logging_handlers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = logging.Logger("test")
+    monkeypatch.setattr(logger, "_log", log)
+    logger.info("one")
+    logger.warn("two")
+    assert capsys.readouterr().out == "one\ntwo\n"
+
+
+def test_logger_dir_is_created_and_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert logger.get_logger_dir() is None
+    monkeypatch.chdir(tmp_path)
+    logger.set_logger_dir("a/b")
+    assert logger.get_logger_dir() == str(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_folder_for_prefers_the_given_folder(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="object has no output folder"):
+        logger.folder_for(None, object())
+    logger.set_logger_dir(tmp_path)
+    assert logger.folder_for(None, object()) == str(tmp_path)
+    assert logger.folder_for(tmp_path / "other", object()) == str(tmp_path / "other")

@@ -1,0 +1,334 @@
+"""Hyper-parameters, their file, and the callbacks that set them."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore import nn
+from minispore.tensorpack import (
+    Callback,
+    CallbackFactory,
+    GraphVarParam,
+    HumanHyperParamSetter,
+    HyperParamSetter,
+    HyperParamSetterWithFunc,
+    ObjAttrParam,
+    ScheduledHyperParamSetter,
+    StatMonitorParamSetter,
+    logger,
+)
+from minispore.tensorpack.param import HyperFile
+from minispore.train import Callback as TrainCallback
+from minispore.train import Model
+from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
+
+
+def test_unknown_parameter_error_suggests_names() -> None:
+    setter = HyperParamSetterWithFunc(GraphVarParam("globalstep"), lambda e, v: v)
+    with pytest.raises(ValueError, match="did you mean 'global_step'"):
+        make().train(1, Rows(), [setter])
+
+
+def test_parameter_is_available_during_training_only() -> None:
+    for use in (GraphVarParam("w").get_value, lambda: GraphVarParam("w").set_value(1.0)):
+        with pytest.raises(
+            RuntimeError, match="The parameter 'w' is available during training only"
+        ):
+            use()
+
+
+@pytest.mark.parametrize("value", [None, "fast", [1.0, 2.0]])
+def test_non_numeric_attribute_raises_type_error(value: object) -> None:
+    param = ObjAttrParam(SimpleNamespace(rate=value), "rate")
+    with pytest.raises(TypeError, match="The attribute 'rate' of .* is no number"):
+        param.get_value()
+
+
+line = st.text("ab:=1.5e \t#-_()", max_size=12)
+
+
+parameter = st.tuples(st.sampled_from("ab"), st.floats(-10, 10))
+
+
+@given(lines=st.lists(st.one_of(line, parameter)))
+def test_valid_lines_are_used_among_invalid_ones(
+    lines: list[str | tuple[str, float]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("hyper") / "hyper.txt"
+    texts = [each if isinstance(each, str) else f"{each[0]}: {each[1]!r}" for each in lines]
+    path.write_text("".join(f"{text}\n" for text in texts), "utf-8")
+    values, wrong = HyperFile(os.fspath(path)).read()
+    for text, each in zip(texts, lines, strict=True):
+        if isinstance(each, tuple):
+            last = [other for other in texts if other.split(":")[0].strip() == each[0]]
+            assert each[0] in values
+            assert last
+        elif text.split("#")[0].strip() and ":" not in text:
+            assert any(repr(text.split("#")[0].strip()) in message for message in wrong)
+    assert all(isinstance(value, float) for value in values.values())
+
+
+@pytest.mark.parametrize(
+    "text", ["lr: nan", "lr: inf", "lr: __import__('os')", ": 1", "lr: 1; 2", "1"]
+)
+def test_malformed_lines_are_reported_once(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "hyper.txt"
+    path.write_text(f"momentum: 0.5\n{text}\n", "utf-8")
+    file = HyperFile(os.fspath(path))
+    assert file.read() == ({"momentum": 0.5}, [f"line 2 is no 'name: number': {text!r}"])
+    assert file.read() == ({"momentum": 0.5}, [])  # reported once
+
+
+def test_missing_and_unreadable_files_have_no_values(tmp_path: Path) -> None:
+    assert HyperFile(os.fspath(tmp_path / "none")).read() == ({}, [])
+    assert HyperFile(os.fspath(tmp_path)).read() == ({}, ["it cannot be read: Is a directory"])
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00\na: 1\n")
+    assert HyperFile(os.fspath(tmp_path / "bytes")).read()[0] == {"a": 1.0}
+
+
+def run(callbacks: list[TrainCallback], epochs: int, steps: int = 2, initial: int = 0) -> None:
+    model = Model(ConstantLoss())
+    model.train(initial + epochs, Batches(steps), callbacks, initial_epoch=initial)
+
+
+class RecordsValues(Callback):
+    """Record the value in each epoch, or in each step."""
+
+    def __init__(self, param: ObjAttrParam, steps: bool = False) -> None:
+        self.param, self.steps = param, steps
+        self.values: list[float] = []
+
+    def _before_epoch(self) -> None:
+        if not self.steps:
+            self.values.append(self.param.get_value())
+
+    def _before_run(self, run_context: object) -> None:
+        if self.steps:
+            self.values.append(self.param.get_value())
+
+
+def scheduled(
+    schedule: Sequence[tuple[int, float]],
+    epochs: int = 5,
+    initial: int = 0,
+    interp: str | None = None,
+    steps: bool = False,
+    at_beginning: bool = True,
+) -> list[float]:
+    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
+    setter = ScheduledHyperParamSetter(param, schedule, interp, steps, at_beginning)
+    watch = RecordsValues(param, steps)
+    run([setter, watch], epochs, 2, initial)
+    return watch.values
+
+
+points = st.dictionaries(st.integers(0, 6), st.sampled_from([0.0, 0.25, 0.5]), min_size=1)
+
+
+@given(
+    schedule=points,
+    epochs=st.integers(1, 4),
+    initial=st.integers(0, 4),
+    interp=st.sampled_from([None, "linear"]),
+    steps=st.booleans(),
+)
+@example({3: 0.25, 1: 0.5}, 4, 0, None, False)
+@example({0: 0.0, 2: 0.5}, 3, 0, None, False)
+@example({1: 0.0, 3: 0.5}, 4, 0, "linear", False)
+@example({2: 0.25}, 2, 2, None, False)
+def test_scheduled_values_are_those_of_the_epochs_or_steps_done(
+    schedule: dict[int, float], epochs: int, initial: int, interp: str | None, steps: bool
+) -> None:
+    """They do not depend on the epoch in which the training starts."""
+    known = sorted(schedule)
+
+    def value_after(done: int) -> float:
+        passed = [point for point in known if point <= done]
+        if not passed:
+            return 1.0
+        if interp and passed != known:
+            left, right = passed[-1], known[len(passed)]
+            share = (done - left) / (right - left)
+            return schedule[left] + share * (schedule[right] - schedule[left])
+        return schedule[passed[-1]]
+
+    each = 2 if steps else 1
+    expected = [value_after(done) for done in range(initial * each, (initial + epochs) * each)]
+    actual = scheduled(list(schedule.items()), epochs, initial, interp, steps)
+    assert actual == pytest.approx(expected)
+
+
+def test_differing_initial_value_is_only_logged_on_request(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert scheduled([(1, 0.5)], 2, initial=2, at_beginning=False) == [1, 1]
+    assert "The schedule has lr 0.5 at this point, but the current value is 1." in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("schedule", "interp", "error"),
+    [
+        ([], None, ValueError),
+        ([(1, 1.0), (1, 2.0)], None, ValueError),
+        ([(-1, 1.0)], None, ValueError),
+        ([(1, 1.0)], "cubic", ValueError),
+        ([1.0], None, TypeError),
+        ([(1, "x")], None, TypeError),
+        ([(0.5, 1.0)], None, TypeError),
+    ],
+)
+def test_invalid_schedules_raise_errors(
+    schedule: list[tuple[int, float]], interp: str | None, error: type[Exception]
+) -> None:
+    with pytest.raises(error, match="ScheduledHyperParamSetter"):
+        ScheduledHyperParamSetter("learning_rate", schedule, interp)
+
+
+def test_learning_rate_can_be_set_by_name() -> None:
+    net = nn.Dense(4, 3)
+    optimizer = nn.SGD(net.trainable_params(), 0.5)
+    model = Model(net, nn.CrossEntropyLoss(), optimizer)
+    model.train(2, Rows(), [ScheduledHyperParamSetter("learning_rate", [(2, 0.125)])])
+    assert optimizer.get_lr().asnumpy() == 0.125  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_scheduled_learning_rate_cannot_be_set() -> None:
+    net = nn.Dense(4, 3)
+    optimizer = nn.SGD(net.trainable_params(), [0.5] * 9)
+    setter = HyperParamSetterWithFunc("learning_rate", lambda e, v: v)
+    with pytest.raises(ValueError, match="HyperParamSetter"):
+        Model(net, nn.CrossEntropyLoss(), optimizer).train(1, Rows(), [setter])
+
+
+def test_any_parameter_of_one_element_can_be_set() -> None:
+    values: list[float] = []
+    setter = HyperParamSetterWithFunc("global_step", lambda e, v: values.append(v))
+    make().train(2, Rows(), [setter])
+    assert values == [3, 6]
+
+
+@pytest.mark.parametrize("at_begin", [False, True])
+def test_setter_with_func_runs_before_training_on_request(at_begin: bool) -> None:
+    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
+    watch = RecordsValues(param)
+    halve = HyperParamSetterWithFunc(param, lambda e, v: v / 2 if e % 2 == 0 else None, at_begin)
+    run([halve, watch], 3)
+    assert watch.values == ([0.5, 0.5, 0.25] if at_begin else [1, 1, 0.5])
+
+
+def test_custom_setter_logs_once_per_epoch(caplog: pytest.LogCaptureFixture) -> None:
+    class Count(HyperParamSetter):
+        def _trigger_step(self) -> None:
+            self.trigger()
+
+        def _get_value_to_set(self) -> float:
+            return self.global_step + 0.5
+
+    caplog.set_level("INFO", "minispore.tensorpack")
+    run([Count(ObjAttrParam(SimpleNamespace(lr=1.0), "lr", "rate"))], 1, 4)
+    assert caplog.messages == [
+        "After 0 steps, rate changes from 1 to 0.5.",
+        "After 1 steps, rate changes from 0.5 to 1.5.",
+    ]
+
+
+quarters = st.integers(0, 8).map(lambda n: n / 4)
+
+
+@given(
+    values=st.lists(quarters, min_size=1, max_size=7),
+    threshold=st.sampled_from([0.25, 0.0, 0.5]),
+    last_k=st.integers(1, 3),
+    reverse=st.booleans(),
+)
+@example([5, 4, 3, 2, 1], 0.1, 3, False)
+@example([5, 4.95, 4.93, 4, 4, 4], 0.1, 3, False)
+@example([5, 4.95, 4, 4, 4], 0.1, 3, False)
+@example([5, 4, 3, 2, 1], 0.1, 3, True)
+def test_stat_monitor_changes_the_value_without_improvement(
+    values: list[float], threshold: float, last_k: int, reverse: bool
+) -> None:
+    """It does so after `last_k` new values, the best of which is no better by the threshold."""
+    window: list[float] = []
+    expected: list[float] = [1.0]
+    for value in values[:-1]:
+        window.append(-value if reverse else value)
+        recent = window[-last_k:]
+        expected.append(expected[-1])
+        if len(recent) == last_k and min(recent) >= recent[0] - threshold:
+            window.clear()
+            expected[-1] /= 2
+    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
+    put = CallbackFactory(
+        trigger=lambda cb: cb.trainer.monitors.put_scalar("x", values[cb.epoch_num - 1]),
+        produces=["x"],
+    )
+    setter = StatMonitorParamSetter(param, "x", lambda v: v / 2, threshold, last_k, reverse)
+    watch = RecordsValues(param)
+    run([put, setter, watch], len(values))
+    assert watch.values == expected
+    restored = StatMonitorParamSetter(param, "x", lambda v: v / 2, threshold, last_k, reverse)
+    restored.load_state_dict(setter.state_dict())
+    assert restored.state_dict() == setter.state_dict()
+
+
+@given(st.lists(st.none() | st.sampled_from([1.0, 0.5]), min_size=1, max_size=4))
+def test_changes_of_the_value_are_logged_once_per_epoch(values: list[float | None]) -> None:
+    messages: list[str] = []
+    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr", "rate")
+    setter = HyperParamSetterWithFunc(param, lambda epoch, value: values[epoch - 1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logger, "info", messages.append)
+        run([setter], len(values), 1)
+    current, expected = 1.0, list[str]()
+    for step, value in enumerate(values, 1):
+        if value not in {None, current}:
+            expected.append(f"After {step} steps, rate changes from {current:g} to {value:g}.")
+            current = value or current
+    assert messages == expected
+
+
+def test_stat_monitor_warns_without_new_values(caplog: pytest.LogCaptureFixture) -> None:
+    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
+    put = CallbackFactory(
+        before_train=lambda cb: cb.trainer.monitors.put_scalar("x", 1), produces=["x"]
+    )
+    run([put, StatMonitorParamSetter(param, "x", lambda v: 0.0, 0.1, 2)], 5)
+    assert param.get_value() == 1
+    assert caplog.text.count("there is no new value of 'x'") == 4
+
+
+def test_human_setter_follows_the_file(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
+    watch = RecordsValues(param)
+    texts = {
+        1: "lr: 0.5\n",
+        2: "\n# nothing\nother: 3\n",
+        3: "oops\n\n lr : 1e-3 \nlr 7\n",
+        4: "lr: 0.25",
+    }
+
+    def edit(cb: Callback) -> None:
+        if cb.epoch_num in texts:
+            (folder / "hyper.txt").write_text(texts[cb.epoch_num], "utf-8")
+
+    run([CallbackFactory(trigger=edit), HumanHyperParamSetter(param), watch], 6)
+    assert watch.values == [1, 0.5, 0.5, 1e-3, 1e-3, 0.25]
+    wrong = [message for message in caplog.messages if "line" in message]
+    assert [message[-50:].split(", ")[-1] for message in wrong] == [
+        "line 1 is no 'name: number': 'oops'.",
+        "line 4 is no 'name: number': 'lr 7'.",
+    ]
+
+
+line = st.text("ab:=1.5e \t#-_()", max_size=12)
+
+
+def test_human_setter_needs_a_folder() -> None:
+    with pytest.raises(ValueError, match="HumanHyperParamSetter.*set_logger_dir"):
+        make().train(1, Rows(), [HumanHyperParamSetter("learning_rate")])

@@ -1,0 +1,192 @@
+"""The trainer: its named arrays, its metrics, its monitors, and the check of metric names."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore import Tensor, nn
+from minispore.ops.summary import summary_subscribers
+from minispore.tensorpack import (
+    Callback,
+    CallbackFactory,
+    Every,
+    MonitorBase,
+    ProcessTensors,
+    ScalarHistory,
+    UnknownMetricError,
+)
+from minispore.tensorpack.protocol import Array
+from minispore.train import Callback as TrainCallback
+from minispore.train import Model, RunContext
+from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
+from tests.tensorpack.small_trainings import Logs, train_constant, train_counting
+
+
+def test_mindspore_callbacks_can_log_to_the_monitors() -> None:
+    class Own(TrainCallback):
+        def on_train_begin(self, run_context: RunContext) -> None:
+            run_context.original_args().trainer.monitors.put_scalar("own", 1)
+
+    history = ScalarHistory()
+    train_constant([Own(), history])
+    assert history.get_history("own") == [(0, 1.0)]
+
+
+@pytest.mark.parametrize(
+    "value", [1, True, 0.5, np.float32(0.5), np.ones((1, 1)), Tensor(0.5), Tensor([0.5])]
+)
+def test_put_scalar_accepts_single_numbers(value: float) -> None:
+    history = ScalarHistory()
+    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", value))
+    train_constant([put, history], epochs=1)
+    assert history.get_latest("x") in {0.5, 1.0}
+
+
+def test_put_scalar_keeps_the_digits_of_the_dtype() -> None:
+    history = ScalarHistory()
+    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", np.float32(0.1)))
+    train_constant([put, history], epochs=1)
+    assert history.get_latest("x") == 0.1
+
+
+@pytest.mark.parametrize("value", ["1", None, [1.0], np.ones(2), 1j, Tensor([1.0, 2.0])])
+def test_put_scalar_rejects_other_values(value: object) -> None:
+    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", value))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match="'x' must be a single number"):
+        train_constant([put], epochs=1)
+
+
+def test_get_latest_suggests_similar_names() -> None:
+    def read(cb: Callback) -> None:
+        with pytest.raises(KeyError, match="did you mean 'learning_rate'"):
+            cb.trainer.monitors.get_latest("lerning_rate")
+        assert cb.trainer.monitors.get_history("lerning_rate") == []
+
+    make().train(1, Rows(), [CallbackFactory(trigger=read)])
+
+
+class Reads(Callback):
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def consumes(self) -> list[str]:
+        return [self.name]
+
+
+@pytest.mark.parametrize("wrap", [lambda cb: cb, Every(epochs=2)])
+@pytest.mark.parametrize("name", ["loss", "accuracy", "eval_loss", "epoch"])
+def test_consumed_names_that_are_logged_before_pass(
+    name: str, wrap: Callable[[Callback], Callback]
+) -> None:
+    make({"accuracy"}).fit(1, Rows(), Rows(), callbacks=[Logs({}, 1.0), wrap(Reads(name))])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("acuracy", "Reads reads 'acuracy', which no callback logs; did you mean 'accuracy'"),
+        ("x", "known names: 'loss', 'learning_rate', 'accuracy', 'eval_loss', 'step', 'epoch'"),
+        ("epoch", "Reads reads 'epoch' before Logs logs it: put Logs before Reads"),
+    ],
+)
+def test_unknown_or_late_metric_names_raise_before_training(name: str, message: str) -> None:
+    begun: list[str] = []
+    begin = CallbackFactory(before_train=lambda cb: begun.append("begun"))
+    with pytest.raises(UnknownMetricError, match=message):
+        make({"accuracy"}).fit(1, Rows(), Rows(), callbacks=[begin, Reads(name), Logs({}, 1.0)])
+    assert not begun
+
+
+@given(st.dictionaries(st.sampled_from("ab"), st.lists(st.integers(0, 9))), st.booleans())
+def test_history_state_needs_equal_lengths(steps: dict[str, list[int]], fits: bool) -> None:
+    values = {name: [0.5] * (len(each) + (not fits)) for name, each in steps.items()}
+    history = ScalarHistory()
+    with (
+        nullcontext()
+        if fits or not steps
+        else pytest.raises(ValueError, match="must have the same lengths")
+    ):
+        history.load_state_dict({"steps": steps, "values": values})
+        assert history.names() == list(steps)
+        assert [len(history.get_history(name)) for name in steps] == list(map(len, values.values()))
+
+
+def train_once(*callbacks: TrainCallback) -> None:
+    Model(ConstantLoss()).train(1, Batches(3), list(callbacks))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 1), (2, 3, 3), (4, 2, 3, 3)])
+def test_put_image_adds_missing_axes(shape: tuple[int, ...]) -> None:
+    class Shapes(MonitorBase):
+        shape: tuple[int, ...] = ()
+
+        def process_image(
+            self, name: str, val: np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+        ) -> None:
+            self.shape = val.shape
+
+    shapes = Shapes()
+    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_image("x", np.zeros(shape)))
+    train_once(put, shapes)
+    assert len(shapes.shape) == 4
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 3, 2), (0, 3), (1, 1, 1, 1, 1)])
+def test_put_image_rejects_other_shapes(shape: tuple[int, ...]) -> None:
+    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_image("x", np.zeros(shape)))
+    with pytest.raises(ValueError, match="put_image"):
+        train_once(put)
+
+
+def test_batch_columns_have_the_names_of_the_dataset() -> None:
+    from minispore.dataset import NumpySlicesDataset
+
+    data = NumpySlicesDataset({"x": np.ones((4, 2), np.float32), "y": np.zeros(4)}).batch(2)
+    shapes: list[tuple[int, ...]] = []
+
+    def measure(x: Array, y: Array) -> None:
+        shapes.append((*x.shape, *y.shape))
+
+    process = ProcessTensors(["x", "y"], measure)
+    Model(ConstantLoss()).train(1, data, [process])
+    assert shapes == [(2, 2, 2)] * 2
+
+
+def test_unknown_array_error_suggests_names_and_unsubscribes() -> None:
+    before = list(summary_subscribers())
+    with pytest.raises(ValueError, match="no array 'los'; did you mean 'loss'"):
+        train_counting(ProcessTensors("los", print))
+    assert summary_subscribers() == before
+
+
+def test_loop_logs_loss_learning_rate_and_metrics() -> None:
+    history = ScalarHistory()
+    make({"accuracy"}).fit(2, Rows(), Rows(), 2, callbacks=[history])
+    assert history.names() == ["loss", "learning_rate", "accuracy", "eval_loss"]
+    assert [step for step, _ in history.get_history("loss")] == [3, 6]
+    assert history.get_history("learning_rate") == [(3, 0.1), (6, 0.1)]
+    assert [step for step, _ in history.get_history("accuracy")] == [6]
+    assert 0 <= history.get_latest("accuracy") <= 1
+
+
+def test_no_learning_rate_is_logged_after_its_list_ends() -> None:
+    net = nn.Dense(4, 3)
+    optimizer = nn.SGD(net.trainable_params(), [0.1, 0.2, 0.3])
+    history = ScalarHistory()
+    Model(net, nn.CrossEntropyLoss(), optimizer).train(1, Rows(), [history])
+    assert history.names() == ["loss"]
+
+
+@pytest.mark.parametrize("output", [None, Tensor(np.zeros(0))])
+def test_no_loss_is_logged_without_output(output: Tensor | None) -> None:
+    class Silent(nn.Cell):
+        def construct(self, *inputs: Tensor) -> Tensor | None:
+            return output
+
+    history = ScalarHistory()
+    Model(Silent()).train(1, Batches(3), [history])
+    assert history.names() == []

@@ -1,0 +1,192 @@
+"""Callbacks that process, save, check or average arrays of a step."""
+
+import math
+import statistics
+from contextlib import nullcontext
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore import Tensor, nn, ops
+from minispore.dataset import NumpySlicesDataset
+from minispore.ops.summary import summary_subscribers
+from minispore.tensorpack import (
+    Callback,
+    CheckNumerics,
+    DumpTensors,
+    Every,
+    MergeAllSummaries,
+    MonitorBase,
+    MovingAverageSummary,
+    ProcessTensors,
+    ScalarHistory,
+    SimpleMovingAverage,
+)
+from minispore.tensorpack.protocol import Array, RunValues
+from minispore.train import Model, RunContext
+from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
+from tests.tensorpack.small_trainings import train_counting
+
+
+def test_process_tensors_receives_named_arrays() -> None:
+    received: list[tuple[float, ...]] = []
+    names = ["loss", "half", "input0", "weight", "global_step"]
+
+    def record(*arrays: Array) -> None:
+        received.append(tuple(float(array.ravel()[0]) for array in arrays[:2]))
+
+    train_counting(ProcessTensors(names[:2], record), epochs=1)
+    assert received == [(1, 0.5), (2, 1), (3, 1.5)]
+    shapes: list[list[tuple[int, ...]]] = []
+
+    def measure(*arrays: Array) -> None:
+        shapes.append([array.shape for array in arrays])
+
+    make().train(1, Rows(), [ProcessTensors(["input1", *names[2:]], measure)])
+    assert shapes[0] == [(4,), (4, 4), (3, 4), (1,)]
+
+
+def test_dump_tensors_writes_files_of_due_steps(folder: Path) -> None:
+    train_counting(Every(steps=2)(DumpTensors(["loss", "all"])), epochs=1, steps=4)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "DumpTensor-2.npz",
+        "DumpTensor-4.npz",
+    ]
+    with np.load(folder / "DumpTensor-4.npz", allow_pickle=False) as arrays:
+        assert set(arrays) == {"loss", "all"}
+        assert arrays["loss"] == 4
+
+
+@pytest.mark.parametrize(
+    ("each_epoch", "each_step", "where"),
+    [(False, False, None), (True, False, "After 3 steps"), (True, True, "After 2 steps")],
+)
+def test_check_numerics_raises_at_the_next_check(
+    each_epoch: bool, each_step: bool, where: str | None
+) -> None:
+    class Spoil(Callback):
+        def _before_run(self, run_context: object) -> None:
+            if self.global_step == 1:
+                parameter = self.trainer.params.train_network.trainable_params()[0]
+                value = parameter.asnumpy().copy()
+                value.ravel()[:2] = math.nan, math.inf
+                parameter.set_data(Tensor(value))
+
+    message = f"{where}, the parameter 'weight' has"
+    with pytest.raises(FloatingPointError, match=message) if where else nullcontext():
+        make().train(1, Rows(), [Spoil(), CheckNumerics(each_epoch, each_step)])
+
+
+rows = st.lists(st.tuples(st.integers(-8, 8), st.integers(-8, 8)), min_size=1, max_size=7)
+
+
+@given(
+    values=rows,
+    decay=st.none() | st.sampled_from([0.0, 0.5, 0.75, 1.0]),
+    window=st.integers(1, 4),
+    epochs=st.integers(1, 2),
+    trainings=st.integers(1, 2),
+)
+def test_averages_weight_the_means_of_arrays(
+    values: list[tuple[int, int]], decay: float | None, window: int, epochs: int, trainings: int
+) -> None:
+    """They are computed anew in each training."""
+    data = NumpySlicesDataset({"x": np.array(values, np.float32)}, shuffle=False).batch(1)
+    ema = MovingAverageSummary("x") if decay is None else MovingAverageSummary("x", decay)
+    factor, sma = 0.95 if decay is None else decay, SimpleMovingAverage("x", window)
+    means = [sum(pair) / 2 for pair in values] * epochs
+    ends = range(len(values), len(means) + 1, len(values))
+    weights = [factor**i for i in range(len(means))]
+    expected = [
+        sum(w * x for w, x in zip(weights, means[:n][::-1], strict=False)) / sum(weights[:n])
+        for n in ends
+    ]
+    due = range(window, len(means) + 1, window)
+    for _ in range(trainings):
+        history = ScalarHistory()
+        Model(ConstantLoss()).train(epochs, data, [ema, sma, history])
+        assert [step for step, _ in history.get_history("x/EMA")] == list(ends)
+        assert [value for _, value in history.get_history("x/EMA")] == pytest.approx(expected)
+        assert [step for step, _ in history.get_history("x/SMA")] == list(due)
+        assert [value for _, value in history.get_history("x/SMA")] == pytest.approx(
+            [statistics.fmean(means[n - window : n]) for n in due]
+        )
+
+
+names = st.lists(st.sampled_from(["loss", "input0", "input1", "half"]), max_size=3)
+
+
+@given(st.lists(st.none() | names, min_size=1, max_size=5))
+def test_after_run_receives_the_arrays_that_before_run_named(each: list[list[str] | None]) -> None:
+    class Varying(Callback):
+        wants_summaries = True
+
+        def _before_run(self, run_context: RunContext) -> list[str] | None:
+            return each[self.global_step]
+
+        def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
+            expected = [self.trainer.array(name) for name in each[self.global_step - 1] or ()]
+            received.append(len(expected))
+            for actual, array in zip(run_values.results, expected, strict=True):
+                np.testing.assert_array_equal(actual, array)
+
+    received: list[int] = []
+    train_counting(Varying(), epochs=1, steps=len(each))
+    assert received == [len(one or ()) for one in each]
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=6))
+def test_summaries_are_those_of_the_current_step(emits: list[bool]) -> None:
+    class Sometimes(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.step = count()
+            self.scalar = ops.ScalarSummary()
+
+        def construct(self, *inputs: Tensor) -> Tensor:
+            step = next(self.step)
+            if emits[step]:
+                self.scalar("step", Tensor(float(step)))
+            return Tensor(0.5)
+
+    history = ScalarHistory()
+    before = [*summary_subscribers()]
+    Model(Sometimes()).train(1, Batches(len(emits)), [MergeAllSummaries(1), history])
+    expected = [(i + 1, float(i)) for i, emitted in enumerate(emits) if emitted]
+    assert history.get_history("step") == expected
+    assert summary_subscribers() == before
+
+
+class Kinds(MonitorBase):
+    def __init__(self) -> None:
+        self.received: list[tuple[str, int, tuple[int, ...]]] = []
+
+    def process_image(self, name: str, val: Array) -> None:
+        self.received.append((name, self.global_step, val.shape))
+
+    def process_histogram(self, name: str, val: Array) -> None:
+        self.received.append((name, self.global_step, val.shape))
+
+
+def test_merge_all_summaries_logs_each_epochs_last_step() -> None:
+    kinds = Kinds()
+    history = train_counting(MergeAllSummaries(), kinds)
+    assert history.get_history("half") == [(3, 1.5), (6, 3.0)]
+    assert kinds.received == [
+        ("picture", 3, (1, 2, 3, 1)),
+        ("all", 3, (2,)),
+        ("picture", 6, (1, 2, 3, 1)),
+        ("all", 6, (2,)),
+    ]
+
+
+def test_merge_all_summaries_filters_by_period_and_key() -> None:
+    kinds = Kinds()
+    history = train_counting(MergeAllSummaries(2, key="^h"), kinds)
+    assert [step for step, _ in history.get_history("half")] == [2, 3, 4, 6]
+    assert history.get_history("loss") == [(2, 2), (3, 3), (4, 4), (6, 6)]
+    assert not kinds.received

@@ -1,0 +1,53 @@
+"""The package of testing tools: its public names, and what importing it imports."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import minispore.testing
+
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "testing.md"
+
+
+@pytest.mark.full
+def test_only_strategies_import_hypothesis() -> None:
+    code = "import minispore.testing, sys; print('hypothesis' in sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    )
+    assert run.stdout == "False\n"
+
+
+def test_every_public_name_has_a_docstring() -> None:
+    for name in minispore.testing.__all__:
+        what = getattr(minispore.testing, name)
+        assert isinstance(what, dict) or what.__doc__
+
+
+def test_page_lists_every_invariant() -> None:
+    listed = [line.split("`")[1] for line in PAGE.read_text("utf-8").splitlines() if "| `" in line]
+    assert listed == list(minispore.testing.INVARIANTS)
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("minispore.testing", "BrokenLaw", "Violation"),
+        ("minispore.testing", "LAWS", "INVARIANTS"),
+        ("minispore.testing", "PlannedError", "InjectedError"),
+        ("minispore.testing", "PlannedKill", "InjectedKill"),
+        ("minispore.testing", "Schedule", "Scenario"),
+        ("minispore.testing", "Trouble", "Fault"),
+        ("minispore.testing.strategies", "schedules", "scenarios"),
+    ],
+)
+def test_former_names_raise_errors_with_the_present_names(module: str, old: str, new: str) -> None:
+    with pytest.raises(ImportError, match=f"'{module}.{old}' was renamed: use '{new}'"):
+        getattr(importlib.import_module(module), old)
+
+
+def test_dir_lists_the_public_names() -> None:
+    assert dir(minispore.testing) == sorted(minispore.testing.__all__)

@@ -1,0 +1,146 @@
+"""BackupAndRestore: a script that is started again ends like an uninterrupted one."""
+
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore import nn
+from minispore.train import BackupAndRestore, Model, load_checkpoint
+from minispore.train.protocol.run_context import SaveReason
+from minispore.train.resume.training_state import TrainingState
+from tests.helpers.callback_driver import run_context
+from tests.helpers.resumable_training import TRAIN_EVENTS, Fault, Training
+from tests.helpers.stub_models import Batches, ConstantLoss
+
+
+@given(every=st.integers(1, 4), first=st.integers(1, 5), epochs=st.integers(0, 6))
+def test_backup_is_requested_each_so_many_epochs(every: int, first: int, epochs: int) -> None:
+    requested: list[int] = []
+    context = run_context()
+    context.request_save = lambda saver: requested.append(number)  # type: ignore[method-assign]
+    with TemporaryDirectory() as folder:
+        backup = BackupAndRestore(folder, every)
+        for number in range(first, first + epochs):
+            context.original_args().cur_epoch_num = number
+            backup.on_train_epoch_end(context)
+    assert requested == [each for each in range(first, first + epochs) if each % every == 0]
+
+
+@pytest.mark.full
+@given(
+    st.sampled_from(["shuffled", "noise in a buffer", "own generator"]),
+    st.integers(1, 3),
+    st.sampled_from(TRAIN_EVENTS),
+    st.integers(1, 14),
+    st.sampled_from(["kill", "stop"]),
+    st.booleans(),
+)
+@example("own generator", 1, "on_train_epoch_end", 1, "stop", False)
+def test_restarted_training_resumes_from_backup(
+    tmp_path_factory: pytest.TempPathFactory,
+    pipeline: str,
+    every: int,
+    event: str,
+    times: int,
+    kind: str,
+    fit: bool,
+) -> None:
+    folder = tmp_path_factory.mktemp("backup")
+    backup = folder / "backup.ckpt"
+    training = Training(pipeline, epochs=3, fit=fit)
+    uninterrupted = training.go([BackupAndRestore(folder / "other", every)], Fault())
+
+    fault = Fault(event, times, kind)
+    training.go([BackupAndRestore(folder, every)], fault)
+    happened = fault.left <= 0
+    if not happened:
+        assert not backup.exists()
+    elif kind == "stop":
+        assert backup.exists() == (event != "on_train_end")
+    resumed = training.go([BackupAndRestore(folder, every)], Fault(), disturb=backup.exists())
+    assert resumed.parameters == uninterrupted.parameters
+    assert resumed.lines == uninterrupted.lines[len(uninterrupted.lines) - len(resumed.lines) :]
+    assert not backup.exists()
+
+
+def test_backup_is_a_loadable_checkpoint(tmp_path: Path) -> None:
+    net = nn.Dense(3, 4)
+    backup = BackupAndRestore(tmp_path / "a" / "b", 2, delete_checkpoint=False)
+    optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
+    data = Batches(2)
+    model = Model(nn.SequentialCell(net), nn.CrossEntropyLoss(), optimizer)
+    model.train(2, data, backup)
+    assert backup.backup_file == str(tmp_path / "a" / "b" / "backup.ckpt")
+    loaded = load_checkpoint(backup.backup_file, crc_check=True)
+    state = [name for name in loaded if name.startswith("training_state")]
+    names = [each.name for each in model.train_network.get_parameters()]
+    assert list(loaded) == names + state
+    # Started again, it does no further step; with more epochs, only the missing ones.
+    steps = int(optimizer.global_step.asnumpy()[0])
+    model.train(2, data, BackupAndRestore(tmp_path / "a" / "b", delete_checkpoint=False))
+    assert int(optimizer.global_step.asnumpy()[0]) == steps
+    model.train(3, data, BackupAndRestore(tmp_path / "a" / "b"))
+    assert int(optimizer.global_step.asnumpy()[0]) == steps + 2
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["kill", "stop"])
+def test_restarted_training_of_two_epochs_resumes(tmp_path: Path, kind: str) -> None:
+    training = Training("own generator", epochs=2)
+    expected = training.go([BackupAndRestore(tmp_path / "other")], Fault())
+    training.go([BackupAndRestore(tmp_path)], Fault("on_train_epoch_begin", 2, kind))
+    assert (tmp_path / "backup.ckpt").exists()
+    resumed = training.go([BackupAndRestore(tmp_path)], Fault(), disturb=True)
+    assert resumed.parameters == expected.parameters
+
+
+def test_missing_backup_at_the_end_is_no_error(tmp_path: Path) -> None:
+    Model(ConstantLoss()).train(1, Batches(1), BackupAndRestore(tmp_path, save_freq=5))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "written_if_deleted", "written_if_kept"),
+    [
+        ("requested", True, True),
+        ("interrupted", True, True),
+        ("finished", False, True),
+        ("restored", False, False),
+    ],
+)
+def test_save_reason_determines_backup(
+    tmp_path: Path, reason: SaveReason, written_if_deleted: bool, written_if_kept: bool
+) -> None:
+    for delete, written in ((True, written_if_deleted), (False, written_if_kept)):
+        backup = BackupAndRestore(tmp_path / str(delete), delete_checkpoint=delete)
+        rmtree(tmp_path / str(delete))  # by the user
+        backup.save_training_state(run_context(), TrainingState.of({}), reason)
+        assert Path(backup.backup_file).exists() == written
+
+
+def test_stale_temporaries_are_removed_at_begin(tmp_path: Path) -> None:
+    (tmp_path / ".minispore-killed.tmp").touch()
+    BackupAndRestore(tmp_path).on_train_begin(run_context())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_backup_of_another_training_is_kept(tmp_path: Path) -> None:
+    fault = Fault("on_train_epoch_begin", 2, "kill")
+    Training(epochs=2).go([BackupAndRestore(tmp_path)], fault)
+    before = (tmp_path / "backup.ckpt").read_bytes()
+    with pytest.raises(ValueError, match=r"backup.ckpt' is not one of this training"):
+        Model(ConstantLoss()).train(1, Batches(1), BackupAndRestore(tmp_path))
+    assert (tmp_path / "backup.ckpt").read_bytes() == before
+
+
+def test_resume_argument_overrides_backup(tmp_path: Path) -> None:
+    Training(epochs=2).go([BackupAndRestore(tmp_path / "a", 1, False)], Fault())
+    Training(epochs=1).go([BackupAndRestore(tmp_path / "b", 1, False)], Fault())
+    resumed = Training(epochs=2).go(
+        [BackupAndRestore(tmp_path / "b", 1, False)], Fault(), tmp_path / "a" / "backup.ckpt"
+    )
+    assert not resumed.lines

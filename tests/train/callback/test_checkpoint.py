@@ -1,0 +1,272 @@
+"""ModelCheckpoint: the files after each step, as observed with MindSpore 2.10."""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore.common import Parameter, Tensor
+from minispore.nn.cell import Cell
+from minispore.train.callback import _checkpoint
+from minispore.train.callback._checkpoint import CheckpointConfig, ModelCheckpoint
+from minispore.train.protocol.callback import Callback, CallbackManager
+from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.serialization import load_checkpoint, wait_for_saves
+
+
+class Net(Cell):
+    """A network whose only parameter counts the steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps = Parameter(Tensor(np.zeros((), np.int32)))
+
+
+class Run:
+    """A loop without data, of five steps per epoch, which records the files after each change."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.net = Net()
+        self.changes: list[tuple[int, str]] = []
+
+    def __call__(
+        self,
+        callbacks: Callback | Sequence[Callback],
+        epochs: int = 2,
+        fail: int = 0,
+    ) -> "Run":
+        names: dict[str, object] = {"batch_num": 5, "train_network": self.net}
+        context = RunContext(names | {"cur_epoch_num": 0, "cur_step_num": 0})
+        params = context.original_args()
+        manager = CallbackManager([callbacks] if isinstance(callbacks, Callback) else callbacks)
+
+        def train() -> None:
+            manager.on_train_begin(context)
+            for step in range(1, 5 * epochs + 1):
+                params.cur_step_num, params.cur_epoch_num = step, (step - 1) // 5 + 1
+                self.net.steps.set_data(Tensor(np.int32(step)))
+                manager.on_train_step_end(context)
+                self.record(step)
+                if step == fail:
+                    raise RuntimeError("boom")
+            manager.on_train_end(context)
+            self.record(99)
+
+        manager.run(context, train)
+        return self
+
+    def record(self, step: int) -> None:
+        names = " ".join(checkpoints(self.folder))
+        if names != (self.changes[-1][1] if self.changes else ""):
+            self.changes.append((step, names))
+
+
+def checkpoints(folder: Path) -> list[str]:
+    """Return the names of the checkpoints in a folder, without prefix and extension."""
+    names = sorted(path.name for path in folder.iterdir() if path.suffix != ".meta")
+    return [re.sub(r"^m-|\.ckpt$", "", name) for name in names]
+
+
+# Each step that changes the files, and the files after it; 99 is the end.
+OBSERVED: list[tuple[CheckpointConfig, list[tuple[int, str]]]] = [
+    (CheckpointConfig(0), []),
+    (
+        CheckpointConfig(3, keep_checkpoint_max=2),
+        [(3, "1_3"), (6, "1_3 2_1"), (9, "2_1 2_4"), (99, "2_4 2_5")],
+    ),
+    (
+        CheckpointConfig(2, keep_checkpoint_max=0, keep_checkpoint_per_n_minutes=5),
+        [(2, "1_2"), (4, "1_2 1_4"), (6, "1_2 2_1"), (8, "1_2 2_3"), (10, "1_2 2_5")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("config", "expected"), OBSERVED)
+def test_files_are_those_of_mindspore(
+    tmp_path: Path, config: CheckpointConfig, expected: list[tuple[int, str]]
+) -> None:
+    assert Run(tmp_path)(ModelCheckpoint("m", str(tmp_path), config)).changes == expected
+
+
+# Names in the folder, in part of earlier runs; those of no run are left out of account.
+NAMES = st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(["m", "mm", "m+"]),
+    st.sampled_from(["", "_0", "_2", "_3", "_10", "_x", "_", "_1_2"]),
+    st.sampled_from(["-1_1", "-a_b", "-1", "", "-1_1_breakpoint", "-graph"]),
+    st.sampled_from([".ckpt", ".safetensors", ".ckpt.bak", ".tmp", ".meta"]),
+)
+
+
+@given(st.frozensets(NAMES, max_size=4), st.sampled_from(["m", "m+"]))
+@example(frozenset({"m_3-1_1.ckpt", "m_10-1_1.ckpt"}), "m")
+@example(frozenset({"m-1_1_breakpoint.ckpt"}), "m")
+@example(frozenset({"mm-1_1.ckpt"}), "m+")
+def test_prefix_suffix_counts_earlier_runs(there: frozenset[str], prefix: str) -> None:
+    """As in MindSpore 2.10."""
+    runs: list[int] = []
+    for name in there:
+        start, dash, rest = name.partition("-")
+        number = start.removeprefix(f"{prefix}_")
+        is_run = start == prefix or (start.startswith(f"{prefix}_") and number.isdecimal())
+        if (
+            dash
+            and is_run
+            and name.endswith((".ckpt", ".safetensors"))
+            and "_breakpoint." not in rest
+        ):
+            runs.append(0 if start == prefix else int(number))
+    ending = f"_{max(runs) + 1}" if runs else ""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for each in there:
+            (folder / each).touch()
+        Run(folder)(ModelCheckpoint(prefix, folder, CheckpointConfig(5)), epochs=1)
+        made = {path.name for path in folder.iterdir()} - there
+        expected = {f"{prefix}{ending}-1_5.ckpt", f"{prefix}{ending}-graph.meta"}
+        assert made == expected - there
+        assert all((folder / each).exists() for each in there)  # no file of another run is removed
+
+
+POLICIES = st.tuples(st.integers(1, 7), st.integers(1, 3))
+
+
+@given(
+    policies=st.lists(POLICIES, min_size=1, max_size=3),
+    share=st.booleans(),
+    epochs=st.lists(st.integers(1, 2), min_size=1, max_size=2),
+    removed=st.booleans(),
+)
+def test_callbacks_keep_the_union_of_their_files(
+    policies: list[tuple[int, int]], share: bool, epochs: list[int], removed: bool
+) -> None:
+    """Also in a second run with the same callbacks, and after the user has removed a file."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        savers = [
+            ModelCheckpoint(
+                "m" if share else f"m-{number}",
+                folder,
+                CheckpointConfig(every, keep_checkpoint_max=most),
+            )
+            for number, (every, most) in enumerate(policies)
+        ]
+        run = Run(folder)
+        retained: list[list[str]] = [[] for _ in savers]
+        for length in epochs:
+            if removed and (files := checkpoints(folder)):
+                (folder / f"m-{files[0]}.ckpt").unlink()
+                retained = [[each for each in its if each != files[0]] for its in retained]
+            run(savers, epochs=length)
+            total = 5 * length
+            for number, (every, most) in enumerate(policies):
+                for step in [*range(every, total, every), total]:
+                    label = f"{(step - 1) // 5 + 1}_{(step - 1) % 5 + 1}"
+                    label = label if share else f"{number}-{label}"
+                    its = [each for each in retained[number] if each != label]
+                    retained[number] = [*its, label][-most:]
+        assert checkpoints(folder) == sorted({each for its in retained for each in its})
+
+
+def test_files_are_retained_only_during_the_run(tmp_path: Path) -> None:
+    configs = [CheckpointConfig(5, keep_checkpoint_max=most) for most in (9, 1)]
+    first, second = (ModelCheckpoint("m", tmp_path, config) for config in configs)
+    Run(tmp_path)(first, epochs=1)
+    Run(tmp_path)(second, epochs=2)
+    assert checkpoints(tmp_path) == ["2_5"]
+    assert first.latest_ckpt_file_name == ""  # the second one has removed it
+
+
+def test_graph_file_contains_tree_of_cells(tmp_path: Path) -> None:
+    run = Run(tmp_path)(ModelCheckpoint("mnist", str(tmp_path)), epochs=1)
+    text = (tmp_path / "mnist-graph.meta").read_text("utf-8")
+    assert text == f"# The tree of cells that minispore trains.\n{run.net}\n"
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("save", [False, True])
+def test_exception_save_writes_breakpoint_file(
+    tmp_path: Path, save: bool, background: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[None] = []
+
+    def wait() -> None:
+        waits.append(None)
+        wait_for_saves()
+
+    monkeypatch.setattr(_checkpoint, "wait_for_saves", wait)
+    config = CheckpointConfig(3, exception_save=save, async_save=background)
+    checkpoint = ModelCheckpoint("m", str(tmp_path), config)
+    with pytest.raises(RuntimeError, match="boom"):
+        Run(tmp_path)(checkpoint, fail=4)
+    assert len(waits) == 2 * background  # before the third step is saved, and at the end
+    assert checkpoints(tmp_path) == ["1_3", "1_4_breakpoint"][: 1 + save]
+    assert checkpoint.latest_ckpt_file_name == str(tmp_path / "m-1_3.ckpt")
+
+
+def test_saved_values_of_each_option(tmp_path: Path) -> None:
+    other = Net()
+    info: list[str | dict[str, object]] = ["epoch_num", "step_num", {"lr": 0.5, "note": "x"}]
+    config = CheckpointConfig(5, saved_network=other, append_info=info, crc_check=True)
+    Run(tmp_path)(ModelCheckpoint("m", str(tmp_path), config))
+    loaded = load_checkpoint(tmp_path / "m-2_5.ckpt", crc_check=True)
+    result = {n: v if isinstance(v, str) else v.item() for n, v in loaded.items()}
+    assert result == {"steps": 0, "epoch_num": 2, "step_num": 10, "lr": 0.5, "note": "x"}
+
+
+def test_prefix_and_directory_functions(tmp_path: Path) -> None:
+    def prefix(params: InternalCallbackParam) -> str:
+        return f"epoch{params.cur_epoch_num}"
+
+    def directory(params: InternalCallbackParam) -> str:
+        return str(tmp_path / f"of{params.batch_num}")
+
+    Run(tmp_path)(ModelCheckpoint(prefix, directory, CheckpointConfig(5)))
+    assert checkpoints(tmp_path / "of5") == ["epoch1", "epoch2"]
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "a/b", 3])
+def test_prefix_function_cannot_leave_the_folder(tmp_path: Path, name: object) -> None:
+    folder = tmp_path / "a"
+    saver = ModelCheckpoint(lambda _: cast("str", name), folder, CheckpointConfig(5))
+    with pytest.raises(ValueError, match=f"'prefix' must be a str .*, but got {name!r}"):
+        Run(folder)(saver)
+    assert [path.name for path in tmp_path.rglob("*")] == ["a"]
+
+
+def test_prefix_function_after_resume(tmp_path: Path) -> None:
+    def saver() -> ModelCheckpoint:
+        return ModelCheckpoint(lambda params: f"e{params.cur_epoch_num}", str(tmp_path))
+
+    old, new = saver(), saver()
+    Run(tmp_path)(old, epochs=1)
+    assert old.state_dict()["files"]
+    new.load_state_dict(old.state_dict())
+    assert new.state_dict() == old.state_dict()
+
+
+def test_folder_is_created_in_the_constructor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    checkpoint = ModelCheckpoint("m", "a/b", CheckpointConfig(5))
+    assert (tmp_path / "a" / "b").is_dir()
+    monkeypatch.chdir("a")
+    Run(tmp_path / "a" / "b")(checkpoint, epochs=1)
+    assert checkpoints(tmp_path / "a" / "b") == ["1_5"]
+    Run(tmp_path / "a")(ModelCheckpoint(config=CheckpointConfig(5)), epochs=1)
+    assert (tmp_path / "a" / "CKP-1_5.ckpt").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_checkpoint_files_are_read_only(tmp_path: Path) -> None:
+    Run(tmp_path)(ModelCheckpoint("m", str(tmp_path), CheckpointConfig(5)))
+    assert (tmp_path / "m-2_5.ckpt").stat().st_mode & 0o777 == 0o400

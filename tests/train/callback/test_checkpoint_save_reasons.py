@@ -1,0 +1,117 @@
+"""ModelCheckpoint with training states: which temporary files are kept and removed."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore.train import CheckpointConfig, ModelCheckpoint, RunContext
+from minispore.train.protocol.run_context import SaveReason
+from minispore.train.resume.training_state import TrainingState
+from tests.helpers.stub_models import ConstantLoss
+
+
+def names_of(folder: Path) -> list[str]:
+    """Return the part after the prefix in the names of the checkpoints."""
+    return sorted(path.stem.removeprefix("m-") for path in folder.glob("*.ckpt"))
+
+
+@pytest.mark.parametrize(
+    ("before", "reason", "files", "later"),
+    [
+        ([], "requested", "1_3", "1_3 1_4"),
+        ([], "finished", "1_3", "1_3 1_4"),
+        ([], "interrupted", "1_3", "1_4"),
+        ([], "restored", "", "1_4"),
+        (["there"], "restored", "1_3", "1_4"),
+        (["requested"], "interrupted", "1_3", "1_3 1_4"),
+        (["requested"], "finished", "1_3", "1_3 1_4"),
+        (["requested"], "restored", "1_3", "1_3 1_4"),
+    ],
+)
+def test_temporary_file_is_removed_at_next_save(
+    tmp_path: Path, before: list[str], reason: SaveReason, files: str, later: str
+) -> None:
+    config = CheckpointConfig(2, append_info=["training_state"])
+    names = {"batch_num": 5, "train_network": ConstantLoss(), "cur_epoch_num": 1, "cur_step_num": 3}
+    context = RunContext({**names, "where": str(tmp_path)})
+    saver = ModelCheckpoint("m", lambda params: str(params.where), config)
+    saver.on_train_begin(context)
+    if before == ["there"]:
+        (tmp_path / "m-1_3.ckpt").touch()
+    elif before:
+        saver.save_training_state(context, TrainingState.of({}), "requested")
+    saver.save_training_state(context, TrainingState.of({}), reason)
+    assert " ".join(names_of(tmp_path)) == files
+    assert saver.latest_ckpt_file_name == (str(tmp_path / "m-1_3.ckpt") if files else "")
+    context.original_args().cur_step_num = 4
+    saver.save_training_state(context, TrainingState.of({}), "requested")
+    assert " ".join(names_of(tmp_path)) == later
+    assert saver.latest_ckpt_file_name == str(tmp_path / "m-1_4.ckpt")
+
+
+@pytest.mark.parametrize("reason", ["requested", "interrupted", "finished"])
+def test_file_saved_again_after_resume_is_kept(tmp_path: Path, reason: SaveReason) -> None:
+    config = CheckpointConfig(2, append_info=["training_state"])
+    names = {"batch_num": 5, "train_network": ConstantLoss(), "cur_epoch_num": 1, "cur_step_num": 3}
+    context, saver = RunContext({**names}), ModelCheckpoint("m", tmp_path, config)
+    saver.on_train_begin(context)
+    (tmp_path / "m-1_3.ckpt").touch()
+    saver.load_state_dict({**saver.state_dict(), "prefix": "m"})
+    saver.save_training_state(context, TrainingState.of({}), "restored")
+    saver.save_training_state(context, TrainingState.of({}), reason)
+    saver.on_train_end(context)
+    assert names_of(tmp_path) == ["1_3"]
+
+
+@given(
+    saved=st.integers(0, 12),
+    since=st.integers(1, 6),
+    there=st.frozensets(st.integers(1, 20)),
+    steps=st.integers(1, 5),
+    first_epoch=st.integers(1, 3),
+)
+@example(saved=3, since=3, there=frozenset({2, 4, 5, 6, 7}), steps=5, first_epoch=1)
+def test_temporary_files_of_several_stops_are_removed(
+    saved: int, since: int, there: frozenset[int], steps: int, first_epoch: int
+) -> None:
+    """Foreign files and the last saved file are kept."""
+
+    def name(step: int) -> str:
+        return f"{first_epoch + (step - 1) // steps}_{(step - 1) % steps + 1}"
+
+    now = saved + since
+    config = CheckpointConfig(7, append_info=["training_state"])
+    context = RunContext({"batch_num": steps, "train_network": ConstantLoss()})
+
+    def at(step: int) -> None:
+        epoch = first_epoch + (step - 1) // steps
+        context.original_args().update(cur_epoch_num=epoch, cur_step_num=step)
+
+    with TemporaryDirectory() as folder:
+        before = ModelCheckpoint("m", folder, config)
+        before.on_train_begin(context)
+        if saved:
+            at(saved)
+            before.save_training_state(context, TrainingState.of({}), "requested")
+        state = before.state_dict()
+        before.__exit__(None, None, None)
+        for step in there - {saved}:
+            Path(folder, f"m-{name(step)}.ckpt").touch()
+        at(now)
+        saver = ModelCheckpoint("m", folder, config)
+        saver.on_train_begin(context)
+        saver.load_state_dict(state)
+        saver.save_training_state(context, TrainingState.of({}), "restored")
+        left = [step for step in there if saved < step <= now]
+        newest = max(left, default=saved)
+        assert saver.latest_ckpt_file_name == (
+            str(Path(folder, f"m-{name(newest)}.ckpt")) if newest else ""
+        )
+        at(now + 1)
+        saver.save_training_state(context, TrainingState.of({}), "requested")
+        kept = (there - set(left)) | {now + 1} | ({saved} - {0})
+        assert names_of(Path(folder)) == sorted(map(name, kept))
+        saver.__exit__(None, None, None)

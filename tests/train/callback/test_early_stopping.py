@@ -1,0 +1,72 @@
+"""EarlyStopping: differences from MindSpore, printed lines and restored weights."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from minispore import Parameter, Tensor, nn
+from minispore.train import EarlyStopping, Model, RunContext
+from minispore.train.callback import Callback
+from tests.helpers.callback_driver import epoch, run_context, weight, weight_of
+from tests.helpers.stub_models import Rows, make
+
+
+class Weights(Callback):
+    """Record the weight at the end of each epoch, and increase the loss after the second."""
+
+    def __init__(self) -> None:
+        self.seen: list[npt.NDArray[np.generic]] = []
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        params = run_context.original_args()
+        self.seen.append(weight_of(run_context).asnumpy().copy())
+        if params.cur_epoch_num == 2:
+            assert params.optimizer is not None
+            assert isinstance(params.optimizer.learning_rate, Parameter)
+            params.optimizer.learning_rate.set_data(50.0)
+
+
+@pytest.mark.parametrize(("epochs", "stops"), [(9, True), (3, False)])
+def test_best_weights_are_restored_after_any_end(
+    epochs: int, stops: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, weights = make({"accuracy"}), Weights()
+    stopping = EarlyStopping(patience=2, verbose=True, restore_best_weights=True)
+    model.fit(epochs, Rows(8), Rows(8), callbacks=[weights, stopping])
+    assert len(weights.seen) == (4 if stops else 3)
+    kept = model.predict_network.parameters_dict()["weight"].asnumpy()
+    np.testing.assert_array_equal(kept, weights.seen[1])
+    lines = ["Restoring model weights from the end of the best epoch."]
+    lines += ["Epoch 00004: early stopping"] if stops else []
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_optimizer_state_is_not_restored() -> None:
+    context = run_context()
+    stopping = EarlyStopping("value", mode="min", restore_best_weights=True)
+    epoch(stopping, context, 1, 1.0)
+    optimizer = context.original_args().optimizer
+    assert isinstance(optimizer, nn.SGD)
+    optimizer.global_step.set_data(Tensor([7]))
+    epoch(stopping, context, 2, 2.0)
+    assert weight(context) == 1.0
+    assert optimizer.global_step.tolist() == [7]
+
+
+def test_stops_model_training(capsys: pytest.CaptureFixture[str]) -> None:
+    net = nn.Dense(4, 3)
+    model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.0))
+    stopping = EarlyStopping("loss", patience=3, verbose=True)
+    model.train(99, Rows(), stopping)
+    assert stopping.stopped_epoch == 4
+    assert capsys.readouterr().out == "Epoch 00004: early stopping\n"
+
+
+def test_parameters_without_best_weight_are_unchanged() -> None:
+    stopping, context = EarlyStopping("value", mode="min", restore_best_weights=True), run_context()
+    epoch(stopping, context, 1, 1.0)
+    state = stopping.state_dict()
+    stopping.load_state_dict(state | {"best_weights": {"another": Tensor([7.0])}})
+    weight_of(context).set_data(Tensor([9.0]))
+    stopping.on_train_end(context)
+    assert weight(context) == 9.0

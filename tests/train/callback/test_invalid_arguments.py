@@ -1,0 +1,267 @@
+"""Callbacks with invalid arguments: MindSpore's types of errors, whose messages name what is wrong.
+
+`tests/properties/test_constructor_arguments.py` passes values of wrong types to all arguments.
+"""
+
+import errno
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore import Tensor
+from minispore.dataset import WaitedDSCallback
+from minispore.train import (
+    BackupAndRestore,
+    BestCheckpoint,
+    CheckpointConfig,
+    EarlyStopping,
+    FlopsUtilizationCollector,
+    LambdaCallback,
+    LearningRateScheduler,
+    LossMonitor,
+    ModelCheckpoint,
+    OnRequestExit,
+    ReduceLROnPlateau,
+    RunContext,
+    SummaryCollector,
+    TimeMonitor,
+)
+from minispore.train.callback._summary_landscape import read_landscape_options
+from minispore.train.protocol.callback import EVENTS, Callback, reject_legacy_hooks
+from tests.helpers.callback_driver import run_context
+
+Make = Callable[..., object]
+FILE = __file__
+
+
+def collector(**specified: object) -> SummaryCollector:
+    return SummaryCollector("never", collect_specified_data=specified)
+
+
+def landscape(**options: object) -> SummaryCollector:
+    return collector(collect_landscape=options)
+
+
+SWITCHES = (
+    "collect_metric", "collect_graph", "collect_train_lineage", "collect_eval_lineage",
+    "collect_input_data", "collect_dataset_graph",
+)  # fmt: skip
+OPTIONS = (*SWITCHES, "histogram_regular", "collect_landscape")
+LANDSCAPE = ("landscape_size", "unit", "num_samples", "create_landscape", "intervals")
+
+# For each class or function: by argument, pairs of an error and invalid values.
+REFUSED: dict[Make, dict[str, dict[type[Exception], list[object]]]] = {
+    BackupAndRestore: {
+        "backup_dir": {TypeError: [1], ValueError: [""], NotADirectoryError: [FILE]},
+        "save_freq": {ValueError: [0, -1], TypeError: ["step", 2.0, True]},
+        "delete_checkpoint": {TypeError: [1]},
+    },
+    BestCheckpoint: {
+        "top_k": {ValueError: [0], TypeError: [1.5]},
+        "mode": {ValueError: ["best"]},
+        "monitor": {TypeError: [None]},
+        "format": {ValueError: ["pickle"]},
+        "prefix": {ValueError: ["a/b", None]},
+        "directory": {NotADirectoryError: [FILE], ValueError: [""]},
+    },
+    CheckpointConfig: {
+        **{
+            name: {ValueError: [-1], TypeError: [1.5, True]}
+            for name in (
+                "save_checkpoint_steps",
+                "save_checkpoint_seconds",
+                "keep_checkpoint_max",
+                "keep_checkpoint_per_n_minutes",
+            )
+        },
+        **{
+            name: {TypeError: [3]}
+            for name in (
+                "integrated_save",
+                "saved_network",
+                "enc_mode",
+                "exception_save",
+                "crc_check",
+                "remove_redundancy",
+            )
+        },
+        "async_save": {TypeError: [3], ValueError: ["later"]},
+        "append_info": {
+            TypeError: [3, {"a": 1}, [3], [{"a": 1}, {"b": 2}]],
+            ValueError: [["loss"]],
+        },
+        "enc_key": {TypeError: ["a"], NotImplementedError: [b"1" * 16]},
+        "incremental": {TypeError: [True]},
+        "format": {ValueError: ["pt"]},
+    },
+    FlopsUtilizationCollector: {
+        "data_size": {ValueError: [0], TypeError: [True]},
+        "computility": {ValueError: [0, -1.5], TypeError: ["1"]},
+        "full_flops": {TypeError: [1]},
+        "enable_ma_collector": {NotImplementedError: [True]},
+    },
+    LambdaCallback: {event: {TypeError: [3, "f"]} for event in EVENTS},
+    LearningRateScheduler: {"learning_rate_function": {TypeError: [None, 3, "halve"]}},
+    LossMonitor: {"per_print_times": {ValueError: [-1], TypeError: [1.5, True, "a", None]}},
+    ModelCheckpoint: {
+        "prefix": {ValueError: [3, "a/b", None]},
+        "directory": {TypeError: [3], ValueError: [""], NotADirectoryError: [FILE]},
+        "config": {TypeError: [3]},
+    },
+    OnRequestExit: {
+        "save_ckpt": {ValueError: [1]},
+        "save_mindir": {ValueError: [1], NotImplementedError: [True]},
+        "file_name": {ValueError: [1, "", "a/b"]},
+        "directory": {TypeError: [1]},
+        "config_file": {TypeError: [1]},
+        "sig": {ValueError: ["TERM", True, signal.SIGKILL, signal.SIGSTOP, [signal.SIGTERM, 1000]]},
+    },
+    ReduceLROnPlateau: {"factor": {ValueError: [0.0, 1.0, 1.5, -0.5], TypeError: ["a", 1]}},
+    SummaryCollector: {
+        "summary_dir": {TypeError: [None, 3], ValueError: ["", " "]},
+        "collect_freq": {ValueError: [0], TypeError: [True, 1.5]},
+        "num_process": {ValueError: [0]},
+        "collect_specified_data": {TypeError: [3, {3: 1}], ValueError: [{"x": 1}]},
+        "keep_default_action": {TypeError: [1]},
+        "custom_lineage_data": {TypeError: [3, {3: 1}, {"a": [1]}], ValueError: [{"a": 2**31}]},
+        "collect_tensor_freq": {ValueError: [0]},
+        "max_file_size": {ValueError: [0], TypeError: [1.0]},
+        "export_options": {TypeError: [3], ValueError: [{"x": "npy"}]},
+    },
+    TimeMonitor: {
+        "data_size": {ValueError: [0, -1], TypeError: [1.5]},
+        "data_time": {TypeError: [0, 1, "a", None]},
+    },
+    WaitedDSCallback: {"step_size": {ValueError: [0, 2**31], TypeError: ["2", None]}},
+    collector: {
+        **{key: {TypeError: [None, 1, "yes"]} for key in SWITCHES},
+        "histogram_regular": {TypeError: [1], ValueError: ["[", "("]},
+        "collect_landscape": {TypeError: [1, "step"], ValueError: [{"x": 1}]},
+        "collect_dataset_graph": {TypeError: [None, 1], NotImplementedError: [True]},
+        "colect_metric": {ValueError: [True]},
+    },
+    landscape: {
+        "landscape_size": {ValueError: [3, 256], TypeError: [None, 4.0]},
+        "unit": {ValueError: ["hour", None, 3]},
+        "num_samples": {ValueError: [0], TypeError: [None, 1.5]},
+        "create_landscape": {TypeError: [None, {1: True}], ValueError: [{"way": True}]},
+        "intervals": {TypeError: [None, 3, [3], [[1, 2, "3"]]], ValueError: [[[1, 2]]]},
+        "sise": {ValueError: [4]},
+    },
+}
+NEEDED: dict[Make, dict[str, object]] = {
+    BackupAndRestore: {"backup_dir": "never"},
+    FlopsUtilizationCollector: {"data_size": 1},
+    SummaryCollector: {"summary_dir": "never"},
+}
+
+
+@pytest.mark.parametrize("make", REFUSED, ids=lambda make: make.__name__)
+def test_error_names_class_argument_and_value(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error of MindSpore's type; no folder is created."""
+    monkeypatch.chdir(tmp_path)
+    caller = "SummaryCollector" if make in {collector, landscape} else make.__name__
+    for name, errors in REFUSED[make].items():
+        for error, values in errors.items():
+            for value in values:
+                with pytest.raises(error) as raised:
+                    make(**{**NEEDED.get(make, {}), name: value})
+                message = str(raised.value)
+                assert re.match(rf".*For '{caller}', ", message), message
+                assert re.search(rf"\b{name}\b", message) or name == "create_landscape", message
+                assert "\n" not in message
+                assert not list(tmp_path.iterdir()), (name, value)
+
+
+@pytest.mark.parametrize(
+    ("make", "keys"),
+    [
+        (collector, OPTIONS),
+        (landscape, LANDSCAPE),
+        (lambda **options: landscape(create_landscape=options), ("train", "result")),
+    ],
+)
+def test_unknown_key_error_lists_known_keys(make: Make, keys: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=r"the keys \['sise'\] of '\w+' are unsupported") as raised:
+        make(sise=4)
+    assert str(raised.value).endswith(str([*keys]))
+
+
+@given(st.integers(-5, 300))
+def test_landscape_size_is_in_range(size: int) -> None:
+    if 4 <= size <= 255:
+        assert read_landscape_options({"landscape_size": size}, "Me").landscape_size == size
+    else:
+        message = f"^For 'Me', .*'landscape_size' must be in \\[4, 255\\], but got {size}"
+        with pytest.raises(ValueError, match=message):
+            read_landscape_options({"landscape_size": size}, "Me")
+
+
+@given(st.dictionaries(st.sampled_from(["a", "b"]), st.just(0)), st.sampled_from([0, None]))
+def test_checkpoint_config_must_count_something(unknown: dict[str, int], nothing: None) -> None:
+    with pytest.raises(ValueError, match="'keep_checkpoint_per_n_minutes' must not all be 0 or No"):
+        CheckpointConfig(nothing, nothing, nothing, nothing)
+    if unknown:
+        names = ", ".join(map(repr, unknown))
+        with pytest.raises(TypeError, match=f"^For 'CheckpointConfig', .* no argument {names}\\.$"):
+            CheckpointConfig(**unknown)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("item", [{3: 1}, {"a": [1]}])
+def test_appended_values_are_checked(item: dict[str, object]) -> None:
+    with pytest.raises(TypeError, match="'CheckpointConfig'.*( name|'a')"):
+        CheckpointConfig(append_info=[item])
+
+
+@given(
+    st.sampled_from([EarlyStopping, ReduceLROnPlateau, BestCheckpoint]),
+    st.lists(st.sampled_from(["acc", "mse"]), unique=True),
+)
+def test_monitored_metric_must_be_measured(
+    make: Callable[[str], Callback], measured: list[str]
+) -> None:
+    message = (
+        f"For '{make.__name__}', the argument 'monitor' must be one of what this run measures, "
+        f"{', '.join(map(repr, ['loss', *measured]))}, but got 'accuracy'."
+    )
+    if not measured:
+        message += " Only 'Model.fit' with a 'valid_dataset' evaluates."
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        make("accuracy").on_train_begin(RunContext({"metric_names": measured}))
+
+
+class Older(Callback):
+    def step_end(self, run_context: RunContext) -> None: ...
+    def begin(self, run_context: RunContext) -> None: ...
+
+
+def test_hooks_for_both_phases_are_rejected() -> None:
+    message = "^For 'Model.fit', the callback Older defines begin, step_end, which would be called"
+    with pytest.raises(ValueError, match=message):
+        reject_legacy_hooks([Older()])
+
+
+def test_unknown_number_of_steps_raises() -> None:
+    message = "^For 'TimeMonitor', the number of steps .* 'data_size', or 'batch_num' of the callb"
+    with pytest.raises(ValueError, match=message):
+        TimeMonitor().on_train_epoch_end(RunContext({}))
+
+
+@pytest.mark.parametrize("answer", [None, "a", Tensor([1.0, 2.0]), True, (1.0,)])
+def test_schedule_must_return_a_number(answer: object) -> None:
+    scheduler = LearningRateScheduler(lambda rate, step: answer)  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError, match="must return a number, but for step 7 it returned"):
+        scheduler.on_train_step_end(run_context(cur_step_num=7))
+
+
+def test_file_as_directory_error_has_errno_and_path() -> None:
+    with pytest.raises(NotADirectoryError, match="For 'ModelCheckpoint', 'directory'") as raised:
+        ModelCheckpoint(directory=FILE)
+    assert (raised.value.errno, raised.value.filename) == (errno.ENOTDIR, FILE)

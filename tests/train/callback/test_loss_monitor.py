@@ -1,0 +1,157 @@
+"""LossMonitor: the lines that MindSpore 2.10 prints."""
+
+import math
+import re
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore import Tensor
+from minispore.train import Callback, LossMonitor, Model, RunContext
+from minispore.train.callback import _InternalCallbackParam
+from tests.helpers.callback_driver import saved
+from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
+
+LOSS = 1.2375532388687134  # a float32 number with all its digits
+
+
+def context(outputs: object, step: int = 1) -> RunContext:
+    return RunContext(
+        _InternalCallbackParam(net_outputs=outputs, cur_epoch_num=1, cur_step_num=step, batch_num=5)
+    )
+
+
+def tensor(value: object, dtype: type[np.generic] = np.float32) -> Tensor:
+    return Tensor(np.array(value, dtype))
+
+
+# Observed from MindSpore 2.10.
+@pytest.mark.parametrize(
+    ("outputs", "printed"),
+    [
+        (1.5, "1.5"),
+        (2, "2"),
+        (tensor(LOSS), "1.2375532388687134"),
+        (tensor([LOSS]), "1.2375532388687134"),
+        (tensor([1.5, 2.5]), "2.0"),
+        (tensor([[1.5, 2.5], [0.0, 1.0]]), "1.25"),
+        (tensor(1.2373046875, np.float16), "1.2373046875"),
+        (tensor(3, np.int32), "3.0"),
+        ((tensor(LOSS), 1), "1.2375532"),
+        ([tensor(LOSS)], "1.2375532"),
+        ((tensor([LOSS, LOSS]), 1), "[1.2375532 1.2375532]"),
+        (np.array(LOSS, np.float32), "1.2375532"),
+        (np.array([1.0, 2.0], np.float32), "[1. 2.]"),
+        ((1.5, 2), "(1.5, 2)"),
+        (None, "None"),
+    ],
+)
+def test_printed_line_for_each_kind_of_loss(
+    outputs: object, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    LossMonitor().on_train_step_end(context(outputs))
+    assert capsys.readouterr().out == f"epoch: 1 step: 1, loss is {printed}\n"
+
+
+# The kinds of outputs that contain a loss.
+KINDS: list[Callable[[float], object]] = [
+    float,
+    tensor,
+    lambda x: tensor([1.0, x]),
+    lambda x: (tensor(x), 1),
+    lambda x: [tensor([x, 1.0])],
+    lambda x: np.array([x, 1.0]),
+]
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.sampled_from([math.nan, math.inf, -math.inf]),
+    st.sampled_from([0, 1, 1000]),
+    st.integers(1, 20),
+)
+def test_non_finite_loss_raises(
+    kind: Callable[[float], object], loss: float, every: int, step: int
+) -> None:
+    message = (
+        f"In epoch: 1 step: {(step - 1) % 5 + 1}, loss is NAN or INF, training process cannot "
+        "continue, terminating training."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        LossMonitor(every).on_train_step_end(context(kind(loss), step))
+
+
+@given(
+    every=st.integers(0, 5),
+    runs=st.lists(st.integers(1, 8), min_size=1, max_size=3),
+    cuts=st.sets(st.integers(1, 20)),
+)
+@example(every=2, runs=[5, 5], cuts=set())
+@example(every=1, runs=[1, 1], cuts=set())
+def test_line_is_printed_each_so_many_steps(every: int, runs: list[int], cuts: set[int]) -> None:
+    """Also across epochs, in a second run, and with a state restored before some steps."""
+    monitor = LossMonitor(every)
+    expected: list[str] = []
+    steps = [step for length in runs for step in range(1, length + 1)]
+    last = 0
+    with redirect_stdout(StringIO()) as screen:
+        for number, step in enumerate(steps):
+            if number in cuts:
+                state, monitor = saved(monitor), LossMonitor(every)
+                monitor.load_state_dict(state)
+            monitor.on_train_step_end(context(1 / step, step))
+            last = 0 if step <= last else last
+            if every and step - last >= every:
+                last = step
+                expected.append(f"epoch: 1 step: {(step - 1) % 5 + 1}, loss is {1 / step}")
+    assert screen.getvalue().splitlines() == expected
+
+
+def test_nan_stops_training_at_its_step() -> None:
+    ends: list[str] = []
+
+    class Ends(Callback):
+        def on_train_end(self, run_context: RunContext) -> None:
+            ends.append("train")
+
+    with pytest.raises(ValueError, match="In epoch: 1 step: 1, loss is NAN or INF"):
+        Model(ConstantLoss(float("nan"))).train(2, Batches(3), [LossMonitor(10), Ends()])
+    assert ends == []
+
+
+def model_with_metrics(loss: float = 0.5) -> Model:
+    return Model(
+        ConstantLoss(),
+        metrics={"accuracy", "loss"},
+        eval_network=Outputs(loss),
+        eval_indexes=[0, 1, 2],
+    )
+
+
+def test_fit_prints_each_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
+    model_with_metrics(0.25).fit(2, Batches(2), Batches(1), callbacks=LossMonitor(2))
+    results = "metrics: {'accuracy': 0.75, 'loss': 0.25}"
+    assert capsys.readouterr().out.splitlines() == [
+        "epoch: 1 step: 2, loss is 0.5",
+        f"Eval result: epoch 1, {results}",
+        "epoch: 2 step: 2, loss is 0.5",
+        f"Eval result: epoch 2, {results}",
+    ]
+
+
+def test_epoch_without_evaluation_prints_no_result(capsys: pytest.CaptureFixture[str]) -> None:
+    model_with_metrics().fit(3, Batches(1), Batches(1), [2], LossMonitor(0))
+    assert re.findall("epoch .", capsys.readouterr().out) == ["epoch 2"]
+
+
+def test_standalone_evaluation_prints_losses(capsys: pytest.CaptureFixture[str]) -> None:
+    model_with_metrics(LOSS).eval(Batches(2), LossMonitor())
+    assert capsys.readouterr().out.splitlines() == [
+        "epoch: 1 step: 1, loss is 1.2375532",
+        "epoch: 1 step: 2, loss is 1.2375532",
+    ]

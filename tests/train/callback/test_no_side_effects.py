@@ -1,0 +1,280 @@
+"""Resuming is not refused because of settings that do not affect training."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import process_time
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore import Parameter, nn
+from minispore.dataset import NumpySlicesDataset, transforms, vision
+from minispore.testing import strategies as some
+from minispore.train import (
+    BackupAndRestore,
+    Callback,
+    CheckpointConfig,
+    LambdaCallback,
+    LossMonitor,
+    Model,
+    ModelCheckpoint,
+    RunContext,
+    save_checkpoint,
+)
+from minispore.train.resume.fingerprint import fingerprint
+from minispore.train.resume.training_state import TrainingState, read_training_checkpoint
+from tests.train.scripts import PROGRAM, Script, adam, pipeline, program, saving, sgd
+
+
+def test_resume_accepts_changed_epochs_folders_and_printing(tmp_path: Path) -> None:
+    names = program('"epochs": 1', '"epochs": 3')
+    first = program()
+    script = Script(net=first["Own"], data=lambda: pipeline([first["noise"]]))
+    file = script.run(tmp_path / "a")
+    longer = Script(
+        net=names["Own"],
+        data=lambda: pipeline([names["noise"]]),
+        callbacks=lambda folder: [LossMonitor(7), saving(folder)],
+    )
+    longer.run(tmp_path / "b", file, epochs=3)
+    assert (tmp_path / "b" / "m-3_3.ckpt").exists()
+
+
+class Quiet(Callback):
+    """A callback without a state."""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([], [Quiet]), ([Quiet], []), ([Quiet, LambdaCallback], [LambdaCallback]),
+        ([Quiet, Quiet], [Quiet]), ([Quiet, LambdaCallback], [LambdaCallback, Quiet]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("first", [True, False])
+def test_stateless_callback_may_be_added_or_removed(
+    tmp_path: Path, before: list[type[Callback]], after: list[type[Callback]], first: bool
+) -> None:
+    def callbacks(folder: Path, others: list[type[Callback]]) -> list[Callback]:
+        made = [each() for each in others]
+        own = [LossMonitor(0), saving(folder)]
+        return [*made, *own] if first else [*own, *made]
+
+    def script(others: list[type[Callback]]) -> Script:
+        return Script(callbacks=lambda folder: callbacks(folder, others))
+
+    def names(others: list[type[Callback]]) -> str:
+        return ", ".join(type(each).__qualname__ for each in callbacks(tmp_path, others))
+
+    file = script(before).run(tmp_path / "a", epochs=2)
+    with pytest.warns(UserWarning, match="The training is resumed from") as warned:
+        script(after).run(tmp_path / "b", file, epochs=2)
+    (warning,) = warned
+    assert str(warning.message) == (
+        f"The training is resumed from '{file}', but its callbacks were {names(before)}, and are "
+        f"now {names(after)}."
+    )
+    # The states of the other callbacks are restored: the files are those of an uninterrupted run.
+    for each in ("m-1_2.ckpt", "m-2_1.ckpt", "m-2_3.ckpt"):
+        result, expected = (read_training_checkpoint(tmp_path / at / each) for at in ("b", "a"))
+        states = [cast("dict[str, object]", one.values["states"]) for one in (result, expected)]
+        mine, its = ([*each.values()] for each in states)
+        assert [each for each in mine if each] == [each for each in its if each]
+
+
+def test_stateless_saver_may_be_removed(tmp_path: Path) -> None:
+    def callbacks(folder: Path) -> list[Callback]:
+        return [BackupAndRestore(folder / "backup", delete_checkpoint=False), saving(folder)]
+
+    Script(callbacks=callbacks).run(tmp_path / "a")
+    file = tmp_path / "a" / "backup" / "backup.ckpt"
+    with pytest.warns(UserWarning, match="were BackupAndRestore, ModelCheckpoint, and are now Mod"):
+        Script(callbacks=lambda folder: [saving(folder)]).run(tmp_path / "b", file, epochs=2)
+
+
+def test_state_of_older_version_resumes_with_warning(tmp_path: Path) -> None:
+    file = Script().run(tmp_path / "a")
+    result = read_training_checkpoint(file)
+    values = {key: item for key, item in result.values.items() if key != "fingerprint"}
+    listed = [{"name": name, "data": each} for name, each in result.parameters.items()]
+    old = tmp_path / "old.ckpt"
+    save_checkpoint(listed, old, append_dict=TrainingState.of(values).entries())
+    with pytest.warns(UserWarning, match="but its settings are not known, since an older version"):
+        Script(seed=2).run(tmp_path / "b", old)
+
+
+# Equal values have equal descriptions.
+
+
+@given(st.data())
+def test_unchanged_run_always_resumes(
+    tmp_path_factory: pytest.TempPathFactory, draws: st.DataObject
+) -> None:
+    """Also with the same objects, which the first run has modified."""
+    net = draws.draw(some.cells(2, 3, dropout=True))
+    data = draws.draw(some.datasets(2, 3))
+    makes = [sgd(), adam(learning_rate=nn.CosineDecayLR(0.01, 0.1, 30)), rates]
+    optimizer = draws.draw(st.sampled_from(makes))(net)
+    roots = {"network": net, "optimizer": optimizer, "train_dataset": data}
+    before = fingerprint(**roots)
+    config = CheckpointConfig(1, append_info=["training_state"])
+    saver = ModelCheckpoint("m", tmp_path_factory.mktemp("run"), config)
+    model = Model(net, nn.CrossEntropyLoss(), optimizer)
+    model.train(1, data, [Halve(), saver])
+    assert fingerprint(**roots) == before
+    model.train(2, data, [Halve(), saver], resume=saver.latest_ckpt_file_name)
+
+
+def rates(net: nn.Cell) -> nn.Optimizer:
+    return nn.Momentum(net.trainable_params(), [0.1] * 99, 0.9)
+
+
+class Halve(Callback):
+    """Halve the parameters of the optimizer that a user may set."""
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        optimizer = run_context.original_args().optimizer
+        for name in ("learning_rate", "momentum"):
+            value = getattr(optimizer, name, None)
+            if isinstance(value, Parameter):
+                value.set_data(value / 2)
+
+
+@pytest.mark.full
+def test_fingerprint_is_equal_in_another_process(tmp_path: Path) -> None:
+    """Hashes and addresses differ in another process."""
+    file = tmp_path / "script.py"
+    file.write_text(f"{PROGRAM}{DESCRIBED}", "utf-8")
+    result = [
+        subprocess.run(
+            [sys.executable, file],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert result[0] == result[1]
+    assert not re.search(r"0x[0-9a-f]{6}", result[0])
+
+
+DESCRIBED = """
+from minispore.dataset import GeneratorDataset
+from minispore.train.resume.fingerprint import fingerprint
+
+WORDS = {"a", "b", "c", "d", "e", "f"}
+
+def chosen(x, words=frozenset(["x", "y", "z"])):
+    return x if "g" in {"u", "v", "w", "g"} or "k" in WORDS else helper(x)
+
+data = GeneratorDataset(rows, ["x", "y"])
+for each in (chosen, Add(1), Add(2).apply, outer(3), partial(noise, times=2), len, np.sin,
+             lru_cache(noise), np.vectorize(noise), [1].append, (i for i in "ab")):
+    data = data.map(each if callable(each) else noise, ["x"])
+found = fingerprint(
+    network=Own(), others=[object(), np.random.default_rng(1), open(__file__), print, Own,
+                           {Own: 1, "k": {1.5, None, "s"}}, np.array([Own()]), 3j, b"bytes"],
+    train_dataset=data,
+)
+print(*[f"{path}: {text}" for path, text in found.items()], sep="\\n")
+"""
+
+
+def test_user_defined_objects_do_not_prevent_training() -> None:
+    """Opaque objects are described by their class."""
+
+    class Odd:
+        def __getattribute__(self, name: str) -> object:
+            raise RuntimeError(name)
+
+    class Endless:
+        def __init__(self) -> None:
+            self.me = [self] * 9
+
+        def __array__(self) -> object:
+            raise AssertionError
+
+        def __len__(self) -> int:
+            raise AssertionError
+
+    itself: list[object] = [1, 2, 3, 4, 5]
+    itself.append(itself)
+    deep: object = ()
+    for _ in range(3000):
+        deep = (deep,)
+
+    def unbound() -> object:
+        return later
+
+    result = fingerprint(odd=Odd(), endless=Endless(), itself=itself, unbound=unbound, deep=deep)
+    later = 1
+    assert result["odd"] == "Odd()"
+    assert result["endless"] == "Endless()"
+    assert result["itself"].startswith("list of 6, #")
+    assert result["unbound"] == "function()"
+    assert result["deep" + 2999 * "[0]"] == "tuple of 1"
+    assert unbound() == later
+
+
+# For each layer and transform: arguments, and arguments that differ in one value.
+SETTINGS: list[tuple[Callable[..., object], dict[str, object], dict[str, object]]] = [
+    (nn.Dense, {"in_channels": 2, "out_channels": 2}, {"has_bias": False, "activation": "relu"}),
+    (nn.Dropout, {}, {"keep_prob": 0.9, "p": 0.1}),
+    (nn.Flatten, {}, {"start_dim": 2, "end_dim": 2}),
+    (nn.Softmax, {}, {"axis": 0}),
+    (nn.LogSoftmax, {}, {"axis": 0}),
+    (
+        nn.Conv2d,
+        {"in_channels": 2, "out_channels": 2, "kernel_size": 3, "pad_mode": "pad", "padding": 1},
+        {"kernel_size": 2, "stride": 2, "padding": 2, "dilation": 2, "group": 2, "has_bias": True},
+    ),
+    (
+        nn.MaxPool2d,
+        {"kernel_size": 2, "pad_mode": "pad", "padding": 0},
+        {"kernel_size": 3, "stride": 2, "padding": 1, "dilation": 2, "ceil_mode": True},
+    ),
+    (
+        nn.AvgPool2d,
+        {"kernel_size": 2, "pad_mode": "pad", "padding": 0},
+        {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True,
+         "count_include_pad": False, "divisor_override": 3},
+    ),
+    (nn.BatchNorm2d, {"num_features": 2}, {"eps": 1e-3, "momentum": 0.5,
+                                           "use_batch_statistics": True}),
+    (nn.LayerNorm, {"normalized_shape": (2, 2)}, {"begin_norm_axis": 1, "epsilon": 1e-3}),
+    (nn.Embedding, {"vocab_size": 3, "embedding_size": 2}, {"padding_idx": 1, "use_one_hot": True}),
+    (vision.Normalize, {"mean": [0.5], "std": [0.5]}, {"mean": [0.25], "std": [0.25]}),
+    (vision.Resize, {"size": 3}, {"size": 4, "interpolation": vision.Inter.NEAREST}),
+    (vision.ToTensor, {}, {"output_type": np.float64}),
+    (transforms.OneHot, {"num_classes": 3}, {"num_classes": 4, "smoothing_rate": 0.5}),
+    (transforms.TypeCast, {"data_type": np.int32}, {"data_type": np.int64}),
+    (transforms.Compose, {"transforms": [np.sin]}, {"transforms": [np.cos]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "settings", "others"), SETTINGS)
+def test_fingerprint_contains_each_setting(
+    kind: Callable[..., object], settings: dict[str, object], others: dict[str, object]
+) -> None:
+    before = fingerprint(it=kind(**settings))
+    assert fingerprint(it=kind(**settings)) == before
+    for name, value in others.items():
+        assert fingerprint(it=kind(**settings | {name: value})) != before, name
+
+
+def test_fingerprint_is_small_and_fast() -> None:
+    """For a network of a thousand layers and data of 200 MB."""
+    net = nn.SequentialCell(nn.CellList([nn.Dense(1, 1) for _ in range(1000)]))
+    data = NumpySlicesDataset(np.zeros((50_000, 1000), np.float32)).batch(10)
+    start = process_time()
+    result = fingerprint(network=net, train_dataset=data, loss_fn=None, optimizer=None)
+    assert process_time() - start < 1
+    assert len(str(result)) < 400_000

@@ -1,0 +1,212 @@
+"""OnRequestExit: a signal or a file stops the run, and the next run continues."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore import nn
+from minispore.train import Callback, Model, OnRequestExit, RunContext, load_checkpoint
+from tests.helpers.resumable_training import Fault, Training
+from tests.helpers.stub_models import Batches, ConstantLoss, Outputs, Rows
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """Check that each test restores the signal handlers."""
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+Handler = Callable[[int, FrameType | None], object] | int | None
+
+
+class Send(Callback):
+    """Send a signal to the process at the first step that a predicate selects."""
+
+    def __init__(self, number: int, step: int, event: str = "on_train_step_begin") -> None:
+        self.number, self.step, self.event = number, step, event
+        self.steps: list[int] = []
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        self.act("on_train_step_begin", run_context)
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        self.steps.append(run_context.original_args().cur_step_num)
+        self.act("on_train_step_end", run_context)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        self.act("on_train_epoch_end", run_context)
+
+    def on_eval_step_begin(self, run_context: RunContext) -> None:
+        self.act("on_eval_step_begin", run_context)
+
+    def act(self, event: str, run_context: RunContext) -> None:
+        if event == self.event and run_context.original_args().cur_step_num == self.step:
+            os.kill(os.getpid(), self.number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("event", "step"),
+    [("on_train_step_begin", 1), ("on_train_step_begin", 7), ("on_eval_step_begin", 2)],
+)
+def test_next_run_continues_exactly(tmp_path: Path, number: int, event: str, step: int) -> None:
+    def run(send: int, resumed: bool = False) -> tuple[list[str], dict[str, bytes]]:
+        exit_ = OnRequestExit(directory=tmp_path, file_name="net")
+        callbacks = [Send(number, send, event), exit_]
+        outcome = Training("noise in a buffer", "adam").go(callbacks, Fault(), disturb=resumed)
+        return outcome.lines, outcome.parameters
+
+    lines, parameters = run(0)
+    assert not list(tmp_path.iterdir())
+    before, stopped = run(step)
+    assert stopped != parameters
+    assert [path.name for path in (tmp_path / "rank_0").iterdir()] == ["net_train.ckpt"]
+    after, resumed = run(0, resumed=True)
+    assert resumed == parameters
+    assert after == lines[len(lines) - len(after) :]
+    assert before[: len(lines) - len(after)] == lines[: len(lines) - len(after)]
+    assert not list((tmp_path / "rank_0").iterdir())
+
+
+@given(
+    number=st.sampled_from([signal.SIGTERM, signal.SIGINT, signal.SIGUSR1]),
+    event=st.sampled_from(["on_train_step_begin", "on_train_step_end", "on_train_epoch_end"]),
+    step=st.integers(1, 8),
+    save=st.booleans(),
+)
+@example(signal.SIGTERM, "on_train_epoch_end", 3, True)
+def test_run_ends_with_the_step_of_the_signal(
+    number: int, event: str, step: int, save: bool
+) -> None:
+    """It is saved only if it was stopped, and `save_ckpt` is set."""
+    stopped = step <= 6 and (event != "on_train_epoch_end" or step % 3 == 0)
+    with TemporaryDirectory() as folder:
+        send = Send(number, step, event)
+        exit_ = OnRequestExit(save, directory=folder, sig=number)
+        Model(ConstantLoss()).train(2, Batches(3), [send, exit_])
+        assert send.steps == [*range(1, (step if stopped else 6) + 1)]
+        assert any(Path(folder).iterdir()) == (save and stopped)
+
+
+def test_second_signal_has_its_usual_effect(tmp_path: Path) -> None:
+    class Twice(Send):
+        def on_train_step_begin(self, run_context: RunContext) -> None:
+            super().on_train_step_begin(run_context)
+            super().on_train_step_begin(run_context)
+
+    send = Twice(signal.SIGINT, 2)
+    with pytest.raises(KeyboardInterrupt):
+        Model(ConstantLoss()).train(2, Batches(3), [send, OnRequestExit(directory=tmp_path)])
+    assert send.steps == [1]
+
+
+def test_evaluation_is_stopped_and_saved(tmp_path: Path) -> None:
+    net = Outputs()
+    net.layer = nn.Dense(2, 2)
+    model = Model(net, metrics={"loss"}, eval_network=net, eval_indexes=[0, 1, 2])
+    exit_ = OnRequestExit(directory=tmp_path, file_name="net")
+    model.eval(Rows(), exit_)  # to its end
+    assert not any(tmp_path.iterdir())
+    for _ in range(2):  # the second file replaces the first
+        model.eval(Rows(), [Send(signal.SIGTERM, 2, "on_eval_step_begin"), exit_])
+    (path,) = (tmp_path / "rank_0").iterdir()
+    assert str(path) == exit_.eval_file
+    assert list(load_checkpoint(path)) == ["layer.weight", "layer.bias"]
+
+
+def test_train_file_has_checksum_and_documented_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exit_ = OnRequestExit()
+    assert (exit_.train_file, exit_.eval_file) == (
+        "./rank_0/Net_train.ckpt",
+        "./rank_0/Net_eval.ckpt",
+    )
+    Model(ConstantLoss()).train(1, Batches(4), [Send(signal.SIGTERM, 2), exit_])
+    assert [path.name for path in (tmp_path / "rank_0").iterdir()] == ["Net_train.ckpt"]
+    assert load_checkpoint(exit_.train_file, crc_check=True)
+
+
+def test_missing_train_file_is_no_error(tmp_path: Path) -> None:
+    class Removing(Send):
+        def on_train_end(self, run_context: RunContext) -> None:
+            if not run_context.get_stop_requested():
+                (tmp_path / "rank_0" / "Net_train.ckpt").unlink()
+
+    for step in (2, 99):  # the second run resumes from the file of the first
+        callbacks = [Removing(signal.SIGTERM, step), OnRequestExit(directory=tmp_path)]
+        Model(ConstantLoss()).train(1, Batches(4), callbacks)
+    assert list((tmp_path / "rank_0").iterdir()) == []
+
+
+def test_stale_temporaries_are_removed_at_begin(tmp_path: Path) -> None:
+    exit_ = OnRequestExit(directory=tmp_path)
+    (tmp_path / "rank_0").mkdir()
+    (tmp_path / "rank_0" / ".minispore-killed.tmp").touch()
+    Model(ConstantLoss()).train(1, Batches(1), exit_)
+    assert list((tmp_path / "rank_0").iterdir()) == []
+
+
+def test_save_ckpt_false_removes_nothing(tmp_path: Path) -> None:
+    exit_ = OnRequestExit(save_ckpt=False, directory=tmp_path)
+    path = tmp_path / "rank_0" / "Net_train.ckpt"
+    path.parent.mkdir()
+    path.touch()
+    Model(ConstantLoss()).train(1, Batches(1), exit_)
+    assert path.exists()
+
+
+def test_foreign_handler_is_replaced_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python cannot represent a handler that was not installed from Python."""
+    installed: list[object] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(signal, "signal", lambda number, handler: installed.append(handler))
+        with OnRequestExit(directory=tmp_path, sig=signal.SIGUSR1):
+            pass
+    assert installed[-1] == signal.SIG_DFL
+
+
+def test_handlers_are_restored_if_one_cannot_be_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = signal.signal
+
+    def failing(number: int, handler: Handler) -> object:
+        if number == signal.SIGINT and callable(handler) and handler != before:
+            raise ValueError("not here")
+        return plain(number, handler)
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(signal, "signal", failing)
+    callback = OnRequestExit(directory=tmp_path, sig=[signal.SIGTERM, signal.SIGINT])
+    with pytest.raises(RuntimeError, match="main thread"), callback:
+        pass
+
+
+def test_run_outside_main_thread_raises(tmp_path: Path) -> None:
+    errors: list[BaseException] = []
+
+    def train() -> None:
+        try:
+            Model(ConstantLoss()).train(1, Batches(1), OnRequestExit(directory=tmp_path))
+        except RuntimeError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+    assert "main thread" in str(errors[0])

@@ -1,0 +1,336 @@
+"""The `.ckpt` format: bytes equal MindSpore's, and damage is detected."""
+
+import zlib
+from collections.abc import Iterable
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore.engine import dtypes
+from minispore.train.checkpoint import checkpoint_file as ckpt
+from minispore.train.checkpoint import storage
+from minispore.train.checkpoint.protobuf import (
+    WireError,
+    bytes_field,
+    double_field,
+    text_field,
+    varint_field,
+)
+from minispore.train.checkpoint.storage import Value, load
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+READABLE = ["dtypes", "shapes", "appended", "crc"]
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+ARRAYS = st.sampled_from([dtype.numpy_dtype for dtype in dtypes.DTYPES]).flatmap(
+    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=5, min_side=0))
+)
+VALUES = ARRAYS | TEXTS.filter(lambda text: not text.endswith("\0"))
+FILES = st.dictionaries(TEXTS, VALUES, max_size=5)
+
+
+def written(
+    values: Iterable[tuple[str, Value]], *, crc: bool = False, slice_bytes: int = 2**29
+) -> bytes:
+    file = BytesIO()
+    ckpt.write(file, values, crc_check=crc, slice_bytes=slice_bytes)
+    return file.getvalue()
+
+
+def read_all(data: bytes) -> tuple[dict[str, Value], bool]:
+    """Return the values, and whether there is a check sum."""
+    file = BytesIO(data)
+    entries, has_crc = ckpt.scan(file)
+    return {name: load(file, name, entry) for name, entry in entries.items()}, has_crc
+
+
+def read(data: bytes) -> dict[str, Value]:
+    return read_all(data)[0]
+
+
+def same(x: Value, y: Value) -> bool:
+    if isinstance(x, str) or isinstance(y, str):
+        return isinstance(x, str) and isinstance(y, str) and x == y
+    return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+
+
+def assert_same(x: dict[str, Value], y: dict[str, Value]) -> None:
+    assert list(x) == list(y)
+    assert all(same(x[name], y[name]) for name in x)
+
+
+@given(FILES, st.booleans(), st.integers(1, 64))
+def test_written_values_are_read(values: dict[str, Value], crc: bool, slice_bytes: int) -> None:
+    data = written(values.items(), crc=crc, slice_bytes=slice_bytes)
+    result, had_crc = read_all(data)
+    assert_same(result, values)
+    assert had_crc == crc
+
+
+@given(ARRAYS, st.booleans())
+def test_memory_layout_does_not_change_file(array: npt.NDArray[np.generic], reverse: bool) -> None:
+    other = array.T[::-1].T if reverse and array.ndim else array.T
+    swapped = other.astype(other.dtype.newbyteorder(">"))
+    expected = written([("x", np.ascontiguousarray(other).reshape(other.shape))])
+    assert written([("x", other)]) == written([("x", swapped)]) == expected
+
+
+@given(FILES.filter(bool), st.data())
+def test_check_sum_detects_flipped_byte(values: dict[str, Value], draw: st.DataObject) -> None:
+    data = bytearray(written(values.items(), crc=True))
+    position = draw.draw(st.integers(0, len(data) - 1))
+    data[position] ^= draw.draw(st.integers(1, 255))
+    with pytest.raises(WireError):
+        read(bytes(data))
+
+
+@given(FILES.filter(bool), st.data())
+def test_flipped_byte_without_check_sum_is_safe(
+    values: dict[str, Value], draw: st.DataObject
+) -> None:
+    data = bytearray(written(values.items()))
+    position = draw.draw(st.integers(0, len(data) - 1))
+    data[position] ^= draw.draw(st.integers(1, 255))
+    try:
+        result = read(bytes(data))
+    except WireError:
+        return
+    assert len(result) == len(values)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_truncated_file_raises(name: str) -> None:
+    """A cut between two values leaves a valid shorter file."""
+    data = (FIXTURES / f"{name}.ckpt").read_bytes()
+    complete = read(data)
+    borders = 0
+    for cut in range(len(data)):
+        try:
+            result = read(data[:cut])
+        except WireError:
+            continue
+        borders += 1
+        assert_same(result, dict(list(complete.items())[: len(result)]))
+    assert borders == len(complete) + (name == "crc")
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_mindspore_files_round_trip_byte_for_byte(name: str) -> None:
+    data = (FIXTURES / f"{name}.ckpt").read_bytes()
+    values, crc = read_all(data)
+    assert crc == (name == "crc")
+    assert written(values.items(), crc=crc) == data
+
+
+def test_mindspore_files_have_expected_values() -> None:
+    files = {name: read((FIXTURES / f"{name}.ckpt").read_bytes()) for name in READABLE}
+    assert files["dtypes"].keys() == {dtype.name for dtype in dtypes.DTYPES}
+    for name, value in files["dtypes"].items():
+        assert same(value, np.array([[0, 1], [1, 0]]).astype(name))
+    shapes = files["shapes"]
+    assert same(shapes["scalar"], np.array(2.5, np.float32))
+    assert same(shapes["one"], np.array([2.5], np.float32))
+    assert same(shapes["é.名前.𝄞"], np.arange(6, dtype=np.int32).reshape(1, 2, 3))
+    appended = files["appended"]
+    assert same(appended["w"], np.array([[1, 2]], np.float32))
+    assert same(appended["epoch_num"], np.array(3))
+    assert same(appended["lr"], np.array(0.1, np.float32))
+    assert same(appended["flag"], np.array(True))
+    assert (appended["note"], appended["nothing"]) == ("héllo 𝄞", "")
+
+
+def test_bfloat16_is_converted_to_float32() -> None:
+    (value,) = read((FIXTURES / "bfloat16.ckpt").read_bytes()).values()
+    expected = np.array([1.5, -2, 3e38], np.float32)
+    assert isinstance(value, np.ndarray)
+    assert value.dtype == np.float32
+    np.testing.assert_allclose(value.astype(np.float32), expected, rtol=2**-8)
+
+
+@pytest.mark.parametrize("mode", ["aes_gcm", "aes_cbc", "sm4_cbc"])
+def test_encrypted_file_raises(mode: str) -> None:
+    with pytest.raises(WireError, match="encrypted"):
+        read((FIXTURES / f"encrypted_{mode}.ckpt").read_bytes())
+
+
+def test_slice_has_documented_bytes() -> None:
+    array = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    kind = varint_field(1, 2) + varint_field(1, 3) + text_field(2, "UInt8")
+    pieces = [bytes(range(4)), bytes([4, 5])]
+    expected = b"".join(
+        bytes_field(1, text_field(1, "x") + bytes_field(2, kind + bytes_field(3, piece)))
+        for piece in pieces
+    )
+    assert written([("x", array)], slice_bytes=4) == expected
+    assert same(read(expected)["x"], array)
+
+
+@given(st.binary(min_size=1), st.integers(1, 20), st.tuples(st.integers(0), st.integers(0)))
+@example(b"abcdefgh", 2, (1, 6))
+def test_any_range_of_slices_can_be_copied(
+    content: bytes, slice_bytes: int, positions: tuple[int, int]
+) -> None:
+    start, stop = sorted(position % (len(content) + 1) for position in positions)
+    file = BytesIO(written([("x", np.frombuffer(content, np.uint8))], slice_bytes=slice_bytes))
+    result = storage.stored_content(file, ckpt.scan(file)[0]["x"])
+    assert (result.kind, result.dims, result.size) == ("UInt8", (len(content),), len(content))
+    assert b"".join(result.read(start, stop)) == content[start:stop]
+
+
+def test_check_sum_has_documented_bytes() -> None:
+    plain = written([("x", np.zeros(3))])
+    trailer = b"crc_num" + zlib.crc32(plain).to_bytes(10, "big")
+    file = BytesIO()
+    ckpt.write(file, [("x", np.zeros(3))])
+    assert file.getvalue() == plain
+    assert written([("x", np.zeros(3))], crc=True) == plain + trailer
+
+
+def test_content_like_trailer_is_content() -> None:
+    array = np.frombuffer(b"crc_num" + bytes(10), np.uint8)
+    for crc in (False, True):
+        assert same(read(written([("x", array)], crc=crc))["x"], array)
+
+
+def test_text_loses_only_trailing_nuls() -> None:
+    for text, result in (("\0X\0\0", "\0X"), ("\0", ""), ("", ""), ("\ud800", "\ud800")):
+        assert read(written([("x", text)])) == {"x": result}
+
+
+def tensor(dims: bytes = b"\x08\x02", kind: bytes = b"UInt8", content: bytes = b"\0\1") -> bytes:
+    return dims + bytes_field(2, kind) + bytes_field(3, content)
+
+
+def value(tag: bytes = b"x", inner: bytes | None = None, more: bytes = b"") -> bytes:
+    body = tensor() if inner is None else inner
+    return bytes_field(1, bytes_field(1, tag) + bytes_field(2, body) + more)
+
+
+def dims_of(*dims: int) -> bytes:
+    return b"".join(varint_field(1, dim) for dim in dims)
+
+
+def first_of_two() -> bytes:
+    """Return one of two slices of four bytes."""
+    return value(inner=tensor(b"\x08\x04"))
+
+
+def wrong_size(result: int, kind: str, shape: str, expected: int) -> str:
+    return (
+        f"'x' has {result} bytes of content, but the type {kind} and the shape {shape} "
+        f"require {expected}"
+    )
+
+
+MANY_DIMS = "'x' has more than 64 dimensions"
+LEAVE_OUT = (
+    "which minispore does not have; the other values can be loaded "
+    "with a 'choice_func' that leaves it out"
+)
+BAD = [
+    ("the name 'x' comes twice", value() + value()),
+    ("the name 'x' comes twice", value() + value(b"y") + value()),
+    (
+        "the slices of 'x' differ in type or shape",
+        first_of_two() + value(inner=tensor(b"\x08\x03")),
+    ),
+    (
+        "the slices of 'x' differ in type or shape",
+        first_of_two() + value(inner=tensor(kind=b"Int8")),
+    ),
+    ("the name 'x' comes twice", first_of_two() + value(b"y") + first_of_two()),
+    (wrong_size(2, "UInt8", "(3,)", 3), value(inner=tensor(b"\x08\x03"))),
+    (wrong_size(2, "UInt8", "()", 1), value(inner=tensor(b""))),
+    (wrong_size(2, "UInt8", "()", 1), value(inner=tensor(b"\x08\x00"))),
+    (wrong_size(1, "UInt8", "(0, 0)", 0), value(inner=tensor(b"\x08\x00" * 2, content=b"\5"))),
+    (wrong_size(2, "Float64", "(2,)", 16), value(inner=tensor(kind=b"Float64"))),
+    ("'x' has the impossible shape (-1,)", value(inner=tensor(varint_field(1, -1)))),
+    (
+        f"'x' has the impossible shape ({2**59}, 0)",
+        value(inner=tensor(dims_of(2**59, 0), content=b"")),
+    ),
+    (wrong_size(2, "UInt8", f"({2**59 - 1},)", 2**59 - 1), value(inner=tensor(dims_of(2**59 - 1)))),
+    (f"'x' has the impossible shape ({2**62}, {2**62})", value(inner=tensor(dims_of(2**62) * 2))),
+    (MANY_DIMS, value(inner=tensor(b"\x08\x01" * 64 + b"\x08\x02"))),
+    (MANY_DIMS, value(inner=tensor(bytes_field(1, b"\1" * 64) + b"\x08\x02"))),
+    (MANY_DIMS, value(inner=tensor(bytes_field(1, b"\xff" * 641)))),
+    ("'x' has the unknown type 'Int128'", value(inner=tensor(kind=b"Int128"))),
+    (f"'x' has the type 'HiFloat8', {LEAVE_OUT}", value(inner=tensor(kind=b"HiFloat8"))),
+    ("the text at byte 11 is not UTF-8", value(inner=tensor(kind=b"\xff"))),
+    ("the text at byte 4 is not UTF-8", value(b"\xff\xfe")),
+    ("'x' has no type or no content", value(inner=b"")),
+    ("'x' has no type or no content", value(inner=bytes_field(2, b"Int8"))),
+    ("'x' has no type or no content", value(inner=bytes_field(3, b"\0"))),
+    ("the value at byte 2 has no name or no tensor", bytes_field(1, bytes_field(1, b"x"))),
+    ("the value at byte 2 has no name or no tensor", bytes_field(1, bytes_field(2, tensor()))),
+    ("it holds a MapParameter, which minispore does not support", value(more=bytes_field(3, b""))),
+    ("unknown field 9 of Value before byte 22", value(more=bytes_field(9, b""))),
+    ("unknown field 1 of Value before byte 21", value(more=varint_field(1, 0))),
+    ("unknown field 4 of TensorProto before byte 22", value(inner=tensor() + bytes_field(4, b""))),
+    ("unknown field 2 of TensorProto before byte 21", value(inner=tensor() + varint_field(2, 0))),
+    ("unknown field 2 of Checkpoint before byte 22", value() + bytes_field(2, b"")),
+    ("unknown field 1 of Checkpoint before byte 21", value() + varint_field(1, 0)),
+    ("field 2 of Value comes twice at byte 22", value(more=bytes_field(2, tensor()))),
+    (
+        "field 2 of TensorProto comes twice at byte 22",
+        value(inner=tensor() + bytes_field(2, b"Int8")),
+    ),
+    ("field 1 at byte 8 is not an integer", value(inner=tensor(double_field(1, 1.0)))),
+    (
+        "'x' has elements that are neither true nor false",
+        value(inner=tensor(kind=b"Bool", content=b"\0\2")),
+    ),
+    ("'x' is not a text", value(inner=tensor(kind=b"str", content=b"\xff" * 4))),
+    ("'x' is not a text", value(inner=tensor(kind=b"str", content=b"abc"))),
+    ("field 1 at byte 2 ends 1 bytes beyond the end", b"\x0a\x01"),
+    ("its check sum does not fit: the file has been damaged", value() + b"crc_num" + bytes(10)),
+    ("wire type 3 at byte 21", value() + b"crc-num" + bytes(10)),
+    ("it is encrypted, and minispore cannot decrypt", b"\xd8\x5e\x3a\x7f"),
+]
+
+
+@pytest.mark.parametrize(("reason", "data"), BAD)
+def test_invalid_bytes_raise_descriptive_error(reason: str, data: bytes) -> None:
+    with pytest.raises(WireError) as caught:
+        read(data)
+    assert str(caught.value) == reason
+
+
+def test_alternative_forms_are_read() -> None:
+    packed = value(inner=tensor(bytes_field(1, b"\1\2")))
+    assert same(read(packed)["x"], np.array([[0, 1]], np.uint8))
+    scalar = value(inner=tensor(b"\x08\x00", content=b"\5"))
+    assert same(read(scalar)["x"], np.array(5, np.uint8))
+    ones = value(inner=tensor(bytes_field(1, (b"\x81" + b"\x80" * 8 + b"\0") * 64), content=b"\5"))
+    assert same(read(ones)["x"], np.full((1,) * 64, 5, np.uint8))
+    text = value(inner=tensor(b"\x08\x00", b"str", "é".encode("utf-32-le")))
+    assert read(text) == {"x": "é"}
+
+
+def test_scan_returns_content_locations() -> None:
+    text, half = value(b"y", tensor(b"\x08\x00", b"str", b"a\0\0\0")), first_of_two()
+    data = text + half + half
+    entries, _ = ckpt.scan(BytesIO(data))
+    result = {name: (e.kind, e.dims, e.spans, e.stored) for name, e in entries.items()}
+    one, two = len(text + half) - 2, len(data) - 2
+    assert result == {
+        "y": ("str", (0,), [(len(text) - 4, 4)], 4),
+        "x": ("UInt8", (4,), [(one, 2), (two, 2)], 4),
+    }
+
+
+def test_unsupported_content_raises() -> None:
+    with pytest.raises(TypeError, match="complex"):
+        written([("x", np.zeros(2, np.complex64))])
+    with pytest.raises(
+        WireError, match=r"^the text '\\ud800' is not valid Unicode: surrogates not "
+    ):
+        written([("\ud800", np.zeros(2))])
+    strange = storage.Content("F4", (2,), 1, lambda start, stop: [b"\0"[start:stop]])
+    with pytest.raises(ValueError, match=r"^A '.ckpt' file cannot hold 'x', whose type is F4.$"):
+        ckpt.write(BytesIO(), [("x", strange)])

@@ -1,0 +1,187 @@
+"""Loading checkpoints, also in a thread and into a network."""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore.train.checkpoint import loading, storage
+from minispore.train.checkpoint.protobuf import bytes_field, text_field
+from minispore.train.serialization import (
+    load_checkpoint,
+    load_checkpoint_async,
+    save_checkpoint,
+)
+from tests.train.checkpoint.test_saving import NAMES, Net, parameter
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def is_note(name: str) -> bool:
+    return name == "note"
+
+
+prefixes = st.sampled_from(["", "layer", "layer.w", "sc", "e", "note", "no"])
+several = st.lists(prefixes.filter(bool), min_size=1, max_size=3)
+choices = st.none() | prefixes.filter(bool) | several | several.map(tuple)
+
+
+@given(choices, choices, st.none() | st.just(is_note))
+@example(None, None, None)
+@example(None, None, is_note)
+@example("layer", "layer.w", None)
+@example("sc", None, is_note)
+@example(None, ["layer.w", "no"], None)
+def test_prefixes_and_choice_func_select_loaded_values(
+    specify: str | Sequence[str] | None,
+    drop: str | Sequence[str] | None,
+    choice: Callable[[str], bool] | None,
+) -> None:
+    """A function is ignored if there is a prefix."""
+
+    def begins(name: str, prefixes: str | Sequence[str]) -> bool:
+        return name.startswith(prefixes if isinstance(prefixes, str) else tuple(prefixes))
+
+    names = [*NAMES, "epoch", "note"]
+    if specify is not None:
+        names = [name for name in names if begins(name, specify)]
+    if drop is not None:
+        names = [name for name in names if not begins(name, drop)]
+    if specify is drop is None and choice is not None:
+        names = ["note"]
+    with TemporaryDirectory() as folder:
+        path = f"{folder}/x.ckpt"
+        save_checkpoint(Net(), path, append_dict={"epoch": 3, "note": "text"})
+        options = {"specify_prefix": specify, "filter_prefix": drop, "choice_func": choice}
+        if names:
+            assert list(load_checkpoint(path, **options)) == names  # type: ignore[arg-type]
+        else:
+            with pytest.raises(ValueError, match="^For 'load_checkpoint', no value is loaded"):
+                load_checkpoint(path, **options)  # type: ignore[arg-type]
+
+
+def test_error_of_damaged_file_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    crc = (FIXTURES / "crc.ckpt").read_bytes()
+    long = "y" * 5000
+    for data, why in (
+        # A letter of a text.
+        (
+            crc.replace(b"h\0\0\0", b"H\0\0\0"),
+            "its check sum does not fit: the file has been damaged",
+        ),
+        (
+            (FIXTURES / "encrypted_aes_gcm.ckpt").read_bytes(),
+            "it is encrypted, and minispore cannot decrypt",
+        ),
+        (b"\x0a\x06\x0a\x00\x12\x02\x12\x00", "'' has no type or no content"),
+        (
+            b"\x0a\x0d\x0a\x00\x12\x09\x12\x04Int8\x1a\x01\x00",
+            "it has a value without a name",
+        ),
+        (
+            bytes_field(1, text_field(1, long) + bytes_field(2, b"")),
+            f"'{long[:499]} … {long[:473]}' has no type or no content",
+        ),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(ValueError) as caught:  # noqa: PT011 (the whole message is compared)
+            load_checkpoint(str(path))
+        assert str(caught.value) == f"Failed to read the checkpoint file '{path}': {why}."
+
+
+def test_error_of_shrinking_file_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint([parameter(np.ones(100_000), "x")], path)
+    path.chmod(0o600)  # a checkpoint is read-only
+    fill = storage._fill
+
+    def shrink_and_fill(*args: object) -> None:
+        os.truncate(path, 1000)
+        fill(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(storage, "_fill", shrink_and_fill)
+    with pytest.raises(ValueError, match=r"x.ckpt': the file became shorter while it was read"):
+        load_checkpoint(path)
+
+
+def test_missing_check_sum_warns(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint(Net(), path)
+    reason = r"^For 'load_checkpoint', the checkpoint file '.*x\.ckpt' has no check sum\.$"
+    with pytest.warns(UserWarning, match=reason):
+        load_checkpoint(path, crc_check=True)
+
+
+def test_load_checkpoint_sets_network(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint(Net(3.0), path)
+    net = Net()
+    load_checkpoint(path, net)
+    assert all((p.asnumpy() == 3).all() for p in net.get_parameters())
+    reason = (
+        r"^For 'load_checkpoint', '.*x\.ckpt' does not hold these parameters of the net: "
+        r"layer\.weight, layer\.bias\.$"
+    )
+    with pytest.warns(UserWarning, match=reason):
+        load_checkpoint(path, net, specify_prefix="scale")
+
+
+def loaded_in_background(*args: object, **options: object) -> object:
+    return load_checkpoint_async(*args, **options).result()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("load", [load_checkpoint, loaded_in_background])
+def test_strict_load_rejects_conversion(tmp_path: Path, load: Callable[..., object]) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint({"scale": np.array(2.0)}, path)
+    net = Net()
+    with pytest.warns(UserWarning, match="does not hold"):
+        load(path, net, specify_prefix="sc")
+    assert net.scale.item() == 2.0
+    with pytest.raises(RuntimeError, match="the net's type is Float32, the checkpoint's") as caught:
+        load(path, net, True, specify_prefix="sc")
+    assert caught.value.__notes__ == [f"They are those of the checkpoint file '{path}'."]
+
+
+def test_async_load_returns_values(tmp_path: Path) -> None:
+    path = tmp_path / "x.ckpt"
+    save_checkpoint(Net(3.0), path, append_dict={"note": "text"})
+    net = Net()
+    with pytest.warns(UserWarning, match="does not hold these.*: layer.bias"):
+        loaded = (future := load_checkpoint_async(path, net, filter_prefix="layer.b")).result()
+    assert list(loaded) == ["scale", "layer.weight", "note"]
+    assert future.result() is loaded
+    assert net.scale.item() == 3.0
+    only = load_checkpoint_async(path, choice_func=is_note)
+    assert only.result() == {"note": "text"}
+
+
+def test_async_load_uses_daemon_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    monkeypatch.setattr(loading, "start_or_run", threads.append)
+    load_checkpoint_async(tmp_path / "x.ckpt")
+    assert [(thread.name, thread.daemon) for thread in threads] == [("loading", True)]
+
+
+def test_async_load_error_is_raised_by_result(tmp_path: Path) -> None:
+    future = load_checkpoint_async(tmp_path / "nothere.ckpt")
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"nothere.ckpt' does not exist"):
+            future.result()
+    save_checkpoint([parameter([1.0, 2.0], "scale")], tmp_path / "x.ckpt")
+    net = Net()
+    misfit = load_checkpoint_async(tmp_path / "x.ckpt", net)
+    with pytest.raises(
+        RuntimeError, match=r"scale: the net's shape is \(\), the checkpoint's \(2,\)"
+    ):
+        misfit.result()
+    assert net.scale.item() == 1.0
+    with pytest.raises(TypeError, match="ckpt_file_name"):
+        load_checkpoint_async(3)  # type: ignore[arg-type]

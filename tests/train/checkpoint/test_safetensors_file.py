@@ -1,0 +1,340 @@
+"""The `.safetensors` format: exchange with the package and MindSpore, and damage."""
+
+import json
+import zlib
+from collections.abc import Iterable
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore.common import Parameter, Tensor
+from minispore.engine import dtypes
+from minispore.train.checkpoint import safetensors_file as st_file
+from minispore.train.checkpoint.protobuf import WireError
+from minispore.train.checkpoint.storage import Value, load
+from minispore.train.serialization import load_checkpoint, save_checkpoint
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20).filter(
+    lambda name: name != "__metadata__"
+)
+ARRAYS = st.sampled_from([dtype.numpy_dtype for dtype in dtypes.DTYPES]).flatmap(
+    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0))
+)
+FILES = st.dictionaries(NAMES, ARRAYS, max_size=6)
+Arrays = dict[str, npt.NDArray[np.generic]]
+
+
+def written(values: Iterable[tuple[str, Value]], *, crc: bool = False) -> bytes:
+    file = BytesIO()
+    st_file.write(file, values, crc_check=crc)
+    return file.getvalue()
+
+
+def read_all(data: bytes) -> tuple[dict[str, Value], bool]:
+    """Return the values, and whether there is a check sum."""
+    file = BytesIO(data)
+    entries, has_crc = st_file.scan(file)
+    return {name: load(file, name, entry) for name, entry in entries.items()}, has_crc
+
+
+def read(data: bytes) -> dict[str, Value]:
+    return read_all(data)[0]
+
+
+def header_of(data: bytes) -> dict[str, object]:
+    length = int.from_bytes(data[:8], "little")
+    result: dict[str, object] = json.loads(data[8 : 8 + length])
+    return result
+
+
+def assert_same(result: dict[str, Value], expected: Arrays) -> None:
+    assert result.keys() == expected.keys()
+    for name, array in expected.items():
+        value = result[name]
+        assert isinstance(value, np.ndarray)
+        assert (value.dtype, value.shape) == (array.dtype, array.shape)
+        assert value.tobytes() == array.tobytes()
+
+
+@given(st.integers(0, 200))
+@example(200)
+def test_header_beyond_limit_raises(limit: int) -> None:
+    data = written([("x", np.zeros(50))])
+    length = int.from_bytes(data[:8], "little")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(st_file, "_MAX_HEADER", limit)
+        if length <= limit:
+            read(data)
+        else:
+            with pytest.raises(WireError, match=f"^its header has the impossible length {length}$"):
+                read(data)
+
+
+@given(FILES, st.booleans())
+def test_written_values_are_read(values: Arrays, crc: bool) -> None:
+    result, has_crc = read_all(written(values.items(), crc=crc))
+    assert_same(result, values)
+    assert has_crc == crc
+
+
+@given(FILES)
+def test_bytes_equal_those_of_safetensors_package(values: Arrays) -> None:
+    package = pytest.importorskip("safetensors.numpy")
+    arrays = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in values.items()}
+    data: bytes = package.save(arrays, metadata={"format": "ms"})
+    file = BytesIO()
+    st_file.write(file, values.items())
+    assert file.getvalue() == data
+    assert_same(read(data), values)
+
+
+@given(ARRAYS)
+def test_memory_layout_does_not_change_file(array: npt.NDArray[np.generic]) -> None:
+    other = array.T
+    swapped = other.astype(other.dtype.newbyteorder(">"))
+    expected = written([("x", np.ascontiguousarray(other).reshape(other.shape))])
+    assert written([("x", other)]) == written([("x", swapped)]) == expected
+
+
+@pytest.mark.parametrize("name", ["dtypes", "crc", "shapes"])
+def test_mindspore_files_round_trip_byte_for_byte(name: str) -> None:
+    data = (FIXTURES / f"{name}.safetensors").read_bytes()
+    values, crc = read_all(data)
+    assert crc == (name == "crc")
+    assert written(values.items(), crc=crc) == data
+
+
+def test_mindspore_files_have_expected_values() -> None:
+    for name in ("dtypes", "crc"):
+        ones = np.array([[0, 1], [1, 0]])
+        expected: Arrays = {str(t.name): ones.astype(t.numpy_dtype) for t in dtypes.DTYPES}
+        if name == "crc":
+            expected["step"] = np.array(3, np.int32)
+        assert_same(read((FIXTURES / f"{name}.safetensors").read_bytes()), expected)
+    shapes: Arrays = {
+        "scalar": np.array(2.5, np.float32),
+        "one": np.array([2.5], np.float32),
+        "é.名前.𝄞": np.arange(6, dtype=np.int32).reshape(1, 2, 3),
+        "empty": np.zeros((2, 0, 3), np.float16),
+    }
+    assert_same(read((FIXTURES / "shapes.safetensors").read_bytes()), shapes)
+
+
+@pytest.mark.parametrize("format_", ["ckpt", "safetensors"])
+def test_foreign_types_are_loaded_or_raise(format_: str) -> None:
+    path = FIXTURES / f"others.{format_}"
+    loaded = load_checkpoint(path, format=format_, specify_prefix="bfloat16")
+    (value,) = loaded.values()
+    assert isinstance(value, Parameter)
+    assert str(value.dtype) == "Float32"
+    assert value.tolist() == [1.0, 2.0]
+    refused = {"qint4x2": "Int4", "complex64": "Complex64"}
+    if format_ == "ckpt":
+        refused |= {"complex128": "Complex128", "hifloat8": "HiFloat8"}
+        refused |= {"float8_e4m3fn": "Float8E4M3FN", "float8_e5m2": "Float8E5M2"}
+    for name, kind in refused.items():
+        with pytest.raises(ValueError, match=f"others.*'{name}' has the type '{kind}', which mini"):
+            load_checkpoint(path, format=format_, specify_prefix=name)
+
+
+@given(hnp.arrays(np.uint16, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0)))
+def test_every_bfloat16_is_converted_without_loss(halves: npt.NDArray[np.uint16]) -> None:
+    header: dict[str, object] = {
+        "b": {"dtype": "BF16", "shape": halves.shape, "data_offsets": [0, halves.nbytes]}
+    }
+    (value,) = read(file_of(header, halves.tobytes())).values()
+    assert isinstance(value, np.ndarray)
+    assert value.dtype == np.float32
+    assert value.shape == halves.shape
+    np.testing.assert_array_equal(value.view(np.uint32) >> 16, halves)
+    assert not (value.view(np.uint32) & 0xFFFF).any()
+
+
+@given(FILES.filter(lambda files: any(a.size for a in files.values())), st.data())
+def test_check_sum_detects_changed_content(values: Arrays, draw: st.DataObject) -> None:
+    data = bytearray(written(values.items(), crc=True))
+    start = 8 + int.from_bytes(data[:8], "little")
+    data[draw.draw(st.integers(start, len(data) - 1))] ^= draw.draw(st.integers(1, 255))
+    with pytest.raises(WireError, match="check sum"):
+        read(bytes(data))
+
+
+# MindSpore gives an integer without axes to Python's `bytes`, which makes so many NULs of it.
+@pytest.mark.parametrize("number", [0, 3, 2**20 + 1, -1, 2**28 + 1, 2**62])
+def test_scalar_integer_counts_as_nuls(number: int) -> None:
+    content = number.to_bytes(8, "little", signed=True)
+    summed = bytes(number) if 0 <= number <= 2**28 else content
+    data = written([("a", np.array(2)), ("x", np.array(number))], crc=True)
+    result = header_of(data)["__metadata__"]
+    crc = zlib.crc32(summed, zlib.crc32(b"x", zlib.crc32(b"a\0\0")))
+    assert result == {"format": "ms", "crc_num": str(crc)}
+    assert read_all(data)[1]
+
+
+@pytest.mark.parametrize("number", [98, 99])
+def test_large_integers_count_as_bytes(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    monkeypatch.setattr(st_file, "_MAX_NULS", 100)
+    summed = bytes(number) if number == 98 else number.to_bytes(8, "little")
+    data = written([("x", np.array(number)), ("a", np.array(2))], crc=True)
+    crc = zlib.crc32(b"a\0\0x" + summed)
+    assert header_of(data)["__metadata__"] == {"format": "ms", "crc_num": str(crc)}
+
+
+def test_small_integer_check_sum_matches_mindspore() -> None:
+    arrays = {"a": np.array(-1, np.int8), "b": np.array(255, np.uint8)}
+    result = header_of(written(arrays.items(), crc=True))["__metadata__"]
+    assert result == {"format": "ms", "crc_num": str(zlib.crc32(b"a\xffb" + bytes(255)))}
+
+
+def test_truncated_file_raises() -> None:
+    data = (FIXTURES / "shapes.safetensors").read_bytes()
+    for cut in range(len(data)):
+        with pytest.raises(WireError):
+            read(data[:cut])
+
+
+def file_of(header: object, content: bytes = b"\0\1") -> bytes:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + content
+
+
+def one(**changes: object) -> dict[str, object]:
+    return {"x": {"dtype": "U8", "shape": [2], "data_offsets": [0, 2]} | changes}
+
+
+def crc_of(name: bytes, content: bytes) -> str:
+    return str(zlib.crc32(content, zlib.crc32(name)))
+
+
+def wrong_size(result: int, kind: str, shape: str, expected: int) -> str:
+    return (
+        f"'x' has {result} bytes of content, but the type {kind} and the shape {shape} "
+        f"require {expected}"
+    )
+
+
+NOT_DESCRIBED = "'x' is not described by dtype, shape and data_offsets"
+NO_ROW = "its arrays do not lie one after the other from the header to the end"
+NO_JSON = "its header is not JSON: "
+DAMAGED = "its check sum does not fit: the file has been damaged"
+LEAVE_OUT = (
+    "which minispore does not have; the other values can be loaded "
+    "with a 'choice_func' that leaves it out"
+)
+BAD = [
+    ("the file ends at byte 3, inside a field", b"\0\0\0"),
+    ("its header has the impossible length 9", b"\x09" + bytes(8)),
+    ("its header has the impossible length 3", b"\x03" + bytes(7) + b"{}"),
+    (f"its header has the impossible length {2**63}", (2**63).to_bytes(8, "little") + b"{}"),
+    ("its header is not a JSON object", file_of([], b"")),
+    (NO_JSON + "Expecting value: line 1 column 1 (char 0)", file_of(b"x")),
+    (
+        NO_JSON + "'utf-8' codec can't decode byte 0xff in position 2: invalid start byte",
+        file_of(b'{"\xff": 3}'),
+    ),
+    ("its header is nested too deeply", file_of(b"[" * 100_000)),
+    ("the name 'x' comes twice", file_of(b'{"y": 1, "x": 1, "a": 1, "x": 2}')),
+    ("the name '\\ud800' is not valid Unicode", file_of(b'{"\\ud800": {}}')),
+    ("its __metadata__ is not a JSON object", file_of(one() | {"__metadata__": 3})),
+    (NOT_DESCRIBED, file_of({"x": 3})),
+    (NOT_DESCRIBED, file_of(one(more=1))),
+    (NOT_DESCRIBED, file_of({"x": {"dtype": "U8", "shape": [2]}})),
+    (NOT_DESCRIBED, file_of(one(dtype=3))),
+    (NOT_DESCRIBED, file_of(one(shape=2))),
+    (NOT_DESCRIBED, file_of(one(shape=[2.0]))),
+    (NOT_DESCRIBED, file_of(one(shape=[True]))),
+    (NOT_DESCRIBED, file_of(one(shape=[-1]))),
+    (NOT_DESCRIBED, file_of(one(data_offsets=None))),
+    (NOT_DESCRIBED, file_of(one(data_offsets=[-1, 1]))),
+    ("'x' has the impossible data_offsets [2, 0]", file_of(one(data_offsets=[2, 0]))),
+    ("'x' has the impossible data_offsets [0, 1, 3]", file_of(one(data_offsets=[0, 1, 3]))),
+    ("'x' has the impossible data_offsets [2]", file_of(one(data_offsets=[2]))),
+    (wrong_size(2, "UInt8", "(3,)", 3), file_of(one(shape=[3]))),
+    (wrong_size(2, "Int64", "(2,)", 16), file_of(one(dtype="I64"))),
+    ("'x' has more than 64 dimensions", file_of(one(shape=[1] * 64 + [2]))),
+    (
+        f"'x' has the impossible shape ({2**62}, 0)",
+        file_of(one(shape=[2**62, 0], data_offsets=[0, 0])),
+    ),
+    (NO_ROW, file_of(one(), b"\0\1\2")),
+    (NO_ROW, file_of(one(), b"\0")),
+    (NO_ROW, file_of(one(data_offsets=[1, 3]), b"\0\1\2")),
+    (NO_ROW, file_of(one() | {"y": one()["x"]})),
+    (f"'x' has the type \"safetensors' F4\", {LEAVE_OUT}", file_of(one(dtype="F4"))),
+    (
+        f"'x' has the type 'Complex64', {LEAVE_OUT}",
+        file_of(one(dtype="C64", data_offsets=[0, 16]), bytes(16)),
+    ),
+    ("'x' has elements that are neither true nor false", file_of(one(dtype="BOOL"), b"\0\2")),
+    (DAMAGED, file_of(one() | {"__metadata__": {"crc_num": crc_of(b"x", b"\0\2")}})),
+    (DAMAGED, file_of(one() | {"__metadata__": {"crc_num": 3}})),
+]
+
+
+@pytest.mark.parametrize(("reason", "data"), BAD)
+def test_invalid_bytes_raise_descriptive_error(reason: str, data: bytes) -> None:
+    with pytest.raises(WireError) as caught:
+        read(data)
+    assert str(caught.value) == reason
+
+
+def test_number_with_too_many_digits_raises() -> None:
+    with pytest.raises(WireError, match=r"^its header is not JSON: .*digits"):
+        read(file_of(b'{"x": ' + b"9" * 9999 + b"}"))
+
+
+def test_forms_of_other_writers_are_read() -> None:
+    for header in (one(), one() | {"__metadata__": {"note": "any"}}):
+        assert_same(read(file_of(header)), {"x": np.array([0, 1], np.uint8)})
+    checked = one() | {"__metadata__": {"crc_num": crc_of(b"x", b"\0\1")}}
+    assert read_all(file_of(checked))[1]
+    assert read(file_of({}, b"")) == {}
+
+
+def parameter(values: object, name: str = "p") -> Parameter:
+    return Parameter(Tensor(values), name=name)
+
+
+def test_unsupported_values_raise(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    reason = r"^A '\.safetensors' file cannot hold the text 'note'; use 'ckpt'\.$"
+    with pytest.raises(ValueError, match=reason):
+        save_checkpoint([parameter(1)], path, append_dict={"note": "x"}, format="safetensors")
+    for name, reason in (
+        ("__metadata__", r"^A '\.safetensors' file reserves the name '__metadata__'\.$"),
+        ("\ud800", r"^The name '\\ud800' is not valid Unicode\.$"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            save_checkpoint([parameter(1, name)], path, format="safetensors")
+    assert not list(tmp_path.iterdir())
+
+
+def test_save_and_load_round_trip(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    save_checkpoint(
+        [parameter([1.0, 2.0])],
+        path,
+        append_dict={"epoch": 3},
+        format="safetensors",
+        crc_check=True,
+    )
+    loaded = load_checkpoint(path, format="safetensors", crc_check=True)
+    assert {n: p.tolist() for n, p in loaded.items() if isinstance(p, Parameter)} == {
+        "p": [1.0, 2.0],
+        "epoch": 3,
+    }
+    assert list(load_checkpoint(path, format="safetensors", specify_prefix="e")) == ["epoch"]
+    path.chmod(0o600)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"Failed to read .*x.safetensors': its arrays do not lie"):
+        load_checkpoint(path, format="safetensors")
+    save_checkpoint([parameter(1)], path, format="safetensors")
+    with pytest.warns(UserWarning, match="no check sum"):
+        load_checkpoint(path, format="safetensors", crc_check=True)

@@ -1,0 +1,188 @@
+"""`MonitoredMetric`: reading the value, missing values, and comparison."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore import Tensor
+from minispore.train import (
+    BestCheckpoint,
+    Callback,
+    EarlyStopping,
+    Model,
+    ReduceLROnPlateau,
+    RunContext,
+)
+from minispore.train.protocol.monitor import MonitoredMetric, shortest_float
+from tests.helpers.callback_driver import run_context
+from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
+
+MONITORS: list[type[EarlyStopping | ReduceLROnPlateau | BestCheckpoint]] = [
+    EarlyStopping,
+    ReduceLROnPlateau,
+    BestCheckpoint,
+]
+finite = st.floats(-1e6, 1e6)
+modes = st.sampled_from(["min", "max"])
+
+
+def value_of(name: str, **params: object) -> float | None:
+    return MonitoredMetric("Caller", name, "min").value(RunContext(params))
+
+
+# Comparison.
+
+
+@given(modes, finite, finite, finite)
+@example("min", 0.5, 0.5, 0.0)
+@example("max", 0.75, 0.5, 0.25)
+@example("max", 0.6, 0.5, 0.25)
+@example("min", 0.25, 0.5, -0.25)
+def test_improvement_is_a_difference_beyond_min_delta(
+    mode: str, value: float, than: float, delta: float
+) -> None:
+    actual = MonitoredMetric("Caller", "value", mode, delta).is_improvement(value, than)
+    sign = -1 if mode == "min" else 1
+    assert actual == (sign * value > sign * than + abs(delta))
+
+
+@given(modes, st.sampled_from([math.nan]) | finite, finite)
+def test_every_number_and_no_nan_improves_on_the_worst(
+    mode: str, value: float, delta: float
+) -> None:
+    metric = MonitoredMetric("Caller", "value", mode, delta)
+    assert metric.is_improvement(value, metric.worst) == (value == value)  # noqa: PLR0124 (NaN)
+    assert not metric.is_improvement(metric.worst, value)
+
+
+SMALLER = ["loss", "mse", "mae", "perplexity", "rmse", "error", "err", "distance"]
+OTHERS = ["accuracy", "F1", "precision", "auc", "x", "lossless", "1"]
+cases = st.sampled_from([str.lower, str.upper, str.title])
+
+
+@given(st.lists(st.sampled_from(OTHERS + SMALLER), min_size=1), st.sampled_from("_ -./"), cases)
+@example(["top_1_accuracy"], "_", str.lower)
+@example(["val", "mae"], "_", str.lower)
+def test_auto_mode_is_min_where_a_word_of_the_name_is_an_error(
+    words: list[str], separator: str, case: "type[str]"
+) -> None:
+    name = case(separator.join(words))
+    expected = "min" if {*words} & {*SMALLER} else "max"
+    assert MonitoredMetric("Caller", name, "auto").mode == expected
+
+
+@given(st.floats(width=32, allow_nan=False))
+@example(0.1)
+def test_shortest_float_is_the_same_number_and_text(value: float) -> None:
+    number = np.float32(value)
+    actual = shortest_float(number)
+    assert np.float32(actual) == number
+    assert actual == float(str(number))
+    assert len(repr(actual)) <= len(repr(float(number)))
+
+
+# The value.
+
+
+@given(st.floats(width=32, allow_nan=False), st.sampled_from([
+    float, np.float32, lambda value: np.array([value]), Tensor, lambda value: Tensor([value]),
+    lambda value: np.array([[[value]]], np.float32),
+]))  # fmt: skip
+@example(2, int)
+@example(1, bool)
+def test_value_is_read_from_any_single_number(value: float, kind: "type[float]") -> None:
+    given_value = kind(value)
+    for actual in (
+        value_of("value", metrics={"value": given_value}),
+        value_of("loss", net_outputs=given_value),
+        value_of("loss", net_outputs=(given_value, Tensor([1.0, 3.0]))),
+    ):
+        assert actual == value
+        assert type(actual) is float
+
+
+@pytest.mark.parametrize("make_callback", MONITORS)
+@pytest.mark.parametrize("result", [np.zeros(2), Tensor([]), "0.5", (0.5,), {}, np.complex64(1)])
+def test_value_that_is_no_single_number_raises(
+    make_callback: type[EarlyStopping], result: object
+) -> None:
+    context = run_context(cur_epoch_num=1, metrics={"value": result})
+    with pytest.raises(ValueError, match="'monitor' must be a single number, but 'value' is") as e:
+        make_callback("value").on_train_epoch_end(context)
+    assert str(e.value).startswith(f"For '{make_callback.__name__}', ")
+
+
+@given(st.lists(st.floats(-9, 9, width=32), min_size=2, max_size=5))
+def test_loss_of_several_elements_is_their_mean(losses: list[float]) -> None:
+    assert value_of("loss", net_outputs=Tensor(losses)) == pytest.approx(np.mean(losses), abs=1e-5)
+
+
+@given(st.sets(st.sampled_from(["metrics", "eval_results"])), st.booleans())
+def test_eval_results_take_precedence_over_metrics(names: set[str], unfinished: bool) -> None:
+    """`fit` sets both; a custom loop as in MindSpore's documentation may set one."""
+    values = {"metrics": {"value": 0.75}, "eval_results": {"value": 0.25}}
+    context = RunContext({name: values[name] for name in names})
+    if unfinished:
+        context.leave_epoch()
+    actual = MonitoredMetric("Caller", "value", "min").value(context)
+    expected = None if unfinished or not names else values[min(names)]["value"]
+    assert actual == expected
+
+
+# Missing values.
+
+
+class Steps(Callback):
+    """Count the steps."""
+
+    count = 0
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        self.count += 1
+
+
+@pytest.mark.parametrize("monitor", MONITORS)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("acuracy", "'loss', 'accuracy', 'eval_loss', but got 'acuracy'. Did you mean 'accuracy'?"),
+        ("val_loss", "but got 'val_loss'. Did you mean 'eval_loss'?"),
+        ("zzz", "'loss', 'accuracy', 'eval_loss', but got 'zzz'."),
+    ],
+)
+def test_unknown_monitor_raises_before_first_step(
+    monitor: type[EarlyStopping], name: str, message: str
+) -> None:
+    steps = Steps()
+    with pytest.raises(ValueError, match=f"(?m)'monitor' must be one of .*{re.escape(message)}$"):
+        make({"accuracy"}).fit(3, Rows(), Rows(), callbacks=[steps, monitor(name)])
+    only_loss = rf"'monitor' .*'loss', but got '{name}'\..* Only 'Model.fit'"
+    with pytest.raises(ValueError, match=only_loss):
+        make({"accuracy"}).train(1, Rows(), [steps, monitor(name)])
+    with pytest.raises(ValueError, match=only_loss):
+        make({"accuracy"}).fit(1, Rows(), callbacks=[steps, monitor(name)])
+    assert steps.count == 0
+    # A custom loop does not say before what it measures.
+    context = run_context(cur_epoch_num=1, metrics={"other": 1.0})
+    message = (
+        f"^For '{monitor.__name__}', the argument 'monitor' must be one of .*'loss', 'other', b"
+    )
+    with pytest.raises(ValueError, match=message):
+        monitor(name).on_train_epoch_end(context)
+
+
+def test_eval_loss_requires_loss_output() -> None:
+    model = Model(ConstantLoss(), eval_network=ConstantLoss(), metrics={"loss"})
+    with pytest.raises(ValueError, match="but got 'eval_loss'"):
+        model.fit(1, Batches(1), Batches(1), callbacks=EarlyStopping())
+
+
+def test_early_stop_finishes_training() -> None:
+    context = run_context(cur_epoch_num=1, metrics={"value": math.nan})
+    EarlyStopping("value", patience=1).on_train_epoch_end(context)
+    assert context.get_stop_requested()
+    assert not context.is_interrupted()

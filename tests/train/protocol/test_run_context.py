@@ -1,0 +1,142 @@
+"""The run context: requests to the loop, and its parameters."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore.train import ModelCheckpoint
+from minispore.train.callback import _InternalCallbackParam
+from minispore.train.protocol import Callback, RunContext
+from minispore.train.protocol.run_context import InternalCallbackParam
+
+SAVERS = [ModelCheckpoint(f"{i}") for i in range(3)]
+Request = tuple[str, int]
+requests = st.tuples(
+    st.sampled_from(["stop", "finish", "leave epoch", "resume", "add", "save", "pop"]),
+    st.integers(0, len(SAVERS) - 1),
+)
+
+
+@given(st.lists(requests))
+@example([("stop", 0), ("finish", 0)])
+@example([("finish", 0), ("stop", 0)])
+@example([("leave epoch", 0), ("finish", 0)])
+@example([("finish", 0), ("leave epoch", 0)])
+@example([("resume", 0), ("resume", 1)])
+@example([("add", 1), ("add", 0), ("save", 1), ("save", 0), ("save", 1), ("pop", 0), ("pop", 0)])
+def test_requests_are_kept_until_they_are_handled(requests: list[Request]) -> None:
+    context = RunContext({})
+    stopped = finished = unfinished = False
+    paths, added, saving = list[str](), list[ModelCheckpoint](), list[ModelCheckpoint]()
+    for kind, index in requests:
+        saver = SAVERS[index]
+        match kind:
+            case "stop" | "finish":
+                context.request_stop(finished=kind == "finish")
+                stopped = True
+                # The state of an unfinished epoch is saved: it can be resumed.
+                finished |= kind == "finish" and not unfinished
+            case "leave epoch":
+                context.leave_epoch()
+                unfinished = True
+            case "resume":
+                context.request_resume(f"{index}.ckpt")
+                paths.append(f"{index}.ckpt")
+            case "add":
+                context.add_state_saver(saver)
+                added.append(saver)
+            case "save":
+                context.request_save(saver)
+                saving += [] if saver in saving else [saver]
+            case _:
+                assert context.pop_save_requests() == saving
+                saving.clear()
+        context.get_state_savers().clear()  # a copy
+        assert context.get_stop_requested() == stopped
+        assert context.is_interrupted() == (stopped and not finished)
+        assert context.is_epoch_unfinished() == unfinished
+        assert context.get_resume_requested() == (paths[0] if paths else None)
+        assert context.get_state_savers() == added
+    assert context.pop_save_requests() == saving
+
+
+names = st.from_regex("[a-z]{1,3}", fullmatch=True).filter(lambda name: not hasattr(dict, name))
+
+
+@given(st.dictionaries(names, st.integers()), names, names)
+def test_parameters_are_attributes_and_entries(
+    values: dict[str, int], name: str, other: str
+) -> None:
+    context = RunContext(cast("dict[str, object]", values))
+    params = context.original_args()
+    assert params is context.original_args()
+    assert dict(params) == values
+    assert {key: getattr(params, key) for key in params} == values
+    setattr(params, name, 1)
+    assert params[name] == 1
+    assert (name in values) == (values.get(name) is not None)  # a plain dict is copied
+    del params[name]
+    params.pop(other, None)
+    assert not hasattr(params, name)
+    message = f"hold no '{name}' at this point; they hold {', '.join(sorted(params))}."
+    with pytest.raises(AttributeError) as raised:
+        getattr(params, name)
+    assert str(raised.value) == f"The callback parameters {message}"
+    with pytest.raises(AttributeError, match=f"^The callback parameters hold no '{name}'"):
+        delattr(params, name)
+
+
+def test_context_keeps_given_parameters() -> None:
+    params = InternalCallbackParam(mode="train")
+    assert RunContext(params).original_args() is params
+    assert _InternalCallbackParam is InternalCallbackParam
+
+
+def pickled(params: InternalCallbackParam) -> InternalCallbackParam:
+    return cast("InternalCallbackParam", pickle.loads(pickle.dumps(params)))
+
+
+DUPLICATES: list[Callable[[InternalCallbackParam], InternalCallbackParam]] = [
+    copy.copy,
+    copy.deepcopy,
+    pickled,
+]
+
+
+@pytest.mark.parametrize("duplicate", DUPLICATES)
+def test_parameters_can_be_copied(
+    duplicate: Callable[[InternalCallbackParam], InternalCallbackParam],
+) -> None:
+    params = InternalCallbackParam(cur_step_num=3)
+    other = duplicate(params)
+    assert type(other) is InternalCallbackParam
+    assert other == params
+    assert other is not params
+
+
+@given(st.none() | st.integers() | st.text() | st.lists(st.tuples(st.text(), st.integers())))
+def test_parameters_must_be_dict(wrong: object) -> None:
+    with pytest.raises(TypeError, match=r"^For 'RunContext', .*'original_args'"):
+        RunContext(wrong)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def test_former_name_raises_error_with_present_name() -> None:
+    context: Any = RunContext({})
+    with pytest.raises(AttributeError, match=r"'RunContext\.take_requests'.*pop_save_requests'"):
+        context.take_requests()
+    with pytest.raises(AttributeError, match=r"stop\(for_good\)'.*stop\(finished\)'"):
+        context.request_stop(for_good=True)
+    assert not context.get_stop_requested()
+    with pytest.raises(AttributeError, match=r"'Callback\.companions'.* use 'Callback.configure_"):
+        type("Former", (Callback,), {"companions": lambda self, callbacks: ()})
+    with pytest.raises(AttributeError, match="no attribute 'stop'"):
+        context.stop()
+
+
+def test_single_process_is_chief() -> None:
+    assert RunContext({}).is_chief

@@ -1,0 +1,459 @@
+"""A checkpoint of another training raises an error with the reason, and changes nothing."""
+
+import copy
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore import Parameter, Tensor, nn
+from minispore.common.seed import get_rng_state
+from minispore.dataset import NumpySlicesDataset
+from minispore.train import (
+    Callback,
+    CheckpointConfig,
+    LambdaCallback,
+    LossMonitor,
+    Model,
+    ModelCheckpoint,
+    RunContext,
+    save_checkpoint,
+)
+from minispore.train.protocol.dataset import DatasetLike
+from minispore.train.resume.training_state import TrainingState, read_training_checkpoint
+from tests.helpers.stub_models import Rows
+
+X = np.linspace(-1, 1, 40, dtype=np.float32).reshape(10, 4)
+Y = (np.arange(10) % 3).astype(np.int32)
+
+
+def random_state() -> str:
+    """Return the random state as a text."""
+    return TrainingState.of(get_rng_state()).text
+
+
+class Counter(Callback):
+    def __init__(self, refuse: bool = False) -> None:
+        self.count = 0
+        self.refuse = refuse
+        self.random_state = ""
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        self.random_state = random_state()
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        self.count += 1
+
+    def state_dict(self) -> dict[str, object]:
+        return {"count": self.count}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        if self.refuse and state["count"] != self.count:
+            raise ValueError("no 'count' today")
+        assert isinstance(state["count"], int)
+        self.count = state["count"]
+
+
+def data(rows: int = 10, batch: int = 4) -> DatasetLike:
+    return NumpySlicesDataset({"x": X[:rows], "y": Y[:rows]}).batch(batch)
+
+
+def model(width: int = 3, name: str = "", momentum: float = 0.9) -> Model:
+    net = nn.Dense(4, width)
+    if name:
+        net.weight.name = name
+    optimizer = nn.SGD(net.trainable_params(), 0.1, momentum=momentum)
+    return Model(net, nn.CrossEntropyLoss(), optimizer)
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    saver = ModelCheckpoint("m", tmp_path, CheckpointConfig(2, append_info=["training_state"]))
+    model().train(2, data(), [LossMonitor(0), Counter(), saver])
+    return tmp_path / "m-2_1.ckpt"
+
+
+def savers(folder: Path) -> ModelCheckpoint:
+    return ModelCheckpoint("m", folder, CheckpointConfig(2, append_info=["training_state"]))
+
+
+Callbacks = Callable[[Path], Sequence[Callback]]
+
+
+def same(path: Path) -> list[Callback]:
+    return [LossMonitor(0), Counter(), savers(path)]
+
+
+NOT_THIS = "is not one of this training:"
+WIDER = f"""{NOT_THIS} these parameters differ:
+    weight: the network's is Float32 (5, 4), the file's Float32 (3, 4)
+    bias: the network's is Float32 (5,), the file's Float32 (3,)
+    accum.weight: the network's is Float32 (5, 4), the file's Float32 (3, 4)
+    accum.bias: the network's is Float32 (5,), the file's Float32 (3,)
+    stat.weight: the network's is Float32 (5, 4), the file's Float32 (3, 4)
+    stat.bias: the network's is Float32 (5,), the file's Float32 (3,)."""
+RENAMED = f"""{NOT_THIS} these parameters differ:
+    weight: not in the network
+    accum.weight: not in the network
+    stat.weight: not in the network
+    wight: not in the file
+    accum.wight: not in the file
+    stat.wight: not in the file."""
+WERE = "its callbacks with a state were LossMonitor, Counter, ModelCheckpoint, and are now"
+DIFFERS = f"{NOT_THIS} these settings differ:\n    "
+STRICT = "\nWith 'resume_strict=False' this is only a warning."
+ANOTHER = "does not fit: The state is that of another dataset, which had"
+BATCH, SHUFFLE = "Batch(rows=4, drop_remainder=False)", "Shuffle(buffer_size=2)"
+SPLIT = "(If a 'split' differs, set a seed before it.)"
+PREFIX = "For 'ModelCheckpoint', the state's 'prefix' 'm' is not 'k'."
+
+
+def store(rows: int) -> str:
+    sampler = "RandomSampler(replacement=False)"
+    return f"StoreNode(names=('x', 'y'), store={rows} rows, sampler={sampler})"
+
+
+@pytest.mark.parametrize(
+    ("message", "net", "dataset", "callbacks", "epochs"),
+    [
+        (WIDER, lambda: model(5), data, same, (2, 0)),
+        (RENAMED, lambda: model(name="wight"), data, same, (2, 0)),
+        (f"{NOT_THIS} its epochs had 3 steps, and now have 5.", model, lambda: data(batch=2),
+         same, (2, 0)),
+        (f"{NOT_THIS} {WERE} LossMonitor, Counter.", model, data,
+         lambda _: [LossMonitor(0), Counter()], (2, 0)),
+        (f"{NOT_THIS} {WERE} Counter, ModelCheckpoint.", model, data,
+         lambda path: [LambdaCallback(), Counter(), savers(path)], (2, 0)),
+        (f"{NOT_THIS} {WERE} LossMonitor, Counter, ModelCheckpoint, LossMonitor.", model, data,
+         lambda path: [*same(path), LossMonitor(0)], (2, 0)),
+        (f"{NOT_THIS} {WERE} none.", model, data, lambda _: [LambdaCallback()], (2, 0)),
+        (f"{NOT_THIS} its 'initial_epoch' was 0, and is now 1.", model, data, same, (2, 1)),
+        (f"{NOT_THIS} it was saved in epoch 2, and 'epoch' is now 1.", model, data, same, (1, 0)),
+        (f"{DIFFERS}train_dataset.1: {store(10)} when saved, {store(9)} now{STRICT}",
+         model, lambda: data(9), same, (2, 0)),
+        ("does not fit the callback '1 Counter': no 'count' today", model, data,
+         lambda path: [LossMonitor(0), Counter(refuse=True), savers(path)], (2, 0)),
+        (f"does not fit the callback '2 ModelCheckpoint': {PREFIX}", model, data,
+         lambda path: [LossMonitor(0), Counter(), ModelCheckpoint("k", path)], (2, 0)),
+    ],
+)  # fmt: skip
+def test_checkpoint_of_other_training_raises(
+    checkpoint: Path,
+    tmp_path: Path,
+    message: str,
+    net: Callable[[], Model],
+    dataset: Callable[[], DatasetLike],
+    callbacks: Callbacks,
+    epochs: tuple[int, int],
+) -> None:
+    """Every mismatch has its own error; parameters and callbacks are unchanged."""
+    trained, listed = net(), callbacks(tmp_path / "other")
+    before = [each.asnumpy().copy() for each in trained.train_network.get_parameters()]
+    last, first = epochs
+    with pytest.raises(ValueError, match="^The training state") as raised:
+        trained.train(last, dataset(), list(listed), initial_epoch=first, resume=checkpoint)
+    assert str(raised.value) == f"The training state in '{checkpoint}' {message}"
+    assert all(
+        each.random_state in ("", random_state()) for each in listed if isinstance(each, Counter)
+    )
+    for each, value in zip(trained.train_network.get_parameters(), before, strict=True):
+        assert np.array_equal(each.asnumpy(), value)
+    assert all(each.count == 0 for each in listed if isinstance(each, Counter))
+    assert not list((tmp_path / "other").glob("*"))
+
+
+def test_dataset_with_other_operations_raises(checkpoint: Path) -> None:
+    shuffled = NumpySlicesDataset({"x": X, "y": Y}).batch(4).shuffle(2)
+    there = same(checkpoint.parent / "other")
+    with (
+        pytest.warns(match="these settings differ") as warned,
+        pytest.raises(ValueError, match="^The training state") as raised,
+    ):
+        model().train(2, shuffled, there, resume=checkpoint, resume_strict=False)
+    assert str(raised.value) == (
+        f"The training state in '{checkpoint}' {ANOTHER} {BATCH} where this one has {SHUFFLE}. "
+        f"{SPLIT}"
+    )
+    assert str(warned[0].message) == (
+        f"The training is resumed from '{checkpoint}', but these settings differ:\n"
+        f"    train_dataset.0: {BATCH} when saved, {SHUFFLE} now\n"
+        f"    train_dataset.1: {store(10)} when saved, {BATCH} now\n"
+        f"    train_dataset.2: nothing when saved, {store(10)} now."
+    )
+
+
+def test_files_without_training_state_raise(tmp_path: Path, checkpoint: Path) -> None:
+    plain = tmp_path / "plain.ckpt"
+    save_checkpoint(nn.Dense(4, 3), plain)
+    with pytest.raises(ValueError, match="^The checkpoint file") as raised:
+        model().train(2, data(), same(tmp_path), resume=plain)
+    assert str(raised.value) == (
+        f"The checkpoint file '{plain}' holds no training state to resume from. Files that do are "
+        "saved by ModelCheckpoint with CheckpointConfig(append_info=['training_state']), by "
+        "BackupAndRestore and by OnRequestExit."
+    )
+    with pytest.raises(ValueError, match="'nowhere.ckpt' does not exist"):
+        model().train(2, data(), same(tmp_path), resume="nowhere.ckpt")
+    other = tmp_path / "damaged.ckpt"
+    # Texts are stored as MindSpore stores them: four bytes a character.
+    old, new = (f'"epoch": {i}'.encode("utf-32-le") for i in (2, 1))
+    other.write_bytes(checkpoint.read_bytes().replace(old, new))
+    with pytest.raises(ValueError, match="^The training state") as raised:
+        model().train(2, data(), same(tmp_path), resume=other)
+    assert str(raised.value) == (
+        f"The training state in '{other}' is damaged: its check sum does not match its content."
+    )
+    other.write_bytes(checkpoint.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="damaged.ckpt"):
+        model().train(2, data(), same(tmp_path), resume=other)
+
+
+class Marked(Counter):
+    """A callback whose state is a number that does not change."""
+
+    def on_train_step_end(self, run_context: RunContext) -> None: ...
+
+
+KINDS_OF_CALLBACKS: list[Callable[[], Callback]] = [Marked, Counter, LambdaCallback]
+
+
+@given(st.lists(st.sampled_from(KINDS_OF_CALLBACKS), max_size=4), st.booleans())
+@example([Marked, Marked], False)
+@example([LambdaCallback, Marked, Counter, Marked], True)
+def test_each_callback_loads_its_own_state(
+    kinds: list[Callable[[], Callback]], without_others: bool
+) -> None:
+    """Those of one class in their order; callbacks without a state may come and go."""
+    with TemporaryDirectory() as folder:
+        before = [kind() for kind in kinds]
+        for i, each in enumerate(before):
+            if isinstance(each, Counter):
+                each.count = 10 * i
+        model().train(1, data(), [*before, savers(Path(folder))])
+        chosen = [kind for kind in kinds if kind is not LambdaCallback or not without_others]
+        after = [kind() for kind in chosen]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            resumed = Path(folder) / "m-1_3.ckpt"
+            model().train(1, data(), [*after, savers(Path(folder))], resume=resumed)
+    assert [each.count for each in after if isinstance(each, Counter)] == [
+        each.count for each in before if isinstance(each, Counter)
+    ]
+    names = [
+        [type(each).__name__ for each in [*listed, savers(Path())]] for listed in (before, after)
+    ]
+    told, now = (", ".join(each) for each in names)
+    expected = f"but its callbacks were {told}, and are now {now}."
+    assert [str(each.message).partition("ckpt', ")[2] for each in caught] == (
+        [expected] if len(after) < len(before) else []
+    )
+
+
+def test_only_chief_compares_settings(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RunContext, "is_chief", False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        others = [*same(tmp_path / "other"), LambdaCallback()]
+        model(momentum=0.5).train(2, data(), others, resume=checkpoint)
+
+
+Values = dict[str, dict[str, object]]
+Change = Callable[[Values, dict[str, Parameter]], None]
+
+
+def without_weight(_: Values, parameters: dict[str, Parameter]) -> None:
+    del parameters["weight"]
+
+
+def with_wide_weight(_: Values, parameters: dict[str, Parameter]) -> None:
+    weight = parameters["weight"].asnumpy().astype(np.float64)
+    parameters["weight"] = Parameter(Tensor(weight), name="weight")
+
+
+def with_state(name: str, state: object) -> Change:
+    def change(values: Values, _: dict[str, Parameter]) -> None:
+        values["states"][name] = state
+
+    return change
+
+
+def with_entries(**entries: object) -> Change:
+    def change(values: Values, _: dict[str, Parameter]) -> None:
+        values |= cast("Values", entries)
+
+    return change
+
+
+def with_place(**entries: object) -> Change:
+    def change(values: Values, _: dict[str, Parameter]) -> None:
+        values["data"] |= entries
+
+    return change
+
+
+def without(key: str) -> Change:
+    def change(values: Values, _: dict[str, Parameter]) -> None:
+        del values[key]
+
+    return change
+
+
+def changed(checkpoint: Path, change: Change) -> Path:
+    """Write a changed state with a correct check sum."""
+    result = read_training_checkpoint(checkpoint)
+    values, parameters = copy.deepcopy(dict(result.values)), dict(result.parameters)
+    change(cast("Values", values), parameters)
+    path = checkpoint.with_name("changed.ckpt")
+    listed = [{"name": name, "data": each} for name, each in parameters.items()]
+    save_checkpoint(listed, path, append_dict=TrainingState.of(values).entries())
+    return path
+
+
+KINDS: dict[str, str] = {
+    **dict.fromkeys(("initial_epoch", "batch_num", "epoch", "step"), "int"),
+    **dict.fromkeys(("closed", "for_good"), "bool"),
+    **dict.fromkeys(("net_outputs", "parameters", "callbacks", "savers"), "list"),
+    **dict.fromkeys(("random", "states", "data"), "dict"),
+}
+ITEMS = {"parameters": "str", "callbacks": "str", "savers": "int"}
+PLACE = {"number": "int", "taken": "int", "closed": "bool", "ended": "bool", "begin": "dict"}
+
+MISFITS: dict[str, Change] = {
+    "is not one of this training: these parameters differ:\n    weight: not in the file.": (
+        without_weight
+    ),
+    "is not one of this training: these parameters differ:\n    weight: the network's is "
+    "Float32 (3, 4), the file's Float64 (3, 4).": with_wide_weight,
+    "is damaged: it is of version 99, and only 1 is known.": with_entries(version=99),
+    "is damaged: it does not hold one state for each callback.": with_entries(states={}),
+    "is damaged: the dataset's epoch is not the training's.": with_place(number=0),
+    "is damaged: there is no callback number 3.": with_entries(savers=[3]),
+    "is damaged: there is no callback number -1.": with_entries(savers=[2, -1]),
+    "is damaged: the callback number 1 has no 'save_training_state'.": with_entries(savers=[1]),
+    "is damaged: the state of '1 Counter' is not a dict.": with_state("1 Counter", [3]),
+    "is not one of this training: its callbacks with a state were LossMonitor, ModelCheckpoint, "
+    "and are now LossMonitor, Counter, ModelCheckpoint.": with_state("1 Counter", None),
+    "is damaged: For 'resume', the state's 'fingerprint' must be of type dict, but got 1.5.": (
+        with_entries(fingerprint=1.5)
+    ),
+    "is damaged: For 'resume.fingerprint', the state's 'seed' must be of type str, but got 1.": (
+        with_entries(fingerprint={"seed": 1})
+    ),
+    "does not fit the callback '0 LossMonitor': For 'LossMonitor', the state holds no "
+    "'last_print_time'.": with_state("0 LossMonitor", {}),
+    "does not fit: There is no batch -1 of epoch 2.": with_place(taken=-1),
+    f"does not fit: There is no batch {2**63} of epoch 2.": with_place(taken=2**63),
+    **{
+        f"is damaged: its '{key}' is {count}.": with_entries(**{key: count})
+        for key in KINDS
+        if KINDS[key] == "int"
+        for count in (-1, 2**63)
+    },
+    **{f"is damaged: For 'resume', the state holds no '{key}'.": without(key) for key in KINDS},
+    **{
+        f"is damaged: For 'resume', the state's '{key}' must be of type {kind}, but got 1.5.": (
+            with_entries(**{key: 1.5})
+        )
+        for key, kind in KINDS.items()
+    },
+    **{
+        f"is damaged: For 'resume.{key}', the state's '0' must be of type {kind}, but got 1.5.": (
+            with_entries(**{key: [1.5]})
+        )
+        for key, kind in ITEMS.items()
+    },
+    **{
+        f"does not fit: For 'EpochIterator', the state's '{key}' must be of type {kind}, "
+        "but got 1.5.": (with_place(**{key: 1.5}))
+        for key, kind in (PLACE | {"source": "dict"}).items()
+        if key != "number"
+    },
+    "does not fit: For 'EpochIterator', the state's 'taken' must be of type int, but got True.": (
+        with_place(taken=True)
+    ),
+    "does not fit: For 'EpochIterator', the state's 'ended' must be of type bool, but got 1.": (
+        with_place(ended=1)
+    ),
+}
+
+
+def test_changed_training_state_raises_without_effect(checkpoint: Path, tmp_path: Path) -> None:
+    """Each change has its own error, and nothing of the run is changed."""
+    trained, listed, rows = model(), same(tmp_path / "other"), data()
+    others = {"version", "fingerprint"}
+    assert read_training_checkpoint(checkpoint).values.keys() == KINDS.keys() | others
+    for message, change in MISFITS.items():
+        path = changed(checkpoint, change)
+        with pytest.raises(ValueError, match="^The training state") as raised:
+            trained.train(2, rows, listed, resume=path)
+        assert str(raised.value) == f"The training state in '{path}' {message}"
+        assert isinstance(listed[1], Counter)
+        assert listed[1].count == 0
+        assert listed[1].random_state in ("", random_state())
+        listed[1].random_state = ""
+
+
+def test_unserializable_state_raises_with_path(tmp_path: Path) -> None:
+    class Odd(Counter):
+        def state_dict(self) -> dict[str, object]:
+            return {"numbers": [1, {"set"}]}
+
+    with pytest.raises(TypeError, match="^The training state cannot be saved: ") as raised:
+        model().train(1, data(), [Odd(), savers(tmp_path)])
+    assert str(raised.value).endswith(
+        f" {{'set'}} at 'states.0 {Odd.__qualname__}.numbers[1]' is of type set."
+    )
+
+
+def test_dataset_with_other_split_raises(tmp_path: Path) -> None:
+    def part(seed: int) -> DatasetLike:
+        from minispore.dataset import config
+
+        config.set_seed(seed)
+        return NumpySlicesDataset({"x": X, "y": Y}).split([6, 4])[0].batch(3)
+
+    model().train(1, part(1), savers(tmp_path))
+    path = tmp_path / "m-1_2.ckpt"
+    with pytest.raises(ValueError, match="dataset_seed: 1 when saved, 2 now"):
+        model().train(2, part(2), savers(tmp_path), resume=path)
+    with (
+        pytest.warns(match="dataset_seed: 1 when saved, 2 now"),
+        pytest.raises(ValueError, match="If a 'split' differs, set a seed"),
+    ):
+        model().train(2, part(2), savers(tmp_path), resume=path, resume_strict=False)
+
+
+def test_shorter_custom_dataset_raises(tmp_path: Path) -> None:
+    class Shrinking(Rows):
+        def get_dataset_size(self) -> int:
+            return 3
+
+    model().train(1, Shrinking(), savers(tmp_path))
+    path = tmp_path / "m-1_2.ckpt"
+    with (
+        pytest.warns(match=r"train_dataset\.rows: 10 when saved, 4 now"),
+        pytest.raises(ValueError, match="^The training state") as raised,
+    ):
+        model().train(1, Shrinking(4), savers(tmp_path), resume=path, resume_strict=False)
+    assert str(raised.value) == (
+        f"The training state in '{path}' does not fit: The dataset has come to its end before "
+        "batch 2."
+    )
+
+
+@pytest.mark.parametrize("half", ["state_dict", "load_state_dict"])
+def test_callback_with_half_of_state_methods_raises(tmp_path: Path, half: str) -> None:
+    kind = type("Half", (Callback,), {half: lambda *_: {}})
+    with pytest.raises(TypeError, match="^The callback") as raised:
+        model().train(1, data(), [kind(), savers(tmp_path)])
+    assert str(raised.value) == (
+        "The callback Half must define both 'state_dict' and 'load_state_dict', or neither."
+    )

@@ -1,0 +1,310 @@
+"""Encoding of training states; damaged files are detected."""
+# What is compared is of any type.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from signal import Signals
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore import Tensor, nn
+from minispore.train import Callback, CheckpointConfig, ModelCheckpoint, RunContext, save_checkpoint
+from minispore.train.resume import (
+    decode,
+    encode,
+    read_dict_field,
+    read_field,
+    read_list_field,
+)
+from minispore.train.resume.training_state import (
+    TrainingState,
+    read_training_checkpoint,
+    truncate_for_message,
+)
+from tests.helpers.resumable_training import Fault, Training, files_in
+from tests.properties.test_exact_resume import newest
+
+arrays = hnp.arrays(
+    st.sampled_from(["f4", "f8", "i4", "u4", "u1", "?"]), hnp.array_shapes(min_dims=0, min_side=0)
+)
+plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+values = st.recursive(
+    plain | arrays | arrays.map(Tensor.from_numpy),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text() | st.sampled_from(["$array", "$dict"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def same(a: object, b: object) -> bool:
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return same(a.asnumpy(), b.asnumpy())
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    return bool(a == b or (a != a and b != b))  # noqa: PLR0124 (NaN)
+
+
+@given(values)
+def test_decode_inverts_encode(value: object) -> None:
+    text, arrays = encode(value, "state")
+    # A file stores a scalar as one element.
+    stored = {name: array.reshape(array.shape or (1,)) for name, array in arrays.items()}
+    assert same(decode(text, "state", stored), value)
+
+
+def test_every_type_is_decoded() -> None:
+    two = np.arange(2.0, dtype=np.float32)
+    leaves = [None, True, 1, 0.5, "ü", two, Tensor(two + 1), np.array(7), Tensor([[1], [2]])]
+    inner = {"$array": tuple(leaves)}, {"$tuple": [1]}, {"b": {"c": leaves, "d": two}}
+    tree: object = {"$dict": (leaves, *inner, [])}
+    text, arrays = encode(tree, "state")
+    assert list(arrays) == [f"state.{i}" for i in range(13)]
+    # A file stores a scalar as one element.
+    stored = {name: array.reshape(array.shape or (1,)) for name, array in arrays.items()}
+    assert same(decode(text, "state", stored), tree)
+    # A dict is marked only if it would be ambiguous.
+    assert encode({"a": {"b": [1, {}]}}, "state") == ('{"a": {"b": [1, {}]}}', {})
+    with pytest.raises(ValueError, match=r"^there is no 'state\.12'$"):
+        decode(text, "state", {name: arrays[name] for name in list(arrays)[:-1]})
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({2}, "{2} at '' is of type set"),
+        ([{2}], "{2} at '[0]' is of type set"),
+        ({"a": [1, {2}]}, "{2} at 'a[1]' is of type set"),
+        ({"a": {"b": (np.float32(1),)}}, "np.float32(1.0) at 'a.b[0]' is of type float32"),
+        ([Signals.SIGINT], "<Signals.SIGINT: 2> at '[0]' is of type Signals"),
+        ({"a": {1: 2}}, "the key 1 at 'a' is not a str"),
+        ({1: 2}, "the key 1 at '' is not a str"),
+    ],
+)
+def test_unsupported_value_raises_with_path(value: object, words: str) -> None:
+    with pytest.raises(TypeError) as raised:
+        encode(value, "state")
+    assert str(raised.value) == words
+
+
+KINDS: list[type[object]] = [int, float, bool, str]
+fields = st.one_of(st.integers(), st.floats(allow_nan=False), st.booleans(), st.text(), st.none())
+
+
+@given(st.sampled_from(KINDS), st.lists(fields, min_size=1, max_size=3))
+@example(float, [1])
+@example(float, [True])
+@example(int, [True])
+def test_field_has_its_kind_or_raises(kind: type[object], items: list[object]) -> None:
+    """Also the items of lists and dicts; an int is accepted for a float."""
+    state: Mapping[str, object] = {"one": items[0], "list": items, "dict": {"a": items[0]}}
+    fitting = [type(item) is kind or (kind, type(item)) == (float, int) for item in items]
+    readers = [
+        (read_field, "one", "For 'Caller', the state's 'one'", fitting[:1]),
+        (
+            read_list_field,
+            "list",
+            f"For 'Caller.list', the state's '{[*fitting, False].index(False)}'",
+            fitting,
+        ),
+        (read_dict_field, "dict", "For 'Caller.dict', the state's 'a'", fitting[:1]),
+    ]
+    for read, key, where, fits in readers:
+        if all(fits):
+            actual = read(state, key, kind, "Caller")
+            assert actual == state[key]
+            inner = actual if isinstance(actual, list) else [actual]
+            inner = list(actual.values()) if isinstance(actual, dict) else inner
+            assert {type(item) for item in inner} == {kind}
+            assert actual is not state[key] or key == "one"
+        else:
+            with pytest.raises(ValueError, match=f"^{where} must be of type {kind.__name__}, but"):
+                read(state, key, kind, "Caller")
+        with pytest.raises(ValueError, match="^For 'Caller', the state holds no 'other'.$"):
+            read(state, "other", kind, "Caller")
+
+
+@pytest.mark.parametrize("kind", ["$array", "$tensor", "$tuple", "$dict"])
+@pytest.mark.parametrize("content", ["3", "null", '"a"', "{}"])
+def test_tagged_object_without_list_raises(kind: str, content: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"{kind} without its list")):
+        decode(f'{{"a": [{{"{kind}": {content}}}]}}', "state", {})
+
+
+@given(st.text(st.characters()), st.integers(0, 3))
+def test_message_of_any_text_is_printable(part: str, count: int) -> None:
+    text = part + 3000 * count * "x"
+    shown = truncate_for_message(text)
+    shown.encode("utf-8")
+    assert len(shown) < 6000
+    assert shown == text or len(text) > 5000 or not part.isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("a\ud800", "a\\ud800"), (5000 * "x", 5000 * "x"), (5001 * "x", 5000 * "x" + " …")],
+)
+def test_message_escapes_and_truncates_text(text: str, shown: str) -> None:
+    assert truncate_for_message(text) == shown
+
+
+@pytest.mark.parametrize("format", ["ckpt", "safetensors"])
+def test_state_is_read_from_file(tmp_path: Path, format: str) -> None:
+    path, net = tmp_path / f"x.{format}", nn.Dense(2, 2)
+    state = TrainingState.of({"a": [1.5, "ü", np.arange(9, dtype=np.uint32)], "b": {"c": None}})
+    save_checkpoint(net, path, append_dict=state.entries(format), format=format)
+    result = read_training_checkpoint(path)
+    assert (result.path, result.state.text) == (str(path), state.text)
+    assert same(dict(result.state.arrays), dict(state.arrays))
+    assert same(dict(result.values), state.values())
+    assert set(result.parameters) == {each.name for each in net.get_parameters()}
+
+
+def test_check_sum_covers_arrays() -> None:
+    state = TrainingState.of({"a": np.arange(9), "b": np.arange(4)})
+    assert state.values()["version"] == 1
+    for name, array in state.arrays.items():
+        other = TrainingState(state.text, {**state.arrays, name: np.add(array, 1)})
+        with pytest.raises(ValueError, match="^its check sum does not match its content$"):
+            other.values()
+
+
+@pytest.mark.parametrize("text", ["00000000 {}", "x \ud800", "", "0"])
+def test_wrong_check_sum_raises(text: str) -> None:
+    with pytest.raises(ValueError, match="^its check sum does not match its content$"):
+        TrainingState(text, {}).values()
+
+
+def test_invalid_text_bytes_raise(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    text = Tensor(np.frombuffer(b"\xff\xfe {}", np.uint8).copy())
+    save_checkpoint(
+        nn.Dense(1, 1), path, append_dict={"training_state": text}, format="safetensors"
+    )
+    with pytest.raises(ValueError, match="^The training state in ") as raised:
+        read_training_checkpoint(path)
+    assert str(raised.value) == (
+        f"The training state in '{path}' is damaged: its check sum does not match its content."
+    )
+
+
+@given(st.data())
+def test_mutated_file_is_read_correctly_or_raises(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """The state is unchanged, or reading raises the documented error."""
+    path = tmp_path_factory.mktemp("state") / "x.ckpt"
+    state = TrainingState.of({"a": [1.5, "ü", np.arange(9, dtype=np.uint32)], "b": {"c": None}})
+    save_checkpoint(nn.Dense(2, 2), path, append_dict=state.entries())
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        position = data.draw(st.integers(0, len(content) - 1))
+        content[position] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(1, len(content)))
+    path.chmod(0o600)
+    path.write_bytes(content[: cut if data.draw(st.booleans()) else None])
+    problem = ""
+    try:
+        result = read_training_checkpoint(path).state
+        assert result.text == state.text
+        assert same(dict(result.arrays), dict(state.arrays))
+    except ValueError as error:
+        problem = str(error)
+    assert not problem or "x.ckpt" in problem
+
+
+class Clock:
+    """A substitute for the module `time`, with another start for each process."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Tick(Callback):
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        self.clock.now += 25.0
+
+
+CONFIGS: list[dict[str, int]] = [
+    {"save_checkpoint_steps": 1, "save_checkpoint_seconds": 0, "keep_checkpoint_max": 0,
+     "keep_checkpoint_per_n_minutes": 1},
+    {"save_checkpoint_steps": 0, "save_checkpoint_seconds": 60, "keep_checkpoint_max": 2},
+    {"save_checkpoint_steps": 0, "save_checkpoint_seconds": 30, "keep_checkpoint_max": 0,
+     "keep_checkpoint_per_n_minutes": 2},
+]  # fmt: skip
+
+
+def run_with_clock(folder: Path, config: int, now: float, fault: Fault) -> dict[str, bytes]:
+    clock = Clock(now)
+    options: dict[str, Any] = {**CONFIGS[config], "append_info": ["training_state"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("minispore.train.callback._checkpoint.time", clock)
+        saver = ModelCheckpoint("net", folder, CheckpointConfig(**options))
+        resume = newest(folder) if folder.exists() else None
+        Training().go([Tick(clock), saver], fault, resume)
+    return files_in(folder)
+
+
+@cache
+def uninterrupted_with_clock(config: int) -> dict[str, bytes]:
+    with TemporaryDirectory() as folder:
+        return run_with_clock(Path(folder), config, 1000.0, Fault())
+
+
+@given(st.sampled_from(range(len(CONFIGS))), st.integers(1, 14))
+@example(0, 4)
+@example(1, 6)
+@example(2, 9)
+def test_elapsed_times_continue_after_resume(config: int, step: int) -> None:
+    with TemporaryDirectory() as folder:
+        run_with_clock(Path(folder), config, 1000.0, Fault("on_train_step_begin", step, "kill"))
+        actual = run_with_clock(Path(folder), config, 7000.0, Fault())
+    assert actual == uninterrupted_with_clock(config)
+
+
+PYTHON = os.environ.get("MINISPORE_MINDSPORE_PYTHON")
+LOAD = """
+import sys, mindspore
+values = mindspore.load_checkpoint(sys.argv[1])
+net = mindspore.nn.SequentialCell(
+    mindspore.nn.Dense(3, 5), mindspore.nn.Tanh(), mindspore.nn.Dropout(p=0.3),
+    mindspore.nn.Dense(5, 3))
+missing, _ = mindspore.load_param_into_net(net, values)
+print(missing, values["training_state"][9:20], values["3.bias"].asnumpy().tolist())
+"""
+
+
+@pytest.mark.skipif(not PYTHON, reason="MINISPORE_MINDSPORE_PYTHON is not set")
+def test_mindspore_loads_training_checkpoint(tmp_path: Path) -> None:
+    saver = ModelCheckpoint("net", tmp_path, CheckpointConfig(5, append_info=["training_state"]))
+    Training("noise in a buffer", "adam").go([saver], Fault())
+    path = saver.latest_ckpt_file_name
+    bias = read_training_checkpoint(path).parameters["3.bias"].asnumpy().tolist()
+    command = [str(PYTHON), "-c", LOAD, path]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.splitlines()[-1] == '[] {"version": ' + str(bias)

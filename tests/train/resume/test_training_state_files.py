@@ -1,0 +1,165 @@
+"""An interrupted and resumed training leaves the same files as an uninterrupted one."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Self
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore.tensorpack import JSONLWriter, JSONWriter, MaxSaver, MinSaver, ModelSaver
+from minispore.train import (
+    BackupAndRestore,
+    BestCheckpoint,
+    Callback,
+    CheckpointConfig,
+    EarlyStopping,
+    History,
+    ModelCheckpoint,
+)
+from tests.helpers.resumable_training import EVAL_EVENTS, TRAIN_EVENTS, Fault, Training, files_in
+
+
+class Files:
+    """Callbacks that save files in one folder, and the files that they list."""
+
+    def __init__(self, folder: Path) -> None:
+        state = CheckpointConfig(2, keep_checkpoint_max=2, append_info=["training_state"])
+        self.best = [
+            BestCheckpoint("accuracy", top_k=2, directory=folder),
+            BestCheckpoint("loss", prefix="low", directory=folder),
+        ]
+        self.newest = [
+            ModelCheckpoint("plain", folder, CheckpointConfig(3, keep_checkpoint_max=2)),
+            ModelCheckpoint("state", folder, state),
+        ]
+        self.history = History()
+        self.extremes = [
+            MaxSaver("accuracy", checkpoint_dir=folder),
+            MinSaver("eval_loss", checkpoint_dir=folder),
+        ]
+        self.callbacks: list[Callback] = [
+            *self.best,
+            *self.newest,
+            self.history,
+            EarlyStopping("loss", patience=2),
+            *self.extremes,
+            ModelSaver(2, checkpoint_dir=folder),
+            JSONWriter(folder),
+            JSONLWriter(folder),
+            BackupAndRestore(folder / "backup"),
+        ]
+        self.backup = folder / "backup" / "backup.ckpt"
+
+    def listed(self) -> list[str]:
+        paths = [path for best in self.best for path in best.files]
+        paths += [path for each in self.newest if (path := each.latest_ckpt_file_name)]
+        return paths + [each._path for each in self.extremes if each.best is not None]
+
+
+# Two of the epochs are evaluated, in 4 batches each.
+EPOCHS = 4
+trainings = st.builds(
+    Training,
+    epochs=st.just(EPOCHS),
+    fit=st.just(True),
+    seed=st.integers(1, 3),
+    fault_first=st.booleans(),
+)
+events = st.sampled_from([*TRAIN_EVENTS, *EVAL_EVENTS])
+positions = st.tuples(events, st.integers(1, 9))
+# After the first epoch, whose backup a resumed run needs.
+late_positions = (
+    st.tuples(st.sampled_from(["on_train_step_begin", "on_train_step_end"]), st.integers(6, 20))
+    | st.tuples(st.sampled_from(["on_train_epoch_begin", "on_train_epoch_end"]), st.integers(2, 4))
+    | st.tuples(st.sampled_from(EVAL_EVENTS), st.integers(1, 8))
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is compared of two trainings: the files by name, and what the callbacks hold."""
+
+    files: dict[str, bytes]
+    listed: list[str]
+    history: Mapping[str, object]
+    best: list[dict[str, float]]
+
+    @classmethod
+    def of(cls, part: Files, folder: Path) -> Self:
+        listed = [Path(path) for path in part.listed()]
+        assert all(path.exists() for path in listed)
+        names = [path.name for path in listed]
+        best = [
+            {Path(path).name: value for path, value in each.files.items()} for each in part.best
+        ]
+        return cls(files_in(folder), names, part.history.state_dict(), best)
+
+
+@cache
+def uninterrupted(training: Training) -> Result:
+    with TemporaryDirectory() as folder:
+        part = Files(Path(folder))
+        training.go(part.callbacks, Fault())
+        return Result.of(part, Path(folder))
+
+
+def interrupted(training: Training, faults: Sequence[tuple[str, int]], kind: str) -> Result:
+    """Run the training with these faults, one after the other, until it has come to its end."""
+    with TemporaryDirectory() as folder:
+        part = Files(Path(folder))
+        for event, times in (*faults, ("", 0)):
+            part = Files(Path(folder))
+            training.go(part.callbacks, Fault(event, times, kind))
+            assert kind == "kill" or all(map(Path.exists, map(Path, part.listed())))
+            if not part.backup.exists():
+                break
+        return Result.of(part, Path(folder))
+
+
+@given(trainings, st.lists(positions, min_size=1, max_size=2))
+@example(Training(epochs=EPOCHS), [("on_eval_step_end", 5)])
+@example(Training(epochs=EPOCHS), [("on_eval_begin", 1), ("on_train_begin", 1)])
+@example(Training(epochs=EPOCHS, fault_first=True), [("on_train_step_end", 7)])
+def test_files_are_equal_after_stops(training: Training, stops: list[tuple[str, int]]) -> None:
+    assert interrupted(training, stops, "stop") == uninterrupted(training)
+
+
+@given(trainings, late_positions, st.lists(positions, max_size=2))
+@example(
+    Training(epochs=EPOCHS, fault_first=True), ("on_train_step_end", 7), [("on_eval_step_end", 2)]
+)
+def test_files_have_equal_names_after_kills(
+    training: Training, first: tuple[str, int], others: list[tuple[str, int]]
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        actual, expected = interrupted(training, [first, *others], "kill"), uninterrupted(training)
+    assert actual.files.keys() == expected.files.keys()
+    assert actual.best == expected.best
+
+
+def test_missing_files_are_dropped_with_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    training = Training(epochs=EPOCHS)
+    folder = tmp_path / "other"
+    part = Files(folder)
+    training.go(part.callbacks, Fault("on_train_step_begin", 14, "stop"))
+    listed = part.listed()
+    assert {Path(path).name for path in listed} >= {"max-accuracy.ckpt", "min-eval_loss.ckpt"}
+    for path in listed:
+        Path(path).unlink()
+    resumed = Files(folder)
+    with pytest.warns(UserWarning, match=r"^For 'BestCheckpoint', these files no longer exist"):
+        training.go(resumed.callbacks, Fault())
+    assert caplog.text.count("no longer exists: the model is saved at the next") == 2
+    assert all(map(Path.exists, map(Path, resumed.listed())))
+    # What remains is compared with what comes later, and saved even if it is worse.
+    assert len(resumed.best[0].files) == 1
+    assert (folder / "max-accuracy.ckpt").exists()

@@ -1,0 +1,145 @@
+"""The training loop: the parameters at each step, and the modes of the networks."""
+
+from typing import cast
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore import Tensor, nn
+from minispore.train import Callback, LossMonitor, Model, RunContext
+from tests.helpers.spy_callback import SpyCallback
+from tests.helpers.stub_models import Batches, ConstantLoss, Rows, X, Y, make
+
+
+@given(rows=st.integers(1, 10), first=st.integers(0, 2), epochs=st.integers(1, 3))
+@example(rows=10, first=0, epochs=2)
+def test_parameters_follow_training_steps(rows: int, first: int, epochs: int) -> None:
+    spy = SpyCallback()
+    data, model = Rows(rows), make()
+    callbacks = [spy, LossMonitor(0)]
+    model.train(first + epochs, data, callbacks, initial_epoch=first)
+    begin = spy.at("on_train_begin")[0]
+    size = data.get_dataset_size()
+    expected = {
+        "mode": "train",
+        "epoch_num": epochs,
+        "batch_num": size,
+        "cur_step_num": 0,
+        "initial_epoch": first,
+        "train_network": model.train_network,
+        "train_dataset": data,
+        "list_callback": callbacks,
+        "parallel_mode": "stand_alone",
+        "device_number": 1,
+        "train_dataset_element": None,
+        "dataset_sink_mode": False,
+    }
+    assert {key: begin[key] for key in expected} == expected
+    numbers = [(first + i // size + 1, i + 1) for i in range(epochs * size)]
+    for event in ("on_train_step_begin", "on_train_step_end"):
+        steps = spy.at(event)
+        assert [(step["cur_epoch_num"], step["cur_step_num"]) for step in steps] == numbers
+        for number, step in enumerate(steps):
+            x, y = cast("list[Tensor]", step["train_dataset_element"])
+            here = slice(4 * (number % size), min(4 * (number % size) + 4, rows))
+            np.testing.assert_array_equal(x.asnumpy(), X[here])
+            np.testing.assert_array_equal(y.asnumpy(), Y[here])
+    for step in spy.at("on_train_step_end"):
+        loss = step["net_outputs"]
+        assert isinstance(loss, Tensor)
+        assert loss.shape == ()
+
+
+def test_network_receives_dataset_tensors() -> None:
+    data, spy = Rows(4), SpyCallback()
+    batches = data.create_tuple_iterator(num_epochs=1)
+    data.create_tuple_iterator = lambda *, num_epochs: batches  # type: ignore[method-assign]
+    make().train(1, data, spy)
+    (step,) = spy.at("on_train_step_end")
+    for mine, theirs in zip(
+        batches[0], cast("list[Tensor]", step["train_dataset_element"]), strict=True
+    ):
+        assert mine is theirs
+
+
+def test_networks_are_in_training_or_evaluation_mode() -> None:
+    class Modes(Callback):
+        def __init__(self) -> None:
+            self.modes = ""
+
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            self.modes += "t" if run_context.original_args().network.training else "?"
+
+        def on_eval_step_end(self, run_context: RunContext) -> None:
+            self.modes += "?" if run_context.original_args().network.training else "e"
+
+    modes = Modes()
+    model = make({"acc"})
+    model.fit(2, Rows(4), Rows(4), callbacks=modes)
+    model.eval(Rows(4), modes)
+    model.train(1, Rows(4), modes)
+    model.predict(Tensor(X))
+    assert modes.modes == "tete" + "e" + "t"
+    assert not model.predict_network.training
+
+
+def test_callback_evaluation_restores_training_mode() -> None:
+    class Evaluates(Callback):
+        def __init__(self, model: Model) -> None:
+            self.model = model
+            self.modes: list[bool] = []
+
+        def on_train_step_begin(self, run_context: RunContext) -> None:
+            self.model.eval(Rows(4))
+
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            self.modes.append(run_context.original_args().network.training)
+            self.model.eval(Rows(4))
+
+    model = make({"acc"})
+    evaluates = Evaluates(model)
+    model.train(2, Rows(8), evaluates)
+    assert evaluates.modes == [True] * 4
+
+
+def test_cell_frozen_by_callback_stays_frozen() -> None:
+    class Two(ConstantLoss):
+        def __init__(self) -> None:
+            super().__init__()
+            self.frozen = nn.Dense(4, 3)
+
+    network = Two()
+
+    class Freezes(Callback):
+        def __init__(self) -> None:
+            self.modes: list[tuple[bool, bool]] = []
+
+        def on_train_epoch_begin(self, run_context: RunContext) -> None:
+            network.frozen.set_train(mode=False)
+
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            self.modes.append((network.training, network.frozen.training))
+
+    freezes = Freezes()
+    Model(network).train(2, Batches(2), freezes)
+    assert freezes.modes == [(True, False)] * 4
+
+
+@given(rows=st.integers(1, 10), epochs=st.integers(1, 3))
+@example(rows=10, epochs=3)
+def test_train_matches_hand_written_loop(rows: int, epochs: int) -> None:
+    model = make()
+    net = model.predict_network
+    weight, bias = (np.array(p.asnumpy(), np.float32) for p in net.trainable_params())
+    for x, y in Rows(rows).create_tuple_iterator(num_epochs=1) * epochs:
+        inputs, labels = np.asarray(x.asnumpy(), np.float32), y.asnumpy().astype(int)
+        scores = inputs @ weight.T + bias
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        gradient = (scores / scores.sum(axis=1, keepdims=True) - np.eye(3)[labels]) / len(labels)
+        weight = weight - 0.1 * gradient.T @ inputs
+        bias = bias - 0.1 * gradient.sum(axis=0)
+    model.train(epochs, Rows(rows))
+    trained = [np.asarray(p.asnumpy(), np.float32) for p in net.trainable_params()]
+    np.testing.assert_allclose(trained[0], weight, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(trained[1], bias, rtol=1e-5, atol=1e-6)

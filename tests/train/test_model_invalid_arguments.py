@@ -1,0 +1,302 @@
+"""Invalid arguments of `Model`: the error names method, argument and value; nothing is changed."""
+
+from collections.abc import Callable, Iterator, Mapping
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore import Tensor, nn
+from minispore.train import Accuracy, Callback, Metric, Model, RunContext
+from tests.helpers.refusals import assert_refused, not_of, type_message, values
+from tests.helpers.stub_models import Batches, Rows, X, make
+
+DATA = Rows(4)
+# Arguments may be of wrong types.
+MODEL: Any = make({"acc"})
+METHODS: dict[str, dict[str, object]] = {
+    "train": {"epoch": 1, "train_dataset": DATA},
+    "fit": {"epoch": 1, "train_dataset": DATA, "valid_dataset": DATA},
+    "eval": {"valid_dataset": DATA},
+    "build": {},
+}
+
+
+def call(method: str, **changes: object) -> object:
+    return getattr(MODEL, method)(**METHODS[method] | changes)
+
+
+def construct(**changes: object) -> Model:
+    net = nn.Dense(4, 3)
+    arguments: dict[str, Any] = {
+        "network": net,
+        "loss_fn": nn.CrossEntropyLoss(),
+        "optimizer": nn.SGD(net.trainable_params(), 0.1),
+        **changes,
+    }
+    return Model(**arguments)
+
+
+def accepting(name: str) -> list[str]:
+    """Return the methods that have an argument of this name."""
+    return [method for method in METHODS if name in signature(getattr(Model, method)).parameters]
+
+
+@pytest.fixture(autouse=True)
+def network_is_unchanged() -> Iterator[None]:
+    """Check that the refused calls have not trained the network."""
+    before = [each.asnumpy().tobytes() for each in MODEL.train_network.get_parameters()]
+    yield
+    assert [each.asnumpy().tobytes() for each in MODEL.train_network.get_parameters()] == before
+
+
+TYPES = {
+    **dict.fromkeys(("epoch", "initial_epoch", "sink_size"), "int"),
+    **dict.fromkeys(("dataset_sink_mode", "valid_dataset_sink_mode", "sink_mode"), "bool"),
+    "resume": "str, PathLike, None",
+    "resume_strict": "bool",
+    "valid_frequency": "int, list",
+}
+OF_CONSTRUCTOR = {
+    "network": "Cell",
+    "loss_fn": "Cell, None",
+    "optimizer": "Optimizer, None",
+    "eval_network": "Cell, None",
+    "metrics": "dict, set, frozenset, None",
+    "amp_level": "str",
+    "boost_level": "str",
+}
+DATASETS = ("train_dataset", "valid_dataset")
+
+
+@given(data=st.data(), name=st.sampled_from(list(TYPES)))
+def test_type_error_names_method_argument_and_value(data: st.DataObject, name: str) -> None:
+    value = data.draw(not_of(TYPES[name]))
+    for method in accepting(name):
+        message = type_message(f"Model.{method}", name, TYPES[name], value)
+        assert_refused(TypeError, message, call, method, **{name: value})
+
+
+@given(data=st.data(), name=st.sampled_from(list(OF_CONSTRUCTOR)))
+def test_type_error_of_constructor_names_argument(data: st.DataObject, name: str) -> None:
+    value = data.draw(not_of(OF_CONSTRUCTOR[name]))
+    message = type_message("Model", name, OF_CONSTRUCTOR[name], value)
+    assert_refused(TypeError, message, construct, **{name: value})
+
+
+@given(value=values, valid=st.integers(0, 2))
+def test_type_error_names_container_of_value(value: object, valid: int) -> None:
+    if type(value) is not int:
+        frequencies = [1] * valid + [value]
+        message = type_message("Model.fit", "valid_frequency", "int", frequencies)
+        assert_refused(TypeError, message, call, "fit", valid_frequency=frequencies)
+    metrics = {"m": value, **{str(i): Accuracy() for i in range(valid)}}
+    message = type_message("Model", "metrics['m']", "Metric", value)
+    assert_refused(TypeError, message, construct, metrics=metrics)
+    if not isinstance(value, str | list | set | dict):
+        message = type_message("Model", "metrics.keys", "str", value)
+        assert_refused(TypeError, message, construct, metrics={value: Accuracy()})
+
+
+INPUTS = "Tensor, int, float, bool, str, tuple, list, dict, None"
+
+
+@given(value=not_of(INPUTS), valid=st.integers(0, 2))
+def test_predict_refuses_other_inputs(value: object, valid: int) -> None:
+    message = type_message("Model.predict", "predict_data", INPUTS, value)
+    assert_refused(TypeError, message, MODEL.predict, *[1] * valid, value)
+
+
+def test_predict_accepts_inputs_of_every_type() -> None:
+    class Count(nn.Cell):
+        def construct(self, *inputs: object) -> int:
+            return len(inputs)
+
+    inputs: list[Any] = [Tensor(1.0), 1, 1.5, True, "a", (1,), [1], {"a": 1}, None]
+    assert Model(Count()).predict(*inputs) == len(inputs)
+
+
+@given(values.filter(lambda value: value is not None), st.sampled_from(DATASETS))
+@example(iter([]), "train_dataset")
+@example([(X, X)], "valid_dataset")
+def test_non_dataset_raises_type_error(value: object, name: str) -> None:
+    for method in accepting(name):
+        message = (
+            f"For 'Model.{method}', the argument '{name}' must be a dataset, with "
+            f"'get_dataset_size' and 'create_tuple_iterator', but got {value!r} of type "
+            f"{type(value).__name__}."
+        )
+        assert_refused(TypeError, message, call, method, **{name: value})
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_empty_dataset_raises_value_error(name: str) -> None:
+    empty = Batches(0)
+    for method in accepting(name):
+        message = f"For 'Model.{method}', the argument '{name}' holds no batch: {empty!r}."
+        assert_refused(ValueError, message, call, method, **{name: empty})
+
+
+@given(values.filter(lambda value: value is not None))
+@example([None])
+@example(Callback)
+@example([Callback(), 3])
+def test_non_callback_raises_type_error(value: object) -> None:
+    for method in accepting("callbacks"):
+        with pytest.raises(TypeError, match="^The argument 'callbacks' must be a Callback"):
+            call(method, callbacks=value)
+
+
+LOW = {"epoch": 1, "initial_epoch": 0, "valid_frequency": 1}
+
+
+@given(name=st.sampled_from(list(LOW)), below=st.integers(1))
+@example("epoch", 1)
+@example("initial_epoch", 1)
+@example("valid_frequency", 1)
+def test_number_below_minimum_raises(name: str, below: int) -> None:
+    value = LOW[name] - below
+    for method in accepting(name):
+        message = f"For 'Model.{method}', the argument '{name}' must be at least {LOW[name]}, "
+        message += f"but got {value}."
+        assert_refused(ValueError, message, call, method, **{name: value})
+
+
+@given(st.integers(max_value=0).filter(lambda size: size != -1))
+@example(0)
+@example(-2)
+def test_sink_size_below_one_raises(size: int) -> None:
+    for method in accepting("sink_size"):
+        message = f"For 'Model.{method}', the argument 'sink_size' must be -1 or positive, "
+        message += f"but got {size}."
+        assert_refused(ValueError, message, call, method, sink_size=size)
+
+
+@given(epoch=st.integers(1), more=st.integers(0))
+@example(epoch=2, more=0)
+def test_epoch_not_above_initial_epoch_raises(epoch: int, more: int) -> None:
+    for method in accepting("initial_epoch"):
+        message = (
+            f"For 'Model.{method}', the argument 'epoch' must be greater than 'initial_epoch', "
+            f"but got epoch {epoch} and initial_epoch {epoch + more}."
+        )
+        assert_refused(ValueError, message, call, method, epoch=epoch, initial_epoch=epoch + more)
+
+
+# Each option with the values that have no effect, and others.
+OPTIONS: Mapping[str, tuple[list[object], list[object]]] = {
+    "amp_level": (["O0"], ["O1", "O2", "O3", "auto"]),
+    "boost_level": (["O0"], ["O1", "O2"]),
+    "acc_level": (["O0"], ["O1", None]),
+    "loss_scale_manager": ([None], [1, "a"]),
+    "keep_batchnorm_fp32": ([None, True, False], [3, "a"]),
+    "boost_config_dict": ([None, ""], ["a", {"a": 1}]),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_unsupported_option_raises(name: str) -> None:
+    supported, others = OPTIONS[name]
+    for value in supported:
+        construct(**{name: value})
+    for value in others:
+        message = (
+            f"For 'Model', the argument '{name}' = {value!r} is not supported: everything is "
+            f"computed in the precision of its inputs; use {supported[0]!r}."
+        )
+        assert_refused(ValueError, message, construct, **{name: value})
+
+
+@given(
+    st.lists(st.integers(), max_size=2)
+    | st.lists(st.integers(), min_size=4)
+    | st.sampled_from([(0, 1, 2), "abc", [0.0, 1, 2], [True, 1, 2], {0: 1}, 3])
+)
+def test_eval_indexes_of_other_form_raise(indexes: object) -> None:
+    message = (
+        "For 'Model', the argument 'eval_indexes' must be None or a list of three int, "
+        f"but got {indexes!r}."
+    )
+    assert_refused(ValueError, message, construct, eval_indexes=indexes)
+
+
+LITE = "'backend' and 'config' must be None: MindSpore Lite is not supported, but got"
+NO_METRICS = (
+    "the model argument 'metrics' can not be None or empty: there would be nothing to evaluate."
+)
+NO_OPTIMIZER = "the model has a 'loss_fn' but no 'optimizer': nothing would be trained."
+OTHERS: dict[str, Callable[[], object]] = {
+    "For 'Model', the argument 'amp_level' must be one of 'O0', 'O1', 'O2', 'O3', 'auto', "
+    "but got 'O4'.": lambda: construct(amp_level="O4"),
+    "For 'Model', the argument 'boost_level' must be one of 'O0', 'O1', 'O2', but got 'O3'.": (
+        lambda: construct(boost_level="O3")
+    ),
+    "For 'Model', the argument in 'kwargs' should be 'loss_scale_manager', "
+    "'keep_batchnorm_fp32', 'boost_config_dict' or 'acc_level', but got 'foo'.": (
+        lambda: construct(foo=None)
+    ),
+    "For 'Model', the argument 'metrics' needs something to evaluate: "
+    "set 'loss_fn' or 'eval_network' too.": (
+        lambda: construct(loss_fn=None, optimizer=None, metrics={"accuracy"})
+    ),
+    f"For 'Model.train', {NO_OPTIMIZER}": lambda: construct(optimizer=None).train(1, DATA),
+    f"For 'Model.fit', {NO_OPTIMIZER}": lambda: construct(optimizer=None).fit(1, DATA),
+    f"For 'Model.fit', {NO_METRICS}": lambda: construct().fit(1, DATA, DATA),
+    f"For 'Model.eval', {NO_METRICS}": lambda: construct().eval(DATA),
+    f"For 'Model.predict', {LITE} backend 'lite' and config None.": (
+        lambda: MODEL.predict(backend="lite")
+    ),
+    f"For 'Model.predict', {LITE} backend None and config 0.": lambda: MODEL.predict(config=0),
+}
+
+
+@pytest.mark.parametrize(("message", "action"), OTHERS.items(), ids=range(len(OTHERS)))
+def test_invalid_combination_raises(message: str, action: Callable[[], object]) -> None:
+    assert_refused(ValueError, message, action)
+
+
+def test_auc_as_metric_name_raises() -> None:
+    message = "For 'Model', 'auc' is computed of a curve: evaluate 'roc', and call auc(x, y) with "
+    assert_refused(TypeError, f"{message}its result.", construct, metrics={"auc"})
+
+
+def test_valid_arguments_are_accepted() -> None:
+    model, metrics = make(), dict[str, Metric](a=Accuracy())
+    model.fit(1, Rows())  # without an evaluation it needs no metrics
+    model.train(1, DATA, [], dataset_sink_mode=True, sink_size=1)
+    model.build()
+    model.build(Rows(), Rows(), epoch=2)
+    assert construct(metrics=metrics, eval_indexes=[0, 1, 2]).eval(DATA).keys() == {"a"}
+
+
+def test_fit_rejects_legacy_hooks() -> None:
+    class Old(Callback):
+        def __init__(self) -> None:
+            self.count = 0
+
+        def step_end(self, run_context: RunContext) -> None:
+            self.count += 1
+
+    old, model = Old(), make({"acc"})
+    model.train(1, Rows(8), old)
+    model.eval(Rows(8), old)
+    assert old.count == 4
+    with pytest.raises(ValueError, match="Old defines step_end"):
+        model.fit(1, Rows(8), Rows(8), callbacks=old)
+
+
+def test_loss_of_other_shape_raises_without_update() -> None:
+    class NoMean(nn.Cell):
+        def construct(self, logits: Tensor, label: Tensor) -> Tensor:
+            return logits
+
+    for loss, message in ((NoMean(), "single number"), (nn.MSELoss(), "3.*4|4.*3")):
+        model = construct(loss_fn=loss)
+        before = [each.asnumpy().copy() for each in model.train_network.get_parameters()]
+        with pytest.raises(ValueError, match=message):
+            model.train(1, Rows(4))
+        for value, each in zip(before, model.train_network.get_parameters(), strict=True):
+            np.testing.assert_array_equal(each.asnumpy(), value)

@@ -1,0 +1,251 @@
+"""Callback managers of data-parallel processes, simulated by threads."""
+
+from collections.abc import Callable, Mapping, Sequence
+from threading import Event as Flag
+from time import sleep
+from typing import cast
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore import nn
+from minispore.train import Callback, RunContext, strategy
+from minispore.train.protocol.callback import EVENTS, CallbackManager
+from minispore.train.protocol.dataset import SupportsState
+from minispore.train.strategy import current_strategy
+from tests.distributed.threaded_communicator import run_in_threads
+
+Hook = Callable[[RunContext], None]
+
+
+def context(**values: object) -> RunContext:
+    return RunContext({"batch_num": 3, "train_network": nn.Cell(), **values})
+
+
+def managed(*callbacks: Callback, **values: object) -> tuple[CallbackManager, RunContext]:
+    return current_strategy().make_callback_manager(callbacks), context(**values)
+
+
+def event(name: str) -> Callable[[Callback, RunContext], None]:
+    result: Callable[[Callback, RunContext], None] = getattr(Callback, name)
+    return result
+
+
+def at(name: str, hook: Hook, *, chief_only: bool = False) -> Callback:
+    """Return a callback with one hook."""
+
+    def call(self: Callback, run_context: RunContext) -> None:
+        hook(run_context)
+
+    created = type("At", (Callback,), {name: call, "chief_only": chief_only})
+    callback: Callback = created()
+    return callback
+
+
+# The request of each process: 0 for none, 1 for a stop that can be resumed, 2 for a final stop.
+REQUESTS = st.lists(st.integers(0, 2), min_size=1, max_size=4)
+
+
+@pytest.mark.parametrize("name", EVENTS)
+@given(requested=REQUESTS)
+@example(requested=[1, 2, 0])
+@example(requested=[0, 1])
+def test_stop_request_is_synchronized_where_loop_reads_it(name: str, requested: list[int]) -> None:
+    """At the end of a step, an epoch, an evaluation step and an evaluation."""
+
+    def program(rank: int) -> tuple[bool, bool]:
+        def ask(run_context: RunContext) -> None:
+            if requested[rank]:
+                run_context.request_stop(finished=requested[rank] == 2)
+
+        callbacks, run_context = managed(at(name, ask))
+        callbacks.emit(event(name), run_context)
+        return run_context.get_stop_requested(), run_context.is_interrupted()
+
+    synchronized = name in (
+        "on_train_step_end",
+        "on_train_epoch_end",
+        "on_eval_step_end",
+        "on_eval_end",
+    )
+    agreed = [max(requested)] * len(requested) if synchronized else requested
+    assert run_in_threads(len(requested), program) == [(each > 0, each == 1) for each in agreed]
+
+
+UNLIKE = (
+    "In data parallel training all processes must have equally many batches, but those of the "
+    "processes 0, 1, … are 4, 3, 4. A data set with 'num_shards' and 'shard_id' gives each as many."
+)
+
+
+@pytest.mark.parametrize("name", list(EVENTS))
+def test_unequal_batch_counts_raise_in_all_processes(name: str) -> None:
+    message: list[str] = []
+    begun: list[int] = []
+
+    def program(rank: int) -> None:
+        callbacks, run_context = managed(
+            at(name, lambda _: begun.append(rank)), batch_num=(4, 3, 4)[rank]
+        )
+        try:
+            callbacks.emit(event(name), run_context)
+        except ValueError as error:
+            message.append(str(error))
+
+    run_in_threads(3, program)
+    if name in ("on_train_begin", "on_eval_begin"):
+        assert message == [UNLIKE] * 3
+        assert not begun
+    else:
+        assert (message, sorted(begun)) == ([], [0, 1, 2])
+
+
+@pytest.mark.parametrize("name", list(EVENTS))
+@pytest.mark.parametrize("path", [None, "here.ckpt"])
+def test_resume_request_of_rank_0_is_broadcast(name: str, path: str | None) -> None:
+    def program(rank: int) -> str | None:
+        def ask(run_context: RunContext) -> None:
+            if rank == 0 and path is not None:
+                run_context.request_resume(path)
+
+        callbacks, run_context = managed(at(name, ask))
+        callbacks.emit(event(name), run_context)
+        return run_context.get_resume_requested()
+
+    everywhere = name == "on_train_begin"
+    assert run_in_threads(3, program) == [path, *[path if everywhere else None] * 2]
+
+
+def test_training_ends_after_barrier() -> None:
+    ended = Flag()
+
+    def program(rank: int) -> bool:
+        callbacks, run_context = managed(at("on_train_end", lambda _: ended.set()))
+        if rank == 1:
+            sleep(0.03)
+        before = ended.is_set()
+        callbacks.emit(Callback.on_train_end, run_context)
+        return before
+
+    assert run_in_threads(2, program) == [False, False]
+
+
+class Companion(Callback):
+    """A callback that others share, which stores their names."""
+
+    def __init__(self, of: Sequence[Callback]) -> None:
+        self.of = [type(each).__name__ for each in of]
+
+
+class Guide(Companion):
+    """A shared callback with a state."""
+
+    def state_dict(self) -> dict[str, object]:
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None: ...
+
+
+class Asks(Callback):
+    """A callback that adds a shared callback of a given class."""
+
+    kind: type[Companion]
+
+    def configure_callbacks(self, callbacks: Sequence[Callback]) -> Sequence[Callback]:
+        if any(type(each) is self.kind for each in callbacks):
+            return ()
+        return [self.kind([x for x in callbacks if isinstance(x, Asks) and x.kind is self.kind])]
+
+
+class Remembers(Asks):
+    def state_dict(self) -> dict[str, object]:
+        return {"own": 3}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None: ...
+
+
+def asks(name: str, base: type[Asks], **values: object) -> type[Asks]:
+    """Return a class as if it was defined in a script."""
+    return cast("type[Asks]", type(name, (base,), {"__qualname__": f"script.{name}", **values}))
+
+
+# The kind of the companion, whether only the first process calls it, whether it has a state.
+KINDS = st.tuples(st.sampled_from([Companion, Guide]), st.booleans(), st.booleans())
+
+
+@given(st.lists(KINDS, min_size=1, max_size=4), st.booleans(), st.integers(1, 3))
+def test_chief_only_callbacks_have_placeholders(
+    kinds: list[tuple[type[Companion], bool, bool]], in_a_manager: bool, count: int
+) -> None:
+    """Placeholders have the same positions and names; shared callbacks list the local ones."""
+    asking = [
+        asks(f"C{i}", Remembers if remembers else Asks, kind=kind, chief_only=chief)
+        for i, (kind, chief, remembers) in enumerate(kinds)
+    ]
+
+    def program(rank: int) -> list[Callback]:
+        own: list[Callback] = [each() for each in asking]
+        callbacks = [*own[:1], CallbackManager(own[1:])] if in_a_manager else own
+        listed = current_strategy().make_callback_manager(iter(callbacks)).callbacks
+        called = [each for each in own if rank == 0 or not each.chief_only]
+        assert [each for each in listed if isinstance(each, Asks)] == called
+        return listed
+
+    result = run_in_threads(count, program)
+    assert [[message(each) for each in listed] for listed in result] == [
+        [message(each) for each in result[0]]
+    ] * count
+    if in_a_manager:
+        return
+    for listed in result[1:]:
+        for mine, its in zip(listed, result[0], strict=True):
+            if isinstance(its, Companion):
+                stay = [each.__name__ for each in asking if each.kind is type(its)]
+                stay = [name for name in stay if not kinds[int(name[1:])][1]]
+                assert stay == (mine.of if isinstance(mine, Companion) else [])
+
+
+def message(callback: Callback) -> tuple[str, str, bool]:
+    """Return how a training state identifies a callback."""
+    kind = type(callback)
+    return kind.__name__, kind.__qualname__, isinstance(callback, SupportsState)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_chief_only_hook_receives_same_context(count: int) -> None:
+    def program(rank: int) -> list[object]:
+        contexts: list[object] = []
+        set_on_it = Callback()
+        set_on_it.on_train_end = lambda run_context: contexts.append(run_context)  # type: ignore[method-assign]
+        callbacks, run_context = managed(
+            set_on_it, at("on_train_end", contexts.append, chief_only=True)
+        )
+        callbacks.emit(Callback.on_train_end, run_context)
+        return [each is run_context for each in contexts]
+
+    assert run_in_threads(count, program) == [[True, True], [True]][:count]
+
+
+def test_error_is_reported_to_processes_and_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    reported: list[BaseException] = []
+    monkeypatch.setattr(strategy, "abort_unless_all_failed", reported.append)
+    errors = [ArithmeticError("division"), KeyboardInterrupt()]
+
+    def program(rank: int) -> bool:
+        class Recording(Callback):
+            def on_exception(self, run_context: RunContext, error: BaseException) -> None:
+                self.of = run_context, error
+
+        def fail() -> None:
+            raise errors[rank]
+
+        callback = Recording()
+        callbacks, run_context = managed(callback)
+        with pytest.raises(type(errors[rank])) as raised:
+            callbacks.run(run_context, fail)
+        assert callbacks.run(run_context, lambda: rank) == rank
+        return callback.of == (run_context, raised.value)
+
+    assert run_in_threads(2, program) == [True, True]
+    assert sorted(map(str, reported)) == sorted(map(str, errors))

@@ -1,0 +1,130 @@
+"""Evaluation in data-parallel processes: sharding, and joining of outputs."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import minispore as ms
+from minispore import nn
+from minispore.dataset import NumpySlicesDataset
+from minispore.train import Metric, strategy
+from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.train.strategy import current_strategy
+from tests.distributed.threaded_communicator import run_in_threads
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: current_strategy().make_callback_manager(None),
+        lambda: current_strategy().make_eval_network(nn.Cell()),
+        lambda: current_strategy().make_metrics({}, None, InternalCallbackParam()),
+        lambda: current_strategy().shard_dataset(NumpySlicesDataset([1]), "valid_dataset", "Model"),
+    ],
+)
+def test_missing_init_raises(call: Callable[[], object]) -> None:
+    ms.set_auto_parallel_context(parallel_mode="data_parallel")
+    try:
+        with pytest.raises(RuntimeError, match="^For 'Model', the processes have not been joined"):
+            call()
+    finally:
+        ms.reset_auto_parallel_context()
+
+
+@pytest.mark.parametrize("count", [None, 2])
+def test_non_dataset_raises_with_argument_name(count: int | None) -> None:
+    def program(rank: int) -> None:
+        with pytest.raises(
+            TypeError, match="^For 'Some', the argument 'valid_dataset' must be a dataset"
+        ):
+            current_strategy().shard_dataset(3, "valid_dataset", "Some")
+        empty = NumpySlicesDataset([1]).batch(2, drop_remainder=True)
+        with pytest.raises(
+            ValueError, match="^For 'Some', the argument 'valid_dataset' holds no batch"
+        ):
+            current_strategy().shard_dataset(empty, "valid_dataset", "Some")
+
+        if count is not None:
+            # The second has three rows of its own, and one that it shares with the first.
+            empty = NumpySlicesDataset(np.ones(7), num_shards=2, shard_id=rank)
+            with pytest.raises(
+                ValueError, match="^For 'Some', the argument 'valid_dataset' holds no batch"
+            ):
+                current_strategy().shard_dataset(
+                    empty.batch(4, drop_remainder=True), "valid_dataset", "Some"
+                )
+
+    if count is None:
+        program(0)
+    else:
+        run_in_threads(count, program)
+
+
+def test_eval_network_keeps_parameter_names() -> None:
+    net = nn.Dense(1, 1)
+    run_in_threads(1, lambda _: current_strategy().make_eval_network(net))
+    assert [each.name for each in net.get_parameters()] == ["weight", "bias"]
+
+
+@given(st.integers(1, 200), st.integers(1, 5))
+@example(179, 3)
+@example(157, 4)
+@example(1, 3)
+def test_rows_of_processes_are_interleaved(total: int, processes: int) -> None:
+    rows = [len(range(i, total, processes)) for i in range(min(processes, total))]
+    columns = [np.arange(count) * len(rows) + i for i, count in enumerate(rows)]
+    result = strategy._join([ms.Tensor(column) for column in columns], rows)
+    assert result is not None
+    assert result.tolist() == list(range(total))
+
+
+@given(
+    st.lists(st.integers(2, 4), min_size=1, max_size=4),
+    st.sampled_from([(), (1,), (1, 1)]),
+    st.booleans(),
+)
+def test_scalar_outputs_are_averaged_by_rows(
+    rows: list[int], shape: tuple[int, ...], in_a_tuple: bool
+) -> None:
+    """Scalars of all processes are averaged by rows, and keep type and shape."""
+
+    class Recording(Metric):
+        def clear(self) -> None:
+            self.inputs: list[tuple[object, ...]] = []
+
+        def update(self, *inputs: object) -> None:
+            self.inputs.append(inputs)
+
+        def eval(self) -> float:
+            return 0.0
+
+    def program(rank: int) -> list[tuple[object, ...]]:
+        metric = Recording()
+        batch = [ms.Tensor(np.zeros(rows[rank], np.float32))]
+        params = InternalCallbackParam(eval_dataset_element=batch)
+        scores = current_strategy().make_metrics({"m": metric}, None, params)
+        number = ms.Tensor(np.full(shape, rank, np.float32))
+        scores.update((number,) if in_a_tuple else number)
+        return metric.inputs
+
+    mean = sum(i * count for i, count in enumerate(rows)) / sum(rows)
+    for inputs in run_in_threads(len(rows), program):
+        ((result,),) = inputs
+        assert isinstance(result, ms.Tensor)
+        assert (result.shape, result.dtype) == (shape, ms.float32)
+        assert result.item() == pytest.approx(mean)
+
+
+def test_unequal_output_counts_raise() -> None:
+    def program(rank: int) -> None:
+        batch = [ms.Tensor([1.0])]
+        params = InternalCallbackParam(eval_dataset_element=batch)
+        with pytest.raises(ValueError, match="zip"):
+            current_strategy().make_metrics({}, None, params).update(
+                (ms.Tensor([1.0]),) * (rank + 1)
+            )
+
+    run_in_threads(2, program)

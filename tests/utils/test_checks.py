@@ -1,0 +1,219 @@
+"""Argument checks: accepted values, and errors for the others."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import IntEnum
+from math import isnan
+from types import NoneType
+from typing import Literal
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore.utils.checks import (
+    as_items,
+    check_arguments,
+    check_bool,
+    check_int,
+    check_number,
+    check_one_of,
+    check_type,
+    describe_value,
+    is_int_list,
+)
+
+
+class Size(IntEnum):
+    """A subclass of int."""
+
+    SMALL = 1
+    LARGE = 3
+
+
+BOUNDS = st.none() | st.integers(-3, 3)
+VALUES = st.integers(-5, 5) | st.sampled_from(Size)
+
+
+def lies_in(value: float, low: int | None, high: int | None) -> bool:
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+@given(VALUES | st.booleans() | st.none() | st.floats() | st.text(), BOUNDS, BOUNDS)
+def test_check_int_accepts_int_subclasses_but_not_bool(
+    value: object, low: int | None, high: int | None
+) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        with pytest.raises(TypeError, match="For 'f', the type of 'n' must be one of int, but got"):
+            check_int(value, "n", "f", low=low, high=high)
+    elif lies_in(value, low, high):
+        assert check_int(value, "n", "f", low=low, high=high) == value
+    else:
+        with pytest.raises(ValueError, match=f"For 'f', the argument 'n' must be .* got {value}"):
+            check_int(value, "n", "f", low=low, high=high)
+
+
+@given(VALUES | st.floats() | st.booleans(), BOUNDS, BOUNDS)
+def test_check_number_rejects_nan_and_returns_float(
+    value: float, low: int | None, high: int | None
+) -> None:
+    if isinstance(value, bool):
+        with pytest.raises(TypeError, match="For 'f', the type of 'x' must be one of int, float"):
+            check_number(value, "x", "f", low=low, high=high)
+    elif not isnan(value) and lies_in(value, low, high):
+        found = check_number(value, "x", "f", low=low, high=high)
+        assert type(found) is float
+        assert found == value
+    else:
+        with pytest.raises(ValueError, match=r"For 'f', the argument 'x' must be .* got"):
+            check_number(value, "x", "f", low=low, high=high)
+
+
+LITERALS = ("max", "min")
+ANNOTATIONS: dict[str, tuple[tuple[type, ...], str]] = {
+    "flag": ((bool,), "bool"),
+    "count": ((int,), "int"),
+    "rate": ((int, float), "int, float"),
+    "name": ((str, NoneType), "str, None"),
+}
+
+
+class Schedule:
+    """A class whose constructor checks its arguments."""
+
+    def __init__(
+        self,
+        flag: bool = True,
+        count: int = 1,
+        rate: float = 0.5,
+        name: str | None = None,
+        mode: Literal["max", "min"] = "min",
+        anything: object = None,
+    ) -> None:
+        check_arguments(Schedule.__init__, locals())
+
+
+ANYTHING = (
+    st.none()
+    | st.booleans()
+    | st.integers(0, 1)
+    | st.floats(0, 1)
+    | st.sampled_from(["", "max", "a\nb"])
+    | st.lists(st.integers(0, 1), max_size=2)
+)
+
+
+def refusal(check: Callable[[], object]) -> str | None:
+    """Return the type and the message of a check's error, None if it accepts the value."""
+    try:
+        check()
+    except (TypeError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def is_a(value: object, types: tuple[type, ...]) -> bool:
+    """Return whether a value is an instance of the types, where a bool is not an int."""
+    return isinstance(value, types) and (not isinstance(value, bool) or bool in types)
+
+
+@given(st.sampled_from(sorted(ANNOTATIONS)), ANYTHING)
+def test_check_arguments_accepts_the_annotated_types(name: str, value: object) -> None:
+    types, expected = ANNOTATIONS[name]
+    message = (
+        f"TypeError: For 'Schedule', the type of '{name}' must be one of {expected}, "
+        f"but got {describe_value(value)}."
+    )
+    actual = refusal(lambda: Schedule(**{name: value}))  # type: ignore[arg-type]
+    assert actual == (None if is_a(value, types) else message)
+    Schedule(anything=value)
+
+
+@given(ANYTHING)
+def test_literal_arguments_must_be_one_of_the_values(value: object) -> None:
+    actual = refusal(lambda: Schedule(mode=value))  # type: ignore[arg-type]
+    assert actual == refusal(lambda: check_one_of(value, LITERALS, "mode", "Schedule"))
+    message = (
+        f"ValueError: For 'Schedule', the argument 'mode' must be one of {str(LITERALS)[1:-1]}, "
+    )
+    assert actual is None if value == "max" else (actual or "").startswith(f"{message}but got ")
+
+
+@given(ANYTHING)
+def test_check_bool_accepts_what_check_type_accepts(value: object) -> None:
+    actual = refusal(lambda: check_bool(value, "x", "f"))
+    assert actual == refusal(lambda: check_type(value, bool, "x", "f"))
+    assert (actual is None) == isinstance(value, bool)
+
+
+@given(ANYTHING, st.booleans())
+def test_check_type_accepts_none_only_if_allowed(value: object, allow_none: bool) -> None:
+    actual = refusal(lambda: check_type(value, str, "x", "f", allow_none=allow_none))
+    assert (actual is None) == (isinstance(value, str) or (allow_none and value is None))
+    expected = "str, None" if allow_none else "str"
+    assert actual is None or f"one of {expected}, but got" in actual
+    assert refusal(lambda: check_type(value, object, "x", "f")) is None
+
+
+@given(st.integers(-9, 9), BOUNDS, BOUNDS, st.sampled_from([check_int, check_number]))
+@example(9, -1, 2, check_int)
+@example(9, None, 2, check_int)
+@example(-9, -1, None, check_number)
+def test_range_error_names_the_bounds(
+    value: int, low: int | None, high: int | None, check: Callable[..., object]
+) -> None:
+    bounds = {
+        (True, True): "",
+        (True, False): f"at most {high}",
+        (False, True): f"at least {low}",
+        (False, False): f"in [{low}, {high}]",
+    }[low is None, high is None]
+    message = f"ValueError: For 'f', the argument 'x' must be {bounds}, but got {value}."
+    actual = refusal(lambda: check(value, "x", "f", low=low, high=high))
+    assert actual == (None if lies_in(value, low, high) else message)
+
+
+def test_nan_is_no_number() -> None:
+    message = "ValueError: For 'f', the argument 'x' must be a number, but got nan."
+    assert refusal(lambda: check_number(float("nan"), "x", "f")) == message
+
+
+@given(ANYTHING)
+def test_description_is_one_line_with_the_type(value: object) -> None:
+    assert "\n" not in describe_value([value, "\n"])
+    assert describe_value(value) == f"{value!r} of type {type(value).__name__}"
+
+
+def test_description_of_a_repr_of_several_lines_is_one_line() -> None:
+    value = np.array([[1], [2]])
+    assert describe_value(value) == "array([[1], [2]]) of type ndarray"
+
+
+@given(st.lists(st.integers() | st.floats()), st.sampled_from([list, tuple, set]))
+def test_int_lists_and_items(
+    items: list[float], make: Callable[[list[float]], Collection[float]]
+) -> None:
+    value = make(items)
+    all_int = all(isinstance(item, int) for item in items)
+    assert is_int_list(value) == (isinstance(value, list) and all_int)
+    assert as_items(value) == (None if isinstance(value, set) else tuple(items))
+
+
+@dataclass
+class Range:
+    """A dataclass that checks its field."""
+
+    low: object
+
+    def __post_init__(self) -> None:
+        check_int(self.low, "low")
+
+
+def scale(factor: object) -> list[float]:
+    return [check_number(factor, "factor") for _ in range(1)]
+
+
+@pytest.mark.parametrize(("call", "caller"), [(scale, "scale"), (Range, "Range")])
+def test_check_names_the_calling_function(call: Callable[[object], object], caller: str) -> None:
+    assert (refusal(lambda: call("2")) or "").startswith(f"TypeError: For '{caller}', the type of")

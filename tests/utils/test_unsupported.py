@@ -1,0 +1,135 @@
+"""Attributes of modules: the names in `dir`, and the errors for missing names."""
+
+import sys
+import tomllib
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module, resources
+from types import ModuleType, new_class
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore.utils.unsupported import (
+    Unsupported,
+    find_advice,
+    is_supported,
+    module_attributes,
+)
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    made = ModuleType("example")
+    vars(made).update(__all__=["beta", "alpha"], alpha=1, beta=2, _private=3)
+    monkeypatch.setitem(sys.modules, "example", made)
+    attributes = module_attributes("example", {"old": "new"}, "see the documentation")
+    vars(made).update(zip(("__getattr__", "__dir__"), attributes, strict=True))
+    return made
+
+
+def test_dir_lists_only_the_public_names(module: ModuleType) -> None:
+    assert dir(module) == ["alpha", "beta"]
+
+
+def test_former_name_raises_an_error_with_the_present_name(module: ModuleType) -> None:
+    with pytest.raises(ImportError, match="^'example.old' was renamed: use 'new'.$"):
+        getattr(module, "old")  # noqa: B009 (type checkers would see it)
+    with pytest.raises(ImportError, match="^'example.old' was renamed: use 'new'.$"):
+        exec("from example import old")
+
+
+def test_unknown_attribute_error_can_suggest_a_name(module: ModuleType) -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'alhpa': see the doc") as caught:
+        _ = module.alhpa
+    assert (caught.value.name, caught.value.obj) == ("alhpa", module)
+
+
+def table() -> dict[str, Any]:
+    text = resources.files("minispore.utils").joinpath("unsupported.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def unsupported_paths() -> list[str]:
+    return [
+        f"{module}.{name}"
+        for group in table()["mindspore"]
+        for module in group["modules"]
+        for name in group["names"].split()
+    ]
+
+
+def test_unsupported_names_do_not_exist_in_their_modules() -> None:
+    names: dict[str, set[str]] = {}
+    for path in unsupported_paths():
+        module, _, name = path.rpartition(".")
+        names.setdefault(module, set()).add(name)
+        assert not is_supported(path)
+    for module, unsupported in names.items():
+        assert not unsupported & {*dir(import_module(module))}
+
+
+@given(st.sampled_from(unsupported_paths()))
+def test_unsupported_name_is_imported_and_refused_when_used(path: str) -> None:
+    module, _, name = path.rpartition(".")
+    namespace: dict[str, Unsupported] = {}
+    exec(f"from {module} import {name}", None, namespace)
+    unsupported = namespace[name]
+    assert not isinstance(1, unsupported)  # type: ignore[arg-type]
+
+    def item() -> object:
+        return unsupported[0]
+
+    uses: list[Callable[[], object]] = [
+        unsupported,
+        unsupported.attribute,
+        partial(new_class, "Subclass", (unsupported,)),
+        item,
+        partial(list[object], unsupported),
+    ]
+    for use in uses:
+        with pytest.raises(NotImplementedError, match=f"^'{path}.*' is left out of") as caught:
+            use()
+        assert str(caught.value).endswith(f" {find_advice(path)}")
+
+
+def test_unsupported_module_is_imported_and_refused_when_used() -> None:
+    for statement in (
+        "import minispore.train.data_sink as module",
+        "from minispore.train import data_sink as module",
+    ):
+        namespace: dict[str, Unsupported] = {}
+        exec(statement, None, namespace)
+        with pytest.raises(NotImplementedError, match="'minispore.train.data_sink.f' is left out"):
+            namespace["module"].f()
+
+
+def test_unknown_module_is_not_found() -> None:
+    with pytest.raises(ModuleNotFoundError, match="No module named 'minispore.nothing'"):
+        import_module("minispore.nothing")
+
+
+def test_names_of_other_libraries_name_ours() -> None:
+    for module, names in table()["others"].items():
+        for name, use in names.items():
+            with pytest.raises(AttributeError, match=f"'{module}' has no attribute '{name}'") as e:
+                getattr(import_module(module), name)
+            assert str(e.value).endswith(f": use {use}")
+
+
+@pytest.mark.parametrize(
+    ("path", "supported"),
+    [
+        ("mindspore.nn.Dense", True),
+        ("minispore.nn.Dense", True),
+        ("nn.Dense", True),
+        ("Tensor", True),
+        ("mindspore.train.data_sink", False),
+        ("nn.Linear", False),
+        ("nothing.at.all", False),
+    ],
+)
+def test_is_supported_takes_names_with_or_without_the_package(path: str, supported: bool) -> None:
+    assert is_supported(path) is supported
