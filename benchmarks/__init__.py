@@ -1,1 +1,1 @@
-"""Measurements beside other systems, in one run, as ratios: `python -m benchmarks`."""
+"""Comparisons of speed and memory with other systems: `python -m benchmarks`."""

@@ -1,4 +1,4 @@
-"""Measure everything, print the table, and write it where the documentation shows it."""
+"""Measure, print the table of results, and write it to the page of the documentation."""
 
 import argparse
 import os
@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks._timing import Row, table
+from benchmarks._timing import Row, table, write_table
 
 TOPICS = (
     "tutorial",
@@ -23,15 +23,13 @@ TOPICS = (
     "checkpoints",
 )
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
-# The table stands between these in the page.
-BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 
 
 def main() -> None:
-    """Run the topics that are named, all if none is."""
+    """Run the given topics; all topics by default."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("topics", nargs="*", choices=[*TOPICS, []], help="all if none is named")
-    parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.name}")
+    parser.add_argument("topics", nargs="*", choices=[*TOPICS, []], help="all by default")
+    parser.add_argument("--write", action="store_true", help=f"write the table to {PAGE.name}")
     options = parser.parse_args()
     rows: list[Row] = []
     for topic in options.topics or TOPICS:
@@ -40,9 +38,7 @@ def main() -> None:
     text = f"{table(rows)}\n\n{_machine()}\n"
     print(text)
     if options.write:
-        page = PAGE.read_text(encoding="utf-8")
-        before, rest = page.split(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+        write_table(PAGE, "table", text)
 
 
 def _machine() -> str:

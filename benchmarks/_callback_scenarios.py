@@ -1,7 +1,7 @@
-"""Small trainings with callbacks, run by whoever is named: `python … mindspore` or `… minispore`.
+"""Small trainings with callbacks, with one of two libraries: `python … mindspore` or `… minispore`.
 
-Both have the same names, so it is the same program. For each scenario it prints one line of JSON:
-the events, what was printed, numbers and files.
+Both libraries have the same names, so the program is the same. It prints one line of JSON for each
+scenario: the events, the printed lines, numbers and files.
 """
 
 import contextlib
@@ -20,15 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._callback_stage import (
+from benchmarks._callback_fixture import (
     EVENTS,
     Numbers,
     Run,
     Stage,
+    fail,
     files_in,
-    raising_in,
+    in_step,
     scalars,
-    stopping_in,
+    stop,
 )
 
 
@@ -60,8 +61,8 @@ def both_monitors_in_eval(stage: Stage) -> Numbers:
     """LossMonitor and TimeMonitor, `eval`."""
     monitors = [stage.ms.train.LossMonitor(), stage.ms.train.TimeMonitor()]
     callbacks = [*monitors, stage.recorder()]
-    found: Mapping[str, float] = stage.model.eval(stage.data(), callbacks, False)
-    return dict(found)
+    results: Mapping[str, float] = stage.model.eval(stage.data(), callbacks, False)
+    return dict(results)
 
 
 def checkpoint(stage: Stage) -> Numbers:
@@ -85,7 +86,7 @@ def checkpoint_on_exception(stage: Stage) -> Numbers:
     """ModelCheckpoint(exception_save=True), an exception in step 4."""
     config = stage.ms.train.CheckpointConfig(100, exception_save=True)
     saver = stage.ms.train.ModelCheckpoint("net", "out", config)
-    stage.train([saver, stage.callback(on_train_step_end=raising_in(4))])
+    stage.train([saver, stage.callback(on_train_step_end=in_step(4, fail))])
     return {}
 
 
@@ -93,22 +94,22 @@ def history(stage: Stage) -> Numbers:
     """History, `fit`."""
     callback = stage.ms.train.History()
     stage.fit([callback])
-    return {"epoch": callback.epoch["epoch"], **shown(callback.history)}
+    return {"epoch": callback.epoch["epoch"], **as_numbers(callback.history)}
 
 
 def early_stopping(stage: Stage) -> Numbers:
     """EarlyStopping, verbose."""
-    stop = stage.ms.train.EarlyStopping("mae", min_delta=0.5, patience=2, verbose=True)
-    stage.fit([stop], epochs=12)
+    stopping = stage.ms.train.EarlyStopping("mae", min_delta=0.5, patience=2, verbose=True)
+    stage.fit([stopping], epochs=12)
     return {"epochs": stage.events[-1].split()[1], **stage.weights()}
 
 
 def early_stopping_restores(stage: Stage) -> Numbers:
     """EarlyStopping that restores the best weights."""
-    stop = stage.ms.train.EarlyStopping(
+    stopping = stage.ms.train.EarlyStopping(
         "mae", min_delta=0.4, patience=1, verbose=True, restore_best_weights=True
     )
-    stage.fit([stop], epochs=12)
+    stage.fit([stopping], epochs=12)
     return stage.weights()
 
 
@@ -118,8 +119,8 @@ def plateau(stage: Stage) -> Numbers:
         "mae", factor=0.5, patience=1, verbose=True, min_delta=0.5, cooldown=1
     )
     rates: list[float] = []
-    seen = stage.callback(on_train_epoch_end=lambda run: rates.append(rate_of(stage)))
-    stage.fit([plateau, seen], epochs=8)
+    recorder = stage.callback(on_train_epoch_end=lambda run: rates.append(rate_of(stage)))
+    stage.fit([plateau, recorder], epochs=8)
     return {"rates": rates, **stage.weights()}
 
 
@@ -130,50 +131,50 @@ def scheduler(stage: Stage) -> Numbers:
         return current * 0.5 if step % 2 == 0 else current
 
     rates: list[float] = []
-    seen = stage.callback(on_train_step_end=lambda run: rates.append(rate_of(stage)))
-    stage.train([stage.ms.train.LearningRateScheduler(rate), seen])
+    recorder = stage.callback(on_train_step_end=lambda run: rates.append(rate_of(stage)))
+    stage.train([stage.ms.train.LearningRateScheduler(rate), recorder])
     return {"rates": rates, **stage.weights()}
 
 
 def lambda_callback(stage: Stage) -> Numbers:
     """LambdaCallback with a function for each event."""
-    seen: list[str] = []
+    events: list[str] = []
 
-    def note(event: str, run: Run) -> None:
-        seen.append(event)
+    def record(event: str, _: Run) -> None:
+        events.append(event)
 
-    functions = {event: partial(note, event) for event in EVENTS}
+    functions = {event: partial(record, event) for event in EVENTS}
     stage.fit([stage.ms.train.LambdaCallback(**functions)], epochs=1)
-    return {"seen": seen}
+    return {"seen": events}
 
 
 def stop_in_step(stage: Stage) -> Numbers:
     """request_stop() in step 2, `train`."""
-    stage.train([stage.callback(on_train_step_end=stopping_in(2))])
+    stage.train([stage.callback(on_train_step_end=in_step(2, stop))])
     return stage.weights()
 
 
 def stop_in_epoch(stage: Stage) -> Numbers:
     """request_stop() at an epoch's end, `train`."""
-    stage.train([stage.callback(on_train_epoch_end=stopping_in(3))])
+    stage.train([stage.callback(on_train_epoch_end=in_step(3, stop))])
     return stage.weights()
 
 
 def stop_in_step_of_fit(stage: Stage) -> Numbers:
     """request_stop() in step 2, `fit`."""
-    stage.fit([stage.callback(on_train_step_end=stopping_in(2))])
+    stage.fit([stage.callback(on_train_step_end=in_step(2, stop))])
     return stage.weights()
 
 
 def stop_in_evaluation(stage: Stage) -> Numbers:
     """request_stop() in the validation of `fit`."""
-    stage.fit([stage.callback(on_eval_begin=lambda run: run.request_stop())])
+    stage.fit([stage.callback(on_eval_begin=stop)])
     return stage.weights()
 
 
 def exception(stage: Stage) -> Numbers:
     """An exception of a callback in step 2."""
-    stage.train([stage.callback(on_train_step_end=raising_in(2))])
+    stage.train([stage.callback(on_train_step_end=in_step(2, fail))])
     return {}
 
 
@@ -186,12 +187,11 @@ def valid_frequency(stage: Stage) -> Numbers:
 def exit_request(stage: Stage) -> Numbers:
     """OnRequestExit, SIGTERM in step 2."""
 
-    def terminate(run: Run) -> None:
-        if run.original_args().cur_step_num == 2:
-            os.kill(os.getpid(), signal.SIGTERM)
+    def terminate(_: Run) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
 
-    asked = stage.ms.train.OnRequestExit(save_ckpt=True, directory="out", file_name="Net")
-    stage.train([asked, stage.callback(on_train_step_end=terminate)], epochs=4)
+    on_exit = stage.ms.train.OnRequestExit(save_ckpt=True, directory="out", file_name="Net")
+    stage.train([on_exit, stage.callback(on_train_step_end=in_step(2, terminate))], epochs=4)
     return stage.weights()
 
 
@@ -221,19 +221,19 @@ def metrics(stage: Stage) -> Numbers:
     source = ms.dataset.NumpySlicesDataset((logits, labels), ["x", "y"], shuffle=False)
     names = {"accuracy", "precision", "recall", "F1", "top_1_accuracy", "loss"}
     net = ms.nn.SequentialCell([ms.nn.Softmax()])
-    found: Mapping[str, Any] = ms.train.Model(net, ms.nn.CrossEntropyLoss(), metrics=names).eval(
+    results: Mapping[str, Any] = ms.train.Model(net, ms.nn.CrossEntropyLoss(), metrics=names).eval(
         source.batch(4), dataset_sink_mode=False
     )
-    return {name: np.asarray(value).tolist() for name, value in sorted(found.items())}
+    return {name: np.asarray(value).tolist() for name, value in sorted(results.items())}
 
 
 def rate_of(stage: Stage) -> float:
-    """The learning rate now."""
+    """Return the current learning rate."""
     return float(stage.optimizer.learning_rate.asnumpy())
 
 
-def shown(history: Mapping[str, list[Any]]) -> Numbers:
-    """A history's lists as plain numbers."""
+def as_numbers(history: Mapping[str, list[Any]]) -> Numbers:
+    """Return the lists of a history as numbers."""
     return {name: np.asarray(values, float).tolist() for name, values in history.items()}
 
 
@@ -248,7 +248,7 @@ SCENARIOS: tuple[Train, ...] = (
 
 
 def run(ms: ModuleType, scenario: Train) -> dict[str, object]:
-    """Play a scenario in a folder of its own; what is to be compared."""
+    """Run a scenario in a temporary folder, and return what is compared."""
     home = os.getcwd()
     printed = io.StringIO()
     numbers: Numbers = {}
@@ -276,12 +276,12 @@ def run(ms: ModuleType, scenario: Train) -> dict[str, object]:
 
 
 def main() -> None:
-    """Play all of them."""
+    """Run the given scenarios; all by default."""
     ms = import_module(sys.argv[1])
     import_module(f"{sys.argv[1]}.dataset")
-    wanted = sys.argv[2:]
+    selected = sys.argv[2:]
     for scenario in SCENARIOS:
-        if not wanted or scenario.__name__ in wanted:
+        if not selected or scenario.__name__ in selected:
             print(json.dumps(run(ms, scenario)), flush=True)
 
 

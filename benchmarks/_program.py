@@ -1,4 +1,4 @@
-"""The tutorial as a program, to be run by a Python of its own: for MindSpore by another word."""
+"""The tutorial as a program for MindSpore or minispore, which runs in its own process."""
 
 import json
 
@@ -39,9 +39,9 @@ train, test = pipeline("train"), pipeline("test")
 
 
 def program(package: str, mode: str, folder: str, run: str) -> str:
-    """The program for a package, in one of MindSpore's modes, with MNIST's files in `folder`.
+    """Return the program for a package and a mode of MindSpore, with MNIST's files in `folder`.
 
-    `run` defines what is measured, a function of that name; it may use all that stands above.
+    The code `run` defines the function `run`, which is measured; it may use the program's names.
     """
     text = _PROGRAM.format(mode=mode, folder=json.dumps(folder)) + run
     return text.replace("mindspore", package)

@@ -1,13 +1,13 @@
-"""Fair measuring: the contestants take turns, and what counts is the ratio within each turn."""
+"""Timing of alternating runs: the result is the ratio of times within each turn."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter, sleep
 from typing import Literal, TypeAlias
 
-# The threads of one library spin for a while after its work is done; the next contestant waits
-# until they sleep.
+# Threads of a library may be busy for a moment after its work is done: wait before the next run.
 PAUSE = 0.05
 
 Unit: TypeAlias = Literal["s", "B"]
@@ -18,13 +18,13 @@ _SIZES: dict[Unit, list[tuple[str, float]]] = {
 
 
 @dataclass(frozen=True)
-class Contestant:
-    """Somebody who does the same work.
+class Baseline:
+    """Another system that does the same work.
 
     Attributes:
-        name: Who it is.
-        run: Does the work once, and gives what was measured where that is not the whole time.
-        target: The ratio of our figure to theirs to be reached, if there is one.
+        name: Its name.
+        run: Does the work once; returns a measurement if that is not the total time.
+        target: The largest accepted ratio of minispore's measurement to that of this system.
     """
 
     name: str
@@ -34,21 +34,21 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: ours beside one contestant.
+    """One row of the table: minispore compared with one baseline.
 
     Attributes:
         work: What was measured.
-        beside: Beside whom.
-        ours: The median of our figures.
-        unit: What they are: seconds, or bytes.
-        ratio: The median over the turns of our figure divided by theirs.
+        baseline: The name of the baseline.
+        ours: The median of minispore's measurements.
+        unit: Their unit, seconds or bytes.
+        ratio: The median over the turns of minispore's measurement divided by the baseline's.
         low: The first quartile of these ratios.
-        high: The third.
-        target: The ratio to be reached, if there is one.
+        high: The third quartile.
+        target: The largest accepted ratio, if there is one.
     """
 
     work: str
-    beside: str
+    baseline: str
     ours: float
     unit: Unit
     ratio: float
@@ -60,22 +60,22 @@ class Row:
 def compare(
     work: str,
     ours: Callable[[], float | None],
-    others: Sequence[Contestant],
+    others: Sequence[Baseline],
     *,
     turns: int,
     unit: Unit = "s",
 ) -> list[Row]:
-    """Let ours and the others take turns at the same work.
+    """Run minispore and the baselines alternately, and compare their measurements.
 
     Args:
-        work: What is measured.
-        ours: Does it once.
-        others: Each does it once.
-        turns: How often each does it, after once that does not count.
-        unit: What is measured.
+        work: A description of the work.
+        ours: Does the work once with minispore.
+        others: The baselines.
+        turns: The number of runs of each, after one that is not measured.
+        unit: The unit of the measurements.
 
     Returns:
-        A row for each of the others.
+        A row for each baseline.
     """
     runs = [ours, *(other.run for other in others)]
     for run in runs:
@@ -85,12 +85,12 @@ def compare(
         for run, taken in zip(runs, times, strict=True):
             taken.append(_timed(run))
     return [
-        beside(work, times[0], other.name, theirs, other.target, unit=unit)
+        make_row(work, times[0], other.name, theirs, other.target, unit=unit)
         for other, theirs in zip(others, times[1:], strict=True)
     ]
 
 
-def beside(
+def make_row(
     work: str,
     ours: Sequence[float],
     name: str,
@@ -99,7 +99,7 @@ def beside(
     *,
     unit: Unit = "s",
 ) -> Row:
-    """The row of our figures and another's, which were taken in turns."""
+    """Return the row of minispore's and a baseline's measurements, which were taken in turns."""
     ratios = [a / b for a, b in zip(ours, theirs, strict=True)]
     low, middle, high = quantiles(ratios, n=4)
     return Row(work, name, median(ours), unit, middle, low, high, target)
@@ -108,27 +108,34 @@ def beside(
 def _timed(run: Callable[[], float | None]) -> float:
     sleep(PAUSE)
     start = perf_counter()
-    told = run()
-    return perf_counter() - start if told is None else told
+    measured = run()
+    return perf_counter() - start if measured is None else measured
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rows as a Markdown table."""
+    """Return the rows as a Markdown table."""
     lines = [
-        "| what | beside | ours | ratio (quartiles) | target | reached |",
+        "| what | compared with | minispore | ratio (quartiles) | target | reached |",
         "|---|---|---|---|---|---|",
     ]
     for row in rows:
         reached = "" if row.target is None else "yes" if row.ratio <= row.target else "no"
         target = "" if row.target is None else f"≤ {row.target:g}"
         lines.append(
-            f"| {row.work} | {row.beside} | {_text(row.ours, row.unit)} "
+            f"| {row.work} | {row.baseline} | {_text(row.ours, row.unit)} "
             f"| **{row.ratio:.3g}** ({row.low:.3g} to {row.high:.3g}) | {target} | {reached} |"
         )
     return "\n".join(lines)
 
 
-def _text(figure: float, unit: Unit) -> str:
+def write_table(page: Path, name: str, table: str) -> None:
+    """Replace the table of a page, between the comments `name` and `end of name`."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+    before, rest = page.read_text("utf-8").split(begin)
+    page.write_text(f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}", "utf-8")
+
+
+def _text(amount: float, unit: Unit) -> str:
     sizes = _SIZES[unit]
-    name, size = next((each for each in sizes if figure >= each[1]), sizes[-1])
-    return f"{figure / size:.3g} {name}"
+    name, size = next((each for each in sizes if amount >= each[1]), sizes[-1])
+    return f"{amount / size:.3g} {name}"

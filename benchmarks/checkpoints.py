@@ -1,4 +1,4 @@
-"""Saving and loading 264 MiB of parameters, beside the bare disk and other libraries' formats."""
+"""Saving and loading 264 MiB of parameters, compared with plain files and other formats."""
 
 import os
 from functools import partial
@@ -11,12 +11,12 @@ from time import perf_counter
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks._peers import Run
-from benchmarks._timing import Contestant, Row, compare
+from benchmarks._other_frameworks import Run
+from benchmarks._timing import Baseline, Row, compare
 from minispore import Tensor
 from minispore.train import load_checkpoint, save_checkpoint, wait_for_saves
 
-# What a medium network has: some large matrices, and many small vectors.
+# As in a network of medium size: some large matrices, and many small vectors.
 SHAPES = [(4096, 2048)] * 7 + [(1024, 1024)] * 10 + [(1024,)] * 100
 WORK = f"{sum(4 * np.prod(shape) for shape in SHAPES) / 2**20:.0f} MiB"
 TURNS = 11
@@ -24,7 +24,7 @@ Arrays = dict[str, npt.NDArray[np.float32]]
 
 
 def rows() -> list[Row]:
-    """Saving, saving in the background, and loading."""
+    """Return the rows of saving, saving in the background, and loading."""
     random = np.random.default_rng(1)
     arrays = {str(i): random.random(shape, np.float32) for i, shape in enumerate(SHAPES)}
     with TemporaryDirectory() as name:
@@ -36,61 +36,63 @@ def _saving(folder: Path, arrays: Arrays) -> list[Row]:
     items = [{"name": name, "data": Tensor.from_numpy(array)} for name, array in arrays.items()]
     ckpt = folder / "x.ckpt"
 
-    def until_training_goes_on() -> float:
+    def until_training_continues() -> float:
         start = perf_counter()
         save_checkpoint(items, ckpt, async_save=True)
-        taken = perf_counter() - start
+        seconds = perf_counter() - start
         wait_for_saves()
-        return taken
+        return seconds
 
     plain = partial(_write, folder / "plain", arrays)
-    target = [Contestant("write and fsync", plain, 1.3)]
-    others = [*target, Contestant("numpy.savez, no fsync", partial(_savez, folder / "x", arrays))]
+    target = [Baseline("write and fsync", plain, 1.3)]
+    others = [*target, Baseline("numpy.savez, no fsync", partial(_savez, folder / "x", arrays))]
     if find_spec("safetensors"):
         save = import_module("safetensors.numpy").save_file
         theirs = partial(save, arrays, folder / "s.safetensors")
-        others.append(Contestant("safetensors, no fsync", theirs))
-    runs: dict[str, tuple[Run, list[Contestant]]] = {
+        others.append(Baseline("safetensors, no fsync", theirs))
+    runs: dict[str, tuple[Run, list[Baseline]]] = {
         f"save {WORK}, .ckpt": (partial(save_checkpoint, items, ckpt), others),
-        f"save {WORK}, .ckpt, check sum": (
+        f"save {WORK}, .ckpt, checksum": (
             partial(save_checkpoint, items, ckpt, crc_check=True),
-            [Contestant("write and fsync", plain)],
+            [Baseline("write and fsync", plain)],
         ),
         f"save {WORK}, .safetensors": (
             partial(save_checkpoint, items, folder / "x", format="safetensors"),
             target,
         ),
         f"save {WORK} in the background: the wait": (
-            until_training_goes_on,
-            [Contestant("write and fsync", plain, 0.5)],
+            until_training_continues,
+            [Baseline("write and fsync", plain, 0.5)],
         ),
     }
     return [
         row
-        for work, (run, contestants) in runs.items()
-        for row in compare(work, run, contestants, turns=TURNS)
+        for work, (run, baselines) in runs.items()
+        for row in compare(work, run, baselines, turns=TURNS)
     ]
 
 
 def _loading(folder: Path, arrays: Arrays) -> list[Row]:
-    """What `_saving` has left, which the system still has in memory."""
+    """Return the rows of loading the files of `_saving`, which the system has in its cache."""
 
-    def ours(path: Path) -> None:
+    def with_minispore(path: Path) -> None:
         load_checkpoint(path, format=path.suffix[1:])
 
-    def numpys() -> None:
+    def with_numpy() -> None:
         with np.load(folder / "x.npz") as file:
             for name in arrays:
                 file[name]
 
-    plain = Contestant("np.fromfile", partial(_read, folder / "plain", arrays), 1.3)
+    plain = Baseline("np.fromfile", partial(_read, folder / "plain", arrays), 1.3)
     save_checkpoint([{"name": n, "data": Tensor(a)} for n, a in arrays.items()], folder / "y")
-    others = [plain, Contestant("numpy.load", numpys)]
+    others = [plain, Baseline("numpy.load", with_numpy)]
     return [
-        *compare(f"load {WORK}, .ckpt", partial(ours, folder / "y.ckpt"), others, turns=TURNS),
+        *compare(
+            f"load {WORK}, .ckpt", partial(with_minispore, folder / "y.ckpt"), others, turns=TURNS
+        ),
         *compare(
             f"load {WORK}, .safetensors",
-            partial(ours, folder / "x.safetensors"),
+            partial(with_minispore, folder / "x.safetensors"),
             [plain],
             turns=TURNS,
         ),
@@ -98,7 +100,7 @@ def _loading(folder: Path, arrays: Arrays) -> list[Row]:
 
 
 def _write(path: Path, arrays: Arrays) -> None:
-    """Nothing but the bytes, on the disk when it is done."""
+    """Write only the bytes, and wait until they are on the disk."""
     with path.open("wb") as file:
         for array in arrays.values():
             file.write(array.data)
@@ -113,5 +115,5 @@ def _read(path: Path, arrays: Arrays) -> None:
 
 
 def _savez(path: Path, arrays: Arrays) -> None:
-    # Its own annotation takes the keywords for its option.
+    # numpy's annotation has keyword arguments for options only.
     np.savez(path, **arrays)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""An epoch of the tutorial as a user runs it: pipeline, five callbacks, validation."""
+"""An epoch of the tutorial with its pipeline, five callbacks and validation."""
 
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -7,13 +7,13 @@ from types import ModuleType
 
 import numpy as np
 
-from benchmarks import _peers
-from benchmarks._peers import Apart, Run
+from benchmarks import _other_frameworks
+from benchmarks._other_frameworks import Run, Worker
 from benchmarks._program import program
-from benchmarks._timing import Contestant, Row, compare
+from benchmarks._timing import Baseline, Row, compare
 from benchmarks.tutorial import BATCH, torch_layers
 from minispore.dataset import digits
-from minispore.dataset._idx import read_idx
+from minispore.dataset.idx import read_idx
 
 TRAIN, TEST = 200 * BATCH, 40 * BATCH
 
@@ -34,49 +34,51 @@ def run():
 
 
 def rows() -> list[Row]:
-    """The epoch beside MindSpore's two modes, and PyTorch without callbacks."""
-    with TemporaryDirectory() as folder, ExitStack() as apart:
+    """Return the rows of the epoch, compared with MindSpore's two modes and PyTorch."""
+    with TemporaryDirectory() as folder, ExitStack() as processes:
         digits.write(folder, train=TRAIN, test=TEST)
-        others: list[Contestant] = []
+        others: list[Baseline] = []
         for mode, name, target in (
             ("GRAPH_MODE", "MindSpore, graph mode", 0.5),
             ("PYNATIVE_MODE", "MindSpore, PyNative", None),
         ):
-            theirs = _peers.mindspore(program("mindspore", mode, folder, _RUN))
+            theirs = _other_frameworks.mindspore(program("mindspore", mode, folder, _RUN))
             if theirs is not None:
-                apart.enter_context(closing(theirs))
-                others.append(Contestant(name, theirs, target))
+                processes.enter_context(closing(theirs))
+                others.append(Baseline(name, theirs, target))
         torch = _by_torch(Path(folder))
         if torch is not None:
-            others.append(Contestant("PyTorch eager, DataLoader, no callbacks", torch, 0.3))
-        ours = apart.enter_context(closing(Apart(program("minispore", "GRAPH_MODE", folder, _RUN))))
+            others.append(Baseline("PyTorch eager, DataLoader, no callbacks", torch, 0.3))
+        ours = processes.enter_context(
+            closing(Worker(program("minispore", "GRAPH_MODE", folder, _RUN)))
+        )
         work = f"an epoch of {TRAIN // BATCH} steps: pipeline, five callbacks, validation"
         return compare(work, ours, others, turns=7)
 
 
 class Samples:
-    """Normalised images as tensors, one by one, as a `DataLoader` asks for them."""
+    """Normalized images as tensors, one by one, for a `DataLoader`."""
 
     def __init__(self, torch: ModuleType, folder: Path, usage: str) -> None:
-        """Read all into memory."""
+        """Read all images into memory."""
         self.torch = torch
         self.images = read_idx(folder / f"{usage}-images-idx3-ubyte")
         self.labels = read_idx(folder / f"{usage}-labels-idx1-ubyte").astype(np.int64)
 
     def __len__(self) -> int:
-        """How many."""
+        """Return the number of images."""
         return len(self.labels)
 
     def __getitem__(self, i: int) -> tuple[object, object]:
-        """An image and its label."""
+        """Return an image and its label."""
         image = self.torch.from_numpy(self.images[i]).to(self.torch.float32).div_(255.0)
         return image.sub_(0.1307).div_(0.3081), self.labels[i]
 
 
 def _by_torch(folder: Path) -> Run | None:
-    """The same epoch as PyTorch's tutorial writes it: samples one by one, and a `DataLoader`."""
-    torch = _peers.library("torch")
-    data = _peers.library("torch.utils.data")
+    """Return the same epoch as in PyTorch's tutorial: single samples and a `DataLoader`."""
+    torch = _other_frameworks.library("torch")
+    data = _other_frameworks.library("torch.utils.data")
     if torch is None or data is None:
         return None
 
@@ -91,9 +93,9 @@ def _by_torch(folder: Path) -> Run | None:
             optimizer.zero_grad()
             loss_fn(network(x.flatten(1)), labels).backward()
             optimizer.step()
-        right = 0
+        correct = 0
         with torch.no_grad():
             for x, labels in test:
-                right += int((network(x.flatten(1)).argmax(1) == labels).sum())
+                correct += int((network(x.flatten(1)).argmax(1) == labels).sum())
 
     return run

@@ -1,31 +1,33 @@
-"""What importing minispore costs, beside `import numpy`, each in a fresh interpreter."""
+"""The time of importing minispore, compared with `import numpy`, in new interpreters."""
 
-from benchmarks._peers import fresh
-from benchmarks._timing import Contestant, Row, compare
+from benchmarks._other_frameworks import run_python
+from benchmarks._timing import Baseline, Row, compare
 
-# `import minispore` alone loads no package of its own yet: they come with the first use.
+# `import minispore` alone imports no module of it: modules are imported at their first use.
 EVERYTHING = "import minispore.dataset, minispore.nn, minispore.train"
 
 
-def _inside(statement: str) -> float:
-    """The seconds of an import statement alone, without the interpreter's start."""
+def _seconds_of(statement: str) -> float:
+    """Return the seconds of an import statement, without the start of the interpreter."""
     code = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
-    return fresh(code)[0]
+    return run_python(code)[0]
 
 
 def rows() -> list[Row]:
-    """The statement alone, with the first tensor, and with everything that there is."""
+    """Return the rows of the statement alone, of the first tensor, and of all packages."""
     return [
-        *_beside_numpy("import minispore", "import numpy; import minispore", 1.3),
-        *_beside_numpy("import minispore and name Tensor", "import minispore; minispore.Tensor"),
-        *_beside_numpy("import all packages of minispore", EVERYTHING),
+        *_compare_with_numpy("import minispore", "import numpy; import minispore", 1.3),
+        *_compare_with_numpy(
+            "import minispore and name Tensor", "import minispore; minispore.Tensor"
+        ),
+        *_compare_with_numpy("import all packages of minispore", EVERYTHING),
     ]
 
 
-def _beside_numpy(work: str, statement: str, target: float | None = None) -> list[Row]:
+def _compare_with_numpy(work: str, statement: str, target: float | None = None) -> list[Row]:
     return compare(
         work,
-        lambda: _inside(statement),
-        [Contestant("import numpy", lambda: _inside("import numpy"), target)],
+        lambda: _seconds_of(statement),
+        [Baseline("import numpy", lambda: _seconds_of("import numpy"), target)],
         turns=21,
     )

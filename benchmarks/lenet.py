@@ -1,4 +1,4 @@
-"""LeNet-5's training step: two convolutions with pooling, three dense layers, Momentum."""
+"""A training step of LeNet-5: two convolutions with pooling, three dense layers, Momentum."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import minispore as ms
-from benchmarks import _peers
-from benchmarks._timing import Contestant, Row, compare
+from benchmarks import _other_frameworks
+from benchmarks._timing import Baseline, Row, compare
 from minispore import nn
 
 WIDTHS = (16 * 5 * 5, 120, 84, 10)
@@ -21,15 +21,15 @@ Images = NDArray[np.float32]
 Labels = NDArray[np.int64]
 
 
-def made(batch: int) -> tuple[Images, Labels]:
-    """A batch of LeNet's images, 32 x 32 random numbers, and their labels."""
+def random_batch(batch: int) -> tuple[Images, Labels]:
+    """Return a batch of images of 32 x 32 random numbers, and their labels."""
     rng = np.random.default_rng(0)
     images: Images = rng.standard_normal((batch, 1, 32, 32), np.float32)
     return images, rng.integers(0, 10, batch)
 
 
 def network() -> nn.SequentialCell:
-    """LeNet-5, as in MindSpore's tutorial."""
+    """Return LeNet-5, as in MindSpore's tutorial."""
     layers: list[nn.Cell] = []
     for ins, outs in pairwise((1, 6, 16)):
         layers += [
@@ -44,11 +44,11 @@ def network() -> nn.SequentialCell:
 
 
 def ours(batch: int) -> Callable[[], None]:
-    """Some steps on one batch in memory."""
+    """Return a function that trains some steps on one batch in memory."""
     net = network().set_train()
     optimizer = nn.Momentum(net.trainable_params(), LEARNING_RATE, MOMENTUM)
     step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)
-    images, labels = made(batch)
+    images, labels = random_batch(batch)
     x, y = ms.Tensor(images), ms.Tensor(labels, ms.int32)
 
     def run() -> None:
@@ -59,8 +59,8 @@ def ours(batch: int) -> Callable[[], None]:
 
 
 def by_torch(batch: int) -> Callable[[], None] | None:
-    """The same steps in PyTorch's eager mode; None without PyTorch."""
-    torch = _peers.library("torch")
+    """Return the same steps in PyTorch's eager mode; None without PyTorch."""
+    torch = _other_frameworks.library("torch")
     if torch is None:
         return None
     layers: list[object] = []
@@ -72,7 +72,7 @@ def by_torch(batch: int) -> Callable[[], None] | None:
     net = torch.nn.Sequential(*layers[:-1])
     optimizer = torch.optim.SGD(net.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM)
     loss_fn = torch.nn.CrossEntropyLoss()
-    x, y = (torch.from_numpy(values) for values in made(batch))
+    x, y = (torch.from_numpy(values) for values in random_batch(batch))
 
     def run() -> None:
         for _ in range(STEPS):
@@ -84,10 +84,12 @@ def by_torch(batch: int) -> Callable[[], None] | None:
 
 
 def rows() -> list[Row]:
-    """The step beside PyTorch's, for two sizes of the batch."""
-    found: list[Row] = []
+    """Return the rows of the steps, compared with PyTorch's, for two batch sizes."""
+    results: list[Row] = []
     for batch in BATCHES:
         torch = by_torch(batch)
-        others = [] if torch is None else [Contestant("PyTorch eager", torch, 1.5)]
-        found += compare(f"{STEPS} steps of LeNet-5, batch {batch}", ours(batch), others, turns=21)
-    return found
+        others = [] if torch is None else [Baseline("PyTorch eager", torch, 1.5)]
+        results += compare(
+            f"{STEPS} steps of LeNet-5, batch {batch}", ours(batch), others, turns=21
+        )
+    return results

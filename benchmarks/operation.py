@@ -3,16 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import _peers
-from benchmarks._peers import Run
-from benchmarks._timing import Contestant, Row, compare
+from benchmarks import _other_frameworks
+from benchmarks._other_frameworks import Run
+from benchmarks._timing import Baseline, Row, compare
 from minispore import Tensor, grad
 
 COUNT = 2000
 
 
 def rows() -> list[Row]:
-    """A multiplication and its derivative, many times over."""
+    """Return the rows of many multiplications, each with its derivative."""
     factor, value = Tensor([1.0000001]), Tensor([1.0])
 
     def product(x: Tensor) -> Tensor:
@@ -23,7 +23,7 @@ def rows() -> list[Row]:
             grad(product)(value)
 
     others = [
-        Contestant(name, run, target)
+        Baseline(name, run, target)
         for name, run, target in (
             ("PyTorch eager", _by_torch(), 0.6),
             ("MyGrad", _by_mygrad(), None),
@@ -35,7 +35,7 @@ def rows() -> list[Row]:
 
 
 def _by_torch() -> Run | None:
-    torch = _peers.library("torch")
+    torch = _other_frameworks.library("torch")
     if torch is None:
         return None
     factor, value = torch.tensor([1.0000001]), torch.tensor([1.0], requires_grad=True)
@@ -48,7 +48,7 @@ def _by_torch() -> Run | None:
 
 
 def _by_mygrad() -> Run | None:
-    mygrad = _peers.library("mygrad")
+    mygrad = _other_frameworks.library("mygrad")
     if mygrad is None:
         return None
     factor, value = np.array([1.0000001], np.float32), mygrad.tensor([1.0], dtype=np.float32)
@@ -61,7 +61,7 @@ def _by_mygrad() -> Run | None:
 
 
 def _by_autograd() -> Run | None:
-    autograd = _peers.library("autograd")
+    autograd = _other_frameworks.library("autograd")
     if autograd is None:
         return None
     factor, value = np.array([1.0000001], np.float32), np.array([1.0], np.float32)

@@ -1,6 +1,6 @@
-"""How the cost grows as the work grows: `python -m benchmarks.scaling` draws it for the docs.
+"""The growth of time and memory with the work: `python -m benchmarks.scaling` plots it.
 
-Twice the work should take at most twice the time, and a longer pass no more memory.
+Twice the work should take at most twice the time, and a longer pass should not need more memory.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,9 +13,10 @@ from time import perf_counter
 
 import numpy as np
 
-from benchmarks import _peers
+from benchmarks import _other_frameworks
+from benchmarks.tutorial import IdleCallback, RepeatedBatch
 from minispore import Tensor, nn
-from minispore.train import Callback, Model, RunContext
+from minispore.train import Model
 
 PICTURE = Path(__file__).parent.parent / "docs" / "assets" / "scaling.svg"
 REPEATS = 7
@@ -35,59 +36,37 @@ data = GeneratorDataset(rows, ["x", "y"]).batch(100)
 start = time.perf_counter()
 for _ in data.create_tuple_iterator(num_epochs=1):
     pass
-took = time.perf_counter() - start
-print(took, peak() / 2**20)
+seconds = time.perf_counter() - start
+print(seconds, peak() / 2**20)
 """
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One question.
+    """One plot.
 
     Attributes:
-        title: What is measured.
-        axis: What grows.
-        sizes: How large it becomes.
-        figures: What was measured for each size.
-        unit: What the figures are.
+        title: The measured work.
+        axis: The quantity that grows.
+        sizes: Its values.
+        results: The measurement for each value.
+        unit: The unit of the measurements.
     """
 
     title: str
     axis: str
     sizes: Sequence[int]
-    figures: Sequence[float]
+    results: Sequence[float]
     unit: str = "s"
 
 
-class Doing(Callback):
-    """A callback that listens to every step."""
-
-    def on_train_step_end(self, run_context: RunContext) -> None:
-        """Do nothing."""
-
-
-class Repeated:
-    """One batch, some times over."""
-
-    def __init__(self, batch: list[Tensor], count: int) -> None:
-        self._batches = [batch] * count
-
-    def get_dataset_size(self) -> int:
-        """The number of batches."""
-        return len(self._batches)
-
-    def create_tuple_iterator(self, *, num_epochs: int) -> list[list[Tensor]]:
-        """All of them."""
-        return self._batches
-
-
 def main() -> None:
-    """Measure, print, and draw."""
+    """Measure, print, and plot."""
     panels = list(_panels())
     for panel in panels:
         print(panel.title)
-        for size, figure in zip(panel.sizes, panel.figures, strict=True):
-            print(f"  {size:>10,}  {figure:.4g} {panel.unit}")
+        for size, result in zip(panel.sizes, panel.results, strict=True):
+            print(f"  {size:>10,}  {result:.4g} {panel.unit}")
     _draw(panels, PICTURE)
 
 
@@ -105,14 +84,17 @@ def _panels() -> Iterable[Panel]:
     counts = [0, 1, 10, 100, 1000]
     yield Panel("a step of the loop", "callbacks", counts, [_loop(n) for n in counts])
     samples = [10**i for i in range(3, 8)]
-    passes = [_peers.fresh(_peers.PEAK + _PASS.format(count=n)) for n in samples]
-    yield Panel("a pass over a generator", "samples", samples, [took for took, _ in passes])
+    passes = [
+        _other_frameworks.run_python(_other_frameworks.PEAK + _PASS.format(count=n))
+        for n in samples
+    ]
+    yield Panel("a pass over a generator", "samples", samples, [seconds for seconds, _ in passes])
     peaks = [peak for _, peak in passes]
     yield Panel("memory of the pass", "samples", samples, peaks, "MiB")
 
 
 def _step(widths: list[int], batch: int) -> float:
-    """Seconds of a training step of a network of dense layers."""
+    """Return the seconds of a training step of dense layers."""
     layers: list[nn.Cell] = []
     for m, n in pairwise(widths):
         layers += [nn.Dense(m, n), nn.ReLU()]
@@ -122,20 +104,20 @@ def _step(widths: list[int], batch: int) -> float:
     y = Tensor(random.standard_normal((batch, widths[-1])).astype(np.float32))
     optimizer = nn.SGD(network.trainable_params(), 1e-3)
     step = nn.TrainOneStepCell(nn.WithLossCell(network, nn.MSELoss()), optimizer)
-    return _typical(lambda: step(x, y))
+    return _median_time(lambda: step(x, y))
 
 
 def _loop(callbacks: int) -> float:
-    """Seconds of a step that trains next to nothing, with so many callbacks."""
+    """Return the seconds of a step of a tiny network with a number of callbacks."""
     network = nn.Dense(1, 1)
     optimizer = nn.SGD(network.trainable_params(), 1e-3)
     model = Model(network, nn.MSELoss(), optimizer)
-    data = Repeated([Tensor([[1.0]]), Tensor([[1.0]])], 100)
-    doing = [Doing() for _ in range(callbacks)]
-    return _typical(lambda: model.train(1, data, callbacks=doing)) / 100
+    data = RepeatedBatch([Tensor([[1.0]]), Tensor([[1.0]])], 100)
+    idle = [IdleCallback() for _ in range(callbacks)]
+    return _median_time(lambda: model.train(1, data, callbacks=idle)) / 100
 
 
-def _typical(run: Callable[[], object]) -> float:
+def _median_time(run: Callable[[], object]) -> float:
     run()
     times: list[float] = []
     for _ in range(REPEATS):
@@ -146,12 +128,12 @@ def _typical(run: Callable[[], object]) -> float:
 
 
 def _draw(panels: Sequence[Panel], path: Path) -> None:
-    # The same figures give the same file.
+    # Equal measurements give an equal file.
     import_module("matplotlib").rcParams["svg.hashsalt"] = "minispore"
     figure = import_module("matplotlib.figure").Figure(figsize=(9, 5.5), layout="constrained")
     for place, panel in enumerate(panels, start=1):
         axes = figure.add_subplot(2, 3, place)
-        axes.plot(panel.sizes, panel.figures, "o-", color="#00897b")
+        axes.plot(panel.sizes, panel.results, "o-", color="#00897b")
         axes.set_xscale("symlog" if 0 in panel.sizes else "log")
         axes.set_title(panel.title, fontsize=10)
         axes.set_xlabel(panel.axis)
@@ -159,7 +141,7 @@ def _draw(panels: Sequence[Panel], path: Path) -> None:
         if panel.unit == "s":
             axes.set_yscale("log")
         else:
-            axes.set_ylim(0, 2 * max(panel.figures))
+            axes.set_ylim(0, 2 * max(panel.results))
         axes.grid(alpha=0.3)
     figure.savefig(path, metadata={"Date": None})
 

@@ -1,27 +1,27 @@
-"""What `SummaryCollector` costs a training at its default frequency, and beside MindSpore's."""
+"""The time of `SummaryCollector` at its default frequency, and MindSpore's for comparison."""
 
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from benchmarks import _peers
-from benchmarks._peers import Apart
+from benchmarks import _other_frameworks
+from benchmarks._other_frameworks import Worker
 from benchmarks._program import program
-from benchmarks._timing import Contestant, Row, beside, compare
-from benchmarks.tutorial import BATCH, pipeline, trainer
+from benchmarks._timing import Baseline, Row, compare, make_row
+from benchmarks.tutorial import BATCH, trainer
+from minispore._cli.tutorial import batches
 from minispore.dataset import digits
 from minispore.train import Callback, LossMonitor, RunContext, SummaryCollector
 
-# Few steps, as the machine's speed changes from one second to the next; many turns, as what is
-# looked for is small. Files are opened and closed in each turn, so that all that is collected in it
-# is written in it, too.
+# Few steps, since the speed of the machine varies; many turns, since the difference is small. Files
+# are opened and closed in each turn, so all data of a turn is written in it.
 STEPS = 200
 TURNS = 151
 
 
 class _EverySecondEpoch(SummaryCollector):
-    """Collects in the epochs of odd number."""
+    """A SummaryCollector that collects in epochs with an odd number."""
 
     def on_train_step_begin(self, run_context: RunContext) -> None:
         if run_context.original_args().cur_epoch_num % 2:
@@ -36,7 +36,7 @@ class _EverySecondEpoch(SummaryCollector):
 
 
 class _Epochs(Callback):
-    """Measures the steps of each epoch."""
+    """A callback that measures the time of the steps of each epoch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,26 +62,26 @@ def run():
 
 
 def rows() -> list[Row]:
-    """A training with summaries beside one without, and beside MindSpore's."""
+    """Return the rows of a training, compared with one without summaries and MindSpore's."""
     with TemporaryDirectory() as folder:
         digits.write(folder, train=STEPS * BATCH, test=BATCH)
-        return [_beside_none(folder), *_beside_mindspore(folder)]
+        return [_compare_with_none(folder), *_compare_with_mindspore(folder)]
 
 
-def _beside_none(folder: str) -> Row:
-    """Epochs of one training that are collected beside those that are not, in turns."""
+def _compare_with_none(folder: str) -> Row:
+    """Return the row of a training in which epochs with and without summaries alternate."""
     epochs = _Epochs()
     callbacks: list[Callback] = [LossMonitor(), _EverySecondEpoch(f"{folder}/summary"), epochs]
-    trainer(callbacks, pipeline(Path(folder)), 2 * (1 + TURNS))()
+    trainer(callbacks, batches(Path(folder), "train", BATCH), 2 * (1 + TURNS))()
     collected, alone = epochs.times[2::2], epochs.times[3::2]
     work = f"{STEPS} steps of the tutorial, SummaryCollector"
-    return beside(work, collected, "without it", alone, 1.02)
+    return make_row(work, collected, "without it", alone, 1.02)
 
 
-def _beside_mindspore(folder: str) -> list[Row]:
-    theirs = _peers.mindspore(program("mindspore", "GRAPH_MODE", folder, _RUN))
+def _compare_with_mindspore(folder: str) -> list[Row]:
+    theirs = _other_frameworks.mindspore(program("mindspore", "GRAPH_MODE", folder, _RUN))
     if theirs is None:
         return []
     work = f"a training of {STEPS} steps, SummaryCollector"
-    with closing(theirs), closing(Apart(program("minispore", "GRAPH_MODE", folder, _RUN))) as ours:
-        return compare(work, ours, [Contestant("MindSpore, graph mode", theirs)], turns=7)
+    with closing(theirs), closing(Worker(program("minispore", "GRAPH_MODE", folder, _RUN))) as ours:
+        return compare(work, ours, [Baseline("MindSpore, graph mode", theirs)], turns=7)

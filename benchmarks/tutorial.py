@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import minispore as ms
-from benchmarks import _peers
-from benchmarks._timing import Contestant, Row, compare
-from benchmarks.handwritten import Floats, HandWritten
+from benchmarks import _other_frameworks
+from benchmarks._timing import Baseline, Row, compare
+from benchmarks.numpy_baseline import Floats, HandWritten
 from minispore import nn
-from minispore.dataset import Dataset, MnistDataset, digits, transforms, vision
+from minispore._cli import tutorial
+from minispore.dataset import Dataset, digits
 from minispore.train import Callback, LossMonitor, Model
 
 WIDTHS = (784, 512, 512, 10)
@@ -28,43 +29,16 @@ STEPS = 40
 LEARNING_RATE = 1e-2
 
 
-class Network(nn.Cell):
-    """The tutorial's network."""
-
-    def __init__(self) -> None:
-        """Make its layers."""
-        super().__init__()
-        self.flatten = nn.Flatten()
-        self.dense_relu_sequential = nn.SequentialCell(
-            nn.Dense(28 * 28, 512), nn.ReLU(), nn.Dense(512, 512), nn.ReLU(), nn.Dense(512, 10)
-        )
-
-    def construct(self, x: ms.Tensor) -> ms.Tensor:
-        """The logits of a batch of images."""
-        return self.dense_relu_sequential(self.flatten(x))
-
-
-def pipeline(folder: Path, usage: str = "train") -> Dataset:
-    """The tutorial's data: scaled, normalised, in batches."""
-    images = [
-        vision.Rescale(1.0 / 255.0, 0),
-        vision.Normalize(mean=(0.1307,), std=(0.3081,)),
-        vision.HWC2CHW(),
-    ]
-    data = MnistDataset(str(folder), usage=usage)
-    return data.map(images, "image").map(transforms.TypeCast(ms.int32), "label").batch(BATCH)
-
-
 @dataclass(frozen=True)
 class Batches:
-    """Batches in memory, as those who train by hand are given them."""
+    """Batches in memory, for a loop without a pipeline."""
 
     images: list[Floats]
     labels: list[NDArray[np.int32]]
 
 
 def preloaded(data: Dataset, steps: int) -> Batches:
-    """The first batches of a pipeline, read in advance."""
+    """Return the first batches of a pipeline."""
     images: list[Floats] = []
     labels: list[NDArray[np.int32]] = []
     for image, label in data.take(steps).create_tuple_iterator(num_epochs=1, output_numpy=True):
@@ -74,20 +48,20 @@ def preloaded(data: Dataset, steps: int) -> Batches:
 
 
 def trainer(callbacks: list[Callback], data: Dataset, epochs: int = 1) -> Callable[[], None]:
-    """`Model.train` on a pipeline, its printed lines thrown away."""
-    network = Network()
+    """Return a function that calls `Model.train` on a pipeline, without its printed lines."""
+    network = tutorial.Network()
     optimizer = nn.SGD(network.trainable_params(), LEARNING_RATE)
     model = Model(network, nn.CrossEntropyLoss(), optimizer)
 
     def run() -> None:
-        with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        with Path(os.devnull).open("w", encoding="utf-8") as null, redirect_stdout(null):
             model.train(epochs, data, callbacks=callbacks)
 
     return run
 
 
-def by_hand(batches: Batches) -> Callable[[], None]:
-    """The same steps in plain numpy on batches in memory."""
+def by_numpy(batches: Batches) -> Callable[[], None]:
+    """Return the same steps in plain numpy, on batches in memory."""
     network = HandWritten(BATCH, WIDTHS, LEARNING_RATE)
 
     def run() -> None:
@@ -98,7 +72,7 @@ def by_hand(batches: Batches) -> Callable[[], None]:
 
 
 def torch_layers(torch: ModuleType) -> list[object]:
-    """The layers of the same network in PyTorch."""
+    """Return the layers of the same network in PyTorch."""
     layers: list[object] = []
     for m, n in pairwise(WIDTHS):
         layers += [torch.nn.Linear(m, n), torch.nn.ReLU()]
@@ -106,8 +80,8 @@ def torch_layers(torch: ModuleType) -> list[object]:
 
 
 def by_torch(batches: Batches) -> Callable[[], None] | None:
-    """The same steps in PyTorch's eager mode on tensors in memory; None without PyTorch."""
-    torch = _peers.library("torch")
+    """Return the same steps in PyTorch's eager mode, on tensors in memory; None without it."""
+    torch = _other_frameworks.library("torch")
     if torch is None:
         return None
     network = torch.nn.Sequential(*torch_layers(torch))
@@ -127,43 +101,43 @@ def by_torch(batches: Batches) -> Callable[[], None] | None:
     return run
 
 
-class Nothing(Callback):
-    """A callback that listens and does nothing."""
+class IdleCallback(Callback):
+    """A callback with a hook that does nothing."""
 
     def on_train_step_end(self, run_context: ms.train.RunContext) -> None:
         """Do nothing."""
 
 
 class _Idle(nn.Cell):
-    """A training step that does nothing, so that what remains is the loop."""
+    """A training step that does nothing, to measure the loop alone."""
 
     def construct(self, image: ms.Tensor, label: ms.Tensor) -> ms.Tensor:
-        """Give something back."""
+        """Return the labels."""
         return label
 
 
-class _Again:
-    """A data set of one batch, many times."""
+class RepeatedBatch:
+    """A data set that repeats one batch."""
 
     def __init__(self, batch: list[ms.Tensor], steps: int) -> None:
         self._batches = [batch] * steps
 
     def get_dataset_size(self) -> int:
-        """The number of batches."""
+        """Return the number of batches."""
         return len(self._batches)
 
     def create_tuple_iterator(self, *, num_epochs: int) -> "list[list[ms.Tensor]]":
-        """All of them."""
+        """Return all batches."""
         return self._batches
 
 
 def seconds_of_callbacks(count: int, steps: int = 20_000) -> float:
-    """What `count` callbacks that do nothing cost a step."""
+    """Return the seconds that `count` callbacks that do nothing add to a step."""
     batch = [ms.Tensor([0.0]), ms.Tensor([0])]
     model = Model(_Idle())
-    data = _Again(batch, steps)
+    data = RepeatedBatch(batch, steps)
     times: list[float] = []
-    for callbacks in ([], [Nothing() for _ in range(count)]):
+    for callbacks in ([], [IdleCallback() for _ in range(count)]):
         start = perf_counter()
         model.train(1, data, callbacks=callbacks)
         times.append((perf_counter() - start) / steps)
@@ -171,16 +145,16 @@ def seconds_of_callbacks(count: int, steps: int = 20_000) -> float:
 
 
 def rows() -> list[Row]:
-    """The step beside a hand-written one and PyTorch's; the cost of callbacks beside the step."""
+    """Return the rows of the step, compared with numpy and PyTorch, and of idle callbacks."""
     with TemporaryDirectory() as folder:
         digits.write(folder, train=STEPS * BATCH, test=BATCH)
-        data = pipeline(Path(folder))
+        data = tutorial.batches(Path(folder), "train", BATCH)
         batches = preloaded(data, STEPS)
         ours = trainer([LossMonitor()], data)
-        others = [Contestant("by hand in numpy, data in memory", by_hand(batches), 1.05)]
+        others = [Baseline("plain numpy, data in memory", by_numpy(batches), 1.05)]
         torch = by_torch(batches)
         if torch is not None:
-            others.append(Contestant("PyTorch eager, data in memory", torch, 0.95))
+            others.append(Baseline("PyTorch eager, data in memory", torch, 0.95))
 
         def one_step() -> float:
             start = perf_counter()
@@ -192,7 +166,7 @@ def rows() -> list[Row]:
             *compare(
                 "twenty callbacks that do nothing, a step",
                 lambda: seconds_of_callbacks(20),
-                [Contestant("the tutorial's step", one_step, 0.01)],
+                [Baseline("the tutorial's step", one_step, 0.01)],
                 turns=11,
             ),
         ]

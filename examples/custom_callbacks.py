@@ -1,13 +1,12 @@
-"""The callbacks that tutorials ask for: six small classes, each run on generated digits.
+"""Six common callbacks as small classes, each run on generated digits.
 
     python examples/custom_callbacks.py [FOLDER]
 
-Stop after a time, at a loss or at an accuracy; save below a loss, and whenever the network reads
-better than ever; print how far the training is. FOLDER (by default `custom_callbacks`) gets the
-checkpoints.
+They stop after a time, at a loss or at an accuracy; save below a loss, or at the best accuracy so
+far; and print the progress. The checkpoints are written to FOLDER (by default `custom_callbacks`).
 
-`SaveBest` and `Progress` remember something, and would forget it if the training were interrupted
-and went on: `own_callback.py` shows what they lack.
+`SaveBest` and `Progress` have a state, which is lost if the training is interrupted and resumed:
+`own_callback.py` shows how to save it.
 """
 
 import sys
@@ -23,7 +22,7 @@ from minispore.train import Callback, Model, RunContext
 
 
 class StopAfter(Callback):
-    """Stop the training when it has taken so many seconds."""
+    """Stop the training after a number of seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -31,7 +30,7 @@ class StopAfter(Callback):
         self.until = 0.0
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        # Not time.time(): that clock jumps when somebody sets it.
+        # Not time.time(), which changes when the clock of the system is set.
         self.until = time.monotonic() + self.seconds
 
     def on_train_step_end(self, run_context: RunContext) -> None:
@@ -42,7 +41,7 @@ class StopAfter(Callback):
 
 
 class StopAtLoss(Callback):
-    """Stop the training at the first batch with a loss that is low enough."""
+    """Stop the training at the first batch whose loss is at most a threshold."""
 
     def __init__(self, loss: float) -> None:
         super().__init__()
@@ -57,14 +56,14 @@ class StopAtLoss(Callback):
 
 
 class StopAtAccuracy(Callback):
-    """Stop the training, which must be `fit`, when the network reads well enough."""
+    """Stop a training by `fit` when the accuracy reaches a threshold."""
 
     def __init__(self, accuracy: float) -> None:
         super().__init__()
         self.accuracy = accuracy
 
     def on_eval_end(self, run_context: RunContext) -> None:
-        # Not at the end of the epoch: one that is stopped in its middle ends without evaluation.
+        # Not at the end of the epoch: an epoch that is stopped early ends without an evaluation.
         params = run_context.original_args()
         accuracy = params.metrics["accuracy"]
         if accuracy >= self.accuracy:
@@ -90,7 +89,7 @@ class SaveBelow(Callback):
 
 
 class SaveBest(Callback):
-    """Save the network whenever an evaluation in `fit` is better than all before."""
+    """Save the network after each evaluation in `fit` with the best accuracy so far."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -98,7 +97,7 @@ class SaveBest(Callback):
         self.best = 0.0
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        # The same object may be given to a second run.
+        # The same object may be used in a second run.
         self.best = 0.0
 
     def on_eval_end(self, run_context: RunContext) -> None:
@@ -111,7 +110,7 @@ class SaveBest(Callback):
 
 
 class Progress(Callback):
-    """Print a line after each epoch: which run, how far, and the mean of the losses."""
+    """Print a line after each epoch: the name of the run, the progress, and the mean loss."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -134,7 +133,7 @@ class Progress(Callback):
 
 
 def batches(count: int, usage: str) -> Dataset:
-    """Digits as rows of pixels from 0 to 1, 50 at a time."""
+    """Return batches of 50 digits, as rows of pixels from 0 to 1."""
     images, labels = digits.generate(count, usage=usage)
     pixels = images.reshape(count, -1).astype(np.float32) / 255
     columns = {"image": pixels, "label": labels.astype(np.int32)}
@@ -142,32 +141,32 @@ def batches(count: int, usage: str) -> Dataset:
 
 
 def untrained() -> Model:
-    """A network that has learned nothing, with what it takes to train it."""
+    """Return a new network with a loss, an optimizer and a metric."""
     network = nn.SequentialCell(nn.Dense(28 * 28, 64), nn.ReLU(), nn.Dense(64, 10))
     optimizer = nn.Momentum(network.trainable_params(), learning_rate=0.05, momentum=0.9)
     return Model(network, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
 
 
 def main(folder: Path) -> None:
-    """Train four times, each time with other callbacks."""
+    """Train four times, with different callbacks."""
     ms.set_seed(1)
     folder.mkdir(parents=True, exist_ok=True)
     train_data, test_data = batches(3_000, "train"), batches(500, "test")
 
-    # An evaluation comes before the end of its epoch, and so what is printed for it.
+    # An evaluation precedes the end of its epoch, so its line is printed first.
     best = SaveBest(folder / "best.ckpt")
     callbacks = [Progress("first run"), SaveBelow(0.1, folder), best]
     untrained().fit(4, train_data, test_data, callbacks=callbacks)
 
-    # A thousand epochs are promised, and never needed.
+    # The callbacks stop the training long before the last epoch.
     untrained().train(1000, train_data, callbacks=[StopAfter(0.5)])
     untrained().train(1000, train_data, callbacks=[StopAtLoss(0.3)])
 
-    # Any number of callbacks work together, and none knows of the others.
+    # Several callbacks can be combined; they do not depend on each other.
     callbacks = [Progress("last run"), StopAtAccuracy(0.89), StopAtLoss(0.001), StopAfter(60)]
     untrained().fit(1000, train_data, test_data, callbacks=callbacks)
 
-    # What was saved as the best reads as well as it did then.
+    # The loaded network has the accuracy that it had when it was saved.
     model = untrained()
     ms.load_checkpoint(str(best.file), model.predict_network)
     print(f"{best.file.name} reads {model.eval(test_data)['accuracy']:.1%} of the test images")

@@ -1,9 +1,9 @@
-"""Several processes train one network, each on its part of the digits.
+"""Data-parallel training: several processes train one network, each on a part of the digits.
 
     pip install 'minispore[mpi]'
     mpiexec -n 2 python examples/data_parallel.py [FOLDER]
 
-FOLDER (by default `data_parallel`) gets the checkpoints, which the first process writes.
+The first process writes the checkpoints to FOLDER (by default `data_parallel`).
 """
 
 import sys
@@ -16,13 +16,13 @@ from minispore import communication, nn
 from minispore.dataset import Dataset, NumpySlicesDataset, digits
 from minispore.train import CheckpointConfig, LossMonitor, Model, ModelCheckpoint
 
-# What all processes take together in a step. The training is the same for all numbers of them that
-# divide it.
+# The batch size of all processes together. The training is the same for each number of processes
+# that divides it.
 BATCH = 64
 
 
 def batches(count: int, usage: str) -> Dataset:
-    """This process's share of the digits."""
+    """Return the batches of this process."""
     rank, size = communication.get_rank(), communication.get_group_size()
     images, labels = digits.generate(count, usage=usage)
     columns = {
@@ -34,7 +34,7 @@ def batches(count: int, usage: str) -> Dataset:
 
 
 def main(folder: Path) -> None:
-    """Train for three epochs, and say how many digits the network reads."""
+    """Train for three epochs, and print the accuracy."""
     communication.init()
     ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.DATA_PARALLEL, gradients_mean=True)
     ms.set_seed(1)
@@ -49,7 +49,7 @@ def main(folder: Path) -> None:
         3, train, test, callbacks=[LossMonitor(steps), ModelCheckpoint("net", str(folder), config)]
     )
 
-    # All processes evaluate together, and all are told the result; one says it.
+    # All processes evaluate together and get the same result; the first one prints it.
     accuracy = model.eval(test)["accuracy"]
     if communication.get_rank() == 0:
         print(f"{communication.get_group_size()} processes read {accuracy:.1%} of the digits")

@@ -1,9 +1,9 @@
-"""LeNet-5 reads digits: convolutions, pooling, and the best network kept.
+"""LeNet-5 on digits: convolutions, pooling, a decaying learning rate, and checkpoints.
 
     python examples/lenet.py [FOLDER [MNIST [EPOCHS]]]
 
-FOLDER (by default `lenet`) gets the checkpoints. MNIST is a folder with the four files of MNIST;
-without it fewer digits are generated into FOLDER.
+The checkpoints are written to FOLDER (by default `lenet`). MNIST is a folder with the four files of
+MNIST; without it, a smaller set of digits is generated in FOLDER.
 """
 
 import sys
@@ -17,14 +17,14 @@ from minispore.train import CheckpointConfig, LossMonitor, Model, ModelCheckpoin
 
 
 class LeNet5(nn.Cell):
-    """Two convolutions, each with a pooling behind it, and three layers of neurons.
+    """Two convolutions, each followed by pooling, and three dense layers.
 
     Source: LeCun, Bottou, Bengio and Haffner, 1998; as in MindSpore's tutorial.
     """
 
     def __init__(self, classes: int = 10) -> None:
         super().__init__()
-        # The images of MNIST are of 28 x 28 pixels, LeNet's were of 32 x 32: so 2 around.
+        # MNIST has 28 x 28 pixels, LeNet 32 x 32: add a border of 2 pixels.
         self.conv1 = nn.Conv2d(1, 6, 5, pad_mode="pad", padding=2)
         self.conv2 = nn.Conv2d(6, 16, 5, pad_mode="valid")
         self.fc1 = nn.Dense(16 * 5 * 5, 120, weight_init=Normal(0.02))
@@ -44,14 +44,14 @@ class LeNet5(nn.Cell):
 
 
 def batches(folder: Path, usage: str) -> Dataset:
-    """Normalised images and int32 labels, 32 at a time."""
+    """Return batches of 32 normalized images and int32 labels."""
     images = [vision.Rescale(1 / 255, 0), vision.Normalize((0.1307,), (0.3081,)), vision.HWC2CHW()]
     data = MnistDataset(str(folder), usage, shuffle=usage == "train")
     return data.map(images, "image").map(transforms.TypeCast(ms.int32), "label").batch(32)
 
 
 def main(folder: Path, mnist: Path | None, epochs: int) -> None:
-    """Train, keep a checkpoint of each epoch, and say how many digits the network reads."""
+    """Train, save a checkpoint in each epoch, and print the accuracy."""
     ms.set_seed(1)
     if mnist is None:
         mnist = digits.write(folder / "data", train=6_000, test=1_000)
@@ -59,7 +59,7 @@ def main(folder: Path, mnist: Path | None, epochs: int) -> None:
     steps = train_data.get_dataset_size()
 
     network = LeNet5()
-    # The steps become shorter with every epoch.
+    # The learning rate decreases in each epoch.
     rates = nn.cosine_decay_lr(0.0, 0.02, epochs * steps, steps, epochs)
     model = Model(
         network,
@@ -73,7 +73,7 @@ def main(folder: Path, mnist: Path | None, epochs: int) -> None:
         epochs, train_data, test_data, callbacks=[checkpoint, LossMonitor(steps), TimeMonitor()]
     )
 
-    # What was saved is what was trained: another network reads as well with it.
+    # A new network with the saved parameters has the same accuracy.
     other = LeNet5()
     ms.load_param_into_net(other, ms.load_checkpoint(checkpoint.latest_ckpt_file_name))
     metrics = Model(other, nn.CrossEntropyLoss(), metrics={"accuracy"}).eval(test_data)

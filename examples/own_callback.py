@@ -1,10 +1,11 @@
-"""A callback of one's own, from the idea to one that can be relied on.
+"""Write a callback of your own, and check it.
 
     python examples/own_callback.py
 
-The idea: stop when the loss is low enough. But the loss of a single batch jumps, and one lucky
-batch ends the training too early; so look at a moving average. The first try does that and works.
-Then `check_callback` runs it through every way that a run can go, and finds what is wrong with it.
+The callback stops the training when the loss is low. The loss of a single batch varies, and one
+batch with a low loss would stop the training too early, so the callback uses a moving average. The
+first version works in this training, but `check_callback`, which tries other kinds of runs, finds
+two bugs in it.
 """
 
 from collections.abc import Mapping
@@ -22,8 +23,8 @@ class FirstTry(Callback):
     """Stop when the moving average of the losses is below a threshold.
 
     Args:
-        threshold: How low it must be.
-        weight: How much the newest loss counts; with 1 there is no average at all.
+        threshold: The threshold.
+        weight: The weight of the newest loss; with 1 there is no averaging.
     """
 
     def __init__(self, threshold: float, weight: float = 0.1) -> None:
@@ -44,18 +45,18 @@ class FirstTry(Callback):
 
 
 class StopAtAverage(FirstTry):
-    """The same, mended."""
+    """The corrected version."""
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        # Another run begins with losses of its own.
+        # A new run has its own average.
         self.average = None
 
     def state_dict(self) -> dict[str, object]:
-        """What must not be lost when a training is interrupted."""
+        """Return the state that a resumed training needs."""
         return {"average": self.average}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Go on from there; this is called after `on_train_begin`."""
+        """Restore the state; this is called after `on_train_begin`."""
         average = state["average"]
         if average is not None and not isinstance(average, float):
             raise ValueError(f"For 'StopAtAverage', the state's 'average' is {average!r}.")
@@ -63,7 +64,7 @@ class StopAtAverage(FirstTry):
 
 
 def train(callback: Callback) -> None:
-    """Train a network from its beginning until the callback stops it, and say where it is then."""
+    """Train a new network until the callback stops it, and print its mean loss."""
     ms.set_seed(1)
     images, labels = digits.generate(1_000)
     pixels = images.reshape(-1, 28 * 28).astype(np.float32) / 255
@@ -77,22 +78,22 @@ def train(callback: Callback) -> None:
 
 
 def main() -> None:
-    """Go the way from the idea to the callback that keeps all laws."""
+    """Write a callback, check it, and correct what the check reports."""
     print("With the loss of each batch:")
     train(FirstTry(0.2, weight=1))
     print("With their average:")
     train(FirstTry(0.2))
 
-    # The small network of the kit has losses of about 1: let the stop come between.
-    print("\nIs it right?")
+    # In the runs of `check_callback` the losses are about 1: use a threshold that stops them.
+    print("\nCheck of the first version:")
     try:
         check_callback(lambda: FirstTry(1.1, weight=0.5), modes=["train"])
     except CallbackError as error:
         print(error)
 
-    print("\nAnd when it is mended?")
+    print("\nAfter the correction:")
     check_callback(lambda: StopAtAverage(1.1, weight=0.5), modes=["train"])
-    print("It keeps all laws.")
+    print("It satisfies all invariants.")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,20 @@
-"""A checkpoint read by hand: what the bytes of a `.ckpt` file mean, field by field.
+"""Read a checkpoint without minispore: the bytes of a `.ckpt` file, field by field.
 
     python examples/read_checkpoint.py [FOLDER]
 
-FOLDER (by default `read_checkpoint`) gets a small trained network, `digits.ckpt`. It is read twice:
-by the functions below, which use nothing of minispore, and by `load_checkpoint`.
+A small trained network is written to FOLDER (by default `read_checkpoint`) as `digits.ckpt`. It is
+read twice: by the functions below, which do not use minispore, and by `load_checkpoint`.
 
-The file is one message in the format of Protocol Buffers: a row of fields, without a header and
-without names. Each field begins with its key, an integer made of the field's number and of the kind
-of what follows: another integer, or a length and so many bytes. In these bytes there may be a
-message again. What the numbers mean has to be known:
+The file is one message in the format of Protocol Buffers: a sequence of fields, without a header
+and without names. Each field begins with its key, an integer that contains the field's number and
+its kind: another integer, or a length and as many bytes. These bytes can be a message themselves.
+The numbers of the fields have these meanings:
 
     in the file      1  a value; there is one for each array
     in a value       1  its name             2  its tensor
     in a tensor      1  the length of an axis, once for each axis
                      2  the name of its dtype
-                     3  its elements as they lie in memory, the low byte of each first
+                     3  its elements, little-endian
 
 Source: https://protobuf.dev/programming-guides/encoding/
 """
@@ -32,12 +32,12 @@ from minispore import nn
 from minispore.dataset import NumpySlicesDataset, digits
 from minispore.train import Model
 
-INTEGER, LENGTH = 0, 2  # the kinds that there are in a checkpoint
-DTYPES = {"Float32": "<f4", "Int32": "<i4"}  # and more, which this network does not have
+INTEGER, LENGTH = 0, 2  # the kinds of fields in a checkpoint
+DTYPES = {"Float32": "<f4", "Int32": "<i4"}  # this network has no others
 
 
 class Field(NamedTuple):
-    """A field: its number, where in the file its content is, and the integer if it is one."""
+    """A field: its number, the range of its content in the file, and its integer or length."""
 
     number: int
     start: int
@@ -46,16 +46,16 @@ class Field(NamedTuple):
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
-    """The integer at byte `at`, and where it ends: 7 bits in each byte, the low ones first."""
+    """Return the integer at byte `at`, with 7 bits in each byte, the lowest first, and its end."""
     value = shift = 0
-    while data[at] >= 0x80:  # the eighth bit says that there is more
+    while data[at] >= 0x80:  # the eighth bit is set in all bytes but the last
         value |= (data[at] & 0x7F) << shift
         at, shift = at + 1, shift + 7
     return value | data[at] << shift, at + 1
 
 
 def fields(data: bytes, start: int, stop: int) -> Iterator[Field]:
-    """The fields of the message from byte `start` to byte `stop`."""
+    """Yield the fields of the message from byte `start` to byte `stop`."""
     while start < stop:
         key, start = varint(data, start)
         integer, end = varint(data, start)
@@ -70,7 +70,7 @@ def fields(data: bytes, start: int, stop: int) -> Iterator[Field]:
 
 
 def read(data: bytes) -> dict[str, npt.NDArray[np.generic]]:
-    """The arrays of a checkpoint by their names; what is found is printed."""
+    """Return the arrays of a checkpoint by name, and print its fields."""
     arrays: dict[str, npt.NDArray[np.generic]] = {}
     for value in fields(data, 0, len(data)):
         print(f"byte {value.start:6}: a value of {value.integer} bytes")
@@ -82,7 +82,7 @@ def read(data: bytes) -> dict[str, npt.NDArray[np.generic]]:
 
 
 def read_tensor(data: bytes, tensor: Field) -> npt.NDArray[np.generic]:
-    """The array of a tensor's field."""
+    """Return the array of a tensor's field."""
     axes: list[int] = []
     dtype, elements = "", b""
     print(f"byte {tensor.start:6}:     its tensor takes {tensor.integer} bytes")
@@ -101,7 +101,7 @@ def read_tensor(data: bytes, tensor: Field) -> npt.NDArray[np.generic]:
 
 
 def train(file: Path) -> None:
-    """Leave the checkpoint of a network that has seen some digits."""
+    """Train a network, and save its checkpoint."""
     ms.set_seed(1)
     images, labels = digits.generate(1_000)
     pixels = images.reshape(-1, 28 * 28).astype(np.float32) / 255
@@ -113,19 +113,19 @@ def train(file: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """Write a checkpoint, read it by hand, and compare."""
+    """Write a checkpoint, read it in both ways, and compare."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "digits.ckpt"
     train(file)
     data = file.read_bytes()
     print(f"{file.name} has {len(data)} bytes; it begins with {data[:16].hex(' ')}\n")
 
-    by_hand = read(data)
+    arrays = read(data)
     loaded = ms.load_checkpoint(str(file))
-    assert list(by_hand) == list(loaded)
-    for name, array in by_hand.items():
+    assert list(arrays) == list(loaded)
+    for name, array in arrays.items():
         parameter = loaded[name]
-        assert isinstance(parameter, ms.Parameter)  # and no text, which there may be as well
+        assert isinstance(parameter, ms.Parameter)  # a checkpoint can also contain texts
         other = parameter.asnumpy()
         assert (array.shape, array.dtype) == (other.shape, other.dtype)
         assert array.tobytes() == other.tobytes()

@@ -1,13 +1,13 @@
-"""A training that is killed, and goes on as if it had not been: bit for bit.
+"""A training that is killed and resumed, with the same result, bit for bit.
 
     python examples/resume.py [FOLDER]
 
-The training runs in processes of its own: once from its beginning to its end; once until it is
-killed in the middle of an epoch, as by `kill -9`, which nothing can catch; and once more, to go on.
-FOLDER (by default `resume`) gets the two networks, and between whiles the backup.
+The training runs in separate processes: once without an interruption; once until it is killed in
+the middle of an epoch, as by `kill -9`, which no program can catch; and once more, to resume it.
+The two networks and the backup are written to FOLDER (by default `resume`).
 
-To kill it yourself: `python examples/resume.py FOLDER 50` waits in step 50 for a minute. End it in
-whatever way you like, and let it go on with `python examples/resume.py FOLDER 0`.
+To kill it yourself: `python examples/resume.py FOLDER 50` waits in step 50 for a minute. End the
+process in any way, and resume the training with `python examples/resume.py FOLDER 0`.
 """
 
 import subprocess
@@ -27,7 +27,7 @@ KILLED_IN = 50  # the step; an epoch has 20
 
 
 class Wait(Callback):
-    """Wait in a step, so that the killer needn't hurry."""
+    """Wait in a step, in which the process can be killed."""
 
     def __init__(self, step: int) -> None:
         super().__init__()
@@ -40,13 +40,13 @@ class Wait(Callback):
 
 
 def train(folder: Path, wait_in: int) -> None:
-    """The training: nothing in it knows whether it begins or goes on, but BackupAndRestore."""
+    """Train; only BackupAndRestore knows whether the training begins or is resumed."""
     ms.set_seed(1)
     images, labels = digits.generate(1_000)
     pixels = images.reshape(-1, 28 * 28).astype(np.float32) / 255
     data = NumpySlicesDataset({"image": pixels, "label": labels.astype(np.int32)}).batch(50)
 
-    # All of these have a memory: the shuffled data, the dropout, and the optimizer.
+    # The shuffled data, the dropout and the optimizer all have a state.
     network = nn.SequentialCell(
         nn.Dense(28 * 28, 64), nn.ReLU(), nn.Dropout(p=0.2), nn.Dense(64, 10)
     )
@@ -58,7 +58,7 @@ def train(folder: Path, wait_in: int) -> None:
 
 
 def begin(folder: Path, wait_in: int = 0) -> subprocess.Popen[str]:
-    """Start this script once more, to do the training in that folder."""
+    """Start this script in a new process, which trains in a folder."""
     command = [sys.executable, __file__, str(folder), str(wait_in)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")  # noqa: S603
 
@@ -67,7 +67,7 @@ def main(folder: Path) -> None:
     """Train without and with an interruption, and compare."""
     with begin(folder / "whole") as child:
         whole, _ = child.communicate()
-    print(f"From its beginning to its end:\n{whole}")
+    print(f"Without an interruption:\n{whole}")
 
     print("Killed:")
     with begin(folder / "killed", KILLED_IN) as child:
@@ -82,7 +82,7 @@ def main(folder: Path) -> None:
 
     with begin(folder / "killed") as child:
         rest, _ = child.communicate()
-    print(f"The same training, begun again: it goes on after the last whole epoch.\n{rest}")
+    print(f"The same command again: the training continues after the last complete epoch.\n{rest}")
 
     assert whole.endswith(rest)
     networks = [folder / name / "network.ckpt" for name in ("whole", "killed")]

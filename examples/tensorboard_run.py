@@ -1,12 +1,12 @@
-"""A training that TensorBoard can show, and what is in the file that it reads.
+"""Write the files of two trainings for TensorBoard, and read them.
 
     python examples/tensorboard_run.py [FOLDER]
     pip install tensorboard
     tensorboard --logdir FOLDER
 
-FOLDER (by default `tensorboard_run`) gets a folder for each of two runs, of different learning
-rates. TensorBoard draws them into the same diagrams, also while they are trained: open the address
-that it prints. To read the numbers again, as is done here at the end, it is not needed.
+FOLDER (by default `tensorboard_run`) contains a folder for each of two runs with different learning
+rates. TensorBoard plots both in the same diagrams, also during the training: open the address that
+it prints. Reading the numbers, as at the end of this program, does not need TensorBoard.
 """
 
 import sys
@@ -23,7 +23,7 @@ from minispore.train.summary import Histogram, Image, read_events
 
 
 def batches(count: int, usage: str) -> Dataset:
-    """Digits as pictures of one channel with numbers from 0 to 1, 50 at a time."""
+    """Return batches of 50 digits, as images of one channel with values from 0 to 1."""
     images, labels = digits.generate(count, usage=usage)
     pixels = images.reshape(count, 1, 28, 28).astype(np.float32) / 255
     columns = {"image": pixels, "label": labels.astype(np.int32)}
@@ -31,7 +31,7 @@ def batches(count: int, usage: str) -> Dataset:
 
 
 def train(folder: Path, learning_rate: float) -> None:
-    """Train for three epochs, and write every tenth step into the folder."""
+    """Train for three epochs, and write every tenth step to the folder."""
     ms.set_seed(1)
     network = nn.SequentialCell(nn.Flatten(), nn.Dense(28 * 28, 64), nn.ReLU(), nn.Dense(64, 10))
     optimizer = nn.SGD(network.trainable_params(), learning_rate)
@@ -41,18 +41,18 @@ def train(folder: Path, learning_rate: float) -> None:
 
 
 def show(file: Path) -> None:
-    """Print what is in an event file: a line for each name, with its first and its last value."""
-    found: defaultdict[str, list[tuple[int, object]]] = defaultdict(list)
+    """Print the contents of an event file: the first and the last value of each name."""
+    values_by_tag: defaultdict[str, list[tuple[int, object]]] = defaultdict(list)
     for event in read_events(file):
         for value in event.values:
-            found[value.tag].append((event.step, value.content))
-    for tag, values in found.items():
+            values_by_tag[value.tag].append((event.step, value.content))
+    for tag, values in values_by_tag.items():
         (first, begin), (last, end) = values[0], values[-1]
-        print(f"  {tag}: in step {first} {words(begin)}, in step {last} {words(end)}")
+        print(f"  {tag}: in step {first} {describe(begin)}, in step {last} {describe(end)}")
 
 
-def words(content: object) -> str:
-    """A value in some words."""
+def describe(content: object) -> str:
+    """Return a description of a value."""
     if isinstance(content, Image):
         return f"{content.width} x {content.height} pixels"
     if isinstance(content, Histogram):
@@ -61,10 +61,10 @@ def words(content: object) -> str:
 
 
 def main(folder: Path) -> None:
-    """Train twice, and read what was written."""
+    """Train twice, and read the files."""
     for learning_rate in (0.02, 0.2):
         train(folder / f"rate-{learning_rate}", learning_rate)
-    # There are more files: the same for MindInsight, and the graph of the network.
+    # The other files are for MindInsight, and the graph of the network.
     for file in sorted(folder.rglob("events.out.tfevents.*")):
         print(f"{file.parent.name}, {file.stat().st_size} bytes:")
         show(file)

@@ -1,10 +1,10 @@
-"""The callbacks of tensorpack's documentation, beside one of MindSpore's, on generated digits.
+"""The callbacks of tensorpack's documentation, with one of MindSpore's, on generated digits.
 
     python examples/tensorpack.py [FOLDER]
 
-FOLDER (by default `tensorpack`) gets the data, the checkpoints, stats.json and TensorBoard's file.
-While it runs, write `learning_rate: 0.01` into FOLDER/hyper.txt to change the learning rate, or
-touch FOLDER/INJECT_SHELL.tmp for a shell.
+The data, the checkpoints, stats.json and TensorBoard's file are written to FOLDER (by default
+`tensorpack`). During the training, write `learning_rate: 0.01` to FOLDER/hyper.txt to change the
+learning rate, or create FOLDER/INJECT_SHELL.tmp to get a shell.
 """
 
 import sys
@@ -34,12 +34,12 @@ from minispore.tensorpack import (
 )
 from minispore.train import LossMonitor, Model
 
-# A program that is called with a file, and a line to write there.
+# A program that appends a line to a file; its arguments are the file and the line.
 NOTIFY = "import sys; open(sys.argv[1], 'a', encoding='utf-8').write(sys.argv[2] + '\\n')"
 
 
 class Network(nn.Cell):
-    """Two hidden layers between the image's pixels and the ten scores."""
+    """A network from the pixels of an image to ten scores, with two hidden layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Network(nn.Cell):
 
 
 def batches(folder: Path, usage: str) -> Dataset:
-    """Normalised images and int32 labels, 32 at a time."""
+    """Return batches of 32 normalized images and int32 labels."""
     data: Dataset = MnistDataset(str(folder), usage)
     data = data.map(
         [vision.Rescale(1 / 255, 0), vision.Normalize((0.1307,), (0.3081,)), vision.HWC2CHW()],
@@ -68,7 +68,7 @@ def batches(folder: Path, usage: str) -> Dataset:
 
 
 def main(folder: Path) -> None:
-    """Train with everything that the documentation lists."""
+    """Train with all callbacks that the documentation lists."""
     ms.set_seed(1)
     logger.set_logger_dir(folder)
     data = digits.write(folder / "data", train=6_000, test=1_000)
@@ -79,7 +79,7 @@ def main(folder: Path) -> None:
     model = Model(network, nn.CrossEntropyLoss(), optimizer)
 
     notify = [sys.executable, "-c", NOTIFY, str(folder / "notifications.txt")]
-    callbacks = [  # noqa: RUF005 (as it is printed there)
+    callbacks = [  # noqa: RUF005 (as in tensorpack's documentation)
         # save the model every epoch
         ModelSaver(),
         # backup the model with best validation error
@@ -109,7 +109,7 @@ def main(folder: Path) -> None:
         MovingAverageSummary(),
         # draw a progress bar
         ProgressBar(),
-        # log what the network hands out by ops' summaries
+        # log the summaries that the network records by operations
         MergeAllSummaries(),
         # run what is to be updated along with training, if anything
         RunUpdateOps(),

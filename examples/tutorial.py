@@ -1,8 +1,8 @@
-"""A tour of the callbacks: checkpoints, monitors, and three written here, on generated digits.
+"""An overview of callbacks: checkpoints, monitors, and three custom ones, on generated digits.
 
     python examples/tutorial.py [FOLDER]
 
-FOLDER (by default `tutorial`) gets the data and the checkpoints.
+The data and the checkpoints are written to FOLDER (by default `tutorial`).
 """
 
 import sys
@@ -24,7 +24,7 @@ from minispore.train import (
 
 
 class Network(nn.Cell):
-    """Two hidden layers between the image's pixels and the ten scores."""
+    """A network from the pixels of an image to ten scores, with two hidden layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,14 +42,14 @@ class Network(nn.Cell):
 
 
 class StopAfter(Callback):
-    """Stop the training after a time."""
+    """Stop the training after a number of seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
         self.seconds = seconds
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        # What is set here is there for every callback.
+        # All callbacks can read this attribute.
         run_context.original_args().began = time.monotonic()
 
     def on_train_step_end(self, run_context: RunContext) -> None:
@@ -60,7 +60,7 @@ class StopAfter(Callback):
 
 
 class SaveBelow(Callback):
-    """Save the network whenever the loss is lower than ever, once it is below a threshold."""
+    """Save the network after each step with the lowest loss so far, below a threshold."""
 
     def __init__(self, threshold: float, folder: Path) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class SaveBelow(Callback):
 
 
 class KeepBest(Callback):
-    """Save the network after each evaluation in `fit` that is better than all before."""
+    """Save the network after each evaluation in `fit` with the best accuracy so far."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class KeepBest(Callback):
 
 
 def batches(folder: Path, usage: str) -> Dataset:
-    """Normalised images and int32 labels, 32 at a time."""
+    """Return batches of 32 normalized images and int32 labels."""
     data: Dataset = MnistDataset(str(folder), usage)
     data = data.map(
         [vision.Rescale(1 / 255, 0), vision.Normalize((0.1307,), (0.3081,)), vision.HWC2CHW()],
@@ -105,7 +105,7 @@ def batches(folder: Path, usage: str) -> Dataset:
 
 
 def main(folder: Path) -> None:
-    """Train five times, each time with other callbacks."""
+    """Train five times, with different callbacks."""
     ms.set_seed(1)
     data = digits.write(folder / "data", train=6_000, test=1_000)
     train_data, test_data = batches(data, "train"), batches(data, "test")

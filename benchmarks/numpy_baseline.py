@@ -1,6 +1,6 @@
-"""The tutorial's network trained by hand in numpy: what a careful person would write for speed.
+"""The tutorial's network in plain numpy, optimized for speed.
 
-All results go into buffers that are made once, and the parameters are updated in place.
+All results are written to preallocated buffers, and the parameters are updated in place.
 """
 
 from itertools import pairwise
@@ -15,7 +15,7 @@ class HandWritten:
     """A 784-512-512-10 network with ReLU, softmax cross-entropy and SGD."""
 
     def __init__(self, batch: int, widths: tuple[int, ...], lr: float, seed: int = 0) -> None:
-        """Make the parameters, and a buffer for everything that a step computes."""
+        """Create the parameters, and a buffer for each result of a step."""
         rng = np.random.default_rng(seed)
         self.lr = np.float32(lr)
         self.weights = [
@@ -31,7 +31,7 @@ class HandWritten:
         self.rows = np.arange(batch)
 
     def step(self, x: Floats, labels: NDArray[np.int32]) -> float:
-        """One step of SGD on a batch; returns the mean loss before it."""
+        """Train one step of SGD on a batch, and return the mean loss before it."""
         last = len(self.weights) - 1
         layer = x
         for i, (weight, bias, value) in enumerate(

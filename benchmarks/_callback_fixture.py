@@ -1,6 +1,6 @@
-"""What the trainings with callbacks share: the network, the recording callback, hooks, files.
+"""The common parts of the trainings with callbacks: network, recording callback, hooks, files.
 
-Nothing is imported of either library but by its name.
+Neither library is imported here; both are arguments.
 """
 
 import os
@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import ModuleType
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 import numpy as np
 
@@ -22,7 +22,7 @@ Numbers = dict[str, object]
 
 
 class Params(Protocol):
-    """What is asked of the run's parameters."""
+    """The attributes of the run's parameters that are used here."""
 
     cur_step_num: int
 
@@ -30,7 +30,7 @@ class Params(Protocol):
 
 
 class Run(Protocol):
-    """What is asked of a RunContext."""
+    """The methods of a RunContext that are used here."""
 
     def original_args(self) -> Params: ...
     def request_stop(self) -> None: ...
@@ -40,18 +40,18 @@ Hook = Callable[[Run], object]
 
 
 class Stage:
-    """The library and what all scenarios train, anew for each.
+    """The library, and a new network with its Model for each scenario.
 
     Attributes:
         ms: The library.
-        net: The network that is trained.
-        optimizer: Its optimiser.
-        events: What the recording callback has seen.
-        model: The Model of all that.
+        net: The network.
+        optimizer: Its optimizer.
+        events: The events that the recording callback has received.
+        model: The Model.
     """
 
     def __init__(self, ms: ModuleType) -> None:
-        """Make the network with weights that are no accident."""
+        """Create the network, with fixed weights."""
         self.ms = ms
         weight = np.array([[0.1, -0.2, 0.3]], np.float32)
         self.net = ms.nn.Dense(3, 1, ms.Tensor(weight), ms.Tensor(np.zeros(1, np.float32)))
@@ -61,7 +61,7 @@ class Stage:
         self.model = ms.train.Model(self.net, ms.nn.MSELoss(), self.optimizer, metrics)
 
     def data(self, rows: int = 12) -> object:
-        """Batches of 4 rows in their order."""
+        """Return batches of 4 rows, not shuffled."""
         random = np.random.default_rng(rows)
         x = random.normal(size=(rows, 3)).astype(np.float32)
         y = (x @ [[1.0], [2.0], [-1.0]]).astype(np.float32)
@@ -70,7 +70,7 @@ class Stage:
         return source.batch(4)
 
     def callback(self, **hooks: Hook) -> object:
-        """A callback with these hooks."""
+        """Return a callback with these hooks."""
 
         def method(hook: Hook) -> Callable[[object, Run], object]:
             return lambda self, run: hook(run)
@@ -79,21 +79,21 @@ class Stage:
         return type("Custom", (self.ms.train.Callback,), methods)()
 
     def recorder(self) -> object:
-        """The callback that notes each event, with the numbers of epoch and step."""
+        """Return the callback that records each event with its epoch and step."""
 
-        def note(event: str, run: Run) -> None:
+        def record(event: str, run: Run) -> None:
             params = run.original_args()
             place = [params.get(name) for name in ("cur_epoch_num", "cur_step_num")]
             self.events.append(f"{event[3:]} {place[0]} {place[1]}")
 
-        return self.callback(**{event: partial(note, event) for event in EVENTS})
+        return self.callback(**{event: partial(record, event) for event in EVENTS})
 
     def train(self, callbacks: list[object], epochs: int = 2) -> None:
-        """`Model.train`."""
+        """Call `Model.train`."""
         self.model.train(epochs, self.data(), [*callbacks, self.recorder()], False)
 
     def fit(self, callbacks: list[object], epochs: int = 2, **options: object) -> None:
-        """`Model.fit`."""
+        """Call `Model.fit`."""
         every = [*callbacks, self.recorder()]
         self.model.fit(
             epochs, self.data(), self.data(8), callbacks=every, dataset_sink_mode=False,
@@ -101,44 +101,39 @@ class Stage:
         )  # fmt: skip
 
     def weights(self) -> Numbers:
-        """The parameters, which tell whether all steps were done alike."""
+        """Return the parameters, which show whether all steps were equal."""
         return {p.name: p.asnumpy().ravel().tolist() for p in self.net.get_parameters()}
 
 
-def stopping_in(step: int) -> Callable[[Run], None]:
-    """A hook that requests a stop in this step."""
-
-    def hook(run: Run) -> None:
-        if run.original_args().cur_step_num == step:
-            run.request_stop()
-
-    return hook
+def in_step(step: int, action: Hook) -> Hook:
+    """Return a hook that calls `action` in one step."""
+    return lambda run: action(run) if run.original_args().cur_step_num == step else None
 
 
-def raising_in(step: int) -> Callable[[Run], None]:
-    """A hook that raises in this step."""
+def stop(run: Run) -> None:
+    """Request a stop."""
+    run.request_stop()
 
-    def hook(run: Run) -> None:
-        if run.original_args().cur_step_num == step:
-            raise ArithmeticError("on purpose")
 
-    return hook
+def fail(_: Run) -> NoReturn:
+    """Raise an exception."""
+    raise ArithmeticError("on purpose")
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Number and value of each field of a protobuf message."""
+    """Yield the number and value of each field of a protobuf message."""
     at = 0
 
     def varint() -> int:
         nonlocal at
-        found = shift = 0
+        value = shift = 0
         while True:
             byte = message[at]
             at += 1
-            found |= (byte & 127) << shift
+            value |= (byte & 127) << shift
             shift += 7
             if byte < 128:
-                return found
+                return value
 
     while at < len(message):
         key = varint()
@@ -151,10 +146,10 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 def scalars(path: str) -> Numbers:
-    """MindSpore's scalars in an event file: for each tag steps and numbers."""
+    """Return the scalars of an event file: for each tag, pairs of a step and a number."""
     with open(path, "rb") as file:
         data = file.read()
-    found: dict[str, list[object]] = {}
+    series: dict[str, list[object]] = {}
     while data:
         length = int.from_bytes(data[:8], "little")
         event, data = dict(fields(data[12 : 12 + length])), data[16 + length :]
@@ -165,18 +160,18 @@ def scalars(path: str) -> Numbers:
             item = dict(fields(value))
             tag, number = item.get(1), item.get(3)
             if isinstance(tag, bytes) and isinstance(number, bytes):
-                found.setdefault(tag.decode(), []).append(
+                series.setdefault(tag.decode(), []).append(
                     [event.get(2, 0), struct.unpack("<f", number)[0]]
                 )
-    return dict(found)
+    return dict(series)
 
 
 def files_in(folder: str) -> dict[str, int]:
-    """The files by their names, without what only the moment tells, and their sizes."""
-    found: dict[str, int] = {}
+    """Return the sizes of the files by name, without the times in names."""
+    sizes: dict[str, int] = {}
     for at, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(at, name)
             shown = re.sub(r"\.\d{9,}\.\d+\.[^_]+_", ".#_", os.path.relpath(path, folder))
-            found[shown] = 0 if "events.out" in name else os.path.getsize(path)
-    return found
+            sizes[shown] = 0 if "events.out" in name else os.path.getsize(path)
+    return sizes

@@ -1,4 +1,4 @@
-"""The other systems: in this process, or in a Python of their own."""
+"""The other systems, in this process or in a process with another interpreter."""
 
 import json
 import os
@@ -15,11 +15,11 @@ MINDSPORE_PYTHON = "MINISPORE_MINDSPORE_PYTHON"
 
 
 def library(name: str) -> ModuleType | None:
-    """A library, if it is installed."""
+    """Return a library; None if it is not installed."""
     return import_module(name) if find_spec(name.partition(".")[0]) else None
 
 
-# For a program of `fresh`: the most memory that it has held. What `resource` says begins with the
+# For a program of `run_python`: its peak memory. That of the module `resource` would include the
 # memory of the process that started it.
 PEAK = """
 def peak():
@@ -28,21 +28,21 @@ def peak():
 """
 
 
-def fresh(code: str) -> list[float]:
-    """The numbers that a piece of code prints, run by an interpreter of its own."""
+def run_python(code: str) -> list[float]:
+    """Run a program in a new interpreter, and return the numbers that it prints."""
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8"
     )
     return [float(word) for word in done.stdout.split()]
 
 
-class Apart:
-    """A process that runs a program whenever it is told to, and times it.
+class Worker:
+    """A process that runs a function on request, and measures its time.
 
-    The program is in a file of its own folder: MindSpore compiles no code that is in none.
+    The program is in a file, since MindSpore compiles only code from files.
 
     Args:
-        code: Defines a function `run`.
+        code: The program; it defines a function `run`.
         python: The interpreter.
     """
 
@@ -71,7 +71,7 @@ for line in sys.stdin:
         )
 
     def __call__(self, *args: object) -> float:
-        """Run once; the seconds that it took."""
+        """Run once, and return the time in seconds."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(args), file=self._process.stdin, flush=True)
@@ -84,15 +84,15 @@ for line in sys.stdin:
         self._folder.cleanup()
 
 
-def mindspore(code: str) -> Apart | None:
-    """A process with MindSpore, if there is a Python that has it.
+def mindspore(code: str) -> Worker | None:
+    """Return a process with MindSpore; None if there is no MindSpore.
 
-    MindSpore needs another numpy, so it lives in an environment of its own, whose Python the
-    variable MINISPORE_MINDSPORE_PYTHON names.
+    MindSpore needs another version of numpy, so it has its own environment. The variable
+    MINISPORE_MINDSPORE_PYTHON names its interpreter.
     """
     if MINDSPORE_PYTHON in os.environ:
-        return Apart(code, os.environ[MINDSPORE_PYTHON])
-    print(f"Rows beside MindSpore left out: {MINDSPORE_PYTHON} is not set.", file=sys.stderr)
+        return Worker(code, os.environ[MINDSPORE_PYTHON])
+    print(f"Rows of MindSpore are omitted: {MINDSPORE_PYTHON} is not set.", file=sys.stderr)
     return None
 
 

@@ -1,0 +1,195 @@
+"""The size of minispore: files and code lines of each package, and what one training step runs.
+
+A code line is a line of a `.py` file that is not blank and belongs neither to a comment nor to a
+docstring. `python -m benchmarks.size` prints both tables; equal sources give equal tables.
+"""
+
+import ast
+import gc
+import io
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import TypeAlias
+
+import numpy as np
+
+import minispore
+from minispore import nn
+from minispore.dataset import NumpySlicesDataset
+from minispore.train import Callback, Model, RunContext
+
+PACKAGE = Path(minispore.__file__).parent
+_NO_CODE = (
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+)
+_Tracer: TypeAlias = Callable[[FrameType, str, object], "_Tracer | None"]
+_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def code_lines(source: str) -> set[int]:
+    r"""Return the numbers of the code lines of a Python source.
+
+    Examples:
+        >>> sorted(code_lines('"A docstring."\n# A comment.\nx = [\n\n    1,\n]\n'))
+        [3, 5, 6]
+    """
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in _NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:
+            lines.difference_update(_lines_of(node.body[0]))
+    return lines
+
+
+def package_sizes() -> dict[str, tuple[int, int]]:
+    """Return the number of files and of code lines by package; `minispore` holds single modules."""
+    files, lines = Counter[str](), Counter[str]()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).parts
+        name = f"minispore.{parts[0]}" if len(parts) > 1 else "minispore"
+        files[name] += 1
+        lines[name] += len(code_lines(path.read_text("utf-8")))
+    return {name: (files[name], lines[name]) for name in sorted(files)}
+
+
+def step_sizes() -> dict[str, int]:
+    """Return how many code lines of each file run in the second step of a training.
+
+    The step lasts until the third begins, so fetching the next batch is a part of it. A statement
+    of several lines counts with all of them; compound statements count with their header. The files
+    are in the order of their first execution, relative to the package's folder.
+    """
+    return {
+        str(path.relative_to(PACKAGE)): len(_code_of(path) & lines)
+        for path, lines in _trace_step().items()
+    }
+
+
+class _StepSwitch(Callback):
+    """Calls `start` before the second step, and `stop` before the third."""
+
+    def __init__(self, start: Callable[[], None], stop: Callable[[], None]) -> None:
+        self._calls = {2: start, 3: stop}
+
+    def on_train_step_begin(self, run_context: RunContext) -> None:
+        call = self._calls.get(run_context.original_args().cur_step_num)
+        if call is not None:
+            call()
+
+
+def _trace_step() -> dict[Path, set[int]]:
+    """Return the lines of the statements that run in the second step, by file."""
+    lines: dict[Path, set[int]] = {}
+    active = False
+
+    def switch(to: bool) -> Callable[[], None]:
+        def call() -> None:
+            nonlocal active
+            active = to
+
+        return call
+
+    def trace(frame: FrameType, event: str, argument: object) -> "_Tracer | None":
+        path = Path(frame.f_code.co_filename)
+        if PACKAGE not in path.parents:
+            return None
+        if active and event == "line":
+            statements = _statements(path)
+            lines.setdefault(path, set()).update(statements.get(frame.f_lineno, ()))
+        return trace
+
+    minispore.set_seed(0)
+    rows = np.linspace(-1, 1, 64, dtype=np.float32).reshape(16, 4)
+    data = NumpySlicesDataset({"x": rows, "y": (np.arange(16) % 2).astype(np.int32)}).batch(4)
+    net = nn.SequentialCell(nn.Dense(4, 8), nn.ReLU(), nn.Dense(8, 2))
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    model = Model(net, nn.CrossEntropyLoss(), optimizer)
+    previous = sys.gettrace()
+    gc.collect()
+    gc.disable()  # a collection could run finalizers in any step
+    sys.settrace(trace)
+    try:
+        model.train(1, data, callbacks=_StepSwitch(switch(True), switch(False)))
+    finally:
+        sys.settrace(previous)
+        gc.enable()
+    return lines
+
+
+@cache
+def _code_of(path: Path) -> set[int]:
+    return code_lines(path.read_text("utf-8"))
+
+
+@cache
+def _statements(path: Path) -> dict[int, range]:
+    """Return, for each line of a file, the lines of the innermost statement that it belongs to."""
+    spans: dict[int, range] = {}
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):  # outer statements come first
+        if isinstance(node, ast.stmt):
+            span = _lines_of(node)
+            spans.update(dict.fromkeys(span, span))
+    return spans
+
+
+def _lines_of(statement: ast.stmt) -> range:
+    """Return the lines of a statement; of a compound one, of its header."""
+    body: list[ast.AST] = getattr(statement, "body", []) or getattr(statement, "cases", [])
+    inner = next((node for node in body if isinstance(node, ast.stmt | ast.match_case)), None)
+    end = statement.end_lineno or statement.lineno
+    if inner is not None:
+        first = inner.pattern.lineno if isinstance(inner, ast.match_case) else inner.lineno
+        end = max(statement.lineno, first - 1)
+    return range(statement.lineno, end + 1)
+
+
+def table(header: tuple[str, ...], rows: list[tuple[str | int, ...]]) -> str:
+    """Return a Markdown table with aligned columns; the first column is text, others numbers."""
+    cells = [header, *[tuple([f"{cell}" for cell in row]) for row in rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    lines = [
+        "| "
+        + " | ".join(
+            cell.rjust(width) if i else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        + " |"
+        for row in cells
+    ]
+    rule = "|".join(["-" * (widths[0] + 2), *["-" * (width + 1) + ":" for width in widths[1:]]])
+    return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
+
+
+def report() -> str:
+    """Return both tables."""
+    packages, step = package_sizes(), step_sizes()
+    files = sum(count for count, _ in packages.values())
+    total = sum(lines for _, lines in packages.values())
+    return "\n".join(
+        [
+            table(
+                ("package", "files", "code lines"),
+                [*((name, *sizes) for name, sizes in packages.items()), ("total", files, total)],
+            ),
+            "",
+            f"One training step runs {sum(step.values())} code lines in {len(step)} files:",
+            "",
+            table(("file", "code lines"), list(step.items())),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    print(report())
