@@ -1,7 +1,7 @@
 """Run the programs of a built site in a browser: `python docs/check_running.py site pyodide`.
 
-The site is one that was built with PYODIDE_BASE=pyodide/; the second folder is a release of
-Pyodide. Where numpy is in it, all lessons are run to their ends, else what needs no numpy.
+The site must be built with PYODIDE_BASE=pyodide/; the second folder is a release of Pyodide. If it
+contains numpy, all lessons are run completely, otherwise only the checks that need no numpy.
 """
 
 import argparse
@@ -13,18 +13,18 @@ from pathlib import Path
 from check_site import BROWSERS, FLAGS, served
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
-# Python itself may be loaded in between.
-PATIENCE = 120_000
+# In milliseconds; this includes loading Python.
+TIMEOUT = 120_000
 LESSON = "/learn/01-graph.html"
 DRAWING = 'print(\'<svg viewBox="0 0 9 9"><title>A dot</title><circle r="9"/></svg>\')'
 
 
 class Program:
-    """A program on a page, its buttons and what is below it.
+    """A program on a page, with its buttons and its output.
 
     Args:
         page: The page.
-        number: Of the program on its page, from 1.
+        number: The number of the program on its page, from 1.
     """
 
     def __init__(self, page: Page, number: int) -> None:
@@ -35,28 +35,28 @@ class Program:
         self._bar = bar
 
     def click(self, name: str) -> None:
-        """Click on a button."""
+        """Click a button."""
         self._bar.get_by_text(name, exact=True).click()
 
     def write(self, code: str) -> None:
-        """Put another program in its place."""
+        """Replace the text of the program."""
         if self.text.is_hidden():
             self.click("Edit")
         self.text.fill(code)
 
     def run(self) -> None:
-        """Run it, and those above it, to the end, which is of whatever kind."""
+        """Run the program and those above it, and wait until they have ended."""
         self.click("Run")
         self.wait()
 
     def wait(self) -> None:
-        """Wait until it has ended."""
+        """Wait until the program has ended."""
         run = self._bar.get_by_text("Run", exact=True)
-        expect(run).to_have_attribute("aria-disabled", "false", timeout=PATIENCE)
+        expect(run).to_have_attribute("aria-disabled", "false", timeout=TIMEOUT)
 
 
-def what_is_above_runs_first(page: Page) -> None:
-    """Running the third runs the first two, and all print what they printed at the build."""
+def check_earlier_programs_run_first(page: Page) -> None:
+    """Check that running the third runs the first two, with the outputs of the build."""
     three = [Program(page, number) for number in (1, 2, 3)]
     built = [program.output.inner_text().strip() for program in three]
     three[2].run()
@@ -65,8 +65,8 @@ def what_is_above_runs_first(page: Page) -> None:
         assert program.output.inner_text().strip() == text
 
 
-def only_what_has_changed_runs_again(page: Page) -> None:
-    """A name lives on, until a program above is another."""
+def check_only_changed_programs_run_again(page: Page) -> None:
+    """Check that variables are kept until an earlier program is changed."""
     one, two = Program(page, 1), Program(page, 2)
     one.write("count = 0")
     two.write("count += 1\nprint(count)")
@@ -78,8 +78,8 @@ def only_what_has_changed_runs_again(page: Page) -> None:
     expect(two.output).to_have_text("41")
 
 
-def an_error_is_shown_and_ends_the_run(page: Page) -> None:
-    """With the line where it happened; what is below it is not run."""
+def check_error_is_shown_and_ends_the_run(page: Page) -> None:
+    """Check that an error is shown with its line, and later programs are not run."""
     one, two = Program(page, 1), Program(page, 2)
     built = two.output.inner_text()
     one.write("print('before')\n1 / 0")
@@ -93,12 +93,12 @@ def an_error_is_shown_and_ends_the_run(page: Page) -> None:
     expect(one.output).not_to_contain_text("before")
 
 
-def an_endless_loop_can_be_stopped(page: Page) -> None:
-    """And does not flood the page meanwhile; Python is there again afterwards."""
+def check_endless_loop_can_be_stopped(page: Page) -> None:
+    """Check that the output is limited, and that Python can be used afterwards."""
     one = Program(page, 1)
     one.write("while True:\n    print('again')")
     one.click("Run")
-    expect(one.output).to_contain_text("more is not shown", timeout=PATIENCE)
+    expect(one.output).to_contain_text("more is not shown", timeout=TIMEOUT)
     one.click("Stop")
     one.wait()
     expect(one.state).to_contain_text("Stopped.")
@@ -107,16 +107,16 @@ def an_endless_loop_can_be_stopped(page: Page) -> None:
     expect(one.output).to_have_text("new")
 
 
-def a_drawing_is_shown_as_one(page: Page) -> None:
-    """As at the build."""
+def check_drawing_is_embedded(page: Page) -> None:
+    """Check that SVG output is embedded, as at the build."""
     one = Program(page, 1)
     one.write(DRAWING)
     one.run()
     expect(one.output.locator("figure svg title")).to_have_text("A dot")
 
 
-def the_keyboard_is_enough(page: Page) -> None:
-    """Tab and Enter indent, Ctrl+Enter runs, Escape leaves the text."""
+def check_keyboard_control(page: Page) -> None:
+    """Check that Tab and Enter indent, Ctrl+Enter runs, and Escape leaves the text."""
     one = Program(page, 1)
     one.write("")
     for key in ("if True:", "Enter", "print('deep')"):
@@ -132,8 +132,8 @@ def the_keyboard_is_enough(page: Page) -> None:
     expect(one.text).not_to_be_focused()
 
 
-def who_finds_no_python_is_told(page: Page) -> None:
-    """And can try again."""
+def check_missing_python_is_reported(page: Page) -> None:
+    """Check the message if Python cannot be loaded, and a second attempt."""
     page.route("**/pyodide.mjs", lambda route: route.abort())
     one = Program(page, 1)
     one.run()
@@ -143,8 +143,8 @@ def who_finds_no_python_is_told(page: Page) -> None:
     expect(one.state).to_have_text("")
 
 
-def who_finds_no_numpy_is_told(page: Page) -> None:
-    """At the program that needs it."""
+def check_missing_numpy_is_reported(page: Page) -> None:
+    """Check the message at the program that needs numpy."""
     page.route("**/numpy-*.whl", lambda route: route.abort())
     one = Program(page, 1)
     one.write("print('before')\nimport numpy")
@@ -154,32 +154,32 @@ def who_finds_no_numpy_is_told(page: Page) -> None:
 
 
 CHECKS: tuple[Callable[[Page], None], ...] = (
-    what_is_above_runs_first,
-    only_what_has_changed_runs_again,
-    an_error_is_shown_and_ends_the_run,
-    an_endless_loop_can_be_stopped,
-    a_drawing_is_shown_as_one,
-    the_keyboard_is_enough,
-    who_finds_no_python_is_told,
-    who_finds_no_numpy_is_told,
+    check_earlier_programs_run_first,
+    check_only_changed_programs_run_again,
+    check_error_is_shown_and_ends_the_run,
+    check_endless_loop_can_be_stopped,
+    check_drawing_is_embedded,
+    check_keyboard_control,
+    check_missing_python_is_reported,
+    check_missing_numpy_is_reported,
 )
 
 
-def what_a_page_does(page: Page) -> tuple[list[str], int]:
-    """Run a page: what the programs say that do not come to their end, and how many print else.
+def run_page(page: Page) -> tuple[list[str], int]:
+    """Run all programs of a page; return their errors, and the number of changed outputs.
 
-    A few print something else with each run: how long something took, or what chance has begun.
+    A few outputs differ in each run: measured times and random numbers.
     """
     programs = [Program(page, number + 1) for number in range(page.locator(".run").count())]
     built = [program.output.inner_text().strip() for program in programs]
     programs[-1].run()
-    ends = [f"{n}: {s}" for n, p in enumerate(programs, 1) if (s := p.state.inner_text())]
-    others = sum(p.output.inner_text().strip() != b for p, b in zip(programs, built, strict=True))
-    return ends, others
+    errors = [f"{n}: {s}" for n, p in enumerate(programs, 1) if (s := p.state.inner_text())]
+    changed = sum(p.output.inner_text().strip() != b for p, b in zip(programs, built, strict=True))
+    return errors, changed
 
 
 def main() -> int:
-    """Check the site that is named."""
+    """Check a site."""
     parser = argparse.ArgumentParser(description="Run the programs of a built site in a browser.")
     parser.add_argument("site", type=Path)
     parser.add_argument("pyodide", type=Path)
@@ -187,7 +187,7 @@ def main() -> int:
     site: Path = options.site
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
-        print("There is no Chromium on this machine: the programs were NOT run.")
+        print("Chromium is not installed: the programs were NOT run.")
         return 0
     (site / "pyodide").unlink(missing_ok=True)
     (site / "pyodide").symlink_to(options.pyodide.resolve())
@@ -203,16 +203,16 @@ def main() -> int:
             page.close()
             print(check.__name__.replace("_", " "))
         if not list(options.pyodide.glob("numpy-*.whl")):
-            print("There is no numpy beside this Pyodide: the lessons were NOT run.")
+            print("This release of Pyodide contains no numpy: the lessons were NOT run.")
             return 0
         failed = 0
         for lesson in sorted(site.glob("learn/[0-9]*.html")):
             page = chromium.new_page()
             page.goto(f"{origin}/{lesson.relative_to(site).as_posix()}")
-            ends, others = what_a_page_does(page)
+            errors, changed = run_page(page)
             page.close()
-            failed += bool(ends)
-            print(f"{lesson.stem}: {', '.join(ends) or 'runs'}, {others} print something else")
+            failed += bool(errors)
+            print(f"{lesson.stem}: {', '.join(errors) or 'runs'}, {changed} outputs differ")
     return min(failed, 1)
 
 

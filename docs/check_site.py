@@ -1,9 +1,8 @@
-"""Look at every page of the built site as a browser shows it: `python docs/check_site.py site`.
+"""Check every page of the built site in a browser: `python docs/check_site.py site`.
 
-Each page is opened once from a server on this machine, and then shown on a wide screen and on a
-narrow one, light and dark. It is told what a reader would stumble over: errors of scripts, files
-that are not there or come from elsewhere, links that lead nowhere, pages wider than the screen,
-pictures that say nothing to those who do not see them.
+Each page is opened once from a local server, and shown on a wide and a narrow screen, light and
+dark. Reported are script errors, missing files, requests to other hosts, broken links, content that
+is wider than the screen, and images without a description.
 """
 
 import argparse
@@ -24,7 +23,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from playwright.sync_api import ConsoleMessage, Page, Request, Response, sync_playwright
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-# Nothing is asked of the network but what the pages ask for.
+# The browser itself makes no requests.
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -35,22 +34,22 @@ FLAGS = (
     "--disable-sync",
 )
 WIDTHS = (1280, 390)
-# Milliseconds for a page to load, on a machine that has much else to do.
-PATIENCE = 120_000
+# Milliseconds for a page to load, on a busy machine.
+LOAD_TIMEOUT = 120_000
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-# Each page reads all words of the site for its search, which takes longer than all the rest.
-NO_WORDS = (
+# Each page loads the search index, which takes longer than everything else.
+EMPTY_SEARCH_INDEX = (
     '{"config": {"fields": {}, "lang": ["en"], "pipeline": [], "separator": " "}, "docs": []}'
 )
 
 CONTENTS = """() => ({
   links: Array.from(document.querySelectorAll("a[href]"), a => a.href),
   anchors: Array.from(document.querySelectorAll("[id], a[name]"), e => e.id || e.name),
-  mute: Array.from(
+  undescribed: Array.from(
     document.querySelectorAll("img:not([alt]), figure svg:not(:has(title)):not([aria-label])"),
     e => e.getAttribute("src") || e.outerHTML.slice(0, 80)),
 })"""
-# What stands out of the page, unless it scrolls by itself, or what it is in does.
+# Elements that are wider than the page, unless they or a parent scroll.
 OVERFLOW = """() => {
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= width) return [];
@@ -62,53 +61,53 @@ OVERFLOW = """() => {
 
 
 class Contents(TypedDict):
-    """What a page consists of, as far as it is checked."""
+    """The links, anchors and undescribed images of a page."""
 
     links: list[str]
     anchors: list[str]
-    mute: list[str]
+    undescribed: list[str]
 
 
 @dataclass
 class Findings:
-    """What was found on the pages so far, and where the links are that are still to be followed."""
+    """The findings so far, and the links and anchors of each page."""
 
     origin: str
-    told: list[str] = field(default_factory=list[str])
+    reports: list[str] = field(default_factory=list[str])
     links: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     anchors: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
-    def tell(self, where: str, what: str) -> None:
-        """Note something, and say it, once."""
-        line = f"{where}: {' '.join(what.split())}"
-        if line not in self.told:
-            self.told.append(line)
+    def report(self, page: str, problem: str) -> None:
+        """Record and print a problem once."""
+        line = f"{page}: {' '.join(problem.split())}"
+        if line not in self.reports:
+            self.reports.append(line)
             print(line, flush=True)
 
-    def dead_links(self) -> Iterator[tuple[str, str]]:
-        """Each page with a link to a page or a place that is not there."""
+    def broken_links(self) -> Iterator[tuple[str, str]]:
+        """Yield each page with a link to a missing page or anchor."""
         for path, links in self.links.items():
             for link in sorted(links):
                 target, anchor = urldefrag(link)
                 file = re.sub("/$", "/index.html", urlsplit(target).path)
-                there = self.anchors.get(file)
-                if there is None or (anchor and unquote(anchor) not in there):
+                anchors = self.anchors.get(file)
+                if anchors is None or (anchor and unquote(anchor) not in anchors):
                     yield path, link.removeprefix(self.origin)
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """A server of files that keeps its connections, and no log."""
+class QuietHandler(SimpleHTTPRequestHandler):
+    """A request handler that keeps connections open and writes no log."""
 
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
 
 @contextmanager
 def served(folder: Path) -> Generator[str]:
-    """The address at which a folder can be read while the block lasts."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    """Serve a folder inside of the block, and return its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder)))
     Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
@@ -117,8 +116,8 @@ def served(folder: Path) -> Generator[str]:
         server.server_close()
 
 
-def look_at_all(folder: Path, browser: str) -> Findings:
-    """Open each page of a folder, and follow its links."""
+def check_pages(folder: Path, browser: str) -> Findings:
+    """Check each page of a folder and its links."""
     with (
         served(folder) as origin,
         TemporaryDirectory() as profile,
@@ -129,69 +128,69 @@ def look_at_all(folder: Path, browser: str) -> Findings:
     ):
         findings = Findings(origin)
         page = context.new_page()
-        page.route("**/search_index.json", lambda route: route.fulfill(body=NO_WORDS))
-        listen(page, findings)
+        page.route("**/search_index.json", lambda route: route.fulfill(body=EMPTY_SEARCH_INDEX))
+        report_events(page, findings)
         for file in sorted(folder.rglob("*.html")):
-            look_at(page, f"/{file.relative_to(folder).as_posix()}", findings)
+            check_page(page, f"/{file.relative_to(folder).as_posix()}", findings)
     for file in folder.rglob("*"):
         findings.anchors.setdefault(f"/{file.relative_to(folder).as_posix()}", set())
-    for path, link in findings.dead_links():
-        findings.tell(path, f"the link {link} leads nowhere")
+    for path, link in findings.broken_links():
+        findings.report(path, f"the link {link} is broken")
     return findings
 
 
-def listen(page: Page, findings: Findings) -> None:
-    """Note what goes wrong while pages are opened."""
+def report_events(page: Page, findings: Findings) -> None:
+    """Report failed requests and script errors while pages are opened."""
 
-    def tell(what: str) -> None:
-        findings.tell(page.url.removeprefix(findings.origin), what)
+    def report(problem: str) -> None:
+        findings.report(page.url.removeprefix(findings.origin), problem)
 
     def on_request(request: Request) -> None:
         if not request.url.startswith((findings.origin, "data:", "blob:")):
-            tell(f"asks elsewhere for {request.url}")
+            report(f"requests {request.url} from another host")
 
     def on_response(response: Response) -> None:
         if response.status >= 400:
-            tell(f"{response.url} answers {response.status}")
+            report(f"{response.url} answers {response.status}")
 
     def on_console(message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
-            tell(f"the console says: {message.text}")
+            report(f"the console says: {message.text}")
 
     page.on("request", on_request)
     page.on("response", on_response)
     page.on("console", on_console)
-    page.on("pageerror", lambda error: tell(f"a script fails: {error}"))
+    page.on("pageerror", lambda error: report(f"a script fails: {error}"))
 
 
-def look_at(page: Page, path: str, findings: Findings) -> None:
-    """Open one page, and show it in each way."""
-    page.goto(findings.origin + path, timeout=PATIENCE)
+def check_page(page: Page, path: str, findings: Findings) -> None:
+    """Open one page, and show it with each width and colour scheme."""
+    page.goto(findings.origin + path, timeout=LOAD_TIMEOUT)
     contents = cast("Contents", page.evaluate(CONTENTS))
     findings.links[path] = {link for link in contents["links"] if link.startswith(findings.origin)}
     findings.anchors[path] = set(contents["anchors"])
-    for picture in contents["mute"]:
-        findings.tell(path, f"a picture without words: {picture}")
+    for picture in contents["undescribed"]:
+        findings.report(path, f"an image without a description: {picture}")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             for element in cast("list[str]", page.evaluate(OVERFLOW)):
-                findings.tell(path, f"wider than {width} pixels: {element}")
+                findings.report(path, f"wider than {width} pixels: {element}")
 
 
 def main() -> int:
-    """Check the folder that is named; 1 if anything was found."""
-    parser = argparse.ArgumentParser(description="Look at every page of a built site.")
+    """Check a folder; return 1 if there are findings."""
+    parser = argparse.ArgumentParser(description="Check every page of a built site.")
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args().folder
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
-        print("There is no Chromium on this machine: the pages were NOT looked at.")
+        print("There is no Chromium on this machine: the pages were NOT checked.")
         return 0
-    findings = look_at_all(folder, browser)
-    print(f"{len(findings.links)} pages were looked at, {len(findings.told)} findings.")
-    return 1 if findings.told else 0
+    findings = check_pages(folder, browser)
+    print(f"{len(findings.links)} pages checked, {len(findings.reports)} findings.")
+    return 1 if findings.reports else 0
 
 
 if __name__ == "__main__":

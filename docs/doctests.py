@@ -1,20 +1,25 @@
-"""What docstrings say in a way that Markdown does not know: sessions and literal blocks."""
+"""Convert interactive sessions and literal blocks in docstrings to Markdown."""
 
+import inspect
+import pydoc
 import re
 
 import griffe
 
-# Lines from a `>>>` at the margin to the next empty one; an `Examples:` section is indented.
+# Lines from an unindented `>>>` to the next empty line; an `Examples:` section is indented.
 SESSION = re.compile(r"^>>> .*(?:\n.+)*", flags=re.MULTILINE)
-# The colon of an indented block that follows.
+# The double colon before an indented block.
 LITERAL = re.compile(r"::$", flags=re.MULTILINE)
 
 
 class Sessions(griffe.Extension):
-    """Put each session into a fence of its own, and take one of two colons away."""
+    """Put each session into a fence, and replace double colons."""
 
     def on_instance(self, *, obj: griffe.Object, **_: object) -> None:
         """Rewrite the docstring of one object."""
         if obj.docstring:
+            if any("_documented" in str(each.value) for each in getattr(obj, "decorators", ())):
+                # The decorator completes the docstring when the module is imported.
+                obj.docstring.value = inspect.getdoc(pydoc.locate(obj.path)) or ""
             text = LITERAL.sub(":", obj.docstring.value)
             obj.docstring.value = SESSION.sub(lambda match: f"```pycon\n{match[0]}\n```", text)

@@ -1,7 +1,7 @@
-"""Formulas: what a page says in TeX between dollars becomes MathML, which browsers draw themselves.
+"""Formulas: convert TeX between dollar signs to MathML, which browsers render natively.
 
-So a formula needs no script and no network. It is drawn with `assets/math.woff2`, since few
-machines have a font that knows how large a sum or a bracket shall be.
+So a formula needs no script and no network. The font is `assets/math.woff2`, since few systems have
+a font with a MATH table, which is needed for large operators and brackets.
 """
 
 import html
@@ -9,13 +9,13 @@ import re
 
 from latex2mathml.converter import convert
 
-# What pymdownx.arithmatex makes of $…$ and $$…$$, once it has left code alone.
+# The output of pymdownx.arithmatex for $…$ and $$…$$, which ignores code.
 INLINE = re.compile(r'<span class="arithmatex">\\\((.*?)\\\)</span>', flags=re.DOTALL)
 BLOCK = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', flags=re.DOTALL)
 
 
 def on_page_content(content: str, **_: object) -> str:
-    """Draw the formulas of a page, as mkdocs asks for it."""
+    """Convert the formulas of a page (mkdocs calls this hook)."""
     content = BLOCK.sub(
         lambda match: f'<div class="formula">{as_mathml(match[1], "block")}</div>', content
     )
@@ -23,13 +23,13 @@ def on_page_content(content: str, **_: object) -> str:
 
 
 def as_mathml(escaped: str, display: str) -> str:
-    r"""A formula in MathML.
+    r"""Return a formula as MathML.
 
     Raises:
-        ValueError: Something in it is not understood, such as a misspelt `\fracc{1}{2}`.
+        ValueError: The formula contains an unknown command, such as a misspelt `\fracc{1}{2}`.
     """
     tex = html.unescape(escaped).strip()
     mathml = convert(tex, display=display)
     if "\\" in mathml or ">&<" in mathml:
-        raise ValueError(f"The formula {tex!r} has something in it that is not understood.")
+        raise ValueError(f"The formula {tex!r} contains an unknown command.")
     return mathml

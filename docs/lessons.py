@@ -1,10 +1,10 @@
-"""What the pages of the course are made of: the shipped source, and what its programs print.
+"""Executable pages: insert quotes of the shipped source, and the output of programs.
 
-A fence `source` names a definition of minispore, and may say in which of its lines the part to be
-shown begins and ends; it is replaced by the code. A fence `python` is run, in the order of the
-page, and what it prints follows it; if that is a drawing, in SVG, or a page, in HTML, the drawing
-or the page is shown. Both are marked for the script that lets readers run them again. Other pages
-are run as well if they say so in their front matter: `run: true`.
+A fence `source` names a definition of minispore, and optionally texts in the first and last line to
+show; it is replaced by the code. A fence `python` is run, in the order of the page, and its output
+is inserted after it; SVG and HTML output is embedded. Programs are marked for the script that lets
+readers run them again. The pages of the course are run, and pages with `run: true` in their front
+matter.
 """
 
 import io
@@ -21,47 +21,47 @@ from hypothesis import settings
 
 from minispore._course.source import lines_of
 
-# What is said to the linter is not for the reader.
+# Comments for linters are removed from quotes.
 FOR_TOOLS = re.compile(r"  # (?:noqa|pyright|type: ignore).*$", flags=re.MULTILINE)
 FENCE = re.compile(r"^```(source|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 
 class File(Protocol):
-    """What is asked of a page's file."""
+    """The attributes of a mkdocs file that are used here."""
 
     src_uri: str
 
 
 class Page(Protocol):
-    """What is asked of a page."""
+    """The attributes of a mkdocs page that are used here."""
 
     file: File
     meta: Mapping[str, object]
 
 
 def on_config(_: object) -> None:
-    """Let hypothesis draw the same examples in each build, and not mind a machine that is busy."""
+    """Make hypothesis deterministic and independent of the speed of the machine."""
     settings.load_profile("ci")
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Fill in a page that is run, as mkdocs asks for it."""
+    """Fill in an executable page (mkdocs calls this hook)."""
     if not is_run(page.file.src_uri, page.meta):
         return markdown
     return filled(markdown, page.file.src_uri)
 
 
 def is_run(name: str, meta: Mapping[str, object]) -> bool:
-    """Whether the programs of a page are run: it is in the course, or says so."""
+    """Return whether the programs of a page are run."""
     return name.startswith("learn/") or meta.get("run") is True
 
 
 def filled(markdown: str, name: str) -> str:
-    """The text of a page with its code and outputs.
+    """Return the text of a page with quoted code and outputs.
 
     Raises:
-        ValueError: What the page names is not in the source.
-        Exception: What a program of the page raises.
+        ValueError: A quoted definition is not in the source.
+        Exception: A program of the page raised it.
     """
     namespace: dict[str, object] = {"__name__": "__main__"}
     count = 0
@@ -74,28 +74,32 @@ def filled(markdown: str, name: str) -> str:
         program = compile(match[2], f"<{name}, program {count}>", "exec")
         with redirect_stdout(io.StringIO()) as printed:
             exec(program, namespace)  # noqa: S102
-        return f"``` {{ .python .program }}\n{match[2]}```{shown(printed.getvalue())}"
+        return f"``` {{ .python .program }}\n{match[2]}```{format_output(printed.getvalue())}"
 
     with empty_folder():
         return FENCE.sub(fill, markdown)
 
 
-def shown(printed: str) -> str:
-    """What follows a program on its page: the drawing, the page or the text that it printed."""
+def format_output(printed: str) -> str:
+    """Return the Markdown for the output of a program: a drawing, an HTML page or text."""
     if not printed.strip():
         return ""
     if printed.startswith("<svg"):
         return f'\n\n<figure class="printed">\n{printed.rstrip()}\n</figure>'
     if printed.startswith("<!doctype html>"):
-        # On one line: what is an empty line for the page is one for Markdown as well.
+        # On one line, since an empty line would end the HTML block in Markdown.
         page = escape(printed).replace("\n", "&#10;")
         return f'\n\n<iframe class="printed" title="The printed page" srcdoc="{page}"></iframe>'
     return f"\n\n``` {{ .text .printed }}\n{printed.rstrip()}\n```"
 
 
-def source(wanted: str) -> str:
-    """The fence with the code for a definition, or a part of one."""
-    name, *limits = wanted.strip().splitlines()
+def source(request: str) -> str:
+    """Return a fence with the code of a definition, or of a part of it.
+
+    Raises:
+        ValueError: The definition or the part does not exist.
+    """
+    name, *limits = request.strip().splitlines()
     module = name
     while find_parent(module) is None:
         module = module.rpartition(".")[0]
@@ -107,15 +111,15 @@ def source(wanted: str) -> str:
     for limit in limits:
         kind, _, part = limit.partition(": ")
         if kind == "from":
-            places = [i for i, line in enumerate(lines) if part in line]
-            if len(places) != 1:
-                raise ValueError(f"{part!r} is on {len(places)} lines of {name}.")
-            first = places[0]
+            matches = [i for i, line in enumerate(lines) if part in line]
+            if len(matches) != 1:
+                raise ValueError(f"{part!r} is in {len(matches)} lines of {name}.")
+            first = matches[0]
         elif kind == "to":
-            places = [i for i, line in enumerate(lines) if part in line and i >= first]
-            if not places:
-                raise ValueError(f"{part!r} is on no further line of {name}.")
-            last = places[0] + 1
+            matches = [i for i, line in enumerate(lines) if part in line and i >= first]
+            if not matches:
+                raise ValueError(f"{part!r} is in no further line of {name}.")
+            last = matches[0] + 1
         else:
             raise ValueError(f"{limit!r} is neither 'from: …' nor 'to: …'.")
     code = FOR_TOOLS.sub("", "\n".join(lines[first:last]))
@@ -124,7 +128,7 @@ def source(wanted: str) -> str:
 
 
 def find_parent(module: str) -> object:
-    """The module's specification, None where this is no module."""
+    """Return the module's specification, None if there is no such module."""
     try:
         return find_spec(module)
     except ModuleNotFoundError:
@@ -133,7 +137,7 @@ def find_parent(module: str) -> object:
 
 @contextmanager
 def empty_folder() -> Generator[None]:
-    """An empty folder as the current one, so that programs may write."""
+    """Run the block in a temporary folder, so that programs can write files."""
     before = os.getcwd()
     with TemporaryDirectory() as folder:
         os.chdir(folder)

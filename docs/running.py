@@ -1,7 +1,7 @@
-"""Programs that readers run in their browser: the script of a page, and what it loads.
+"""Programs that readers run in their browser: add the script and the package to the site.
 
-Python for the browser, Pyodide, comes from the address `extra.pyodide.base` of mkdocs.yml, and the
-package itself from the site.
+Python for the browser, Pyodide, is loaded from the address `extra.pyodide.base` of mkdocs.yml, and
+the package from an archive on the site.
 """
 
 import io
@@ -17,20 +17,20 @@ from mkdocs.utils import get_relative_url
 
 SCRIPT = "assets/run.js"
 ARCHIVE = "assets/minispore.zip"
-# What does not come with every Pyodide, and is in Python only.
+# Pure Python packages that Pyodide does not always include.
 PACKAGES = ("minispore", "tqdm")
-# As docs/lessons.py marks a program that has been run.
+# The class with which docs/lessons.py marks a program.
 PROGRAM = 'class="program '
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the archive."""
+    """Add the archive to the site."""
     files.append(File.generated(config, ARCHIVE, content=archive(PACKAGES)))
     return files
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, **_: object) -> str:
-    """Add the script to a page with programs."""
+    """Add the script to a page that contains programs."""
     if PROGRAM not in html:
         return html
     source = get_relative_url(SCRIPT, page.url)
@@ -40,7 +40,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, **_: object) ->
 
 
 def archive(packages: tuple[str, ...]) -> bytes:
-    """Packages as they are imported here, zipped, without what Python has put into them."""
+    """Return a zip archive of installed packages, without bytecode."""
     content = io.BytesIO()
     with ZipFile(content, "w", ZIP_DEFLATED) as zipped:
         for package in packages:
@@ -50,7 +50,7 @@ def archive(packages: tuple[str, ...]) -> bytes:
             folder = Path(spec.origin).parent
             for path in sorted(folder.rglob("*")):
                 if path.is_file() and "__pycache__" not in path.parts:
-                    # Without the time, so that the same packages make the same archive.
+                    # Without a time stamp, so that the archive is reproducible.
                     entry = ZipInfo(path.relative_to(folder.parent).as_posix())
                     entry.compress_type = ZIP_DEFLATED
                     zipped.writestr(entry, path.read_bytes())

@@ -1,51 +1,29 @@
-"""The source on the site: a page for each file, and the tables of the map that lead to them.
+"""The source on the site: a page for each file of the package, and functions quoted on pages.
 
-A fence `files` on the map has a pattern in each line, and becomes a table: of each file that fits,
-and that no line before has named, what its own first line says, and what of it is in the
-reference. With a sentence after the pattern, all its files share one row.
+A link to a file of the package, such as `../minispore/nn/cell.py`, leads to the page of the file.
+A fence `functions` names one definition in each line, as `file.py: Class.method`, or with the
+folder in which exactly one file has it, as `folder: Class.method`. It is replaced by the source of
+these definitions without their docstrings, each under a link to its file.
 """
 
 import ast
 import re
-from collections.abc import Collection
-from importlib import import_module
-from inspect import isfunction, unwrap
 from pathlib import Path
 from typing import Protocol
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.utils import get_relative_url
 
 PACKAGE = Path(__file__).parents[1] / "minispore"
-MAP = "one-page.md"
-FENCE = re.compile(r"^```files\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(\.\./minispore/([\w/]+)\.py\)")
-
-# In the order in which a name's place in the reference is looked for.
-IN_REFERENCE = (
-    "train",
-    "train.summary",
-    "nn",
-    "ops",
-    "communication",
-    "dataset",
-    "dataset.transforms",
-    "dataset.vision",
-    "dataset.samplers",
-    "dataset.config",
-    "dataset.download",
-    "drawing",
-    "common.initializer",
-    "tensorpack",
-    "testing",
-    "testing.strategies",
-)
-AT_THE_TOP = re.compile(r"^::: minispore\.(\w+)$", flags=re.MULTILINE)
-SHOWN = 4
+FENCE = re.compile(r"^```functions\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?:\.\./)+minispore/([\w/]+)\.py\)")
+# Comments for the linter are not for the reader.
+FOR_TOOLS = re.compile(r"  # (?:noqa|pyright|type: ignore).*$", flags=re.MULTILINE)
 
 
 class Page(Protocol):
-    """What is asked of a page."""
+    """A page of mkdocs."""
 
     file: File
 
@@ -62,7 +40,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def as_page(path: Path) -> str:
-    """A page that shows a file, and that the site's search leaves alone."""
+    """Return a page that shows a file, and that the site's search leaves out."""
     name = path.relative_to(PACKAGE.parent).as_posix()
     fence = "`" * 4
     code = path.read_text("utf-8").rstrip()
@@ -71,94 +49,72 @@ def as_page(path: Path) -> str:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Fill in the map, and lead its links to the pages of the files."""
-    if page.file.src_uri != MAP:
+    """Expand the fences of a page, and direct its links to the pages of the files."""
+    name = page.file.src_uri
+    if name.startswith("source/"):
         return markdown
-    return LINK.sub(r"](source/\1.md)", filled(markdown))
+
+    def to_page(match: re.Match[str]) -> str:
+        return f"]({get_relative_url(f'source/{match[1]}.md', name)})"
+
+    return LINK.sub(to_page, expand(markdown))
 
 
-def filled(markdown: str) -> str:
-    """The map with its tables; a link leads to a file as it lies in the repository.
+def expand(markdown: str) -> str:
+    """Return the text of a page with its functions.
 
     Raises:
-        ValueError: No file is left that fits a pattern.
+        ValueError: A file has no definition of that name.
     """
-    left = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
-    anchors = references()
 
-    def table(match: re.Match[str]) -> str:
-        rows = ["| file | its one idea, and its names in the reference |", "|---|---|"]
-        for line in match[1].splitlines():
-            pattern, _, sentence = line.partition(": ")
-            found = [path for path in left if fits(path, pattern)]
-            if not found:
-                raise ValueError(f"No file is left for {pattern!r}.")
-            for path in found:
-                left.remove(path)
-            groups = [found] if sentence else [[path] for path in found]
-            rows += [row(group, sentence or idea(group[0]), anchors) for group in groups]
-        return "\n".join(rows)
+    def quote(match: re.Match[str]) -> str:
+        return "\n\n".join(as_fence(file, name) for file, name in functions(match[0]))
 
-    return FENCE.sub(table, markdown)
+    return FENCE.sub(quote, markdown)
 
 
-def fits(path: Path, pattern: str) -> bool:
-    """Whether a pattern, which has as many parts as the path, fits it."""
-    return len(path.parts) == len(Path(pattern).parts) and path.match(pattern)
+def functions(markdown: str) -> list[tuple[str, str]]:
+    """Return the file and the name of each definition that a page quotes, in order."""
+    lines = [line for match in FENCE.finditer(markdown) for line in match[1].splitlines()]
+    return [(file_of(place, name), name) for place, name in (line.split(": ") for line in lines)]
 
 
-def row(files: Collection[Path], sentence: str, anchors: dict[str, list[str]]) -> str:
-    """The row of some files: links to them, what they are about, and what they have to offer."""
-    texts = [path.name if len(files) > 1 else path.as_posix() for path in files]
-    links = [
-        f"[`{text}`](../minispore/{path.as_posix()})"
-        for text, path in zip(texts, files, strict=True)
-    ]
-    names = [name for path in files for name in anchors.get(module_of(path), [])]
-    shown = [f"[`{name.rpartition('.')[2]}`][{name}]" for name in names[:SHOWN]]
-    if len(names) > SHOWN:
-        shown.append("…")
-    break_ = "<br>" if shown else ""
-    return f"| {' '.join(links)} | {sentence}{break_}{', '.join(shown)} |"
+def file_of(place: str, name: str) -> str:
+    """Return the file in `place`, a file or a folder, that has a definition.
+
+    Raises:
+        ValueError: No file has it, or several have.
+    """
+    path = PACKAGE / place
+    files = [path] if path.suffix else sorted(path.rglob("*.py"))
+    found = [file for file in files if find(ast.parse(file.read_text("utf-8")), name) is not None]
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} files in minispore/{place} have a definition {name!r}.")
+    return found[0].relative_to(PACKAGE).as_posix()
 
 
-def idea(path: Path) -> str:
-    """The first line of what a file says of itself."""
-    text = ast.get_docstring(ast.parse((PACKAGE / path).read_text("utf-8"))) or ""
-    return text.partition("\n")[0]
+def as_fence(file: str, name: str) -> str:
+    """Return the source of a definition, without its docstring, under a link to its file."""
+    text = (PACKAGE / file).read_text("utf-8")
+    node = find(ast.parse(text), name)
+    assert node is not None
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    lines = text.splitlines()
+    kept = lines[first - 1 : node.end_lineno]
+    if ast.get_docstring(node) is not None and len(node.body) > 1:
+        docstring = node.body[0]
+        del kept[docstring.lineno - first : (docstring.end_lineno or 0) - first + 1]
+    indent = len(kept[0]) - len(kept[0].lstrip())
+    code = FOR_TOOLS.sub("", "\n".join(line[indent:] for line in kept))
+    link = f"[`{file}`](../minispore/{file}), line {node.lineno}: `{name}`"
+    return f"{link}\n\n```python\n{code}\n```"
 
 
-def module_of(path: Path) -> str:
-    """The module that a file of the package is."""
-    parts = ("minispore", *path.with_suffix("").parts)
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def references() -> dict[str, list[str]]:
-    """For each module the names that it defines, as the reference has them."""
-    top = (Path(__file__).parent / "reference" / "minispore.md").read_text("utf-8")
-    places = [("minispore", AT_THE_TOP.findall(top))]
-    places += [(f"minispore.{part}", public(f"minispore.{part}")) for part in IN_REFERENCE]
-    found: dict[str, list[str]] = {}
-    seen: set[object] = set()
-    for place, names in places:
-        for name in names:
-            value: object = getattr(import_module(place), name)
-            # The reference shows classes and `def` statements; what a call made has no docstring.
-            defined = isinstance(value, type) or (
-                isfunction(value) and unwrap(value).__code__.co_name == name
-            )
-            if defined and getattr(value, "__name__", None) == name and value not in seen:
-                seen.add(value)
-                found.setdefault(value.__module__, []).append(f"{place}.{name}")
-    return found
-
-
-def public(module: str) -> list[str]:
-    """The names that a module shows: those that it lists, or those that are its own."""
-    names = vars(import_module(module))
-    listed = names.get("__all__")
-    if listed is not None:
-        return list(listed)
-    own = [name for name in names if not name.startswith("_")]
-    return [name for name in own if getattr(names[name], "__module__", "").startswith(module)]
+def find(
+    tree: ast.Module | ast.ClassDef, name: str
+) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
+    """Return the definition of a function, class or method, or None."""
+    head, _, rest = name.partition(".")
+    definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    node = next((n for n in tree.body if isinstance(n, definitions) and n.name == head), None)
+    return find(node, rest) if rest and isinstance(node, ast.ClassDef) else node
