@@ -1,5 +1,6 @@
 """A small training with `Model` on each device, and its results."""
 
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -48,7 +49,10 @@ def data() -> Dataset:
 
 @dataclass
 class Left:
-    """The results of a run: weights, printed lines, files, and transfers."""
+    """The results of a run: weights, printed lines, files, and transfers.
+
+    The names of event files stand without the second and the number that make them unique.
+    """
 
     parameters: list[bytes]
     lines: str
@@ -82,7 +86,11 @@ def run(
     return Left(
         [p.asnumpy().tobytes() for p in model.train_network.get_parameters()],
         lines(),
-        {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()},
+        {
+            re.sub(r"\.\d+\.\d+\.", ".", str(path.relative_to(folder))): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        },
         counts,
         counting.steps,
     )
