@@ -20,7 +20,7 @@ import minispore.dataset as ds
 from minispore.dataset._node import EpochKey, rows_of
 from minispore.dataset.idx import write_idx
 from minispore.dataset.samplers import BuiltinSampler
-from tests.helpers.frequencies import assert_frequencies, uniform
+from tests.helpers.randomness import assert_frequencies, uniform
 
 Order = tuple[int, ...]
 Make = Callable[[int], ds.Dataset]
