@@ -71,6 +71,8 @@ def check(folder: Path, number: int) -> tuple[str, bool]:
         following = next((n for n in lessons.names() if n > number), None)
         more = f" Next: lesson {following}, {lessons.page(following)}" if following else ""
         parts.append(f"Lesson {number} is solved.{more}")
+    elif verdict.undecided:
+        parts.append("Undecided: the check ended before it found a mistake.")
     else:
         parts.append(f"Not solved yet. For a hint: minispore learn hint {number}")
     return "\n".join(parts), verdict.passed

@@ -53,8 +53,8 @@ class _CounterexampleFound(Exception):  # noqa: N818 (the result of a search, no
     """A failing case. Hypothesis sees the same error for each failing case, and shrinks it."""
 
 
-class TimeLimitExceeded(BaseException):
-    """A case used up its CPU time; no `except Exception` of the submission catches this."""
+class LimitReached(BaseException):
+    """A case used up its CPU time or memory; no `except Exception` of the submission catches it."""
 
 
 def minimal_counterexample(
@@ -79,7 +79,7 @@ def minimal_counterexample(
 
     Raises:
         NotWrittenError: The submission is not written yet.
-        TimeLimitExceeded: A case used up its time; shrinking it would take longer still.
+        LimitReached: A case used up its time or memory; to shrink it would take longer still.
 
     Examples:
         >>> from hypothesis import strategies as st
@@ -102,7 +102,7 @@ def minimal_counterexample(
         current = describe_case(show, case)
         mistake = None
         try:
-            with time_limit(CASE_SECONDS):
+            with time_limit(CASE_SECONDS, "your code"):
                 check(case)
         except UnsatisfiedAssumption:
             raise
@@ -111,6 +111,8 @@ def minimal_counterexample(
             mistake = "it is not written"
         except WrongResult as error:
             mistake = str(error)
+        except MemoryError as error:
+            raise LimitReached(f"your code raised {describe_error(error)}") from None
         except (Exception, SystemExit) as error:
             mistake = f"your code raised {describe_error(error)}"
         if mistake is not None:  # raised here, so that it has no exception as its context
@@ -127,25 +129,29 @@ def minimal_counterexample(
             f"For {current}, your code gave different results for the same input. "
             "Does it keep state from one call to the next?"
         )
-    except TimeLimitExceeded as error:
-        text = f"your code did not finish within {CASE_SECONDS:g} seconds of CPU time{error}."
-        raise TimeLimitExceeded(f"For {current}, {text}") from None
+    except LimitReached as error:
+        raise LimitReached(f"For {current}, {error}.") from None
     return None
 
 
 @contextmanager
-def time_limit(seconds: float) -> Generator[None]:
-    """Raise `TimeLimitExceeded` after so much CPU time, on systems with such a timer.
+def time_limit(seconds: float, subject: str) -> Generator[None]:
+    """Raise `LimitReached` after so much CPU time, on systems with such a timer.
+
+    Args:
+        seconds: The limit.
+        subject: What runs, for the message of the error.
 
     Raises:
-        TimeLimitExceeded: Its message is the line in the learner's file, or empty.
+        LimitReached: Its message ends with the line in the learner's file, if there is one.
     """
     if not hasattr(signal, "setitimer"):
         yield
         return
 
     def stop(_number: int, frame: FrameType | None) -> None:
-        raise TimeLimitExceeded(_learner_line(traceback.extract_stack(frame)))
+        line = _learner_line(traceback.extract_stack(frame))
+        raise LimitReached(f"{subject} did not finish within {seconds:g} seconds of CPU time{line}")
 
     before = signal.signal(signal.SIGVTALRM, stop)
     # CPU time of this process: other processes on a busy machine do not count.

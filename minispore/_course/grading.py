@@ -54,6 +54,10 @@ def _submitted_file(submission: Path, number: int) -> Path | None:
         file = Workspace(folder).file(number)
         if file.is_file():
             return file
+        # Learning platforms rename a file that is submitted again: "lesson_01_graph (1).py".
+        again = [each for each in folder.glob(f"{file.stem}*.py") if each.is_file()]
+        if again:
+            return max(again, key=lambda each: (len(each.name), each.name))
     return None
 
 
@@ -80,6 +84,8 @@ def _cell(result: CheckResult | None) -> str:
     if result is None:
         return "-"
     verdict = result.verdict
+    if verdict.undecided:
+        return "undecided"
     partial = f"{verdict.done}/{verdict.total}" if verdict.total else "no"
     return "passed" if verdict.passed else partial
 
@@ -102,6 +108,7 @@ def _record(result: CheckResult) -> dict[str, object]:
     verdict = result.verdict
     return {
         "passed": verdict.passed,
+        "undecided": verdict.undecided,
         "done": verdict.done,
         "of": verdict.total,
         "told": list(verdict.lines),

@@ -3,20 +3,24 @@
 import json
 import os
 import re
+import secrets
 import signal
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from time import perf_counter
-from typing import Any
+from typing import IO
 
+from minispore._course import lessons
 from minispore._course.verdict import Verdict
 from minispore.utils.atomic import regular
 
-SECONDS = 30.0  # the upper bound for a check
+CPU_SECONDS = 30.0  # the upper bound for a check; the load of the machine does not count
+SECONDS = 300.0  # of wall time, for a process that waits or a very busy machine
 MEGABYTES = 1024  # in addition to the memory in use before the file is imported
 _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -25,6 +29,7 @@ _ENVIRONMENT = {
 }
 _STACK_DUMP_SECONDS = 2.0
 _MAX_PRINTED = 2000
+_MAX_RESULTS = 2**20
 
 
 @dataclass(frozen=True)
@@ -43,57 +48,114 @@ class CheckResult:
 
 
 def check(
-    number: int, work: Path, *, seconds: float = SECONDS, megabytes: int = MEGABYTES
+    number: int,
+    work: Path,
+    *,
+    cpu_seconds: float = CPU_SECONDS,
+    seconds: float = SECONDS,
+    megabytes: int = MEGABYTES,
 ) -> CheckResult:
-    """Check a learner's file in a separate process.
+    """Check a copy of a learner's file in a separate process.
 
-    The process has an empty working folder, no standard input, and limits of time and memory. This
-    protects against mistakes, not against malicious code.
+    The process has an empty working folder, no standard input, and limits of time and memory. The
+    verdict comes through a pipe, with a secret that the process is given before it imports the
+    file. This protects against mistakes, not against malicious code.
 
     Args:
         number: The number of the lesson.
         work: The file.
-        seconds: The time limit.
+        cpu_seconds: The limit of CPU time, on systems that have one.
+        seconds: The limit of wall time.
         megabytes: The memory limit.
 
     Returns:
-        The result; it has a verdict also if the process ended without one.
+        The result; its verdict is undecided if the process ended or was stopped without one.
     """
     start = perf_counter()
     with TemporaryDirectory(prefix="minispore-check-", ignore_cleanup_errors=True) as folder:
-        answer, output = Path(folder, "answer.json"), Path(folder, "output.txt")
-        working_folder = Path(folder, "work")
+        copy = Path(folder).resolve() / f"{lessons.names()[number]}.py"
+        working_folder = copy.with_name("work")
         working_folder.mkdir()
-        stop = max(1.0, seconds - _STACK_DUMP_SECONDS)
-        arguments = [number, work.resolve(), answer, stop, megabytes]
-        with output.open("wb") as file:
-            process = subprocess.Popen(  # noqa: S603 (it is Python itself)
-                [sys.executable, "-m", "minispore._course.worker", *map(str, arguments)],
-                cwd=working_folder,
-                env=os.environ | _ENVIRONMENT,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=os.name != "nt",
-            )
-            timed_out = False
-            try:
-                process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                timed_out = True
-            finally:
-                _kill(process)
-        printed = _text(output)[-_MAX_PRINTED:]
+        try:
+            with open(work, "rb", opener=regular) as file:
+                copy.write_bytes(file.read())
+        except OSError as error:
+            text = f"{work.name} cannot be read: {error.strerror}."
+            return CheckResult(Verdict(False, (text,), undecided=True), "", 0.0)
+        secret = secrets.token_hex()
+        arguments = [number, copy, cpu_seconds, megabytes]
+        status, text, printed = _run(
+            [str(each) for each in arguments], secret, working_folder, seconds
+        )
         duration = perf_counter() - start
-        verdict = _verdict(answer)
-        if verdict is None:
-            stack = _stack(answer)
-            verdict = (
-                _timeout_verdict(stack, work, stop)
-                if timed_out or stack
-                else _crash_verdict(process.returncode)
-            )
-        return CheckResult(verdict, printed, duration)
+        verdict, is_final = _verdict(text, secret)
+        if verdict.undecided and not is_final:
+            where = _learner_line(text, copy)
+            if status is None:
+                reason = f"The check was stopped after {seconds:g} seconds{where}. "
+                reason += "Does the file wait for something, or is this computer busy? Check again."
+            elif where or (sys.platform != "win32" and status == -signal.SIGXCPU):
+                reason = f"The check has used {cpu_seconds:g} seconds of CPU time{where}: "
+                reason += "is there an infinite loop?"
+            else:
+                reason = f"The process of the check ended with status {status} before it had a "
+                reason += "result. Does the file exit the program, or use too much memory?"
+            verdict = replace(verdict, lines=(reason, *verdict.lines))
+        return CheckResult(verdict, printed[-_MAX_PRINTED:], duration)
+
+
+def _run(
+    arguments: list[str], secret: str, folder: Path, seconds: float
+) -> tuple[int | None, str, str]:
+    """Run the worker in a folder; return its exit status, its results and its output.
+
+    The status is None if its time was over.
+    """
+    process = subprocess.Popen(  # noqa: S603 (it is Python itself)
+        [sys.executable, "-m", "minispore._course.worker", *arguments],
+        cwd=folder,
+        env=os.environ | _ENVIRONMENT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=os.name != "nt",
+    )
+    assert process.stdin is not None
+    results, output = _Tail(process.stdout, _MAX_RESULTS), _Tail(process.stderr, 4 * _MAX_PRINTED)
+    try:
+        with suppress(BrokenPipeError), process.stdin:
+            process.stdin.write(f"{secret}\n".encode())
+        status = process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        status = None
+        if sys.platform != "win32":  # for the stack trace
+            process.send_signal(signal.SIGXCPU)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_STACK_DUMP_SECONDS)
+    finally:
+        _kill(process)
+    return status, results.text(), output.text()
+
+
+class _Tail:
+    """The last bytes that a process writes; what it wrote before is dropped while it writes."""
+
+    def __init__(self, stream: IO[bytes] | None, limit: int) -> None:
+        assert stream is not None, "it is a pipe"
+        self._stream, self._limit, self._bytes = stream, limit, b""
+        self._thread = Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with self._stream:
+            while block := os.read(self._stream.fileno(), 2**16):
+                self._bytes = (self._bytes + block)[-self._limit :]
+
+    def text(self) -> str:
+        """Return the end of the text, after the process has ended."""
+        # A process that left the group may keep the pipe open.
+        self._thread.join(_STACK_DUMP_SECONDS)
+        return self._bytes.decode("utf-8", "replace")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -106,44 +168,18 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _verdict(answer: Path) -> Verdict | None:
-    try:
-        record: dict[str, Any] = json.loads(_text(answer))
-    except (OSError, ValueError):
-        return None
-    return Verdict(
-        passed=bool(record["passed"]),
-        lines=tuple(record["lines"]),
-        done=record["done"],
-        total=record["total"],
-        undetected=tuple(record["undetected"]),
-    )
+def _verdict(text: str, secret: str) -> tuple[Verdict, bool]:
+    """Return the last verdict in the results, and whether it is the final one."""
+    *_, last = ["", *(line[len(secret) :] for line in text.splitlines() if line.startswith(secret))]
+    if not last:
+        return Verdict(False, (), undecided=True), False
+    is_final, fields = json.loads(last)
+    for name in ("lines", "undetected"):
+        fields[name] = tuple(fields[name])
+    return Verdict(**fields), is_final
 
 
-def _stack(answer: Path) -> str:
-    """Return the stack trace that the process wrote when its time was over, or ""."""
-    try:
-        return _text(answer.with_suffix(".stack"))
-    except OSError:
-        return ""
-
-
-def _text(path: Path) -> str:
-    """Return a file's text; the learner's program may have written anything to it."""
-    with open(path, encoding="utf-8", errors="replace", opener=regular) as file:
-        return file.read()
-
-
-def _timeout_verdict(stack: str, work: Path, seconds: float) -> Verdict:
-    late = f"The check was still running after {seconds:g} seconds"
-    frame = re.search(rf'{re.escape(work.name)}", line (\d+) in (\S+)', stack)
-    if stack and not frame:
-        busy = f"{late}, but not in {work.name}: is this computer busy? Check again."
-        return Verdict(False, (busy,))
-    where = f" It was in line {frame[1]}, in {frame[2]}." if frame else ""
-    return Verdict(False, (f"{late}: is there an infinite loop?{where}",))
-
-
-def _crash_verdict(status: int) -> Verdict:
-    text = f"The process of the check exited with status {status} before it had a result."
-    return Verdict(False, (f"{text} Does the file exit the program, or use too much memory?",))
+def _learner_line(text: str, work: Path) -> str:
+    """Return the innermost line of a file in a stack trace: " in line 3, in f"; "" without one."""
+    frame = re.search(rf'"{re.escape(str(work))}", line (\d+) in (\S+)', text)
+    return f" in line {frame[1]}, in {frame[2]}" if frame else ""

@@ -1,6 +1,8 @@
 """Import of a submission, and the verdict on it."""
 
+import ast
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -8,8 +10,8 @@ from types import ModuleType
 
 from minispore._course import CourseError
 from minispore._course.counterexamples import (
+    LimitReached,
     NotWrittenError,
-    TimeLimitExceeded,
     describe_error,
     time_limit,
 )
@@ -29,6 +31,8 @@ class Verdict:
         done: The number of properties that hold, or of implementations that were judged correctly.
         total: The number of all properties or implementations.
         undetected: In a testing lesson, the bugs that were not detected.
+        undecided: Whether a limit of time or memory ended the check before it found a mistake; a
+            solution that is undecided has neither passed nor failed.
     """
 
     passed: bool
@@ -36,6 +40,11 @@ class Verdict:
     done: int = 0
     total: int = 0
     undetected: tuple[str, ...] = ()
+    undecided: bool = False
+
+
+def _ignore(_: Verdict) -> None:
+    pass
 
 
 def load(path: Path) -> ModuleType:
@@ -52,6 +61,8 @@ def load(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
+        if error.lineno is None:  # of an encoding
+            raise CourseError(f"The file is not Python source in UTF-8: {error.msg}.") from None
         text = (error.text or "").strip()
         message = f"Line {error.lineno} has a syntax error: {error.msg} (`{text}`)."
         raise CourseError(message) from None
@@ -60,8 +71,29 @@ def load(path: Path) -> ModuleType:
     return module
 
 
+def check_own_work(exercise: CodeExercise | TestExercise, path: Path) -> None:
+    """Check that a file does not import from minispore what it should define.
+
+    Raises:
+        CourseError: It does.
+    """
+    asked = {part for name in exercise.tasks for part in name.split(".")}
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("minispore"):
+            continue
+        for name in node.names:
+            if name.name in asked:
+                raise CourseError(
+                    f"Line {node.lineno} imports {name.name} from {node.module}: write it yourself."
+                )
+
+
 def evaluate_submission(
-    exercise: CodeExercise | TestExercise, work: ModuleType, *, speedup: int = 1
+    exercise: CodeExercise | TestExercise,
+    work: ModuleType,
+    *,
+    speedup: int = 1,
+    report: Callable[[Verdict], None] = _ignore,
 ) -> Verdict:
     """Check a module that should contain a solution of the exercise.
 
@@ -70,6 +102,7 @@ def evaluate_submission(
         work: The module.
         speedup: Above 1, try that many times fewer cases and stop at the first failure, which is
             enough to detect most bugs.
+        report: Receives what is known after each property.
     """
     total = (
         len(exercise.properties)
@@ -81,7 +114,7 @@ def evaluate_submission(
             return Verdict(False, (f"The file no longer defines {name}.",), 0, total)
     try:
         if isinstance(exercise, CodeExercise):
-            return _check_properties(exercise, work, speedup)
+            return _check_properties(exercise, work, speedup, report)
         return _check_test(exercise, work, total)
     except NotWrittenError as error:
         return Verdict(False, (_not_written(error),), 0, total)
@@ -98,15 +131,32 @@ def _not_written(error: NotWrittenError) -> str:
     return f"Not written yet: {error} raises NotImplementedError."
 
 
-def _check_properties(exercise: CodeExercise, work: ModuleType, speedup: int) -> Verdict:
+def _check_properties(
+    exercise: CodeExercise, work: ModuleType, speedup: int, report: Callable[[Verdict], None]
+) -> Verdict:
     violations = list[tuple[str, str]]()
     unwritten: NotWrittenError | None = None
+    limit: LimitReached | None = None
     done, total = 0, len(exercise.properties)
+
+    def known() -> Verdict:
+        held = f"{done} of {total} properties hold."
+        if violations:
+            counterexample, description = violations[0]
+            return Verdict(False, (counterexample, f"Property: {description}", held), done, total)
+        if unwritten is not None:
+            lines = (_not_written(unwritten), held) if done else (_not_written(unwritten),)
+            return Verdict(False, lines, done, total)
+        if done == total:
+            return Verdict(True, (f"All {total} properties hold.",), done, total)
+        lines = (str(limit), held) if limit is not None else (held,)
+        return Verdict(False, lines, done, total, undecided=True)
+
     for each in exercise.properties:
         try:
             counterexample = each.find_counterexample(work, speedup)
-        except TimeLimitExceeded as error:  # the other properties would need as much time
-            violations.append((str(error), each.description))
+        except LimitReached as error:  # the other properties would need as much
+            limit = error
             break
         except NotWrittenError as error:
             # Other properties may be about functions that are written already.
@@ -114,18 +164,12 @@ def _check_properties(exercise: CodeExercise, work: ModuleType, speedup: int) ->
             continue
         if counterexample is None:
             done += 1
-            continue
-        violations.append((counterexample, each.description))
-        if speedup > 1:
+        else:
+            violations.append((counterexample, each.description))
+        report(known())
+        if violations and speedup > 1:
             break
-    held = f"{done} of {total} properties hold."
-    if violations:
-        counterexample, description = violations[0]
-        return Verdict(False, (counterexample, f"Property: {description}", held), done, total)
-    if unwritten is not None:
-        lines = (_not_written(unwritten), held) if done else (_not_written(unwritten),)
-        return Verdict(False, lines, done, total)
-    return Verdict(True, (f"All {total} properties hold.",), done, total)
+    return known()
 
 
 def _check_test(exercise: TestExercise, work: ModuleType, total: int) -> Verdict:
@@ -157,12 +201,12 @@ def _rejection(check: object, implementation: Implementation) -> str | None:
     assert callable(check)
     candidate = implementation.make()
     try:
-        with time_limit(_CHECK_SECONDS):
+        with time_limit(_CHECK_SECONDS, "it"):
             check(candidate)
     except NotImplementedError as error:
         raise NotWrittenError.of(error) from None
-    except TimeLimitExceeded as error:
-        return f"nothing within {_CHECK_SECONDS:g} seconds of CPU time{error}"
+    except LimitReached as error:
+        return str(error)
     except (Exception, SystemExit) as error:  # a check may reject by any exception
         return describe_error(error)
     return None

@@ -2,47 +2,75 @@
 
 import faulthandler
 import json
+import math
+import os
+import signal
 import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
+from typing import IO
 
 from minispore._course import CourseError
 from minispore._course.verdict import Verdict
 
 
-def main(number: int, work: Path, answer: Path, seconds: float, megabytes: int) -> None:
-    """Check a file and write the verdict.
+def main(
+    number: int, work: Path, seconds: float, megabytes: int, secret: str, results: IO[str]
+) -> None:
+    """Check a file, and write what is known of the verdict after each property.
 
     Args:
         number: The number of the lesson.
         work: The learner's file.
-        answer: The JSON file for the verdict; a stack trace goes to the same name with ".stack" if
-            the time is over.
-        seconds: The time limit.
+        seconds: The limit of CPU time; when it is over, a stack trace is written.
         megabytes: The memory limit.
+        secret: The beginning of each line with a verdict; the last one is final.
+        results: The file for verdicts and the stack trace.
     """
-    with answer.with_suffix(".stack").open("w", encoding="utf-8") as stack:
-        faulthandler.dump_traceback_later(seconds, exit=True, file=stack)
-        from hypothesis import settings
 
-        from minispore._course.counterexamples import SETTINGS
-        from minispore._course.lessons import lesson
+    def report(verdict: Verdict, is_final: bool = False) -> None:
+        results.write(f"{secret}{json.dumps([is_final, asdict(verdict)])}\n")
+        results.flush()
 
-        exercise = lesson(number).exercise
-        _limit_memory(megabytes)
-        # For the learner's own use of hypothesis.
-        settings.register_profile("course", SETTINGS)
-        settings.load_profile("course")
-        from minispore._course.verdict import evaluate_submission, load
+    from hypothesis import settings
 
-        try:
-            verdict = evaluate_submission(exercise, load(work))
-        except CourseError as error:
-            verdict = Verdict(False, (str(error),))
-        except MemoryError:
-            verdict = Verdict(False, (f"The solution needs more than {megabytes} MB of memory.",))
-        answer.write_text(json.dumps(asdict(verdict)), "utf-8")
-        faulthandler.cancel_dump_traceback_later()
+    from minispore._course.counterexamples import SETTINGS
+    from minispore._course.lessons import lesson
+
+    exercise = lesson(number).exercise
+    _limit_memory(megabytes)
+    _limit_time(seconds, results)
+    # For the learner's own use of hypothesis.
+    settings.register_profile("course", SETTINGS)
+    settings.load_profile("course")
+    from minispore._course.verdict import check_own_work, evaluate_submission, load
+
+    try:
+        module = load(work)
+        check_own_work(exercise, work)
+        verdict = evaluate_submission(exercise, module, report=report)
+    except CourseError as error:
+        verdict = Verdict(False, (str(error),))
+    except MemoryError:
+        text = f"The solution needs more than {megabytes} MB of memory."
+        verdict = Verdict(False, (text,), undecided=True)
+    report(verdict, is_final=True)
+
+
+def _limit_time(seconds: float, results: IO[str]) -> None:
+    """Let the system end this process after so much more CPU time, with a stack trace."""
+    if sys.platform == "win32":  # pragma: no cover
+        return
+    import resource
+
+    used = time.process_time()
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_CPU)
+    limit = math.ceil(used + seconds)
+    if hard_limit == resource.RLIM_INFINITY or limit < hard_limit:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, hard_limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    faulthandler.register(signal.SIGXCPU, file=results, chain=True)
 
 
 def _limit_memory(megabytes: int) -> None:
@@ -62,5 +90,9 @@ def _limit_memory(megabytes: int) -> None:
 
 
 if __name__ == "__main__":
-    _, number, work, answer, seconds, megabytes = sys.argv
-    main(int(number), Path(work), Path(answer), float(seconds), int(megabytes))
+    _, number, work, seconds, megabytes = sys.argv
+    secret = sys.stdin.readline().strip()
+    # What the learner's file prints goes to the other pipe.
+    with open(os.dup(1), "w", encoding="utf-8") as results:
+        os.dup2(2, 1)
+        main(int(number), Path(work), float(seconds), int(megabytes), secret, results)

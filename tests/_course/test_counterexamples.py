@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minispore._course import counterexamples
 from minispore._course.counterexamples import (
-    TimeLimitExceeded,
+    LimitReached,
     describe_error,
     minimal_counterexample,
     time_limit,
@@ -86,7 +86,7 @@ def spin(seconds: float) -> None:
 @pytest.mark.parametrize("limit", [0.02, 0.1])
 def test_time_limit_stops_after_so_much_cpu_time(limit: float) -> None:
     start = process_time()
-    with pytest.raises(TimeLimitExceeded), time_limit(limit):
+    with pytest.raises(LimitReached), time_limit(limit, "it"):
         spin(limit + 0.3)
     # The timer counts CPU time in user mode, in units of up to 10 ms.
     assert limit - 0.01 <= process_time() - start < limit + 0.3
@@ -95,7 +95,7 @@ def test_time_limit_stops_after_so_much_cpu_time(limit: float) -> None:
 def test_time_limit_of_a_case_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counterexamples, "CASE_SECONDS", 0.02)
     message = r"^For 0, your code did not finish within 0.02 seconds of CPU time\.$"
-    with pytest.raises(TimeLimitExceeded, match=message):
+    with pytest.raises(LimitReached, match=message):
         minimal_counterexample(st.integers(), lambda _: spin(1))
 
 
@@ -103,7 +103,7 @@ def test_time_limit_of_a_case_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
 def test_time_limit_leaves_no_timer_and_no_handler(raises: bool) -> None:
     before = signal.getsignal(signal.SIGVTALRM)
     try:
-        with time_limit(100.0):
+        with time_limit(100.0, "it"):
             assert signal.getitimer(signal.ITIMER_VIRTUAL)[0] > 0
             if raises:
                 raise KeyError
@@ -115,7 +115,7 @@ def test_time_limit_leaves_no_timer_and_no_handler(raises: bool) -> None:
 
 def test_time_limit_without_timer_support(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(signal, "setitimer", raising=False)
-    with time_limit(0.0):
+    with time_limit(0.0, "it"):
         assert sum(range(100_000)) > 0
 
 

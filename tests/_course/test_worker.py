@@ -1,6 +1,7 @@
 """The worker process: errors become verdicts, and memory is limited."""
 
 import json
+from io import StringIO
 from pathlib import Path
 from typing import NoReturn
 from unittest.mock import Mock
@@ -22,15 +23,19 @@ from tests.helpers.lesson_solutions import BODY, solution
 def test_worker_reports_errors_as_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
 ) -> None:
-    def fail(*_: object) -> NoReturn:
+    def fail(*_: object, **__: object) -> NoReturn:
         raise error
 
     monkeypatch.setattr(verdict, "evaluate_submission", fail)
     monkeypatch.setattr(worker, "_limit_memory", lambda _: None)
     monkeypatch.setattr(hypothesis, "settings", Mock())  # these tests keep their profile
-    answer = tmp_path / "answer.json"
-    worker.main(1, solution(tmp_path, BODY), answer, 60.0, 7)
-    assert message in json.loads(answer.read_text("utf-8"))["lines"][0]
+    monkeypatch.setattr(worker, "_limit_time", lambda *_: None)
+    results = StringIO()
+    worker.main(1, solution(tmp_path, BODY), 60.0, 7, "secret", results)
+    is_final, fields = json.loads(results.getvalue().removeprefix("secret"))
+    assert is_final
+    assert message in fields["lines"][0]
+    assert fields["undecided"] == isinstance(error, MemoryError)
 
 
 @pytest.mark.parametrize(("hard_limit", "count"), [(-1, 1), (2**60, 1), (2**20, 0)])
