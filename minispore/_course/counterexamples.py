@@ -53,8 +53,12 @@ class _CounterexampleFound(Exception):  # noqa: N818 (the result of a search, no
     """A failing case. Hypothesis sees the same error for each failing case, and shrinks it."""
 
 
-class LimitReached(BaseException):
-    """A case used up its CPU time or memory; no `except Exception` of the submission catches it."""
+class TimeLimitExceeded(BaseException):
+    """A case used up its CPU time; no `except Exception` of the submission catches this."""
+
+
+class MemoryLimitReached(BaseException):
+    """A case used up the memory, which may be the machine's fault."""
 
 
 def minimal_counterexample(
@@ -79,7 +83,8 @@ def minimal_counterexample(
 
     Raises:
         NotWrittenError: The submission is not written yet.
-        LimitReached: A case used up its time or memory; to shrink it would take longer still.
+        TimeLimitExceeded: A case used up its time; to shrink it would take longer still.
+        MemoryLimitReached: A case used up the memory.
 
     Examples:
         >>> from hypothesis import strategies as st
@@ -112,7 +117,7 @@ def minimal_counterexample(
         except WrongResult as error:
             mistake = str(error)
         except MemoryError as error:
-            raise LimitReached(f"your code raised {describe_error(error)}") from None
+            raise MemoryLimitReached(f"your code raised {describe_error(error)}") from None
         except (Exception, SystemExit) as error:
             mistake = f"your code raised {describe_error(error)}"
         if mistake is not None:  # raised here, so that it has no exception as its context
@@ -129,21 +134,21 @@ def minimal_counterexample(
             f"For {current}, your code gave different results for the same input. "
             "Does it keep state from one call to the next?"
         )
-    except LimitReached as error:
-        raise LimitReached(f"For {current}, {error}.") from None
+    except (TimeLimitExceeded, MemoryLimitReached) as error:
+        raise type(error)(f"For {current}, {error}.") from None
     return None
 
 
 @contextmanager
 def time_limit(seconds: float, subject: str) -> Generator[None]:
-    """Raise `LimitReached` after so much CPU time, on systems with such a timer.
+    """Raise `TimeLimitExceeded` after so much CPU time, on systems with such a timer.
 
     Args:
         seconds: The limit.
         subject: What runs, for the message of the error.
 
     Raises:
-        LimitReached: Its message ends with the line in the learner's file, if there is one.
+        TimeLimitExceeded: Its message ends with the line in the learner's file, if there is one.
     """
     if not hasattr(signal, "setitimer"):
         yield
@@ -151,7 +156,9 @@ def time_limit(seconds: float, subject: str) -> Generator[None]:
 
     def stop(_number: int, frame: FrameType | None) -> None:
         line = _learner_line(traceback.extract_stack(frame))
-        raise LimitReached(f"{subject} did not finish within {seconds:g} seconds of CPU time{line}")
+        raise TimeLimitExceeded(
+            f"{subject} did not finish within {seconds:g} seconds of CPU time{line}"
+        )
 
     before = signal.signal(signal.SIGVTALRM, stop)
     # CPU time of this process: other processes on a busy machine do not count.

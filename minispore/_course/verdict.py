@@ -10,8 +10,9 @@ from types import ModuleType
 
 from minispore._course import CourseError
 from minispore._course.counterexamples import (
-    LimitReached,
+    MemoryLimitReached,
     NotWrittenError,
+    TimeLimitExceeded,
     describe_error,
     time_limit,
 )
@@ -136,7 +137,7 @@ def _check_properties(
 ) -> Verdict:
     violations = list[tuple[str, str]]()
     unwritten: NotWrittenError | None = None
-    limit: LimitReached | None = None
+    limit: MemoryLimitReached | None = None
     done, total = 0, len(exercise.properties)
 
     def known() -> Verdict:
@@ -155,7 +156,10 @@ def _check_properties(
     for each in exercise.properties:
         try:
             counterexample = each.find_counterexample(work, speedup)
-        except LimitReached as error:  # the other properties would need as much
+        except TimeLimitExceeded as error:  # the other properties would need as much time
+            violations.append((str(error), each.description))
+            break
+        except MemoryLimitReached as error:
             limit = error
             break
         except NotWrittenError as error:
@@ -205,8 +209,10 @@ def _rejection(check: object, implementation: Implementation) -> str | None:
             check(candidate)
     except NotImplementedError as error:
         raise NotWrittenError.of(error) from None
-    except LimitReached as error:
+    except TimeLimitExceeded as error:
         return str(error)
+    except MemoryError:  # which may be the machine's fault
+        raise
     except (Exception, SystemExit) as error:  # a check may reject by any exception
         return describe_error(error)
     return None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minispore._course import counterexamples
 from minispore._course.counterexamples import (
-    LimitReached,
+    TimeLimitExceeded,
     describe_error,
     minimal_counterexample,
     time_limit,
@@ -86,7 +86,7 @@ def spin(seconds: float) -> None:
 @pytest.mark.parametrize("limit", [0.02, 0.1])
 def test_time_limit_stops_after_so_much_cpu_time(limit: float) -> None:
     start = process_time()
-    with pytest.raises(LimitReached), time_limit(limit, "it"):
+    with pytest.raises(TimeLimitExceeded), time_limit(limit, "it"):
         spin(limit + 0.3)
     # The timer counts CPU time in user mode, in units of up to 10 ms.
     assert limit - 0.01 <= process_time() - start < limit + 0.3
@@ -95,7 +95,7 @@ def test_time_limit_stops_after_so_much_cpu_time(limit: float) -> None:
 def test_time_limit_of_a_case_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counterexamples, "CASE_SECONDS", 0.02)
     message = r"^For 0, your code did not finish within 0.02 seconds of CPU time\.$"
-    with pytest.raises(LimitReached, match=message):
+    with pytest.raises(TimeLimitExceeded, match=message):
         minimal_counterexample(st.integers(), lambda _: spin(1))
 
 

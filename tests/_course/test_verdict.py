@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from minispore._course import CourseError, verdict
-from minispore._course.counterexamples import LimitReached
+from minispore._course.counterexamples import MemoryLimitReached, TimeLimitExceeded
 from minispore._course.exercise import CodeExercise, Implementation, Property, TestExercise
 from minispore._course.feedback import WrongResult
 from minispore._course.lessons import lesson
@@ -30,9 +30,11 @@ OUTCOMES: dict[str, Callable[[], BaseException] | None] = {
     "error": lambda: ValueError("it is invalid"),
     "exit": SystemExit,
     "unwritten": NotImplementedError,
-    "time": LimitReached,
+    "time": TimeLimitExceeded,
+    "memory": MemoryLimitReached,
 }
 outcomes = st.sampled_from(sorted(OUTCOMES))
+judgements = outcomes.filter(lambda each: each not in {"unwritten", "memory"})
 
 
 def act(outcome: str) -> None:
@@ -72,16 +74,16 @@ def test_each_property_is_checked_and_the_first_violation_reported(
     )
 
     failures = [i for i, each in enumerate(planned) if each not in {"holds", "unwritten"}]
-    last = next((i for i in failures if fast or planned[i] == "time"), len(planned) - 1)
+    last = next((i for i in failures if fast or planned[i] in {"time", "memory"}), len(planned) - 1)
     tried = planned[: last + 1]
     assert checked == set(range(len(tried)))
     assert (actual.done, actual.total) == (tried.count("holds"), len(planned))
     assert actual.passed == (set(planned) == {"holds"})
-    decided = [i for i, each in enumerate(tried) if each not in {"unwritten", "time"}]
+    decided = [i for i, each in enumerate(tried) if each not in {"unwritten", "memory"}]
     done = [planned[: i + 1].count("holds") for i in decided]
-    assert [each.done for each in reported] == done
+    assert [each.done for each in reported] == done[: len(done) - ("time" in tried)]
     violated = [i for i in decided if planned[i] != "holds"]
-    assert actual.undecided == ("time" in tried and not violated and "unwritten" not in tried)
+    assert actual.undecided == ("memory" in tried and not violated and "unwritten" not in tried)
     if violated:
         message, description, count = actual.lines
         assert message.startswith(f"For case {violated[0]}, ")
@@ -97,8 +99,8 @@ def test_each_property_is_checked_and_the_first_violation_reported(
 
 
 @given(
-    st.lists(outcomes.filter(lambda each: each != "unwritten"), min_size=1, max_size=4),
-    st.lists(outcomes.filter(lambda each: each != "unwritten"), min_size=1, max_size=4),
+    st.lists(judgements, min_size=1, max_size=4),
+    st.lists(judgements, min_size=1, max_size=4),
 )
 @example(["holds"], ["holds"])
 @example(["wrong"], ["wrong"])

@@ -196,28 +196,28 @@ LESSON = Lesson(
         properties=(
             Property(
                 "A gradient is the sum, over all paths, of the products of the derivatives.",
-                cases(), _is_correct,
+                cases(), _is_correct, examples=40,
             ),
             Property(
                 "An operand that is None, or whose pullback is None, gets no gradient.",
-                cases(constants=True), _is_correct,
+                cases(constants=True), _is_correct, examples=40,
             ),
             Property(
                 "There may be several outputs, also the same one twice.",
-                cases(outputs=3), _is_correct,
+                cases(outputs=3), _is_correct, examples=40,
             ),
             Property(
                 "The backward pass ends at the nodes in `inputs` and returns their gradients.",
-                cases(inputs=True), _is_correct,
+                cases(inputs=True), _is_correct, examples=40,
             ),
             Property(
                 "A node whose number is below `first_number` is a constant, unless it is in "
                 "`inputs`.",
-                cases(inputs=True, first=True), _is_correct, examples=200,
+                cases(inputs=True, first=True), _is_correct, examples=100,
             ),
             Property(
                 "The time is proportional to the number of nodes, not to the number of paths.",
-                st.sampled_from([Big(40, twice=True), Big(20_000), Big(width=40_000)]),
+                st.sampled_from([Big(40, twice=True), Big(10_000), Big(width=20_000)]),
                 _takes_linear_time, examples=12,  # of which three are different
             ),
         ),
