@@ -28,9 +28,11 @@ class Arguments(argparse.Namespace):
     dataset: Literal["mnist"]
     folder: Path
     # learn, together with folder
-    action: Literal["list", "start", "check", "hint", "reset", "status", "grade"]
+    action: Literal[
+        "list", "start", "check", "watch", "hint", "solution", "reset", "status", "grade"
+    ]
     number: int
-    as_json: bool
+    form: Literal["table", "json", "csv"]
     jobs: int | None = None
     # trace, together with out
     file: Path
@@ -130,18 +132,25 @@ def _add_download(parser: argparse.ArgumentParser) -> None:
 
 def _add_learn(parser: argparse.ArgumentParser) -> None:
     """Add the actions of `minispore learn`."""
-    parser.description = "The course: its pages are in docs/learn, its exercises are made here."
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    parser.description = (
+        "The course: its pages are in docs/learn, its exercises are made here. "
+        "Without an action, show your progress."
+    )
+    folder = Path("minispore-course")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    parser.set_defaults(action="status", folder=folder)
     for name, text in (
         ("list", "show the lessons"),
         ("start", "write the exercise of a lesson into your folder"),
         ("check", "check your solution"),
+        ("watch", "check your solution each time you save it"),
         ("hint", "give a hint, and another one each time"),
+        ("solution", "show minispore's own source, after your solution has passed"),
         ("reset", "start an exercise again; your file is kept under another name"),
-        ("status", "show your progress"),
+        ("status", "show your progress, and what is next"),
     ):
         action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
-        if name in {"start", "check", "hint", "reset"}:
+        if name not in {"list", "status"}:
             action.add_argument(
                 "number", type=_integer(1, 99), metavar="N", help="the lesson's number"
             )
@@ -150,7 +159,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
                 "--folder",
                 type=Path,
                 metavar="DIR",
-                default=Path("minispore-course"),
+                default=folder,
                 help="where your solutions are (default: minispore-course)",
             )
     grading = actions.add_parser("grade", help="grade the submissions of a class")
@@ -158,9 +167,16 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
     grading.add_argument(
         "folder", type=Path, metavar="DIR", help="contains a folder for each submission"
     )
-    grading.add_argument(
-        "--json", action="store_true", dest="as_json", help="JSON instead of a table"
-    )
+    forms = grading.add_mutually_exclusive_group()
+    for form in ("json", "csv"):
+        forms.add_argument(
+            f"--{form}",
+            action="store_const",
+            dest="form",
+            const=form,
+            default="table",
+            help=f"{form.upper()} instead of a table",
+        )
     grading.add_argument(
         "--jobs",
         type=_POSITIVE,

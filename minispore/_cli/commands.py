@@ -43,6 +43,12 @@ def learn(arguments: Arguments) -> bool:
                 text = commands.start(arguments.folder, arguments.number)
             case "check":
                 text, passed = commands.check(arguments.folder, arguments.number)
+            case "watch":
+                for report in commands.watch(arguments.folder, arguments.number):
+                    print(report, flush=True)
+                return True
+            case "solution":
+                text = commands.solution(arguments.folder, arguments.number)
             case "hint":
                 text = commands.hint(arguments.folder, arguments.number)
             case "reset":
@@ -50,9 +56,7 @@ def learn(arguments: Arguments) -> bool:
             case "status":
                 text = commands.status(arguments.folder)
             case "grade":  # pragma: no branch (the parser accepts no other)
-                text = commands.grade(
-                    arguments.folder, as_json=arguments.as_json, jobs=arguments.jobs
-                )
+                text = commands.grade(arguments.folder, form=arguments.form, jobs=arguments.jobs)
     print(text, flush=True)
     return passed
 

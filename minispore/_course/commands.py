@@ -1,11 +1,17 @@
 """The actions of `minispore learn`, one function for each; they return the text to print."""
 
+import csv
 import json
+import time
+from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
+from typing import Literal
 
-from minispore._course import grading, lessons, sandbox
+from minispore._course import CourseError, grading, lessons, sandbox
 from minispore._course.exercise import CodeExercise
 from minispore._course.grading import align_columns
+from minispore._course.source import lines_of
 from minispore._course.workspace import Workspace
 
 
@@ -71,6 +77,7 @@ def check(folder: Path, number: int) -> tuple[str, bool]:
         following = next((n for n in lessons.names() if n > number), None)
         more = f" Next: lesson {following}, {lessons.page(following)}" if following else ""
         parts.append(f"Lesson {number} is solved.{more}")
+        parts.append(f"To compare with minispore's source: minispore learn solution {number}")
     elif verdict.undecided:
         parts.append("Undecided: the check ended before it found a mistake.")
     else:
@@ -78,8 +85,54 @@ def check(folder: Path, number: int) -> tuple[str, bool]:
     return "\n".join(parts), verdict.passed
 
 
+def watch(folder: Path, number: int, *, interval: float = 0.3) -> Iterator[str]:
+    """Check a solution now and each time its file is saved, until it is correct.
+
+    Args:
+        folder: The learner's folder.
+        number: The number of the lesson.
+        interval: The seconds between two looks at the file.
+
+    Yields:
+        The report of each check.
+
+    Raises:
+        CourseError: As `check`.
+    """
+    file = Workspace(folder).solution(number)
+    passed = False
+    while not passed:
+        before = file.stat()
+        report, passed = check(folder, number)
+        yield report if passed else f"{report}\nWaiting for {file} to be saved. Ctrl-C ends it.\n"
+        while not passed and _is_same(file, before.st_mtime_ns, before.st_size):
+            time.sleep(interval)
+
+
+def _is_same(file: Path, time_ns: int, size: int) -> bool:
+    try:
+        now = file.stat()
+    except FileNotFoundError:  # an editor replaces it
+        return True
+    return (now.st_mtime_ns, now.st_size) == (time_ns, size)
+
+
+def solution(folder: Path, number: int) -> str:
+    """Return minispore's source of what a lesson asks for.
+
+    Raises:
+        CourseError: The learner's own solution has not passed, or the progress file is damaged.
+    """
+    if not Workspace(folder).progress(number).passed:
+        raise CourseError(
+            f"lesson {number} is not solved yet; for a hint: minispore learn hint {number}"
+        )
+    exercise = lessons.lesson(number).exercise
+    return "\n\n".join(lines_of(exercise.module, name)[1] for name in exercise.tasks)
+
+
 def status(folder: Path) -> str:
-    """Return a table of the learner's progress.
+    """Return a table of the learner's progress, and the next step.
 
     Raises:
         CourseError: The progress file is damaged.
@@ -92,16 +145,29 @@ def status(folder: Path) -> str:
         state = "solved" if progress.passed else started
         hints = f"{progress.hints}/{len(lesson.hint_list())}"
         rows.append([str(number), lesson.title, state, str(progress.checks), hints])
-    return align_columns(rows)
+    states = {row[0]: row[2] for row in rows[1:] if row[2] != "solved"}
+    begun = [number for number, state in states.items() if state == "started"]
+    if begun:
+        following = f"Next: minispore learn watch {begun[0]}"
+    elif states:
+        following = f"Next: minispore learn start {min(states, key=int)}"
+    else:
+        following = "All lessons are solved."
+    return f"{align_columns(rows)}\n{following}"
 
 
-def grade(folder: Path, *, as_json: bool, jobs: int | None) -> str:
-    """Grade the submissions of a class; return a table or JSON.
+def grade(folder: Path, *, form: Literal["table", "json", "csv"], jobs: int | None) -> str:
+    """Grade the submissions of a class; return the grades in one of three forms.
 
     Raises:
         CourseError: See `grading.grade`.
     """
     grades = grading.grade(folder, jobs=jobs)
-    if as_json:
+    if form == "json":
         return json.dumps(grading.as_record(grades), indent=2)
-    return grading.as_table(grades)
+    rows = grading.as_rows(grades)
+    if form == "table":
+        return align_columns(rows)
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().rstrip("\n")

@@ -61,19 +61,18 @@ def _submitted_file(submission: Path, number: int) -> Path | None:
     return None
 
 
-def as_table(grades: Grades) -> str:
-    """Return a table with a row for each submission.
+def as_rows(grades: Grades) -> list[list[str]]:
+    """Return a row for each submission, below the names of the columns.
 
-    >>> print(as_table({"ada": {}}))
-    submission  passed
-    ada         0
+    >>> as_rows({"ada": {}})
+    [['submission', 'passed'], ['ada', '0']]
     """
     numbers = sorted({number for results in grades.values() for number in results})
     rows = [["submission", *map(str, numbers), "passed"]]
     for name, results in grades.items():
         cells = [_cell(results.get(number)) for number in numbers]
         rows.append([name, *cells, str(_passed(results))])
-    return align_columns(rows)
+    return rows
 
 
 def _passed(results: Mapping[int, CheckResult]) -> int:

@@ -1,6 +1,8 @@
 """Grading of many submissions."""
 
+import csv
 import json
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from minispore._cli import main
 from minispore._course import CourseError, grading, lessons
-from minispore._course.grading import as_record, as_table
+from minispore._course.grading import as_record, as_rows
 from minispore._course.sandbox import CheckResult
 from minispore._course.verdict import Verdict
 from tests.helpers.lesson_solutions import BODY, solution
@@ -88,8 +90,8 @@ def test_exactly_the_submitted_files_are_checked(
 
 
 @given(grades)
-def test_table_and_record_contain_each_result(grades: dict[str, dict[int, CheckResult]]) -> None:
-    header, *rows = [line.split() for line in as_table(grades).splitlines()]
+def test_rows_and_record_contain_each_result(grades: dict[str, dict[int, CheckResult]]) -> None:
+    header, *rows = as_rows(grades)
     submissions = json.loads(json.dumps(as_record(grades)))["submissions"]
     numbers = sorted({number for results in grades.values() for number in results})
     assert header == ["submission", *map(str, numbers), "passed"]
@@ -120,6 +122,24 @@ def test_table_and_record_contain_each_result(grades: dict[str, dict[int, CheckR
 def test_missing_folder_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["learn", "grade", str(tmp_path / "none")]) == 2
     assert "is not a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_grades_are_printed_as_table_and_csv(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    for name in ("ada, b", "eve"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{lessons.names()[2]}.py").touch()
+    result = CheckResult(Verdict(False, (), 3, 7), "", 0.0)
+    with patch.object(grading, "check", return_value=result):
+        assert main(["learn", "grade", str(tmp_path), *(["--csv"] if form == "csv" else [])]) == 0
+    rows = [["submission", "2", "passed"], ["ada, b", "3/7", "0"], ["eve", "3/7", "0"]]
+    out = capsys.readouterr().out
+    if form == "csv":
+        assert list(csv.reader(out.splitlines())) == rows
+    else:
+        assert [re.split("  +", line) for line in out.splitlines()] == rows
 
 
 @given(

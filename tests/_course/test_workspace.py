@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from minispore._cli import main
-from minispore._course import lessons, sandbox
+from minispore._course import commands, lessons, sandbox
 from minispore._course.exercise import CodeExercise
 from minispore._course.sandbox import CheckResult
 from minispore._course.verdict import Verdict
@@ -117,8 +117,9 @@ class LearnerFolder(RuleBasedStateMachine):
         heading = f"Your code printed:\n{printed}\n" if printed else ""
         after = NUMBERS[NUMBERS.index(number) + 1 :]
         following = f" Next: lesson {after[0]}, {lessons.page(after[0])}" if after else ""
+        compare = "To compare with minispore's source: minispore learn solution"
         ending = (
-            f"Lesson {number} is solved.{following}"
+            f"Lesson {number} is solved.{following}\n{compare} {number}"
             if passed
             else f"Not solved yet. For a hint: minispore learn hint {number}"
         )
@@ -139,9 +140,24 @@ class LearnerFolder(RuleBasedStateMachine):
         actual = {number: workspace.progress(number) for number in NUMBERS}
         assert actual == {number: self.progress.get(number, Progress()) for number in NUMBERS}
 
+    @rule(number=st.sampled_from(NUMBERS))
+    def solution(self, number: int) -> None:
+        """The shipped source is shown to those who have solved the exercise."""
+        if not self.progress.get(number, Progress()).passed:
+            assert "is not solved yet" in self.learn("solution", number, 2)
+            return
+        shown = self.learn("solution", number)
+        for name in lessons.lesson(number).exercise.tasks:
+            assert f"def {name.rpartition('.')[2]}(" in shown
+
     @rule()
     def status(self) -> None:
-        rows = learn("status", folder=self.folder).splitlines()[1:]
+        *rows, following = learn("status", folder=self.folder).splitlines()[1:]
+        unsolved = [n for n in NUMBERS if not self.progress.get(n, Progress()).passed]
+        begun = [n for n in unsolved if self.file(n) in self.files]
+        action = f"watch {begun[0]}" if begun else f"start {unsolved[0]}" if unsolved else ""
+        expected = f"Next: minispore learn {action}" if action else "All lessons are solved."
+        assert following == expected
         for number, row in zip(NUMBERS, rows, strict=True):
             progress = self.progress.get(number, Progress())
             started = "started" if self.file(number) in self.files else "to do"
@@ -228,3 +244,27 @@ def test_closed_output_pipe_is_not_an_error(tmp_path: Path) -> None:
         process.stdout.close()
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, b"")
+
+
+def test_watch_checks_each_saved_version_until_one_passes(tmp_path: Path) -> None:
+    learn("start", "2", folder=tmp_path)
+    file = Workspace(tmp_path).file(2)
+    texts = [file.read_text("utf-8"), "first", "the second", "third"]
+    saved = iter(texts[1:])
+
+    def save(_seconds: float) -> None:
+        """Remove the file, and write it later, as editors do."""
+        if file.exists():
+            file.unlink()
+        else:
+            file.write_text(next(saved), "utf-8")
+
+    def check(_number: int, path: Path) -> CheckResult:
+        text = path.read_text("utf-8")
+        return CheckResult(Verdict(text == "third", (f"checked {len(text)}",)), "", 0.1)
+
+    with patch.object(sandbox, "check", check), patch("time.sleep", save):
+        reports = list(commands.watch(tmp_path, 2))
+    assert [report.partition("\n")[0] for report in reports] == [
+        f"checked {len(text)}" for text in texts
+    ]
