@@ -44,11 +44,11 @@ def total(values: Tensor) -> Tensor:
     return values.sum()
 
 
-UNARY = ["neg", "logical_not"] + [
-    name
-    for name in elementwise.__all__
-    if name.islower() and [*inspect.signature(getattr(ops, name)).parameters] == ["input"]
-]
+UNARY = {
+    name: [*inspect.signature(getattr(ops, name)).parameters]
+    for name in ("neg", "logical_not", *elementwise.__all__)
+    if name.islower()
+}
 BINARY = [
     "add", "sub", "mul", "floor_divide", "remainder", "maximum", "minimum", "equal", "greater",
     "greater_equal", "less", "less_equal", "not_equal", "logical_and", "logical_or", "logical_xor",
@@ -60,7 +60,7 @@ VALID: dict[str, dict[str, object]] = {
         name: {"input": Tensor([6, 7]), "other": 3}
         for name in ("bitwise_and", "bitwise_or", "bitwise_xor")
     },
-    **{name: {"input": x()} for name in UNARY},
+    **{name: {names[0]: x()} for name, names in UNARY.items() if len(names) == 1},
     **{name: {"input_x": x()} for name in ("rank", "shape", "size")},
     "GradOperation": {"get_all": True, "get_by_list": False, "sens_param": False},
     "all": {"input": x(), "axis": 0, "keep_dims": True},
@@ -88,6 +88,7 @@ VALID: dict[str, dict[str, object]] = {
     "bmm": {"input_x": ops.ones((2, 2, 3)), "mat2": ops.ones((2, 3, 2))},
     "broadcast_to": {"input": x(), "shape": (4, 2, 3)},
     "cast": {"input": x(), "dtype": ms.int32},
+    "celu": {"x": x(), "alpha": 0.5},
     "clip": {"input": x(), "min": 1, "max": x()},
     "concat": {"tensors": [x(), x()], "axis": 1},
     "cross_entropy": {
@@ -119,6 +120,11 @@ VALID: dict[str, dict[str, object]] = {
         "input": images(), "weight": ops.ones((4, 1, 2, 2)), "bias": ops.ones(4), "stride": 1,
         "pad_mode": "pad", "padding": 1, "dilation": 1, "groups": 2,
     },
+    "elu": {"input_x": x(), "alpha": 0.5},
+    "gelu": {"input": x(), "approximate": "tanh"},
+    "hardshrink": {"input": x(), "lambd": 0.5},
+    "hardtanh": {"input": x(), "min_val": -1.0, "max_val": 1.0},
+    "leaky_relu": {"input": x(), "alpha": 0.1},
     "dense": {"input": x(), "weight": Tensor(np.ones((4, 3))), "bias": Tensor(np.ones(4))},
     "div": {"input": x(), "other": x(), "rounding_mode": "floor"},
     "expand_dims": {"input_x": x(), "axis": 0},
@@ -157,13 +163,12 @@ VALID: dict[str, dict[str, object]] = {
     "reshape": {"input": x(), "shape": (3, -1)},
     "softmax": {"input": x(), "axis": 1, "dtype": ms.float16},
     "softplus": {"input": x(), "beta": 2, "threshold": 5},
-    "sqrt": {"x": x()},
+    "softshrink": {"input": x(), "lambd": 0.5},
     "unsqueeze": {"input": x(), "dim": 0},
     "softmax_cross_entropy": {"logits": x(), "targets": x()},
     "split": {"tensor": x(), "split_size_or_sections": [1, 2], "axis": 1},
     "squeeze": {"input": Tensor(np.ones((1, 3))), "axis": 0},
     "stack": {"tensors": [x(), x()], "axis": 1},
-    "stop_gradient": {"value": x()},
     "sum": {"input": x(), "dim": (0, 1), "keepdim": True, "dtype": ms.float32},
     "swapaxes": {"input": x(), "axis0": 0, "axis1": 1},
     "value_and_grad": {

@@ -121,6 +121,19 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
         functional.softplus,
         of_one() | of_one(numbers, st.sampled_from([0.5, -1, 2]), st.sampled_from([0.513, 20])),
     ),
+    "gelu": (
+        lambda x, kind="none": functional.gelu(x, approximate=kind),
+        of_one() | of_one(numbers, st.just("tanh")),
+    ),
+    "leaky_relu": (functional.leaky_relu, of_one(numbers, st.sampled_from([0.1, -1.5, 2]))),
+    "logsigmoid": (functional.logsigmoid, of_one()),
+    "hardshrink": (functional.hardshrink, of_one(numbers, st.sampled_from([0.513, 1.713]))),
+    "softshrink": (functional.softshrink, of_one(numbers, st.sampled_from([0, 0.513, 1.713]))),
+    # PyTorch's own computes with a float32 of 1/6.
+    "hardsigmoid": (lambda x: functional.relu6(x + 3) / 6, of_one()),
+    "hardtanh": (functional.hardtanh, of_one(numbers, st.just(-1.513), st.just(0.713))),
+    "celu": (functional.celu, of_one(numbers, st.sampled_from([1.0, 0.5, 2]))),
+    "elu": (functional.elu, of_one(numbers, st.sampled_from([1.0, 0.5, 2]))),
     "sqrt": (torch.sqrt, of_one(positive)),
     "square": (torch.square, of_one() | of_one(whole)),
     "stop_gradient": (torch.detach, of_one()),
@@ -215,7 +228,7 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
 }
 # PyTorch has most of these functions by the same name.
 PAIRS.update(
-    (name, (getattr(torch, name), of_one()))
+    (name, (getattr(torch, name, None) or getattr(functional, name), of_one()))
     for name in elementwise.__all__
     if name.islower() and getattr(ops, name).__name__ not in PAIRS
 )
