@@ -23,6 +23,7 @@ OF_ONE: dict[str, Function] = {
     "absolute": np.absolute,
     "negative": np.negative,
     "exp": np.exp,
+    "expm1": np.expm1,
     "log": np.log,
     "sqrt": np.sqrt,
     "square": np.square,

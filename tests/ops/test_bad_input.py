@@ -67,13 +67,24 @@ VALID: dict[str, dict[str, object]] = {
     "amax": {"input": x(), "axis": (0, 1), "keepdims": True},
     "amin": {"input": x(), "axis": 0, "keepdims": True},
     "any": {"input": x(), "axis": 0, "keep_dims": True},
+    "argsort": {"input": x(), "axis": 0, "descending": True},
     "avg_pool2d": {
         "input_x": images(), "kernel_size": 2, "stride": 1, "padding": 1, "ceil_mode": True,
         "count_include_pad": False, "divisor_override": 0,
     },
     "arange": {"start": 0, "end": 3, "step": 1, "dtype": ms.int32},
+    "addmm": {
+        "input": x(), "mat1": ops.ones((2, 2)), "mat2": x(), "beta": 2, "alpha": 0.5
+    },
+    "addmv": {
+        "input": ops.ones(2), "mat": x(), "vec": ops.ones(3), "beta": 2, "alpha": 0.5
+    },
     "argmax": {"input": x(), "dim": 1, "keepdim": True},
     "argmin": {"input": x(), "axis": 1, "keepdims": True},
+    "baddbmm": {
+        "input": x(), "batch1": ops.ones((1, 2, 2)), "batch2": ops.ones((1, 2, 3)), "beta": 2,
+        "alpha": 0.5,
+    },
     "batch_norm": {
         "input_x": images(), "running_mean": ops.zeros(2), "running_var": ops.ones(2),
         "weight": ops.ones(2), "bias": ops.zeros(2), "training": False,
@@ -89,8 +100,24 @@ VALID: dict[str, dict[str, object]] = {
     "broadcast_to": {"input": x(), "shape": (4, 2, 3)},
     "cast": {"input": x(), "dtype": ms.int32},
     "celu": {"x": x(), "alpha": 0.5},
+    "chunk": {"input": x(), "chunks": 2, "axis": 1},
     "clip": {"input": x(), "min": 1, "max": x()},
     "concat": {"tensors": [x(), x()], "axis": 1},
+    "count_nonzero": {"x": x(), "axis": 0, "keep_dims": True, "dtype": ms.int64},
+    "diagonal": {"input": x(), "offset": 1, "dim1": 0, "dim2": 1},
+    "dot": {"input": x(), "other": ops.ones((3, 2))},
+    "index_select": {"input": x(), "axis": 1, "index": Tensor([0, 2])},
+    "masked_select": {"input": x(), "mask": Tensor([True, False, True])},
+    "mm": {"input": x(), "mat2": ops.ones((3, 2))},
+    "movedim": {"x": x(), "source": 0, "destination": 1},
+    "mv": {"mat": x(), "vec": ops.ones(3)},
+    "nonzero": {"input": x(), "as_tuple": True},
+    "outer": {"input": x(), "vec2": x()},
+    "prod": {"input": x(), "axis": (0, 1), "keep_dims": True, "dtype": ms.float64},
+    "roll": {"input": x(), "shifts": 1, "dims": 1},
+    "scatter": {"input": x(), "axis": 1, "index": Tensor([[0], [1]]), "src": ops.ones((2, 1))},
+    "trace": {"input": x()},
+    "unbind": {"input": x(), "dim": 1},
     "cross_entropy": {
         "input": x(), "target": Tensor([2, 0]), "weight": ops.ones(3), "ignore_index": 0,
         "reduction": "sum", "label_smoothing": 0.25,
@@ -182,7 +209,16 @@ VALID: dict[str, dict[str, object]] = {
 # Operations with `*operands` or `*size`, with results of another call as arguments, or that write
 # into an argument; the summaries and the primitives.
 EXCLUDED = {
-    *("apply_rule", "assign", "clip_by_global_norm", "clip_by_value", "get_grad", "rand", "randn"),
+    *(
+        "apply_rule",
+        "meshgrid",
+        "assign",
+        "clip_by_global_norm",
+        "clip_by_value",
+        "get_grad",
+        "rand",
+        "randn",
+    ),
     *(name for name in dir(operations) if name != "GradOperation"),
 }
 
