@@ -19,14 +19,16 @@ from minispore.engine.dispatch import (
     promote_operands,
 )
 from minispore.engine.rules import linalg as rules
-from minispore.utils.checks import check_bool, check_type
+from minispore.utils.checks import check_bool, check_one_of, check_type
 
 __all__ = [
     "BatchMatMul",
+    "BiasAdd",
     "MatMul",
     "addmm",
     "addmv",
     "baddbmm",
+    "bias_add",
     "bmm",
     "dense",
     "dot",
@@ -401,6 +403,59 @@ def dense(input: T, weight: T, bias: T | None = None) -> T:
         return apply3(rules.dense, x, w, b)
     rows = reshape(x, (prod(own[:-1]), own[-1]))
     return reshape(apply3(rules.dense, rows, w, b), (*own[:-1], kernel[0]))
+
+
+def bias_add(input_x: T, bias: T) -> T:
+    """Return `input_x` with a number added to each channel.
+
+    Args:
+        input_x: Of shape (n, channels, …).
+        bias: Of shape (channels,).
+
+    Returns:
+        A tensor of the shape of `input_x`.
+
+    Raises:
+        ValueError: The shapes do not match.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.bias_add(Tensor([[1.0, 2.0]]), Tensor([3.0, 4.0])).tolist()
+        [[4.0, 6.0]]
+
+    Source: MindSpore's `mindspore.ops.bias_add`.
+    """
+    check_tensor(input_x, "bias_add", "input_x")
+    check_tensor(bias, "bias_add", "bias")
+    if input_x.ndim < 2 or bias.shape != input_x.shape[1:2]:
+        raise ValueError(
+            "For 'bias_add', the argument 'bias' must have as many elements as 'input_x' has "
+            f"channels along its second axis, but the shapes are {bias.shape} and {input_x.shape}."
+        )
+    return add(input_x, reshape(bias, (-1, *(1,) * (input_x.ndim - 2))))
+
+
+class BiasAdd(Primitive):
+    """The primitive of `bias_add`: a number added to each channel.
+
+    Args:
+        data_format: "NCHW": the channels are along the second axis.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.BiasAdd()(Tensor([[1.0, 2.0]]), Tensor([3.0, 4.0])).tolist()
+        [[4.0, 6.0]]
+
+    Source: MindSpore's `mindspore.ops.BiasAdd`.
+    """
+
+    def __init__(self, data_format: str = "NCHW") -> None:
+        check_one_of(data_format, ("NCHW",), "data_format")
+        self.data_format = data_format
+
+    def __call__(self, input_x: T, bias: T) -> T:
+        """Apply the operation."""
+        return bias_add(input_x, bias)
 
 
 class _Product(Primitive):

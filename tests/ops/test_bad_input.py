@@ -95,6 +95,7 @@ VALID: dict[str, dict[str, object]] = {
     "binary_cross_entropy_with_logits": {
         "input": x(), "target": x(), "weight": x(), "pos_weight": x(), "reduction": "sum",
     },
+    "bias_add": {"input_x": x(), "bias": ops.ones(3)},
     "bitwise_not": {"input": Tensor([6, 7])},
     "bmm": {"input_x": ops.ones((2, 2, 3)), "mat2": ops.ones((2, 3, 2))},
     "broadcast_to": {"input": x(), "shape": (4, 2, 3)},
@@ -157,6 +158,7 @@ VALID: dict[str, dict[str, object]] = {
     "expand_dims": {"input_x": x(), "axis": 0},
     "eye": {"n": 2, "m": 3, "dtype": ms.int32},
     "flatten": {"input": x(), "order": "C", "start_dim": 0, "end_dim": 1},
+    "fill": {"type": ms.int32, "shape": (2, 3), "value": 7},
     "full": {"size": (2, 3), "fill_value": 7, "dtype": ms.int32},
     "full_like": {"input": x(), "fill_value": 7, "dtype": ms.int32},
     "gather": {"input_params": x(), "input_indices": Tensor([1]), "axis": 1, "batch_dims": 0},
@@ -209,6 +211,7 @@ VALID: dict[str, dict[str, object]] = {
 # Operations with `*operands` or `*size`, with results of another call as arguments, or that write
 # into an argument; the summaries and the primitives.
 EXCLUDED = {
+    *("assign_add", "assign_sub", "depend", "partial", "vmap"),
     *(
         "apply_rule",
         "meshgrid",

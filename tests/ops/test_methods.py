@@ -10,7 +10,7 @@ from minispore.utils.checks import as_items
 from tests.ops.test_bad_input import VALID, names_of
 
 # Methods whose arguments differ from those of the operation.
-DIFFERENT = {"flatten"}
+DIFFERENT = {"fill", "flatten"}
 MINIMUM = {"clip": 1, "split": 2}
 MAXIMUM = {"sum": 1}
 PAIRS = [

@@ -237,6 +237,10 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "prod": (product, over() | over(whole)),
     "count_nonzero": (counted, over(whole) | over(truths)),
     "mm": (torch.mm, calls.of_lengths("mk", "kn")),
+    "bias_add": (
+        lambda x, b: x + b.reshape(-1, *(1,) * (x.ndim - 2)),
+        calls.of_lengths("nc", "c") | calls.of_lengths("nchw", "c"),
+    ),
     "mv": (torch.mv, calls.of_lengths("mk", "k")),
     "dot": (
         lambda x, y: torch.tensordot(x, y, ([-1], [-2])),
@@ -309,7 +313,11 @@ REASONS: Mapping[str, str] = {
     "GradOperation": GRADIENTS,
     "grad": GRADIENTS,
     "value_and_grad": GRADIENTS,
-    "assign": "writes into its argument",
+    **dict.fromkeys(("assign", "assign_add", "assign_sub"), "writes into its argument"),
+    **dict.fromkeys(
+        ("MultitypeFuncGraph", "depend", "partial", "vmap"), "is a function of functions"
+    ),
+    "fill": "is full, with the type as its first argument",
     "clip_by_value": "is clip, of several tensors",
     **dict.fromkeys(("rank", "shape", "size"), "reads a property"),
     "get_grad": "looks up a gradient",
