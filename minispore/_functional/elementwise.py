@@ -5,7 +5,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Final, Literal, TypeVar
 
-from minispore._functional.arithmetic import add, div, maximum, minimum, mul, neg, sub, where
+from minispore._functional.arithmetic import add, div, maximum, minimum, mul, neg, pow, sub, where
 from minispore._functional.comparison import greater, greater_equal, less, less_equal
 from minispore._functional.primitive import primitive
 from minispore.engine import dtypes
@@ -31,7 +31,9 @@ from minispore.utils.checks import check_number, check_one_of, check_type
 __all__ = [
     "Abs",
     "Cast",
+    "Ceil",
     "Cos",
+    "Cosh",
     "Erf",
     "Exp",
     "Expm1",
@@ -39,31 +41,40 @@ __all__ = [
     "HSigmoid",
     "HSwish",
     "Log",
+    "Log1p",
     "Mish",
     "ReLU",
     "ReLU6",
+    "Reciprocal",
+    "Rsqrt",
     "SeLU",
     "Sigmoid",
     "Sign",
     "Sin",
+    "Sinh",
     "Softsign",
     "Sqrt",
     "Square",
     "StopGradient",
     "Tan",
     "Tanh",
+    "Trunc",
     "abs",
     "absolute",
     "cast",
+    "ceil",
     "celu",
     "clamp",
     "clip",
     "cos",
+    "cosh",
     "elu",
     "erf",
     "exp",
+    "exp2",
     "expm1",
     "floor",
+    "frac",
     "gelu",
     "hardshrink",
     "hardsigmoid",
@@ -74,16 +85,22 @@ __all__ = [
     "isnan",
     "leaky_relu",
     "log",
+    "log10",
+    "log1p",
+    "log2",
     "logsigmoid",
     "mish",
+    "reciprocal",
     "relu",
     "relu6",
     "round",
+    "rsqrt",
     "selu",
     "sigmoid",
     "sign",
     "silu",
     "sin",
+    "sinh",
     "softplus",
     "softshrink",
     "softsign",
@@ -92,6 +109,8 @@ __all__ = [
     "stop_gradient",
     "tan",
     "tanh",
+    "tanhshrink",
+    "trunc",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -154,6 +173,51 @@ def log(input: T) -> T:
 
 
 Log: Final = primitive("Log", log)
+
+
+@_documented(1.0, 0.6931)
+def log1p(input: T) -> T:
+    """Return log(1 + x) for each element x, which is as accurate for small ones."""
+    return apply1(rules.log1p, as_float(input, "log1p"))
+
+
+Log1p: Final = primitive("Log1p", log1p)
+
+
+@_documented(8.0, 3.0)
+def log2(input: T) -> T:
+    """Return the logarithm to the base 2 of each element."""
+    return div(apply1(rules.log, as_float(input, "log2")), math.log(2.0))
+
+
+@_documented(100.0, 2.0)
+def log10(input: T) -> T:
+    """Return the logarithm to the base 10 of each element."""
+    return div(apply1(rules.log, as_float(input, "log10")), math.log(10.0))
+
+
+@_documented(3.0, 8.0)
+def exp2(input: T) -> T:
+    """Return 2 raised to the power of each element."""
+    return pow(2.0, as_float(input, "exp2"))
+
+
+@_documented(4.0, 0.25)
+def reciprocal(input: T) -> T:
+    """Return 1 / x for each element x."""
+    return div(1.0, as_float(input, "reciprocal"))
+
+
+Reciprocal: Final = primitive("Reciprocal", reciprocal)
+
+
+@_documented(4.0, 0.5)
+def rsqrt(input: T) -> T:
+    """Return 1 / sqrt(x) for each element x."""
+    return div(1.0, apply1(rules.sqrt, as_float(input, "rsqrt")))
+
+
+Rsqrt: Final = primitive("Rsqrt", rsqrt)
 
 
 @_documented(2.0, 1.4142)
@@ -246,6 +310,33 @@ def tanh(input: T) -> T:
 
 
 Tanh: Final = primitive("Tanh", tanh)
+
+
+@_documented(1.0, 1.1752)
+def sinh(input: T) -> T:
+    """Return the hyperbolic sine of each element."""
+    x = as_float(input, "sinh")
+    return mul(sub(apply1(rules.expm1, x), apply1(rules.expm1, neg(x))), 0.5)
+
+
+Sinh: Final = primitive("Sinh", sinh)
+
+
+@_documented(1.0, 1.5431)
+def cosh(input: T) -> T:
+    """Return the hyperbolic cosine of each element."""
+    x = as_float(input, "cosh")
+    return mul(add(apply1(rules.exp, x), apply1(rules.exp, neg(x))), 0.5)
+
+
+Cosh: Final = primitive("Cosh", cosh)
+
+
+@_documented(1.0, 0.2384)
+def tanhshrink(input: T) -> T:
+    """Return x - tanh(x) for each element x."""
+    x = as_float(input, "tanhshrink")
+    return sub(x, apply1(rules.tanh, x))
 
 
 @_documented(1.0, 0.8415)
@@ -593,6 +684,84 @@ def floor(input: T) -> T:
 
 
 Floor: Final = primitive("Floor", floor)
+
+
+def ceil(input: T) -> T:
+    """Return the smallest integer at least each element; the gradient is zero.
+
+    Args:
+        input: A tensor of any shape.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Raises:
+        TypeError: `input` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.ceil(Tensor([1.5, -1.5])).tolist()
+        [2.0, -1.0]
+
+    Source: MindSpore's `mindspore.ops.ceil`.
+    """
+    check_tensor(input, "ceil")
+    check_numbers(input, "ceil")
+    return wrap(-device_namespace(input._data).floor(-input._data), input)
+
+
+Ceil: Final = primitive("Ceil", ceil)
+
+
+def trunc(input: T) -> T:
+    """Return each element without its fraction; the gradient is zero.
+
+    Args:
+        input: A tensor of any shape.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Raises:
+        TypeError: `input` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.trunc(Tensor([1.5, -1.5])).tolist()
+        [1.0, -1.0]
+
+    Source: MindSpore's `mindspore.ops.trunc`.
+    """
+    check_tensor(input, "trunc")
+    check_numbers(input, "trunc")
+    return wrap(device_namespace(input._data).trunc(input._data), input)
+
+
+Trunc: Final = primitive("Trunc", trunc)
+
+
+def frac(x: T) -> T:
+    """Return the fraction of each element, which has its sign.
+
+    Args:
+        x: A tensor of any shape.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Raises:
+        TypeError: `x` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.frac(Tensor([1.5, -1.5])).tolist()
+        [0.5, -0.5]
+
+    Source: MindSpore's `mindspore.ops.frac`.
+    """
+    check_tensor(x, "frac", "x")
+    check_numbers(x, "frac")
+    return sub(x, trunc(x))
 
 
 def round(input: T) -> T:

@@ -369,7 +369,8 @@ def fill(type: DTypeLike, shape: Size, value: Number | Tensor) -> Tensor:
     check_type(value, (int, float, bool, Tensor), "value")
     if isinstance(value, Tensor) and value.size != 1:
         raise ValueError(
-            f"For 'fill', the argument 'value' must have one element, but got {describe_value(value)}."
+            f"For 'fill', the argument 'value' must have one element, "
+            f"but got {describe_value(value)}."
         )
     number = value.item() if isinstance(value, Tensor) else value
     lengths = parse_shape(shape, "shape", "fill")

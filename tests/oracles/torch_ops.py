@@ -135,6 +135,10 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "isinf": (torch.isinf, of_one()),
     "isnan": (torch.isnan, of_one()),
     "log": (torch.log, of_one(positive)),
+    **{
+        name: (getattr(torch, name), of_one(positive))
+        for name in ("log1p", "log2", "log10", "rsqrt", "reciprocal")
+    },
     "logical_not": (torch.logical_not, of_one() | of_one(truths)),
     "neg": (torch.neg, of_one() | of_one(whole)),
     "relu": (torch.relu, of_one() | of_one(whole)),

@@ -88,6 +88,16 @@ def expm1(x: A) -> Unary[A]:
     return namespace(x).tanh(0.5 * x) * (power + 1.0), (lambda g: g * power,)
 
 
+def log1p(x: A) -> Unary[A]:
+    """Return log(1 + x), which is as accurate for small x: the rounding of 1 + x is added."""
+    xp = namespace(x)
+    total = x + 1.0
+    rounded = total - 1.0
+    exact = xp.equal(rounded, x)
+    value = xp.log(total) + xp.where(exact, 0.0, (x - rounded) / xp.where(exact, 1.0, total))
+    return value, (lambda g: g / (x + 1.0),)
+
+
 def softplus(x: A) -> Unary[A]:
     """Return log(1 + eˣ) without overflow; the derivative is the sigmoid."""
     xp = namespace(x)
