@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from math import inf
 
-from minispore._functional.arithmetic import add, mul, pow, sub, where
+from minispore._functional.arithmetic import add, maximum, minimum, mul, pow, sub, where
 from minispore._functional.comparison import equal, not_equal
 from minispore._functional.elementwise import sqrt
 from minispore._functional.indexing import gather_elements, getitem
@@ -21,10 +21,12 @@ from minispore._functional.shape import (
 from minispore.engine import dtypes
 from minispore.engine.array import Array, Axis, device_namespace
 from minispore.engine.dispatch import (
+    Number,
     T,
     Variable,
     apply1,
     as_float,
+    broadcast_error,
     cast_to,
     check_category,
     check_numbers,
@@ -137,19 +139,28 @@ def mean(x: T, axis: Axis = None, keep_dims: bool = False) -> T:
     return value if floats is x else cast_to(value, dtype_of(x))
 
 
-def amax(input: T, axis: Axis = None, keepdims: bool = False) -> T:
+def amax(
+    input: T,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    initial: Number | None = None,
+    where: Variable | None = None,
+) -> T:
     """Return the maximum over axes; equal elements share the gradient equally.
 
     Args:
         input: A tensor of any shape.
         axis: The axis or axes to reduce; None for all.
         keepdims: Whether the reduced axes stay, with length 1.
+        initial: The least value of a result; it replaces elements that are less.
+        where: A bool tensor that broadcasts with `input`, with `initial`: which elements count.
 
     Returns:
         A tensor of the remaining shape and the same type.
 
     Raises:
-        ValueError: A reduced axis has no elements.
+        ValueError: A reduced axis has no elements, or `where` is given without `initial`.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -160,22 +171,32 @@ def amax(input: T, axis: Axis = None, keepdims: bool = False) -> T:
     """
     check_tensor(input, "amax")
     check_bool(keepdims, "keepdims")
-    return apply1(rules.max, input, _axes_with_elements(input, axis, "amax"), keepdims)
+    x = _with_initial(input, initial, where, maximum, "amax")
+    return apply1(rules.max, x, _axes_with_elements(x, axis, "amax"), keepdims)
 
 
-def amin(input: T, axis: Axis = None, keepdims: bool = False) -> T:
+def amin(
+    input: T,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    initial: Number | None = None,
+    where: Variable | None = None,
+) -> T:
     """Return the minimum over axes; equal elements share the gradient equally.
 
     Args:
         input: A tensor of any shape.
         axis: The axis or axes to reduce; None for all.
         keepdims: Whether the reduced axes stay, with length 1.
+        initial: The largest value of a result; it replaces elements that are more.
+        where: A bool tensor that broadcasts with `input`, with `initial`: which elements count.
 
     Returns:
         A tensor of the remaining shape and the same type.
 
     Raises:
-        ValueError: A reduced axis has no elements.
+        ValueError: A reduced axis has no elements, or `where` is given without `initial`.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -186,10 +207,18 @@ def amin(input: T, axis: Axis = None, keepdims: bool = False) -> T:
     """
     check_tensor(input, "amin")
     check_bool(keepdims, "keepdims")
-    return apply1(rules.min, input, _axes_with_elements(input, axis, "amin"), keepdims)
+    x = _with_initial(input, initial, where, minimum, "amin")
+    return apply1(rules.min, x, _axes_with_elements(x, axis, "amin"), keepdims)
 
 
-def max(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T]:
+def max(
+    input: T,
+    axis: int | None = None,
+    keepdims: bool = False,
+    *,
+    initial: Number | None = None,
+    where: Variable | None = None,
+) -> tuple[T, T]:
     """Return the maximum along an axis and its index.
 
     The gradient flows to the first of equal elements; without an axis they share it equally.
@@ -198,12 +227,14 @@ def max(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T
         input: A tensor of any shape.
         axis: The axis; None for the flattened tensor.
         keepdims: Whether the reduced axes stay, with length 1.
+        initial: The least value of a result; it replaces elements that are less.
+        where: A bool tensor that broadcasts with `input`, with `initial`: which elements count.
 
     Returns:
         The maxima, and the int64 indices of the first ones; both of the remaining shape.
 
     Raises:
-        ValueError: A reduced axis has no elements.
+        ValueError: A reduced axis has no elements, or `where` is given without `initial`.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -212,10 +243,19 @@ def max(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T
 
     Source: MindSpore's `mindspore.ops.max`.
     """
-    return _extremum_and_index(input, axis, keepdims, amax, argmax, "max")
+    check_tensor(input, "max")
+    x = _with_initial(input, initial, where, maximum, "max")
+    return _extremum_and_index(x, axis, keepdims, amax, argmax, "max")
 
 
-def min(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T]:
+def min(
+    input: T,
+    axis: int | None = None,
+    keepdims: bool = False,
+    *,
+    initial: Number | None = None,
+    where: Variable | None = None,
+) -> tuple[T, T]:
     """Return the minimum along an axis and its index.
 
     The gradient flows to the first of equal elements; without an axis they share it equally.
@@ -224,12 +264,14 @@ def min(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T
         input: A tensor of any shape.
         axis: The axis; None for the flattened tensor.
         keepdims: Whether the reduced axes stay, with length 1.
+        initial: The largest value of a result; it replaces elements that are more.
+        where: A bool tensor that broadcasts with `input`, with `initial`: which elements count.
 
     Returns:
         The minima, and the int64 indices of the first ones; both of the remaining shape.
 
     Raises:
-        ValueError: A reduced axis has no elements.
+        ValueError: A reduced axis has no elements, or `where` is given without `initial`.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -238,7 +280,9 @@ def min(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T
 
     Source: MindSpore's `mindspore.ops.min`.
     """
-    return _extremum_and_index(input, axis, keepdims, amin, argmin, "min")
+    check_tensor(input, "min")
+    x = _with_initial(input, initial, where, minimum, "min")
+    return _extremum_and_index(x, axis, keepdims, amin, argmin, "min")
 
 
 def all(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
@@ -441,7 +485,6 @@ def _extremum_and_index(
     index_of_extremum: Callable[[T, int | None, bool], T],
     caller: str,
 ) -> tuple[T, T]:
-    check_tensor(x, caller)
     check_bool(keepdims, "keepdims", caller)
     place = _axis_with_elements(x, axis, caller)
     if place is None:
@@ -449,6 +492,31 @@ def _extremum_and_index(
     indices = index_of_extremum(x, place, True)
     values = gather_elements(x, place, indices)
     return (values, indices) if keepdims else (squeeze(values, place), squeeze(indices, place))
+
+
+def _with_initial(
+    x: T,
+    initial: Number | None,
+    mask: Variable | None,
+    extremum: Callable[[T, Number], T],
+    caller: str,
+) -> T:
+    """Return the elements that count for a maximum or minimum, or `initial` where that does."""
+    if initial is None:
+        if mask is not None:
+            raise ValueError(
+                f"For '{caller}', the argument 'initial' must be a number with 'where', but got None."
+            )
+        return x
+    check_type(initial, (bool, int, float), "initial", caller)
+    bounded = extremum(x, initial)
+    if mask is None:
+        return bounded
+    check_category(mask, dtypes.BOOL, caller, "where")
+    try:
+        return where(mask, bounded, initial)
+    except ValueError:
+        raise broadcast_error(caller, x.shape, mask.shape) from None
 
 
 def _axis_with_elements(

@@ -724,9 +724,23 @@ class Tensor(Variable):
     @overload
     def max(self, dim: Int, keepdim: Bool = False) -> "tuple[Tensor, Tensor]": ...
     @overload
-    def max(self, axis: Sequence[Int] | None = None, keepdims: Bool = False) -> "Tensor": ...
+    def max(
+        self,
+        axis: Sequence[Int] | None = None,
+        keepdims: Bool = False,
+        *,
+        initial: Number | None = None,
+        where: Variable | None = None,
+    ) -> "Tensor": ...
     @overload
-    def max(self, *, axis: Int, keepdims: Bool = False) -> "Tensor": ...
+    def max(
+        self,
+        *,
+        axis: Int,
+        keepdims: Bool = False,
+        initial: Number | None = None,
+        where: Variable | None = None,
+    ) -> "Tensor": ...
     @overload
     def max(self, axis: Int, /, *, keepdims: Bool) -> "Tensor": ...
     def max(self, *args: Any, **kwargs: Any) -> "Tensor | tuple[Tensor, Tensor]":
@@ -744,9 +758,23 @@ class Tensor(Variable):
     @overload
     def min(self, dim: Int, keepdim: Bool = False) -> "tuple[Tensor, Tensor]": ...
     @overload
-    def min(self, axis: Sequence[Int] | None = None, keepdims: Bool = False) -> "Tensor": ...
+    def min(
+        self,
+        axis: Sequence[Int] | None = None,
+        keepdims: Bool = False,
+        *,
+        initial: Number | None = None,
+        where: Variable | None = None,
+    ) -> "Tensor": ...
     @overload
-    def min(self, *, axis: Int, keepdims: Bool = False) -> "Tensor": ...
+    def min(
+        self,
+        *,
+        axis: Int,
+        keepdims: Bool = False,
+        initial: Number | None = None,
+        where: Variable | None = None,
+    ) -> "Tensor": ...
     @overload
     def min(self, axis: Int, /, *, keepdims: Bool) -> "Tensor": ...
     def min(self, *args: Any, **kwargs: Any) -> "Tensor | tuple[Tensor, Tensor]":
@@ -1224,9 +1252,9 @@ def _either(caller: str, axis: V, dim: V | None, default: object = None) -> V:
 
 def _is_by_dim(args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
     """Return whether `max` or `min` is called in the form that returns indices, too."""
-    if "axis" in kwargs or "keepdims" in kwargs:
+    if not kwargs.keys().isdisjoint({"axis", "keepdims", "initial", "where"}):
         return False
-    return bool(kwargs) or (bool(args) and isinstance(args[0], int) and args[0] is not True)
+    return bool(kwargs) or (bool(args) and isinstance(args[0], int))
 
 
 def _dim_arguments(dim: int, keepdim: bool = False) -> tuple[int, bool]:

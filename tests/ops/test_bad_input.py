@@ -64,8 +64,14 @@ VALID: dict[str, dict[str, object]] = {
     **{name: {"input_x": x()} for name in ("rank", "shape", "size")},
     "GradOperation": {"get_all": True, "get_by_list": False, "sens_param": False},
     "all": {"input": x(), "axis": 0, "keep_dims": True},
-    "amax": {"input": x(), "axis": (0, 1), "keepdims": True},
-    "amin": {"input": x(), "axis": 0, "keepdims": True},
+    "amax": {
+        "input": x(), "axis": (0, 1), "keepdims": True, "initial": 1.5,
+        "where": Tensor([True, False, True]),
+    },
+    "amin": {
+        "input": x(), "axis": 0, "keepdims": True, "initial": 1.5,
+        "where": Tensor([True, False, True]),
+    },
     "any": {"input": x(), "axis": 0, "keep_dims": True},
     "argsort": {"input": x(), "axis": 0, "descending": True},
     "avg_pool2d": {
@@ -174,13 +180,19 @@ VALID: dict[str, dict[str, object]] = {
     "log_softmax": {"logits": x(), "axis": 1},
     "logsumexp": {"input": x(), "dim": 1, "keepdim": True},
     "matmul": {"input": x(), "other": Tensor(np.ones((3, 4)))},
-    "max": {"input": x(), "axis": 1, "keepdims": True},
+    "max": {
+        "input": x(), "axis": 1, "keepdims": True, "initial": 1.5,
+        "where": Tensor([True, False, True]),
+    },
     "max_pool2d": {
         "x": images(), "kernel_size": 2, "stride": 1, "padding": 1, "dilation": 1,
         "return_indices": False, "ceil_mode": True,
     },
     "mean": {"x": x(), "axis": 1, "keep_dims": True},
-    "min": {"input": x(), "axis": 1, "keepdims": True},
+    "min": {
+        "input": x(), "axis": 1, "keepdims": True, "initial": 1.5,
+        "where": Tensor([True, False, True]),
+    },
     "one_hot": {
         "indices": Tensor([0, 2]), "depth": 3, "on_value": 1, "off_value": 0, "axis": -1
     },

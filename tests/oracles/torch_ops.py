@@ -90,6 +90,10 @@ def of_type(x: Theirs, dtype: ms.dtype.DType) -> Theirs:
     return x.to(TYPES[dtype])
 
 
+def with_bias(x: Theirs, bias: Theirs) -> Theirs:
+    return x + bias.reshape(-1, *(1,) * (x.ndim - 2))
+
+
 def product(x: Theirs, axis: object, keep: bool) -> Theirs:
     axes = range(x.ndim) if axis is None else as_items(axis) or (axis,)
     for each in sorted((each % x.ndim for each in axes), reverse=True):
@@ -242,7 +246,7 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "count_nonzero": (counted, over(whole) | over(truths)),
     "mm": (torch.mm, calls.of_lengths("mk", "kn")),
     "bias_add": (
-        lambda x, b: x + b.reshape(-1, *(1,) * (x.ndim - 2)),
+        with_bias,
         calls.of_lengths("nc", "c") | calls.of_lengths("nchw", "c"),
     ),
     "mv": (torch.mv, calls.of_lengths("mk", "k")),
