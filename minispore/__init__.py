@@ -9,6 +9,7 @@ not load datasets and callbacks. `__init__.pyi` lists the names and the modules 
 """
 
 import ast
+import builtins
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -28,7 +29,8 @@ _MODULES = {
 # Names of packages that a package above them defines.
 _DEFINED_ABOVE = {"dataset.WaitedDSCallback": "minispore.train.callback._waited_ds_callback"}
 
-__all__ = list(_MODULES)  # pyright: ignore[reportUnsupportedDunderAll]
+# A star import leaves Python's `bool`, `float` and `int` alone, as MindSpore's does.
+__all__ = [name for name in _MODULES if not hasattr(builtins, name)]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> object:

@@ -9,6 +9,7 @@ from minispore.common.context import (
     set_context,
     set_device,
 )
+from minispore.common.dtype import bool as bool
 from minispore.common.dtype import (
     bool_,
     byte,
@@ -37,6 +38,8 @@ from minispore.common.dtype import (
     uint64,
     ushort,
 )
+from minispore.common.dtype import float as float
+from minispore.common.dtype import int as int
 from minispore.common.jit import jit
 from minispore.common.parallel import (
     ParallelMode,

@@ -1,11 +1,12 @@
 """Arithmetic of two operands, which are broadcast; one of them may be a number."""
 
-from typing import Final, Literal
+from typing import Final, Literal, overload
 
 from minispore._functional.primitive import primitive
 from minispore.engine import dtypes
 from minispore.engine.array import device_namespace, to_host
 from minispore.engine.dispatch import (
+    Number,
     T,
     Values,
     Variable,
@@ -13,6 +14,7 @@ from minispore.engine.dispatch import (
     apply2,
     apply3,
     apply_nondifferentiable,
+    array_from_values,
     as_float,
     check_numbers,
     check_tensor,
@@ -346,13 +348,17 @@ def minimum(input: T | Values, other: T | Values) -> T:
 Minimum: Final = primitive("Minimum", minimum)
 
 
-def where(condition: Variable, input: T | Values, other: T | Values) -> T:
+@overload
+def where(condition: T, input: Number, other: Number) -> T: ...
+@overload
+def where(condition: Variable, input: T | Values, other: T | Values) -> T: ...
+def where(condition: Variable, input: Variable | Values, other: Variable | Values) -> Variable:
     """Return elements of `input` where `condition` is true, and of `other` elsewhere.
 
     Args:
         condition: A tensor of bools, or of numbers that count as true unless they are 0.
         input: A tensor or a number.
-        other: A tensor or a number; one of the two is a tensor.
+        other: A tensor or a number.
 
     Returns:
         A tensor of the broadcast shape and the promoted type.
@@ -365,7 +371,11 @@ def where(condition: Variable, input: T | Values, other: T | Values) -> T:
     Source: MindSpore's `mindspore.ops.where`.
     """
     check_tensor(condition, "where", "condition")
-    x, y = promote_operands(input, other, "where")
+    if isinstance(input, int | float) and isinstance(other, int | float):
+        data = array_from_values(input, None, "where", condition._data)
+        x, y = promote_operands(wrap(data, condition), other, "where")
+    else:
+        x, y = promote_operands(input, other, "where")
     return apply3(rules.where, wrap(condition._data, x), x, y)
 
 

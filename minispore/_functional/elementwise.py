@@ -1,11 +1,12 @@
 """Functions of each element. Integers are computed as float32 where a float is needed."""
 
+import math
 from collections.abc import Callable
 from inspect import signature
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
-from minispore._functional.arithmetic import div, mul, where
-from minispore._functional.comparison import greater, less
+from minispore._functional.arithmetic import add, div, maximum, minimum, mul, neg, pow, sub, where
+from minispore._functional.comparison import greater, greater_equal, less, less_equal
 from minispore._functional.primitive import primitive
 from minispore.engine import dtypes
 from minispore.engine.array import device_namespace
@@ -21,50 +22,95 @@ from minispore.engine.dispatch import (
     check_tensor,
     dtype_of,
     promote_operands,
+    widen,
     wrap,
 )
 from minispore.engine.rules import elementwise as rules
-from minispore.utils.checks import check_type
+from minispore.utils.checks import check_number, check_one_of, check_type
 
 __all__ = [
     "Abs",
     "Cast",
+    "Ceil",
     "Cos",
+    "Cosh",
+    "Erf",
     "Exp",
+    "Expm1",
     "Floor",
+    "HSigmoid",
+    "HSwish",
     "Log",
+    "Log1p",
+    "Mish",
     "ReLU",
+    "ReLU6",
+    "Reciprocal",
+    "Rsqrt",
+    "SeLU",
     "Sigmoid",
     "Sign",
     "Sin",
+    "Sinh",
+    "Softsign",
     "Sqrt",
     "Square",
     "StopGradient",
     "Tan",
     "Tanh",
+    "Trunc",
     "abs",
     "absolute",
     "cast",
+    "ceil",
+    "celu",
     "clamp",
     "clip",
     "cos",
+    "cosh",
+    "elu",
+    "erf",
     "exp",
+    "exp2",
+    "expm1",
     "floor",
+    "frac",
+    "gelu",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
     "isfinite",
     "isinf",
     "isnan",
+    "leaky_relu",
     "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logsigmoid",
+    "mish",
+    "reciprocal",
     "relu",
+    "relu6",
     "round",
+    "rsqrt",
+    "selu",
     "sigmoid",
     "sign",
+    "silu",
     "sin",
+    "sinh",
     "softplus",
+    "softshrink",
+    "softsign",
     "sqrt",
     "square",
     "stop_gradient",
     "tan",
     "tanh",
+    "tanhshrink",
+    "trunc",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -72,7 +118,7 @@ _BOUND = (Variable, int, float, type(None))
 _FLOAT_SECTIONS = """
 
 Args:
-    {parameter}: A tensor of any shape; integers and bools are computed as float32.
+    {arguments}
 
 Returns:
     A tensor of the same shape, of a float type.
@@ -86,18 +132,24 @@ Source: MindSpore's `mindspore.ops.{name}`.
 """
 
 
-def _documented(x: float, value: float) -> Callable[[Function], Function]:
+def _documented(x: float, value: float, **others: str) -> Callable[[Function], Function]:
     """Return a decorator that completes the docstring of a function whose results are floats.
 
     Args:
         x: The element in the example.
         value: The function's value there, to four digits.
+        **others: What the arguments after the tensor are.
     """
 
     def complete(function: Function) -> Function:
-        (parameter,) = signature(function).parameters
+        tensor = "A tensor of any shape; integers and bools are computed as float32."
+        texts = (tensor, *others.values())
+        names = signature(function).parameters
+        arguments = "\n    ".join(
+            f"{name}: {text}" for name, text in zip(names, texts, strict=True)
+        )
         sections = _FLOAT_SECTIONS.format(
-            parameter=parameter, name=function.__name__, x=x, value=value
+            arguments=arguments, name=function.__name__, x=x, value=value
         )
         function.__doc__ = (function.__doc__ or "") + sections
         return function
@@ -121,6 +173,51 @@ def log(input: T) -> T:
 
 
 Log: Final = primitive("Log", log)
+
+
+@_documented(1.0, 0.6931)
+def log1p(input: T) -> T:
+    """Return log(1 + x) for each element x, which is as accurate for small ones."""
+    return apply1(rules.log1p, as_float(input, "log1p"))
+
+
+Log1p: Final = primitive("Log1p", log1p)
+
+
+@_documented(8.0, 3.0)
+def log2(input: T) -> T:
+    """Return the logarithm to the base 2 of each element."""
+    return div(apply1(rules.log, as_float(input, "log2")), math.log(2.0))
+
+
+@_documented(100.0, 2.0)
+def log10(input: T) -> T:
+    """Return the logarithm to the base 10 of each element."""
+    return div(apply1(rules.log, as_float(input, "log10")), math.log(10.0))
+
+
+@_documented(3.0, 8.0)
+def exp2(input: T) -> T:
+    """Return 2 raised to the power of each element."""
+    return pow(2.0, as_float(input, "exp2"))
+
+
+@_documented(4.0, 0.25)
+def reciprocal(input: T) -> T:
+    """Return 1 / x for each element x."""
+    return div(1.0, as_float(input, "reciprocal"))
+
+
+Reciprocal: Final = primitive("Reciprocal", reciprocal)
+
+
+@_documented(4.0, 0.5)
+def rsqrt(input: T) -> T:
+    """Return 1 / sqrt(x) for each element x."""
+    return div(1.0, apply1(rules.sqrt, as_float(input, "rsqrt")))
+
+
+Rsqrt: Final = primitive("Rsqrt", rsqrt)
 
 
 @_documented(2.0, 1.4142)
@@ -215,6 +312,33 @@ def tanh(input: T) -> T:
 Tanh: Final = primitive("Tanh", tanh)
 
 
+@_documented(1.0, 1.1752)
+def sinh(input: T) -> T:
+    """Return the hyperbolic sine of each element."""
+    x = as_float(input, "sinh")
+    return mul(sub(apply1(rules.expm1, x), apply1(rules.expm1, neg(x))), 0.5)
+
+
+Sinh: Final = primitive("Sinh", sinh)
+
+
+@_documented(1.0, 1.5431)
+def cosh(input: T) -> T:
+    """Return the hyperbolic cosine of each element."""
+    x = as_float(input, "cosh")
+    return mul(add(apply1(rules.exp, x), apply1(rules.exp, neg(x))), 0.5)
+
+
+Cosh: Final = primitive("Cosh", cosh)
+
+
+@_documented(1.0, 0.2384)
+def tanhshrink(input: T) -> T:
+    """Return x - tanh(x) for each element x."""
+    x = as_float(input, "tanhshrink")
+    return sub(x, apply1(rules.tanh, x))
+
+
 @_documented(1.0, 0.8415)
 def sin(input: T) -> T:
     """Return the sine of each element, in radians."""
@@ -249,6 +373,25 @@ def sigmoid(input: T) -> T:
 
 
 Sigmoid: Final = primitive("Sigmoid", sigmoid)
+
+
+@_documented(1.0, 0.8427)
+def erf(input: T) -> T:
+    """Return the error function of each element."""
+    x = as_float(input, "erf")
+    return cast_to(apply1(rules.erf, widen(x)), dtype_of(x))
+
+
+Erf: Final = primitive("Erf", erf)
+
+
+@_documented(1.0, 1.7183)
+def expm1(input: T) -> T:
+    """Return exp(x) - 1 for each element x, which is as accurate for small ones."""
+    return apply1(rules.expm1, as_float(input, "expm1"))
+
+
+Expm1: Final = primitive("Expm1", expm1)
 
 
 def softplus(input: T, beta: Number = 1, threshold: Number = 20) -> T:
@@ -304,6 +447,162 @@ def relu(input: T) -> T:
 
 
 ReLU: Final = primitive("ReLU", relu)
+
+
+@_documented(-1.0, -0.2, alpha="The slope below 0, a number.")
+def leaky_relu(input: T, alpha: float = 0.2) -> T:
+    """Return x for each element x >= 0, and alpha * x below."""
+    x = as_float(input, "leaky_relu")
+    check_type(alpha, (int, float), "alpha")
+    return (maximum if alpha <= 1 else minimum)(x, mul(x, alpha))
+
+
+@_documented(7.0, 6.0)
+def relu6(x: T) -> T:
+    """Return min(max(x, 0), 6) for each element x."""
+    return apply1(rules.clip, apply1(rules.relu, as_float(x, "relu6", "x")), None, 6.0)
+
+
+ReLU6: Final = primitive("ReLU6", relu6)
+
+
+@_documented(1.0, 0.8413, approximate="'none', or 'tanh' for an approximation by tanh.")
+def gelu(input: T, approximate: Literal["none", "tanh"] = "none") -> T:
+    """Return x P(X <= x) for each element x, where X is normally distributed."""
+    own = as_float(input, "gelu")
+    check_one_of(approximate, ("none", "tanh"), "approximate")
+    x = widen(own)
+    if approximate == "tanh":
+        cube = mul(apply1(rules.square, x), x)
+        twice = apply1(rules.tanh, mul(add(x, mul(cube, 0.044715)), math.sqrt(2 / math.pi)))
+    else:
+        twice = apply1(rules.erf, mul(x, math.sqrt(0.5)))
+    return cast_to(mul(mul(x, 0.5), add(twice, 1.0)), dtype_of(own))
+
+
+@_documented(-1.0, -0.6321, alpha="The negative of the limit at -inf, a number.")
+def elu(input_x: T, alpha: float = 1.0) -> T:
+    """Return x for each element x >= 0, and alpha * (exp(x) - 1) below."""
+    check_type(alpha, (int, float), "alpha")
+    return _exponential_linear(as_float(input_x, "elu", "input_x"), alpha, 1.0)
+
+
+@_documented(-1.0, -0.6321, alpha="The negative of the limit at -inf, a number other than 0.")
+def celu(x: T, alpha: float = 1.0) -> T:
+    """Return x for each element x >= 0, and alpha * (exp(x / alpha) - 1) below."""
+    check_type(alpha, (int, float), "alpha")
+    if alpha == 0:
+        raise ValueError("For 'celu', the argument 'alpha' must not be 0.")
+    return _exponential_linear(as_float(x, "celu", "x"), alpha, alpha)
+
+
+@_documented(-1.0, -1.1113)
+def selu(input_x: T) -> T:
+    """Return `1.0507 * elu(x, 1.6733)` for each element x."""
+    x = as_float(input_x, "selu", "input_x")
+    return mul(_exponential_linear(x, 1.6732632423543772, 1.0), 1.0507009873554805)
+
+
+SeLU: Final = primitive("SeLU", selu)
+
+
+def _exponential_linear(x: T, alpha: float, scale: float) -> T:
+    """Return x >= 0, and alpha * (exp(x / scale) - 1) below, where nothing overflows."""
+    below = apply1(rules.expm1, div(apply1(rules.clip, x, None, 0.0), scale))
+    return where(greater_equal(x, 0), x, mul(below, alpha))
+
+
+@_documented(1.0, 0.7311)
+def silu(input: T) -> T:
+    """Return x * sigmoid(x) for each element x, also called swish."""
+    x = as_float(input, "silu")
+    return mul(x, apply1(rules.sigmoid, x))
+
+
+@_documented(1.0, 0.8651)
+def mish(x: T) -> T:
+    """Return x * tanh(softplus(x)) for each element x."""
+    values = as_float(x, "mish", "x")
+    return mul(values, apply1(rules.tanh, apply1(rules.softplus, values)))
+
+
+Mish: Final = primitive("Mish", mish)
+
+
+@_documented(1.0, 0.5)
+def softsign(x: T) -> T:
+    """Return x / (1 + |x|) for each element x."""
+    values = as_float(x, "softsign", "x")
+    return div(values, add(apply1(rules.absolute, values), 1.0))
+
+
+Softsign: Final = primitive("Softsign", softsign)
+
+
+@_documented(1.0, -0.3133)
+def logsigmoid(x: T) -> T:
+    """Return log(sigmoid(x)) for each element x, without overflow."""
+    values = as_float(x, "logsigmoid", "x")
+    return neg(apply1(rules.softplus, neg(values)))
+
+
+@_documented(1.0, 0.6667)
+def hardsigmoid(input: T) -> T:
+    """Return min(max(x / 6 + 0.5, 0), 1) for each element x."""
+    return div(relu6(add(as_float(input, "hardsigmoid"), 3.0)), 6.0)
+
+
+HSigmoid: Final = primitive("HSigmoid", hardsigmoid)
+
+
+@_documented(1.0, 0.6667)
+def hardswish(input: T) -> T:
+    """Return x * hardsigmoid(x) for each element x."""
+    x = as_float(input, "hardswish")
+    return mul(x, hardsigmoid(x))
+
+
+HSwish: Final = primitive("HSwish", hardswish)
+
+
+def hardtanh(input: T, min_val: Number = -1.0, max_val: Number = 1.0) -> T:
+    """Return each element limited to the interval [min_val, max_val].
+
+    Args:
+        input: A tensor of any shape.
+        min_val: The lower bound.
+        max_val: The upper bound.
+
+    Returns:
+        A tensor of the same shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.hardtanh(Tensor([-2.0, 0.5])).tolist()
+        [-1.0, 0.5]
+
+    Source: MindSpore's `mindspore.ops.hardtanh`.
+    """
+    check_tensor(input, "hardtanh")
+    check_type(min_val, (int, float), "min_val")
+    check_type(max_val, (int, float), "max_val")
+    return clip(input, min_val, max_val)
+
+
+@_documented(1.0, 0.5, lambd="The threshold, at least 0.")
+def softshrink(input: T, lambd: float = 0.5) -> T:
+    """Return each element moved towards 0 by `lambd`, and 0 for smaller ones."""
+    x = as_float(input, "softshrink")
+    check_number(lambd, "lambd", low=0.0)
+    return sub(x, apply1(rules.clip, x, -lambd, lambd))
+
+
+@_documented(1.0, 1.0, lambd="The threshold.")
+def hardshrink(input: T, lambd: float = 0.5) -> T:
+    """Return each element, but 0 for those of absolute value up to `lambd`."""
+    x = as_float(input, "hardshrink")
+    check_type(lambd, (int, float), "lambd")
+    return where(less_equal(apply1(rules.absolute, x), lambd), 0.0, x)
 
 
 def clip(input: T, min: T | Number | None = None, max: T | Number | None = None) -> T:
@@ -385,6 +684,84 @@ def floor(input: T) -> T:
 
 
 Floor: Final = primitive("Floor", floor)
+
+
+def ceil(input: T) -> T:
+    """Return the smallest integer at least each element; the gradient is zero.
+
+    Args:
+        input: A tensor of any shape.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Raises:
+        TypeError: `input` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.ceil(Tensor([1.5, -1.5])).tolist()
+        [2.0, -1.0]
+
+    Source: MindSpore's `mindspore.ops.ceil`.
+    """
+    check_tensor(input, "ceil")
+    check_numbers(input, "ceil")
+    return wrap(-device_namespace(input._data).floor(-input._data), input)
+
+
+Ceil: Final = primitive("Ceil", ceil)
+
+
+def trunc(input: T) -> T:
+    """Return each element without its fraction; the gradient is zero.
+
+    Args:
+        input: A tensor of any shape.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Raises:
+        TypeError: `input` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.trunc(Tensor([1.5, -1.5])).tolist()
+        [1.0, -1.0]
+
+    Source: MindSpore's `mindspore.ops.trunc`.
+    """
+    check_tensor(input, "trunc")
+    check_numbers(input, "trunc")
+    return wrap(device_namespace(input._data).trunc(input._data), input)
+
+
+Trunc: Final = primitive("Trunc", trunc)
+
+
+def frac(x: T) -> T:
+    """Return the fraction of each element, which has its sign.
+
+    Args:
+        x: A tensor of any shape.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Raises:
+        TypeError: `x` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.frac(Tensor([1.5, -1.5])).tolist()
+        [0.5, -0.5]
+
+    Source: MindSpore's `mindspore.ops.frac`.
+    """
+    check_tensor(x, "frac", "x")
+    check_numbers(x, "frac")
+    return sub(x, trunc(x))
 
 
 def round(input: T) -> T:

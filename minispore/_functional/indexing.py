@@ -2,13 +2,13 @@
 
 from math import prod
 from types import EllipsisType
-from typing import Final, cast
+from typing import Final, Literal, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minispore._functional.primitive import Primitive, primitive
-from minispore._functional.shape import normalize_axis_index
+from minispore._functional.shape import broadcast_to, normalize_axis_index, permute
 from minispore.engine import dtypes
 from minispore.engine.array import (
     Array,
@@ -36,16 +36,21 @@ from minispore.engine.dispatch import (
 from minispore.engine.rules import indexing as rules
 from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.shape import reshape
-from minispore.utils.checks import as_items, check_int, check_type, describe_value
+from minispore.utils.checks import as_items, check_bool, check_int, check_type, describe_value
 
 __all__ = [
     "Gather",
     "GatherD",
     "OneHot",
+    "diagonal",
     "gather",
     "gather_elements",
+    "index_select",
     "masked_fill",
+    "masked_select",
+    "nonzero",
     "one_hot",
+    "scatter",
     "tril",
     "triu",
 ]
@@ -146,20 +151,186 @@ def gather_elements(input: T, dim: int, index: Variable) -> T:
     Source: MindSpore's `mindspore.ops.gather_elements`.
     """
     check_tensor(input, "gather_elements")
-    check_category(index, dtypes.INTEGER, "gather_elements", "index")
-    if index.ndim != input.ndim:
-        raise ValueError(
-            f"For 'gather_elements', 'index' must have {input.ndim} axes like 'input', "
-            f"but its shape is {index.shape}."
-        )
-    place = normalize_axis_index(dim, input.ndim, "dim", "gather_elements")
-    places: list[object] = [
-        index._data if axis == place else _indices_along(axis, index) for axis in range(index.ndim)
-    ]
-    return _getitem_with_caller(input, tuple(places), "gather_elements")
+    places = _places_along(input, dim, index, "dim", "gather_elements")
+    return _getitem_with_caller(input, places, "gather_elements")
 
 
 GatherD: Final = primitive("GatherD", gather_elements)
+
+
+def index_select(input: T, axis: int, index: Variable) -> T:
+    """Return the slices of `input` along an axis that the indices select.
+
+    Args:
+        input: A tensor with at least one axis.
+        axis: The axis.
+        index: A tensor of integers with one axis; negative ones count from the end.
+
+    Returns:
+        A tensor in which the axis has the length of `index`.
+
+    Raises:
+        ValueError: `index` does not have one axis.
+        IndexError: An index is out of range.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.index_select(Tensor([[1, 2], [3, 4]]), 1, Tensor([1])).tolist()
+        [[2], [4]]
+
+    Source: MindSpore's `mindspore.ops.index_select`.
+    """
+    check_tensor(input, "index_select")
+    place = normalize_axis_index(axis, input.ndim, "axis", "index_select")
+    check_category(index, dtypes.INTEGER, "index_select", "index")
+    if index.ndim != 1:
+        raise ValueError(
+            f"For 'index_select', the argument 'index' must have one axis, but its shape is "
+            f"{index.shape}."
+        )
+    return _getitem_with_caller(input, (slice(None),) * place + (index._data,), "index_select")
+
+
+def scatter(input: T, axis: int, index: Variable, src: T | Number) -> T:
+    """Return `input` with the elements of `src` at the indices along an axis.
+
+    Args:
+        input: A tensor with at least one axis.
+        axis: The axis along which `index` selects.
+        index: A tensor of integers with as many axes as `input`: where each element of `src` goes.
+        src: A tensor of the shape of `index`, or a number.
+
+    Returns:
+        A tensor of the shape and type of `input`; gradients flow to the elements that remain and to
+        `src`.
+
+    Raises:
+        ValueError: The shapes do not fit.
+        IndexError: An index is out of range.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.scatter(Tensor([[1, 2], [3, 4]]), 1, Tensor([[0], [1]]), 9).tolist()
+        [[9, 2], [3, 9]]
+
+    Source: MindSpore's `mindspore.ops.scatter`.
+    """
+    check_tensor(input, "scatter")
+    places = _places_along(input, axis, index, "axis", "scatter")
+    if not isinstance(src, Variable):
+        check_type(src, (Variable, int, float), "src", "scatter")
+    elif src.shape != index.shape:
+        raise ValueError(
+            f"For 'scatter', the argument 'src' must have the shape {index.shape} of 'index', "
+            f"but its shape is {src.shape}."
+        )
+    try:
+        return setitem(input, places, src)
+    except IndexError as error:
+        raise IndexError(f"For 'scatter', {error}") from None
+
+
+def masked_select(input: T, mask: Variable) -> T:
+    """Return the elements at which `mask` is true.
+
+    Args:
+        input: A tensor of any shape.
+        mask: A bool tensor whose shape broadcasts with that of `input`.
+
+    Returns:
+        A tensor with one axis.
+
+    Raises:
+        TypeError: `mask` does not hold bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.masked_select(Tensor([1, 2, 3]), Tensor([True, False, True])).tolist()
+        [1, 3]
+
+    Source: MindSpore's `mindspore.ops.masked_select`.
+    """
+    check_tensor(input, "masked_select")
+    check_category(mask, dtypes.BOOL, "masked_select", "mask")
+    try:
+        shape = np.broadcast_shapes(input.shape, mask.shape)
+    except ValueError:
+        raise broadcast_error("masked_select", input.shape, mask.shape) from None
+    chosen = broadcast_to(wrap(mask._data, mask), shape)._data
+    return apply1(rules.getitem, broadcast_to(input, shape), (chosen,))
+
+
+@overload
+def nonzero(input: T, *, as_tuple: Literal[False] = False) -> T: ...
+@overload
+def nonzero(input: T, *, as_tuple: Literal[True]) -> tuple[T, ...]: ...
+def nonzero(input: T, *, as_tuple: bool = False) -> T | tuple[T, ...]:
+    """Return the indices of the elements other than 0.
+
+    Args:
+        input: A tensor with at least one axis.
+        as_tuple: Whether to return the indices along each axis, as a tuple.
+
+    Returns:
+        An int64 tensor with a row of indices for each such element, or a tuple of its columns.
+
+    Raises:
+        ValueError: `input` has no axes.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.nonzero(Tensor([[0, 3], [4, 0]])).tolist()
+        [[0, 1], [1, 0]]
+
+    Source: MindSpore's `mindspore.ops.nonzero`.
+    """
+    check_tensor(input, "nonzero")
+    check_bool(as_tuple, "as_tuple")
+    if input.ndim == 0:
+        raise ValueError("For 'nonzero', the argument 'input' must have axes, but has none.")
+    indices = [to_device_of(each, input._data) for each in np.nonzero(to_host(input._data))]
+    if as_tuple:
+        return tuple(wrap(each, input) for each in indices)
+    return wrap(device_namespace(input._data).stack(indices, axis=1), input)
+
+
+def diagonal(input: T, offset: int = 0, dim1: int = 0, dim2: int = 1) -> T:
+    """Return the diagonals of the matrices along two axes.
+
+    Args:
+        input: A tensor with at least two axes.
+        offset: Which diagonal: 1 is the one above the main diagonal.
+        dim1: The axis of the rows.
+        dim2: The axis of the columns.
+
+    Returns:
+        A tensor without the two axes, and with the diagonals along a new last axis.
+
+    Raises:
+        ValueError: The axes are equal, or out of range.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.diagonal(Tensor([[1, 2], [3, 4]])).tolist()
+        [1, 4]
+
+    Source: MindSpore's `mindspore.ops.diagonal`.
+    """
+    check_tensor(input, "diagonal")
+    check_int(offset, "offset")
+    row = normalize_axis_index(dim1, input.ndim, "dim1", "diagonal")
+    column = normalize_axis_index(dim2, input.ndim, "dim2", "diagonal")
+    if row == column:
+        raise ValueError(f"For 'diagonal', 'dim1' and 'dim2' must differ, but both are {dim1}.")
+    others = [i for i in range(input.ndim) if i not in {row, column}]
+    x = permute(input, (*others, row, column))
+    length = max(0, min(x.shape[-2] + min(offset, 0), x.shape[-1] - max(offset, 0)))
+    xp, counted = device_namespace(x._data), dtypes.int64.numpy_dtype
+    if not length:
+        nothing = apply1(rules.getitem, x, (..., slice(0), slice(0)))
+        return apply1(reshape, nothing, (*x.shape[:-2], 0))
+    places = xp.arange(0, length, 1, counted)
+    return apply1(rules.getitem, x, (..., places + max(-offset, 0), places + max(offset, 0)))
 
 
 def one_hot(
@@ -367,6 +538,20 @@ def _as_numpy_index(item: object) -> NDArray[np.generic] | None:
         except ValueError:  # lists of several lengths
             return None
     return cast("NDArray[np.generic]", item) if isinstance(item, np.ndarray) else None
+
+
+def _places_along(
+    input: Variable, axis: int, index: Variable, name: str, caller: str
+) -> tuple[Array, ...]:
+    """Return the position of each element of `index`, which selects along one axis."""
+    check_category(index, dtypes.INTEGER, caller, "index")
+    if index.ndim != input.ndim:
+        raise ValueError(
+            f"For '{caller}', 'index' must have {input.ndim} axes like 'input', "
+            f"but its shape is {index.shape}."
+        )
+    place = normalize_axis_index(axis, input.ndim, name, caller)
+    return tuple(index._data if i == place else _indices_along(i, index) for i in range(index.ndim))
 
 
 def _indices_along(axis: int, x: Variable) -> Array:

@@ -7,6 +7,7 @@ import numpy as np
 
 from minispore._functional.arithmetic import div
 from minispore._functional.elementwise import stop_gradient
+from minispore._functional.primitive import Primitive
 from minispore._functional.window_geometry import (
     COLUMNS,
     ROWS,
@@ -20,7 +21,7 @@ from minispore._functional.window_geometry import (
     unfold_axis,
 )
 from minispore.engine import dtypes
-from minispore.engine.array import Array, DeviceNamespace, device_namespace
+from minispore.engine.array import Array, DeviceNamespace, device_namespace, to_device_of
 from minispore.engine.dispatch import (
     T,
     Variable,
@@ -33,10 +34,13 @@ from minispore.engine.dispatch import (
     widen,
     wrap,
 )
-from minispore.engine.rules import reduction, unfold
-from minispore.utils.checks import check_bool, check_int
+from minispore.engine.rules import indexing, reduction, unfold
+from minispore.utils.checks import check_bool, check_int, check_one_of, check_type
 
 __all__ = [
+    "AvgPool",
+    "MaxPool",
+    "ResizeNearestNeighbor",
     "avg_pool2d",
     "max_pool2d",
 ]
@@ -292,3 +296,126 @@ def _lowest_value(x: Variable) -> float:
     if dtype_of(x).category == dtypes.FLOAT:
         return -np.inf
     return int(np.iinfo(cast("np.dtype[np.int64]", x._data.dtype)).min)
+
+
+class _Pool(Primitive):
+    def __init__(
+        self,
+        kernel_size: Pair = 1,
+        strides: Pair = 1,
+        pad_mode: str = "valid",
+        data_format: str = "NCHW",
+    ) -> None:
+        caller = type(self).__name__
+        check_one_of(data_format, ("NCHW",), "data_format", caller)
+        self.pad_mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
+        check_one_of(self.pad_mode, ("valid", "same"), "pad_mode", caller)
+        size = as_pair(kernel_size, "kernel_size", caller)
+        step = as_pair(strides, "strides", caller)
+        self._rows = WindowGeometry(size[0], step[0], 1, 0, 0)
+        self._columns = WindowGeometry(size[1], step[1], 1, 0, 0)
+
+    def _geometry(self, x: Variable) -> tuple[WindowGeometry, WindowGeometry]:
+        caller = type(self).__name__
+        check_tensor(x, caller, "x")
+        check_images(x, "x", caller)
+        rows, columns = self._rows, self._columns
+        if self.pad_mode == "same":
+            rows = rows.with_same_padding(x.shape[2])
+            columns = columns.with_same_padding(x.shape[3])
+        return resolve_geometry(x, rows, columns, False, caller)
+
+
+class MaxPool(_Pool):
+    """The maximum of each window of an image.
+
+    Args:
+        kernel_size: The size of a window, one int or (rows, columns).
+        strides: The distance between windows.
+        pad_mode: "valid" for windows inside of the image only, "same" to pad it so that the output
+            is as long as the image divided by `strides`, rounded up.
+        data_format: "NCHW".
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.MaxPool(2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])).tolist()
+        [[[[4.0]]]]
+
+    Source: MindSpore's `mindspore.ops.MaxPool`.
+    """
+
+    def __call__(self, x: T) -> T:
+        """Apply the operation."""
+        return max_pool(x, *self._geometry(x))
+
+
+class AvgPool(_Pool):
+    """The mean of each window of an image, without its padding.
+
+    Args:
+        kernel_size: The size of a window, one int or (rows, columns).
+        strides: The distance between windows.
+        pad_mode: "valid" for windows inside of the image only, "same" to pad it so that the output
+            is as long as the image divided by `strides`, rounded up.
+        data_format: "NCHW".
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.AvgPool(2)(Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])).tolist()
+        [[[[2.5]]]]
+
+    Source: MindSpore's `mindspore.ops.AvgPool`.
+    """
+
+    def __call__(self, x: T) -> T:
+        """Apply the operation."""
+        rows, columns = self._geometry(x)
+        return avg_pool(as_float(x, "AvgPool", "x"), rows, columns, False, False, 0, "AvgPool")
+
+
+class ResizeNearestNeighbor(Primitive):
+    """Images of another size, whose pixels are the nearest ones.
+
+    Args:
+        size: The height and the width.
+        align_corners: Whether the corner pixels of both images are at the same positions.
+        half_pixel_centers: Only False is supported.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.ResizeNearestNeighbor((1, 4))(Tensor([[[[1, 2]]]])).tolist()
+        [[[[1, 1, 2, 2]]]]
+
+    Source: MindSpore's `mindspore.ops.ResizeNearestNeighbor`.
+    """
+
+    def __init__(
+        self,
+        size: tuple[int, int] | list[int],
+        align_corners: bool = False,
+        half_pixel_centers: bool = False,
+    ) -> None:
+        check_type(size, (tuple, list), "size")
+        self.size = as_pair(tuple(size), "size", "ResizeNearestNeighbor")
+        check_bool(align_corners, "align_corners")
+        check_one_of(half_pixel_centers, (False,), "half_pixel_centers")
+        self.align_corners = align_corners
+
+    def __call__(self, input_x: T) -> T:
+        """Apply the operation."""
+        check_tensor(input_x, "ResizeNearestNeighbor", "input_x")
+        check_images(input_x, "input_x", "ResizeNearestNeighbor")
+        x = input_x
+        for axis, new in zip((2, 3), self.size, strict=True):
+            x = apply1(indexing.getitem, x, (slice(None),) * axis + (self._places(x, axis, new),))
+        return x
+
+    def _places(self, x: Variable, axis: int, new: int) -> Array:
+        """Return the nearest pixel of each new one."""
+        old = x.shape[axis]
+        if self.align_corners and new > 1:
+            # Rounded, halves up, in integers.
+            places = [(2 * i * (old - 1) + new - 1) // (2 * (new - 1)) for i in range(new)]
+        else:
+            places = [i * old // new for i in range(new)]
+        return to_device_of(np.array(places), x._data)

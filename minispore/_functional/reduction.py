@@ -1,26 +1,32 @@
 """Reductions over axes with statistics and norms; softmax, cumulative sums and sorting."""
 
+import math
 from collections.abc import Callable
-from math import inf, prod
+from math import inf
 
-from minispore._functional.arithmetic import mul, pow, sub, where
+from minispore._functional.arithmetic import add, maximum, minimum, mul, pow, sub, where
 from minispore._functional.comparison import equal, not_equal
 from minispore._functional.elementwise import sqrt
-from minispore._functional.indexing import gather_elements
+from minispore._functional.indexing import gather_elements, getitem
 from minispore._functional.primitive import Primitive, Reduction
 from minispore._functional.shape import (
     check_nonempty,
+    concat,
     normalize_axis_index,
     normalize_axis_tuple,
+    permute,
+    reshape,
     squeeze,
 )
 from minispore.engine import dtypes
 from minispore.engine.array import Array, Axis, device_namespace
 from minispore.engine.dispatch import (
+    Number,
     T,
     Variable,
     apply1,
     as_float,
+    broadcast_error,
     cast_to,
     check_category,
     check_numbers,
@@ -43,6 +49,7 @@ __all__ = [
     "ReduceMax",
     "ReduceMean",
     "ReduceMin",
+    "ReduceProd",
     "ReduceSum",
     "Softmax",
     "TopK",
@@ -52,6 +59,8 @@ __all__ = [
     "any",
     "argmax",
     "argmin",
+    "argsort",
+    "count_nonzero",
     "cumsum",
     "log_softmax",
     "logsumexp",
@@ -59,6 +68,7 @@ __all__ = [
     "mean",
     "min",
     "norm",
+    "prod",
     "softmax",
     "sort",
     "std",
@@ -129,19 +139,28 @@ def mean(x: T, axis: Axis = None, keep_dims: bool = False) -> T:
     return value if floats is x else cast_to(value, dtype_of(x))
 
 
-def amax(input: T, axis: Axis = None, keepdims: bool = False) -> T:
+def amax(
+    input: T,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    initial: Number | None = None,
+    where: Variable | None = None,
+) -> T:
     """Return the maximum over axes; equal elements share the gradient equally.
 
     Args:
         input: A tensor of any shape.
         axis: The axis or axes to reduce; None for all.
         keepdims: Whether the reduced axes stay, with length 1.
+        initial: The least value of a result; it replaces elements that are less.
+        where: A bool tensor that broadcasts with `input`, with `initial`: which elements count.
 
     Returns:
         A tensor of the remaining shape and the same type.
 
     Raises:
-        ValueError: A reduced axis has no elements.
+        ValueError: A reduced axis has no elements, or `where` is given without `initial`.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -152,22 +171,32 @@ def amax(input: T, axis: Axis = None, keepdims: bool = False) -> T:
     """
     check_tensor(input, "amax")
     check_bool(keepdims, "keepdims")
-    return apply1(rules.max, input, _axes_with_elements(input, axis, "amax"), keepdims)
+    x = _with_initial(input, initial, where, maximum, "amax")
+    return apply1(rules.max, x, _axes_with_elements(x, axis, "amax"), keepdims)
 
 
-def amin(input: T, axis: Axis = None, keepdims: bool = False) -> T:
+def amin(
+    input: T,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    initial: Number | None = None,
+    where: Variable | None = None,
+) -> T:
     """Return the minimum over axes; equal elements share the gradient equally.
 
     Args:
         input: A tensor of any shape.
         axis: The axis or axes to reduce; None for all.
         keepdims: Whether the reduced axes stay, with length 1.
+        initial: The largest value of a result; it replaces elements that are more.
+        where: A bool tensor that broadcasts with `input`, with `initial`: which elements count.
 
     Returns:
         A tensor of the remaining shape and the same type.
 
     Raises:
-        ValueError: A reduced axis has no elements.
+        ValueError: A reduced axis has no elements, or `where` is given without `initial`.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -178,10 +207,18 @@ def amin(input: T, axis: Axis = None, keepdims: bool = False) -> T:
     """
     check_tensor(input, "amin")
     check_bool(keepdims, "keepdims")
-    return apply1(rules.min, input, _axes_with_elements(input, axis, "amin"), keepdims)
+    x = _with_initial(input, initial, where, minimum, "amin")
+    return apply1(rules.min, x, _axes_with_elements(x, axis, "amin"), keepdims)
 
 
-def max(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T]:
+def max(
+    input: T,
+    axis: int | None = None,
+    keepdims: bool = False,
+    *,
+    initial: Number | None = None,
+    where: Variable | None = None,
+) -> tuple[T, T]:
     """Return the maximum along an axis and its index.
 
     The gradient flows to the first of equal elements; without an axis they share it equally.
@@ -190,12 +227,14 @@ def max(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T
         input: A tensor of any shape.
         axis: The axis; None for the flattened tensor.
         keepdims: Whether the reduced axes stay, with length 1.
+        initial: The least value of a result; it replaces elements that are less.
+        where: A bool tensor that broadcasts with `input`, with `initial`: which elements count.
 
     Returns:
         The maxima, and the int64 indices of the first ones; both of the remaining shape.
 
     Raises:
-        ValueError: A reduced axis has no elements.
+        ValueError: A reduced axis has no elements, or `where` is given without `initial`.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -204,10 +243,19 @@ def max(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T
 
     Source: MindSpore's `mindspore.ops.max`.
     """
-    return _extremum_and_index(input, axis, keepdims, amax, argmax, "max")
+    check_tensor(input, "max")
+    x = _with_initial(input, initial, where, maximum, "max")
+    return _extremum_and_index(x, axis, keepdims, amax, argmax, "max")
 
 
-def min(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T]:
+def min(
+    input: T,
+    axis: int | None = None,
+    keepdims: bool = False,
+    *,
+    initial: Number | None = None,
+    where: Variable | None = None,
+) -> tuple[T, T]:
     """Return the minimum along an axis and its index.
 
     The gradient flows to the first of equal elements; without an axis they share it equally.
@@ -216,12 +264,14 @@ def min(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T
         input: A tensor of any shape.
         axis: The axis; None for the flattened tensor.
         keepdims: Whether the reduced axes stay, with length 1.
+        initial: The largest value of a result; it replaces elements that are more.
+        where: A bool tensor that broadcasts with `input`, with `initial`: which elements count.
 
     Returns:
         The minima, and the int64 indices of the first ones; both of the remaining shape.
 
     Raises:
-        ValueError: A reduced axis has no elements.
+        ValueError: A reduced axis has no elements, or `where` is given without `initial`.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -230,7 +280,9 @@ def min(input: T, axis: int | None = None, keepdims: bool = False) -> tuple[T, T
 
     Source: MindSpore's `mindspore.ops.min`.
     """
-    return _extremum_and_index(input, axis, keepdims, amin, argmin, "min")
+    check_tensor(input, "min")
+    x = _with_initial(input, initial, where, minimum, "min")
+    return _extremum_and_index(x, axis, keepdims, amin, argmin, "min")
 
 
 def all(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
@@ -433,7 +485,6 @@ def _extremum_and_index(
     index_of_extremum: Callable[[T, int | None, bool], T],
     caller: str,
 ) -> tuple[T, T]:
-    check_tensor(x, caller)
     check_bool(keepdims, "keepdims", caller)
     place = _axis_with_elements(x, axis, caller)
     if place is None:
@@ -441,6 +492,31 @@ def _extremum_and_index(
     indices = index_of_extremum(x, place, True)
     values = gather_elements(x, place, indices)
     return (values, indices) if keepdims else (squeeze(values, place), squeeze(indices, place))
+
+
+def _with_initial(
+    x: T,
+    initial: Number | None,
+    mask: Variable | None,
+    extremum: Callable[[T, Number], T],
+    caller: str,
+) -> T:
+    """Return the elements that count for a maximum or minimum, or `initial` where that does."""
+    if initial is None:
+        if mask is not None:
+            raise ValueError(
+                f"For '{caller}', the argument 'initial' must be a number with 'where', but got None."
+            )
+        return x
+    check_type(initial, (bool, int, float), "initial", caller)
+    bounded = extremum(x, initial)
+    if mask is None:
+        return bounded
+    check_category(mask, dtypes.BOOL, caller, "where")
+    try:
+        return where(mask, bounded, initial)
+    except ValueError:
+        raise broadcast_error(caller, x.shape, mask.shape) from None
 
 
 def _axis_with_elements(
@@ -455,6 +531,87 @@ def _axes_with_elements(x: Variable, axis: Axis, caller: str, name: str = "axis"
     axes = normalize_axis_tuple(axis, x.ndim, caller, name)
     check_nonempty(x.shape, axes, caller)
     return axes
+
+
+def prod(
+    input: T, axis: Axis = None, keep_dims: bool = False, dtype: dtypes.DTypeLike | None = None
+) -> T:
+    """Return the product over axes.
+
+    Args:
+        input: A tensor of any shape.
+        axis: The axis or axes to reduce; None for all.
+        keep_dims: Whether the reduced axes stay, with length 1.
+        dtype: The type to multiply in; by default int64 for integers and bools, else that of
+            `input`.
+
+    Returns:
+        A tensor of the remaining shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.prod(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0).tolist()
+        [3.0, 8.0]
+
+    Source: MindSpore's `mindspore.ops.prod`.
+    """
+    check_tensor(input, "prod")
+    check_bool(keep_dims, "keep_dims")
+    named = normalize_axis_tuple(axis, input.ndim, "prod")
+    if dtype is not None:
+        x = cast_to(input, dtypes.as_dtype(dtype, "prod"))
+    elif dtype_of(input).category < dtypes.FLOAT:
+        x = cast_to(input, dtypes.int64)
+    else:
+        x = input
+    axes = range(x.ndim) if named is None else (named,) if isinstance(named, int) else named
+    others = [i for i in range(x.ndim) if i not in axes]
+    kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
+    rest = [x.shape[i] for i in others]
+    count = math.prod(x.shape[i] for i in axes)
+    factors = reshape(permute(x, (*axes, *others)), (count, *rest))
+    if not count:
+        factors = add(apply1(rules.sum, factors, 0, True), 1)
+    # One half is multiplied by the other, so that the gradient is correct where factors are 0.
+    while factors.shape[0] > 1:
+        half = factors.shape[0] // 2
+        pairs = mul(getitem(factors, slice(half)), getitem(factors, slice(half, 2 * half)))
+        odd = getitem(factors, slice(2 * half, None))
+        factors = concat([pairs, odd]) if odd.shape[0] else pairs
+    return reshape(factors, kept if keep_dims else rest)
+
+
+def count_nonzero(
+    x: T,
+    axis: Axis = (),
+    keep_dims: bool = False,
+    dtype: dtypes.DTypeLike = dtypes.int32,
+) -> T:
+    """Return the number of elements over axes that are not 0.
+
+    Args:
+        x: A tensor of any shape.
+        axis: The axis or axes to reduce; None and () for all.
+        keep_dims: Whether the reduced axes stay, with length 1.
+        dtype: The type of the number.
+
+    Returns:
+        A tensor of the remaining shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.count_nonzero(Tensor([[0, 1], [2, 3]]), 0).tolist()
+        [1, 2]
+
+    Source: MindSpore's `mindspore.ops.count_nonzero`.
+    """
+    check_tensor(x, "count_nonzero", "x")
+    axes = normalize_axis_tuple(axis, x.ndim, "count_nonzero")
+    check_bool(keep_dims, "keep_dims")
+    counted = cast_to(not_equal(x, 0), dtypes.int64)
+    return cast_to(
+        apply1(rules.sum, counted, axes, keep_dims), dtypes.as_dtype(dtype, "count_nonzero")
+    )
 
 
 def cumsum(x: T, axis: int, dtype: dtypes.DTypeLike | None = None) -> T:
@@ -515,6 +672,34 @@ def sort(input_x: T, axis: int = -1, descending: bool = False) -> tuple[T, T]:
     check_bool(descending, "descending")
     indices = _argsort(input_x, place, descending)
     return gather_elements(input_x, place, indices), indices
+
+
+def argsort(input: T, axis: int = -1, descending: bool = False) -> T:
+    """Return the indices that sort the elements along an axis; the sort is stable.
+
+    Args:
+        input: A tensor of numbers with at least one axis.
+        axis: The axis.
+        descending: Whether the largest come first.
+
+    Returns:
+        An int32 tensor of the same shape.
+
+    Raises:
+        TypeError: `input` is a tensor of bools.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.argsort(Tensor([3, 1, 2])).tolist()
+        [1, 2, 0]
+
+    Source: MindSpore's `mindspore.ops.argsort`.
+    """
+    check_tensor(input, "argsort")
+    check_numbers(input, "argsort")
+    place = normalize_axis_index(axis, input.ndim, "axis", "argsort")
+    check_bool(descending, "descending")
+    return _argsort(input, place, descending)
 
 
 def topk(
@@ -681,7 +866,7 @@ def _variance(x: T, axis: Axis, ddof: int, keepdims: bool, caller: str) -> T:
     value = apply1(rules.mean, squares, axes, keepdims)
     if not ddof:
         return value
-    count = prod(x.shape) // (prod(value.shape) or 1)
+    count = math.prod(x.shape) // (math.prod(value.shape) or 1)
     if count <= ddof:
         warn_at_caller(
             f"For '{caller}', the argument 'ddof' should be less than the number of elements, "
@@ -762,6 +947,25 @@ class ReduceSum(Reduction):
         if self.skip_mode and axis == ():
             return x
         return sum(x, axis, self.keep_dims, dtype=dtype_of(x))
+
+
+class ReduceProd(Reduction):
+    """The primitive of `prod`: the product over axes, in the data type of the tensor.
+
+    Args:
+        keep_dims: Whether the reduced axes stay, with length 1.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.ReduceProd(keep_dims=True)(Tensor([[1.0, 3.0], [4.0, 2.0]]), 1).tolist()
+        [[3.0], [8.0]]
+
+    Source: MindSpore's `mindspore.ops.ReduceProd`.
+    """
+
+    def __call__(self, x: T, axis: Axis = ()) -> T:
+        """Apply the operation."""
+        return prod(x, axis, self.keep_dims, dtype_of(x))
 
 
 class ReduceMean(Reduction):

@@ -32,26 +32,34 @@ __all__ = [
     "ExpandDims",
     "Flatten",
     "Reshape",
+    "Split",
     "Squeeze",
     "Stack",
     "Tile",
     "Transpose",
     "broadcast_to",
     "cat",
+    "chunk",
     "concat",
     "expand_dims",
     "flatten",
     "flip",
+    "meshgrid",
+    "moveaxis",
+    "movedim",
     "pad",
     "permute",
     "repeat_interleave",
     "reshape",
+    "roll",
     "split",
     "squeeze",
     "stack",
     "swapaxes",
+    "swapdims",
     "tile",
     "transpose",
+    "unbind",
     "unsqueeze",
 ]
 
@@ -207,6 +215,49 @@ def swapaxes(input: T, axis0: int, axis1: int) -> T:
     axes = list(range(input.ndim))
     axes[first], axes[second] = second, first
     return apply1(rules.permute, input, tuple(axes))
+
+
+swapdims = swapaxes
+
+
+def movedim(x: T, source: int | Sequence[int], destination: int | Sequence[int]) -> T:
+    """Return `x` with axes moved to other positions, while the others stay in their order.
+
+    Args:
+        x: A tensor of any shape.
+        source: The axis or axes.
+        destination: Their new positions.
+
+    Returns:
+        A tensor that shares the memory of `x`.
+
+    Raises:
+        ValueError: The axes are not as many as the positions, or are named twice.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.movedim(ops.zeros((2, 3, 4)), 0, 2).shape
+        (3, 4, 2)
+
+    Source: MindSpore's `mindspore.ops.movedim`.
+    """
+    check_tensor(x, "movedim", "x")
+    sources, places = (
+        [normalize_axis_index(i, x.ndim, name, "movedim") for i in as_shape(axes, "movedim", name)]
+        for name, axes in (("source", source), ("destination", destination))
+    )
+    if len(sources) != len(places) or {len({*sources}), len({*places})} != {len(places)}:
+        raise ValueError(
+            "For 'movedim', 'source' and 'destination' must name as many axes, each once, "
+            f"but got {source} and {destination}."
+        )
+    order = [i for i in range(x.ndim) if i not in sources]
+    for place, moved in sorted(zip(places, sources, strict=True)):
+        order.insert(place, moved)
+    return apply1(rules.permute, x, tuple(order))
+
+
+moveaxis = movedim
 
 
 def broadcast_to(input: T, shape: Sequence[int]) -> T:
@@ -435,6 +486,56 @@ def split(tensor: T, split_size_or_sections: int | Sequence[int], axis: int = 0)
     )
 
 
+def chunk(input: T, chunks: int, axis: int = 0) -> tuple[T, ...]:
+    """Return `input` split along an axis into equally long parts, of which the last may be shorter.
+
+    Args:
+        input: A tensor of any shape.
+        chunks: The largest number of parts.
+        axis: The axis.
+
+    Returns:
+        A tuple of tensors, which share the memory of `input`.
+
+    Raises:
+        ValueError: `chunks` is not positive.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [part.tolist() for part in ops.chunk(Tensor([1, 2, 3]), 2)]
+        [[1, 2], [3]]
+
+    Source: MindSpore's `mindspore.ops.chunk`.
+    """
+    check_tensor(input, "chunk")
+    check_int(chunks, "chunks", low=1)
+    place = normalize_axis_index(axis, input.ndim, "axis", "chunk")
+    return split(input, max(1, -(-input.shape[place] // chunks)), place)
+
+
+def unbind(input: T, dim: int = 0) -> tuple[T, ...]:
+    """Return the slices of `input` along an axis, which they no longer have.
+
+    Args:
+        input: A tensor of any shape.
+        dim: The axis.
+
+    Returns:
+        A tuple of tensors, which share the memory of `input`.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [part.tolist() for part in ops.unbind(Tensor([[1, 2], [3, 4]]), 1)]
+        [[1, 3], [2, 4]]
+
+    Source: MindSpore's `mindspore.ops.unbind`.
+    """
+    check_tensor(input, "unbind")
+    place = normalize_axis_index(dim, input.ndim, "dim", "unbind")
+    before = (slice(None),) * place
+    return tuple(apply1(indexing.getitem, input, (*before, i)) for i in range(input.shape[place]))
+
+
 def _promote_tensors(tensors: Sequence[T], caller: str) -> list[T]:
     operands = cast("tuple[T, ...] | None", as_items(tensors))
     if operands is None:
@@ -571,6 +672,81 @@ def flip(input: T, dims: Sequence[int]) -> T:
         raise ValueError(f"For 'flip', the argument 'dims' names an axis twice: {dims!r}.")
     steps = tuple(slice(None, None, -1 if i in places else 1) for i in range(input.ndim))
     return apply1(indexing.getitem, input, steps)
+
+
+def roll(input: T, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> T:
+    """Return `input` with the elements moved along axes; the last ones come first.
+
+    Args:
+        input: A tensor of any shape.
+        shifts: How far, for each axis.
+        dims: The axis or axes; None for the flattened tensor.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Raises:
+        ValueError: There are not as many shifts as axes.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.roll(Tensor([1, 2, 3]), 1, 0).tolist()
+        [3, 1, 2]
+
+    Source: MindSpore's `mindspore.ops.roll`.
+    """
+    check_tensor(input, "roll")
+    steps = as_shape(shifts, "roll", "shifts")
+    axes = (0,) if dims is None else as_shape(dims, "roll", "dims")
+    if len(steps) != len(axes):
+        raise ValueError(
+            f"For 'roll', the arguments 'shifts' and 'dims' must be of as many numbers, "
+            f"but got {shifts} and {dims}."
+        )
+    x = reshape(input, (prod(input.shape),)) if dims is None else input
+    for step, axis in zip(steps, axes, strict=True):
+        place = normalize_axis_index(axis, x.ndim, "dims", "roll")
+        shift = step % (x.shape[place] or 1)
+        x = concat(split(x, [x.shape[place] - shift, shift], place)[::-1], place)
+    return reshape(x, input.shape)
+
+
+def meshgrid(*inputs: T, indexing: str = "xy") -> tuple[T, ...]:
+    """Return the coordinates of the points of a grid.
+
+    Args:
+        *inputs: The coordinates along each axis of the grid: tensors with one axis each.
+        indexing: "ij" for a grid of shape (len(inputs[0]), len(inputs[1]), ...), "xy" for the first
+            two axes exchanged.
+
+    Returns:
+        For each of `inputs`, a tensor of the grid's shape.
+
+    Raises:
+        ValueError: An input does not have one axis, there are fewer than two, or `indexing` is
+            another string.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [x.tolist() for x in ops.meshgrid(Tensor([1, 2]), Tensor([3, 4, 5]))]
+        [[[1, 2], [1, 2], [1, 2]], [[3, 3], [4, 4], [5, 5]]]
+
+    Source: MindSpore's `mindspore.ops.meshgrid`.
+    """
+    check_one_of(indexing, ("xy", "ij"), "indexing")
+    for i, x in enumerate(inputs):
+        check_tensor(x, "meshgrid", f"inputs[{i}]")
+    if len(inputs) < 2 or any(x.ndim != 1 for x in inputs):
+        raise ValueError(
+            "For 'meshgrid', there must be two or more tensors with one axis each, but the shapes "
+            f"are {[x.shape for x in inputs]}."
+        )
+    shape = tuple(x.shape[0] for x in inputs)
+    grids = [
+        broadcast_to(reshape(x, [-1 if j == i else 1 for j in range(len(shape))]), shape)
+        for i, x in enumerate(inputs)
+    ]
+    return tuple(swapaxes(x, 0, 1) if indexing == "xy" else x for x in grids)
 
 
 def _as_repeats(repeats: object, caller: str) -> tuple[int, ...]:
@@ -743,6 +919,37 @@ class Concat(Primitive):
     def __call__(self, tensors: Sequence[T]) -> T:
         """Apply the operation."""
         return concat(tensors, self.axis)
+
+
+class Split(Primitive):
+    """The primitive of `split`: a tensor split along an axis into equally long parts.
+
+    Args:
+        axis: The axis.
+        output_num: The number of parts.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [part.tolist() for part in ops.Split(0, 2)(Tensor([1, 2, 3, 4]))]
+        [[1, 2], [3, 4]]
+
+    Source: MindSpore's `mindspore.ops.Split`.
+    """
+
+    def __init__(self, axis: int = 0, output_num: int = 1) -> None:
+        self.axis: int = check_int(axis, "axis")
+        self.output_num: int = check_int(output_num, "output_num", low=1)
+
+    def __call__(self, input_x: T) -> tuple[T, ...]:
+        """Apply the operation."""
+        check_tensor(input_x, "Split", "input_x")
+        place = normalize_axis_index(self.axis, input_x.ndim, "axis", "Split")
+        if input_x.shape[place] % self.output_num:
+            raise ValueError(
+                f"For 'Split', the length of axis {self.axis} must be a multiple of 'output_num' = "
+                f"{self.output_num}, but the shape is {input_x.shape}."
+            )
+        return chunk(input_x, self.output_num, place)
 
 
 class Stack(Primitive):

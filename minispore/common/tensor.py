@@ -1,11 +1,12 @@
 """The tensor: an array with operators, methods, and a node of the graph."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import (
     Any,
     Concatenate,
     Final,
+    NoReturn,
     ParamSpec,
     Self,
     TypeAlias,
@@ -41,6 +42,7 @@ from minispore.engine.array import (
     Array,
     Axis,
     Namespace,
+    device_namespace,
     from_host,
     is_host,
     register_namespace,
@@ -50,10 +52,12 @@ from minispore.engine.dispatch import (
     Number,
     Values,
     Variable,
+    apply1,
     array_from_values,
     check_tensor,
     dtype_of,
     is_recorded,
+    promote_operands,
     wrap,
 )
 from minispore.engine.dtypes import DType
@@ -62,9 +66,11 @@ from minispore.utils.checks import check_one_of, check_type, describe_value
 
 P = ParamSpec("P")
 R = TypeVar("R")
+V = TypeVar("V")
 Operand: TypeAlias = "Tensor | Values"
 Matrix: TypeAlias = "Tensor | NDArray[np.generic]"
 Scalar: TypeAlias = bool | int | float
+TensorHook: TypeAlias = "Callable[[Tensor], Tensor | None]"
 # Some methods have the names of Python's types, which they hide in the class body.
 Int: TypeAlias = int
 Bool: TypeAlias = bool
@@ -469,13 +475,13 @@ class Tensor(Variable):
             ) from None
         return self
 
-    def add_(self, other: Operand) -> "Tensor":
-        """Add `other` in place."""
-        return self._assign(arithmetic.add(self, other), "add_")
+    def add_(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
+        """Add `alpha * other` in place."""
+        return self._assign(arithmetic.add(self, self._scaled(other, alpha, "add_")), "add_")
 
-    def sub_(self, other: Operand) -> "Tensor":
-        """Subtract `other` in place."""
-        return self._assign(arithmetic.sub(self, other), "sub_")
+    def sub_(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
+        """Subtract `alpha * other` in place."""
+        return self._assign(arithmetic.sub(self, self._scaled(other, alpha, "sub_")), "sub_")
 
     def mul_(self, other: Operand) -> "Tensor":
         """Multiply by `other` in place."""
@@ -502,9 +508,6 @@ class Tensor(Variable):
 
     # Operations of `minispore.ops`: the same functions, with the tensor as their first argument.
 
-    add: Final = method(arithmetic.add)
-    sub: Final = method(arithmetic.sub)
-    subtract: Final = method(arithmetic.sub)
     mul: Final = method(arithmetic.mul)
     multiply: Final = method(arithmetic.mul)
     div: Final = method(arithmetic.div)
@@ -527,6 +530,19 @@ class Tensor(Variable):
     sin: Final = method(elementwise.sin)
     cos: Final = method(elementwise.cos)
     tan: Final = method(elementwise.tan)
+    erf: Final = method(elementwise.erf)
+    expm1: Final = method(elementwise.expm1)
+    log1p: Final = method(elementwise.log1p)
+    log2: Final = method(elementwise.log2)
+    log10: Final = method(elementwise.log10)
+    reciprocal: Final = method(elementwise.reciprocal)
+    rsqrt: Final = method(elementwise.rsqrt)
+    sinh: Final = method(elementwise.sinh)
+    cosh: Final = method(elementwise.cosh)
+    ceil: Final = method(elementwise.ceil)
+    trunc: Final = method(elementwise.trunc)
+    frac: Final = method(elementwise.frac)
+    hardshrink: Final = method(elementwise.hardshrink)
     sigmoid: Final = method(elementwise.sigmoid)
     relu: Final = method(elementwise.relu)
     floor: Final = method(elementwise.floor)
@@ -551,19 +567,13 @@ class Tensor(Variable):
     logical_or: Final = method(comparison.logical_or)
     logical_xor: Final = method(comparison.logical_xor)
     logical_not: Final = method(comparison.logical_not)
-    all: Final = method(reduction.all)
-    any: Final = method(reduction.any)
-    mean: Final = method(reduction.mean)
-    max: Final = method(reduction.amax)
     amax: Final = method(reduction.amax)
-    min: Final = method(reduction.amin)
     amin: Final = method(reduction.amin)
-    argmin: Final = method(reduction.argmin)
-    var: Final = method(reduction.var)
-    std: Final = method(reduction.std)
+    logsumexp: Final = method(reduction.logsumexp)
     norm: Final = method(reduction.norm)
-    sort: Final = method(reduction.sort)
     topk: Final = method(reduction.topk)
+    nonzero: Final = method(indexing.nonzero)
+    masked_select: Final = method(indexing.masked_select)
     masked_fill: Final = method(indexing.masked_fill)
     tril: Final = method(indexing.tril)
     triu: Final = method(indexing.triu)
@@ -575,23 +585,457 @@ class Tensor(Variable):
     expand_dims: Final = method(shapes.expand_dims)
     unsqueeze: Final = method(shapes.unsqueeze)
     squeeze: Final = method(shapes.squeeze)
-    split: Final = method(shapes.split)
-    gather: Final = method(indexing.gather)
+    unbind: Final = method(shapes.unbind)
+    roll: Final = method(shapes.roll)
+    movedim: Final = method(shapes.movedim)
+    moveaxis: Final = method(shapes.movedim)
+    swapdims: Final = method(shapes.swapaxes)
     gather_elements: Final = method(indexing.gather_elements)
     matmul: Final = method(linalg.matmul)
+    mm: Final = method(linalg.mm)
+    bmm: Final = method(linalg.bmm)
+    dot: Final = method(linalg.dot)
+    outer: Final = method(linalg.outer)
+    ger: Final = method(linalg.outer)
+    addmm: Final = method(linalg.addmm)
+    addmv: Final = method(linalg.addmv)
+    baddbmm: Final = method(linalg.baddbmm)
+
+    # Methods whose arguments have two names. `dim` is `axis`, `keepdim` is `keepdims`, and the
+    # forms with `dim` are those of PyTorch.
+
+    def add(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
+        """Return `self + alpha * other`."""
+        return arithmetic.add(self, self._scaled(other, alpha, "add"))
+
+    def sub(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
+        """Return `self - alpha * other`."""
+        return arithmetic.sub(self, self._scaled(other, alpha, "sub"))
+
+    subtract = sub
+
+    def _scaled(self, other: Operand, alpha: Number, caller: str) -> Operand:
+        check_type(alpha, (int, float), "alpha", caller)
+        if alpha == 1:
+            return other
+        _, scaled = promote_operands(self, other, caller)
+        if isinstance(alpha, float) and scaled.dtype.category != dtypes.FLOAT:
+            raise TypeError(
+                f"For '{caller}', the argument 'alpha' must be an int for operands of integers, "
+                f"but got {alpha}."
+            )
+        return arithmetic.mul(scaled, alpha)
 
     def sum(
         self,
         axis: Axis = None,
-        dtype: dtypes.DTypeLike | None = None,
+        dtype: dtypes.DTypeLike | Bool | None = None,
         keepdims: Bool = False,
+        *,
+        dim: Axis = None,
+        keepdim: Bool | None = None,
     ) -> "Tensor":
-        """Return the sum over axes; of integers and bools in int64."""
-        return reduction.sum(self, axis, keepdims, dtype=dtype)
+        """Return the sum over axes; of integers and bools in int64.
 
-    def argmax(self, axis: Int | None = None, keepdims: Bool = False) -> "Tensor":
+        The second argument is the data type, or a bool `keepdim`.
+
+        Examples:
+            >>> x = Tensor([[1, 2], [3, 4]])
+            >>> x.sum(0).tolist(), x.sum(dim=1, keepdim=True).tolist()
+            ([4, 6], [[3], [7]])
+        """
+        keep = _either("sum", keepdims, keepdim, False)
+        axes = _either("sum", axis, dim)
+        if isinstance(dtype, Bool):
+            return reduction.sum(self, axes, dtype)
+        return reduction.sum(self, axes, keep, dtype=dtype)
+
+    def mean(
+        self,
+        axis: Axis = None,
+        keep_dims: Bool = False,
+        *,
+        dim: Axis = None,
+        keepdim: Bool | None = None,
+        dtype: dtypes.DTypeLike | None = None,
+    ) -> "Tensor":
+        """Return the mean over axes, computed in `dtype`."""
+        keep = _either("mean", keep_dims, keepdim, False)
+        x = self if dtype is None else elementwise.cast(self, dtype)
+        return reduction.mean(x, _either("mean", axis, dim), keep)
+
+    def prod(
+        self,
+        dim: Axis = None,
+        keepdim: Bool = False,
+        dtype: dtypes.DTypeLike | None = None,
+    ) -> "Tensor":
+        """Return the product over axes; of integers and bools in int64."""
+        return reduction.prod(self, dim, keepdim, dtype)
+
+    def all(
+        self,
+        axis: Axis = None,
+        keep_dims: Bool = False,
+        *,
+        dim: Axis = None,
+        keepdim: Bool | None = None,
+    ) -> "Tensor":
+        """Return whether all elements along axes are true."""
+        keep = _either("all", keep_dims, keepdim, False)
+        return reduction.all(self, _either("all", axis, dim), keep)
+
+    def any(
+        self,
+        axis: Axis = None,
+        keep_dims: Bool = False,
+        *,
+        dim: Axis = None,
+        keepdim: Bool | None = None,
+    ) -> "Tensor":
+        """Return whether at least one element along axes is true."""
+        keep = _either("any", keep_dims, keepdim, False)
+        return reduction.any(self, _either("any", axis, dim), keep)
+
+    def argmax(
+        self,
+        axis: Int | None = None,
+        keepdims: Bool = False,
+        *,
+        dim: Int | None = None,
+        keepdim: Bool | None = None,
+    ) -> "Tensor":
         """Return the index of the first maximum along an axis, or of the flattened tensor."""
-        return reduction.argmax(self, axis, keepdims)
+        keep = _either("argmax", keepdims, keepdim, False)
+        return reduction.argmax(self, _either("argmax", axis, dim), keep)
+
+    def argmin(
+        self,
+        axis: Int | None = None,
+        keepdims: Bool = False,
+        *,
+        dim: Int | None = None,
+        keepdim: Bool | None = None,
+    ) -> "Tensor":
+        """Return the index of the first minimum along an axis, or of the flattened tensor."""
+        keep = _either("argmin", keepdims, keepdim, False)
+        return reduction.argmin(self, _either("argmin", axis, dim), keep)
+
+    @overload
+    def max(self, dim: Int, keepdim: Bool = False) -> "tuple[Tensor, Tensor]": ...
+    @overload
+    def max(
+        self,
+        axis: Sequence[Int] | None = None,
+        keepdims: Bool = False,
+        *,
+        initial: Number | None = None,
+        where: Variable | None = None,
+    ) -> "Tensor": ...
+    @overload
+    def max(
+        self,
+        *,
+        axis: Int,
+        keepdims: Bool = False,
+        initial: Number | None = None,
+        where: Variable | None = None,
+    ) -> "Tensor": ...
+    @overload
+    def max(self, axis: Int, /, *, keepdims: Bool) -> "Tensor": ...
+    def max(self, *args: Any, **kwargs: Any) -> "Tensor | tuple[Tensor, Tensor]":
+        """Return the maximum over axes; `max(dim)` returns the maxima and their indices.
+
+        Examples:
+            >>> x = Tensor([[1, 2], [4, 3]])
+            >>> x.max().item(), x.max(axis=1).tolist(), [y.tolist() for y in x.max(1)]
+            (4, [2, 4], [[2, 4], [1, 0]])
+        """
+        if _is_by_dim(args, kwargs):
+            return reduction.max(self, *_dim_arguments(*args, **kwargs))
+        return reduction.amax(self, *args, **kwargs)
+
+    @overload
+    def min(self, dim: Int, keepdim: Bool = False) -> "tuple[Tensor, Tensor]": ...
+    @overload
+    def min(
+        self,
+        axis: Sequence[Int] | None = None,
+        keepdims: Bool = False,
+        *,
+        initial: Number | None = None,
+        where: Variable | None = None,
+    ) -> "Tensor": ...
+    @overload
+    def min(
+        self,
+        *,
+        axis: Int,
+        keepdims: Bool = False,
+        initial: Number | None = None,
+        where: Variable | None = None,
+    ) -> "Tensor": ...
+    @overload
+    def min(self, axis: Int, /, *, keepdims: Bool) -> "Tensor": ...
+    def min(self, *args: Any, **kwargs: Any) -> "Tensor | tuple[Tensor, Tensor]":
+        """Return the minimum over axes; `min(dim)` returns the minima and their indices."""
+        if _is_by_dim(args, kwargs):
+            return reduction.min(self, *_dim_arguments(*args, **kwargs))
+        return reduction.amin(self, *args, **kwargs)
+
+    def std(
+        self,
+        axis: Axis = None,
+        ddof: Int = 0,
+        keepdims: Bool = False,
+        *,
+        dim: Axis = None,
+        correction: Int | None = None,
+        keepdim: Bool | None = None,
+    ) -> "Tensor":
+        """Return the standard deviation over axes; `correction` is `ddof`."""
+        keep = _either("std", keepdims, keepdim, False)
+        axes = _either("std", axis, dim)
+        return reduction.std(self, axes, _either("std", ddof, correction, 0), keep)
+
+    def var(
+        self,
+        axis: Axis = None,
+        ddof: Int = 0,
+        keepdims: Bool = False,
+        *,
+        dim: Axis = None,
+        correction: Int | None = None,
+        keepdim: Bool | None = None,
+    ) -> "Tensor":
+        """Return the variance over axes; `correction` is `ddof`."""
+        keep = _either("var", keepdims, keepdim, False)
+        axes = _either("var", axis, dim)
+        return reduction.var(self, axes, _either("var", ddof, correction, 0), keep)
+
+    def sort(
+        self,
+        axis: Int = -1,
+        descending: Bool = False,
+        *,
+        dim: Int | None = None,
+        stable: Bool = True,
+    ) -> "tuple[Tensor, Tensor]":
+        """Return the sorted elements along an axis and their indices; the sort is stable."""
+        return reduction.sort(self, _either("sort", axis, dim, -1), descending)
+
+    def argsort(
+        self,
+        axis: Int = -1,
+        descending: Bool = False,
+        *,
+        dim: Int | None = None,
+        stable: Bool = True,
+    ) -> "Tensor":
+        """Return the indices that sort the elements along an axis; the sort is stable."""
+        return reduction.argsort(self, _either("argsort", axis, dim, -1), descending)
+
+    def split(
+        self,
+        split_size_or_sections: Int | Sequence[Int],
+        axis: Int = 0,
+        *,
+        dim: Int | None = None,
+    ) -> "tuple[Tensor, ...]":
+        """Return the tensor split into parts along an axis."""
+        return shapes.split(self, split_size_or_sections, _either("split", axis, dim, 0))
+
+    def chunk(self, chunks: Int, axis: Int = 0, *, dim: Int | None = None) -> "tuple[Tensor, ...]":
+        """Return the tensor split into `chunks` parts along an axis."""
+        return shapes.chunk(self, chunks, _either("chunk", axis, dim, 0))
+
+    @overload
+    def index_select(self, axis: Int, index: Variable) -> "Tensor": ...
+    @overload
+    def index_select(self, *, dim: Int, index: Variable) -> "Tensor": ...
+    def index_select(self, axis: Any = None, index: Any = None, dim: Any = None) -> "Tensor":
+        """Return the slices along an axis that a tensor of indices selects."""
+        return indexing.index_select(self, _either("index_select", axis, dim), index)
+
+    @overload
+    def gather(self, dim: Int, index: Variable) -> "Tensor": ...
+    @overload
+    def gather(self, input_indices: Variable, axis: Int, batch_dims: Int = 0) -> "Tensor": ...
+    def gather(self, *args: Any, **kwargs: Any) -> "Tensor":
+        """Return elements that indices select along an axis.
+
+        `gather(dim, index)` is `gather_elements(dim, index)`, and `gather(input_indices, axis)`
+        returns slices, as `ops.gather` does.
+
+        Examples:
+            >>> x = Tensor([[1, 2], [3, 4]])
+            >>> x.gather(1, Tensor([[0], [1]])).tolist(), x.gather(Tensor([1]), 0).tolist()
+            ([[1], [4]], [[3, 4]])
+        """
+        if len(args) + len(kwargs) < 2:
+            raise TypeError("For 'gather', an axis and a Tensor of indices must be given.")
+        by_slices = "input_indices" in kwargs or isinstance((*args, None)[0], Variable)
+        function = indexing.gather if by_slices else indexing.gather_elements
+        return function(self, *args, **kwargs)
+
+    @overload
+    def scatter(self, axis: Int, index: Variable, src: "Tensor | Number") -> "Tensor": ...
+    @overload
+    def scatter(self, *, dim: Int, index: Variable, src: "Tensor | Number") -> "Tensor": ...
+    def scatter(
+        self, axis: Any = None, index: Any = None, src: Any = None, *, dim: Any = None
+    ) -> "Tensor":
+        """Return the tensor with the elements of `src` at indices along an axis."""
+        source: Tensor | Number = src
+        return indexing.scatter(self, _either("scatter", axis, dim), index, source)
+
+    def diagonal(self, offset: Int = 0, axis1: Int = 0, axis2: Int = 1) -> "Tensor":
+        """Return the diagonals of the matrices along two axes."""
+        return indexing.diagonal(self, offset, axis1, axis2)
+
+    def trace(
+        self,
+        offset: Int = 0,
+        axis1: Int = 0,
+        axis2: Int = 1,
+        dtype: dtypes.DTypeLike | None = None,
+    ) -> "Tensor":
+        """Return the sums of the diagonals; of integers in int64."""
+        return reduction.sum(self.diagonal(offset, axis1, axis2), -1, dtype=dtype)
+
+    def count_nonzero(
+        self,
+        axis: Axis = (),
+        keep_dims: Bool = False,
+        dtype: dtypes.DTypeLike | None = None,
+        *,
+        dim: Axis = None,
+    ) -> "Tensor":
+        """Return the number of elements over axes that are not 0."""
+        axes = _either("count_nonzero", axis, dim, ())
+        return reduction.count_nonzero(self, axes, keep_dims, dtype or dtypes.int32)
+
+    def fill(self, value: "Tensor | Number") -> "Tensor":
+        """Return a tensor of the same shape and type in which every element is `value`."""
+        return elementwise.stop_gradient(elementwise.copy(self)).fill_(value)
+
+    def new_zeros(
+        self, size: Int | Sequence[Int], dtype: dtypes.DTypeLike | None = None
+    ) -> "Tensor":
+        """Return zeros of another shape, on the same device and, without `dtype`, of this type."""
+        return self._new(size, 0, dtype, "new_zeros")
+
+    def new_ones(
+        self, size: Int | Sequence[Int], dtype: dtypes.DTypeLike | None = None
+    ) -> "Tensor":
+        """Return ones of another shape, on the same device and, without `dtype`, of this type."""
+        return self._new(size, 1, dtype, "new_ones")
+
+    def new_full(
+        self,
+        size: Int | Sequence[Int],
+        fill_value: Number,
+        dtype: dtypes.DTypeLike | None = None,
+    ) -> "Tensor":
+        """Return a number in another shape, on the same device, without `dtype` of this type."""
+        check_type(fill_value, (int, float), "fill_value", "new_full")
+        return self._new(size, fill_value, dtype, "new_full")
+
+    def _new(
+        self, size: object, value: Number, dtype: dtypes.DTypeLike | None, caller: str
+    ) -> "Tensor":
+        chosen = self.dtype if dtype is None else dtypes.as_dtype(dtype, caller)
+        lengths = as_shape(size, caller, "size")
+        try:
+            data = device_namespace(self._data).full(lengths, value, chosen.numpy_dtype)
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"For '{caller}', no such tensor can be made: {error}.") from None
+        return wrap(data, self)
+
+    def expand_as(self, other: Variable) -> "Tensor":
+        """Return the tensor broadcast to the shape of `other`."""
+        check_tensor(other, "expand_as", "other")
+        return shapes.broadcast_to(self, other.shape)
+
+    def expand(self, *size: Int | Sequence[Int]) -> "Tensor":
+        """Return `self.broadcast_to(*size)`."""
+        return self.broadcast_to(*size)
+
+    def view_as(self, other: Variable) -> "Tensor":
+        """Return the elements in the shape of `other`."""
+        check_tensor(other, "view_as", "other")
+        return shapes.reshape(self, other.shape)
+
+    def reshape_as(self, other: Variable) -> "Tensor":
+        """Return the elements in the shape of `other`."""
+        check_tensor(other, "reshape_as", "other")
+        return shapes.reshape(self, other.shape)
+
+    def ravel(self) -> "Tensor":
+        """Return the elements along one axis."""
+        return shapes.reshape(self, (-1,))
+
+    def t(self) -> "Tensor":
+        """Return the transposed matrix, and any tensor of other than two axes itself."""
+        return self.T if self.ndim == 2 else self
+
+    @property
+    def data(self) -> "Tensor":
+        """The elements as a tensor that shares the memory, through which no gradient flows."""
+        return elementwise.stop_gradient(self)
+
+    def register_hook(self, hook: "TensorHook") -> "TensorHookHandle":
+        """Call a function with the gradient of this tensor in the backward pass.
+
+        It is called for the uses of the tensor that follow. Outside of a function that is being
+        differentiated, it is never called.
+
+        Args:
+            hook: A function that returns None, or a gradient that replaces it.
+
+        Returns:
+            A handle with a method `remove`.
+
+        Raises:
+            TypeError: `hook` is not callable.
+
+        Examples:
+            >>> from minispore import grad
+            >>> def function(x):
+            ...     y = x * x
+            ...     y.register_hook(lambda gradient: gradient * 10)
+            ...     return y
+            >>> grad(function)(Tensor(3.0)).item()
+            60.0
+
+        Source: MindSpore's `mindspore.Tensor.register_hook`.
+        """
+        if not callable(hook):
+            raise TypeError(
+                "For 'register_hook', the argument 'hook' must be callable, but got "
+                f"{describe_value(hook)}."
+            )
+        owner = getattr(self._node and self._node.rule, "__self__", None)
+        if not isinstance(owner, _GradientHooks):
+            owner = _GradientHooks(self)
+            self._node = apply1(owner.rule, self)._node
+        return TensorHookHandle(owner.hooks, hook)
+
+    def bfloat16(self) -> NoReturn:
+        """Raise a NotImplementedError: numpy has no type bfloat16. Use `half` or `float`."""
+        raise NotImplementedError("For 'bfloat16', numpy has no such type: use 'half' or 'float'.")
+
+    def contiguous(self) -> "Tensor":
+        """Return the tensor, in which the last axis varies fastest in memory."""
+        return self if self.is_contiguous() else elementwise.copy(self)
+
+    def is_contiguous(self) -> Bool:
+        """Return whether the last axis varies fastest in memory."""
+        return bool(to_host(self._data).flags.c_contiguous)
+
+    def is_floating_point(self) -> Bool:
+        """Return whether the elements are floats."""
+        return self.dtype.category == dtypes.FLOAT
 
     def flatten(self, start_dim: Int = 0, end_dim: Int = -1) -> "Tensor":
         """Return the tensor with the axes from `start_dim` to `end_dim` merged into one."""
@@ -625,15 +1069,18 @@ class Tensor(Variable):
         """Return `self.reshape(*shape_)`."""
         return self.reshape(*shape_)
 
-    def logsumexp(self, axis: Axis, keep_dims: Bool = False) -> "Tensor":
-        """Return log(sum(exp(self))) over axes, computed without overflow."""
-        return reduction.logsumexp(self, axis, keep_dims)
-
-    def cumsum(self, axis: Int | None = None, dtype: dtypes.DTypeLike | None = None) -> "Tensor":
+    def cumsum(
+        self,
+        axis: Int | None = None,
+        dtype: dtypes.DTypeLike | None = None,
+        *,
+        dim: Int | None = None,
+    ) -> "Tensor":
         """Return the cumulative sum along an axis, or of the flattened tensor."""
-        if axis is None:
+        place = _either("cumsum", axis, dim)
+        if place is None:
             return reduction.cumsum(shapes.reshape(self, (-1,)), 0, dtype)
-        return reduction.cumsum(self, axis, dtype)
+        return reduction.cumsum(self, place, dtype)
 
     def repeat_interleave(
         self, repeats: Int | Sequence[Int] | Variable, dim: Int | None = None
@@ -731,6 +1178,14 @@ class Tensor(Variable):
         """Return the elements as float64."""
         return elementwise.cast(self, dtypes.float64)
 
+    def byte(self) -> "Tensor":
+        """Return the elements as uint8."""
+        return elementwise.cast(self, dtypes.uint8)
+
+    def short(self) -> "Tensor":
+        """Return the elements as int16."""
+        return elementwise.cast(self, dtypes.int16)
+
     def int(self) -> "Tensor":
         """Return the elements as int32."""
         return elementwise.cast(self, dtypes.int32)
@@ -742,6 +1197,68 @@ class Tensor(Variable):
     def bool(self) -> "Tensor":
         """Return the elements as bool."""
         return elementwise.cast(self, dtypes.bool_)
+
+
+class TensorHookHandle:
+    """What `Tensor.register_hook` returns."""
+
+    def __init__(self, hooks: list[TensorHook], hook: TensorHook) -> None:
+        self._hooks = hooks
+        self._hook = hook
+        hooks.append(hook)
+
+    def remove(self) -> None:
+        """Remove the hook if it is still registered."""
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+
+class _GradientHooks:
+    """The hooks of a tensor, in the order of their calls, and the rule that calls them."""
+
+    def __init__(self, like: Tensor) -> None:
+        self.hooks: list[TensorHook] = []
+        self._like = wrap(like._data, like)
+
+    def rule(self, x: Array) -> tuple[Array, tuple[Callable[[Array], Array]]]:
+        """Return `x`, and the pullback that calls the hooks."""
+        return x, (self._pullback,)
+
+    def _pullback(self, g: Array) -> Array:
+        # If the backward pass is recorded, the gradient is a tensor already.
+        gradient = g if isinstance(g, Tensor) else wrap(g, self._like)
+        for hook in tuple(self.hooks):
+            result = hook(gradient)
+            if result is not None:
+                check_tensor(result, "register_hook", "hook's result")
+                gradient = result
+        return cast("Array", gradient) if isinstance(g, Tensor) else gradient._data
+
+
+def _either(caller: str, axis: V, dim: V | None, default: object = None) -> V:
+    """Return the one of an argument's two names that is given.
+
+    Raises:
+        TypeError: Both are given.
+    """
+    if dim is None:
+        return axis
+    if axis != default:
+        raise TypeError(
+            f"For '{caller}', an argument was given by both of its names: {axis!r} and {dim!r}."
+        )
+    return dim
+
+
+def _is_by_dim(args: tuple[object, ...], kwargs: Mapping[str, object]) -> bool:
+    """Return whether `max` or `min` is called in the form that returns indices, too."""
+    if not kwargs.keys().isdisjoint({"axis", "keepdims", "initial", "where"}):
+        return False
+    return bool(kwargs) or (bool(args) and isinstance(args[0], int))
+
+
+def _dim_arguments(dim: int, keepdim: bool = False) -> tuple[int, bool]:
+    return dim, keepdim
 
 
 def _lengths(values: tuple[int | Sequence[int], ...]) -> tuple[int, ...]:

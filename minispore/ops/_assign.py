@@ -9,7 +9,11 @@ from minispore.utils.checks import check_type
 
 __all__ = [
     "Assign",
+    "AssignAdd",
+    "AssignSub",
     "assign",
+    "assign_add",
+    "assign_sub",
 ]
 
 
@@ -37,16 +41,76 @@ def assign(variable: Tensor, value: Tensor | Number) -> Tensor:
 
     Source: MindSpore's `mindspore.ops.assign`.
     """
-    check_type(variable, Tensor, "variable")
-    check_type(value, (Tensor, bool, int, float), "value")
-    shape = value.shape if isinstance(value, Tensor) else ()
-    if shape != variable.shape:
-        raise ValueError(
-            f"For 'assign', the value must have the shape {variable.shape} of the variable, "
-            f"but got {shape}."
-        )
+    _check_shapes(variable, value, "assign")
     variable[...] = value
     return variable
 
 
 Assign: Final = primitive("Assign", assign)
+
+
+def assign_add(variable: Tensor, value: Tensor | Number) -> Tensor:
+    """Add `value` to `variable` in its memory and type.
+
+    Args:
+        variable: A Parameter or another tensor.
+        value: A tensor of the same shape, or a number if `variable` has no axes.
+
+    Returns:
+        `variable`.
+
+    Raises:
+        TypeError: `variable` is not a tensor, or `value` is neither a tensor nor a number.
+        ValueError: The shapes differ.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.assign_add(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])).tolist()
+        [4.0, 6.0]
+
+    Source: MindSpore's `mindspore.ops.assign_add`.
+    """
+    _check_shapes(variable, value, "assign_add")
+    return variable.add_(value)
+
+
+AssignAdd: Final = primitive("AssignAdd", assign_add)
+
+
+def assign_sub(variable: Tensor, value: Tensor | Number) -> Tensor:
+    """Subtract `value` from `variable` in its memory and type.
+
+    Args:
+        variable: A Parameter or another tensor.
+        value: A tensor of the same shape, or a number if `variable` has no axes.
+
+    Returns:
+        `variable`.
+
+    Raises:
+        TypeError: `variable` is not a tensor, or `value` is neither a tensor nor a number.
+        ValueError: The shapes differ.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.assign_sub(Tensor([3.0, 4.0]), Tensor([1.0, 2.0])).tolist()
+        [2.0, 2.0]
+
+    Source: MindSpore's `mindspore.ops.assign_sub`.
+    """
+    _check_shapes(variable, value, "assign_sub")
+    return variable.sub_(value)
+
+
+AssignSub: Final = primitive("AssignSub", assign_sub)
+
+
+def _check_shapes(variable: object, value: object, caller: str) -> None:
+    check_type(variable, Tensor, "variable", caller)
+    check_type(value, (Tensor, bool, int, float), "value", caller)
+    shape = value.shape if isinstance(value, Tensor) else ()
+    if isinstance(variable, Tensor) and shape != variable.shape:
+        raise ValueError(
+            f"For '{caller}', the value must have the shape {variable.shape} of the variable, "
+            f"but got {shape}."
+        )

@@ -13,7 +13,7 @@ from minispore.engine import dtypes
 from minispore.engine.array import Array, current_namespace, device_namespace, from_host, to_host
 from minispore.engine.dispatch import Number, Variable, check_tensor, dtype_of
 from minispore.engine.dtypes import DType, DTypeLike
-from minispore.utils.checks import check_int, check_type
+from minispore.utils.checks import check_int, check_type, describe_value
 
 __all__ = [
     "Fill",
@@ -23,6 +23,7 @@ __all__ = [
     "ZerosLike",
     "arange",
     "eye",
+    "fill",
     "full",
     "full_like",
     "linspace",
@@ -32,7 +33,7 @@ __all__ = [
     "zeros_like",
 ]
 
-Size: TypeAlias = int | Sequence[int]
+Size: TypeAlias = int | Sequence[int] | Tensor
 Ts = TypeVarTuple("Ts")
 
 
@@ -337,32 +338,44 @@ def parse_shape(size: Size, name: str, caller: str) -> tuple[int, ...]:
         TypeError: A length is not an int.
         ValueError: A length is negative.
     """
-    lengths = as_shape(size, caller, name)
+    lengths = as_shape(size.tolist() if isinstance(size, Tensor) else size, caller, name)
     if any(n < 0 for n in lengths):
         raise ValueError(f"For '{caller}', no length may be negative, but got {size!r}.")
     return lengths
 
 
-def _fill(dtype: DTypeLike, dims: tuple[int, ...], x: Number) -> Tensor:
+def fill(type: DTypeLike, shape: Size, value: Number | Tensor) -> Tensor:
     """Return a tensor filled with a number.
 
     Args:
-        dtype: The data type.
-        dims: The shape.
-        x: The number.
+        type: The data type.
+        shape: The shape, an int or ints.
+        value: The number, or a tensor of one element; it is converted to the type.
 
     Returns:
         A tensor of that shape and type.
 
+    Raises:
+        ValueError: The type cannot hold the number, or `value` has several elements.
+
     Examples:
         >>> import minispore as ms
         >>> from minispore import ops
-        >>> ops.Fill()(ms.float32, (2,), 7).tolist()
+        >>> ops.fill(ms.float32, (2,), 7).tolist()
         [7.0, 7.0]
 
-    Source: MindSpore's `mindspore.ops.Fill`.
+    Source: MindSpore's `mindspore.ops.fill`.
     """
-    return full(dims, x, dtype=dtype)
+    check_type(value, (int, float, bool, Tensor), "value")
+    if isinstance(value, Tensor) and value.size != 1:
+        raise ValueError(
+            f"For 'fill', the argument 'value' must have one element, "
+            f"but got {describe_value(value)}."
+        )
+    number = value.item() if isinstance(value, Tensor) else value
+    lengths = parse_shape(shape, "shape", "fill")
+    chosen = dtypes.as_dtype(type, "fill", "type").numpy_dtype
+    return tensor_from_array("fill", current_namespace().full, lengths, number, chosen)
 
 
-Fill: Final = primitive("Fill", _fill)
+Fill: Final = primitive("Fill", fill)

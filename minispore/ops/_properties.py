@@ -1,12 +1,14 @@
-"""The shape, the size and the number of axes of a tensor, as functions."""
+"""The shape, the size, the number of axes and the data type of a tensor, as functions."""
 
 from typing import Final
 
 from minispore._functional.primitive import primitive
 from minispore.common.tensor import Tensor
+from minispore.engine import dtypes
 from minispore.engine.dispatch import check_tensor
 
 __all__ = [
+    "DType",
     "Rank",
     "Shape",
     "Size",
@@ -83,3 +85,26 @@ def rank(input_x: Tensor) -> int:
 
 
 Rank: Final = primitive("Rank", rank)
+
+
+def _dtype(input_x: Tensor) -> dtypes.DType:
+    """Return the data type of a tensor.
+
+    Args:
+        input_x: A tensor of any shape.
+
+    Returns:
+        The data type.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.DType()(ops.ones(2))
+        minispore.float32
+
+    Source: MindSpore's `mindspore.ops.DType`.
+    """
+    check_tensor(input_x, "DType", "input_x")
+    return input_x.dtype
+
+
+DType: Final = primitive("DType", _dtype)

@@ -17,6 +17,7 @@ from minispore._functional.reduction import *  # noqa: F403
 from minispore._functional.shape import *  # noqa: F403
 from minispore.engine.dispatch import apply_rule as apply_rule  # noqa: PLC0414
 from minispore.ops._assign import *  # noqa: F403
+from minispore.ops._composition import *  # noqa: F403
 from minispore.ops._creation import *  # noqa: F403
 from minispore.ops._gradient_clipping import *  # noqa: F403
 from minispore.ops._properties import *  # noqa: F403

@@ -23,6 +23,16 @@ OF_ONE: dict[str, Function] = {
     "absolute": np.absolute,
     "negative": np.negative,
     "exp": np.exp,
+    "expm1": np.expm1,
+    "log1p": np.log1p,
+    "log2": np.log2,
+    "log10": np.log10,
+    "exp2": np.exp2,
+    "reciprocal": np.reciprocal,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "ceil": np.ceil,
+    "trunc": np.trunc,
     "log": np.log,
     "sqrt": np.sqrt,
     "square": np.square,
@@ -62,7 +72,19 @@ OF_ONE: dict[str, Function] = {
     "shape": lambda x: np.zeros(np.shape(x), np.float32) + x,
     "ndim": lambda x: np.ndim(x) * x,
 }
-CONSTANT = {"floor", "rint", "round", "sign", "isnan", "isinf", "isfinite", "argmax", "argmin"}
+CONSTANT = {
+    "floor",
+    "ceil",
+    "trunc",
+    "rint",
+    "round",
+    "sign",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "argmax",
+    "argmin",
+}
 
 values = st.integers(0, 2**31).map(
     lambda seed: np.random.default_rng(seed).permutation(np.arange(1, 13))[:6].reshape(2, 3) / 4.0

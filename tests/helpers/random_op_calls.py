@@ -16,7 +16,9 @@ Array: TypeAlias = NDArray[Any]
 Shape: TypeAlias = tuple[int, ...]
 # MindSpore's 1.x form of operations.
 PRIMITIVES = [
-    name for name in dir(operations) if name != "GradOperation" and not name.endswith("Summary")
+    name
+    for name in dir(operations)
+    if not name.endswith("Summary") and name not in {"GradOperation", "MultitypeFuncGraph"}
 ]
 generators = st.integers(0, 9999).map(np.random.default_rng)
 
@@ -71,6 +73,41 @@ def of_several(draw: st.DrawFn, *fills: Fill) -> Call:
     rng = draw(generators)
     pairs = zip(fills, drawn.input_shapes, strict=True)
     return Call(tuple(fill(rng, shape) for fill, shape in pairs))
+
+
+@st.composite
+def of_lengths(draw: st.DrawFn, *shapes: str, fill: Fill = numbers) -> Call:
+    """Draw operands whose lengths are equal where the letters in their shapes are."""
+    lengths = {letter: draw(st.integers(1, 3)) for letter in sorted({*"".join(shapes)})}
+    rng = draw(generators)
+    return Call(tuple(fill(rng, tuple(lengths[letter] for letter in each)) for each in shapes))
+
+
+def reversed_arguments(call: Call) -> Call:
+    return Call(call.operands, call.args[::-1])
+
+
+def without_last(call: Call) -> Call:
+    return Call(call.operands[:-1], call.args)
+
+
+@st.composite
+def diagonals(draw: st.DrawFn) -> Call:
+    shape = draw(mst.shapes(2, 4, 1))
+    first, second, *_ = draw(st.permutations(range(len(shape))))
+    return Call(
+        (numbers(draw(generators), shape),),
+        (draw(st.integers(-3, 3)), first - len(shape) * draw(st.integers(0, 1)), second),
+    )
+
+
+@st.composite
+def scattered(draw: st.DrawFn) -> Call:
+    """Draw an operand, indices that differ along an axis, and the elements to put there."""
+    rng, shape = draw(generators), draw(mst.shapes(1, 3, 1))
+    axis = draw(st.integers(-len(shape), len(shape) - 1))
+    index = rng.random(shape).argsort(axis)
+    return Call((numbers(rng, shape), index, numbers(rng, shape)), (axis,))
 
 
 @st.composite
@@ -196,10 +233,11 @@ def neurons(draw: st.DrawFn) -> Call:
 
 
 @st.composite
-def gathered(draw: st.DrawFn) -> Call:
+def gathered(draw: st.DrawFn, axes: int | None = None) -> Call:
+    """Draw an operand, indices, with as many axes as required, and an axis."""
     rng, shape = draw(generators), draw(mst.shapes(1, 3, 1))
     axis = draw(st.integers(-len(shape), len(shape) - 1))
-    index = rng.integers(0, shape[axis], draw(mst.shapes(0, 2)))
+    index = rng.integers(0, shape[axis], draw(mst.shapes(axes or 0, axes or 2)))
     return Call((numbers(rng, shape), np.asarray(index)), (axis,))
 
 

@@ -357,6 +357,7 @@ CASES: dict[str, Case] = {
     "arithmetic.negative": Case(arithmetic.negative),
     "elementwise.exp": Case(elementwise.exp),
     "elementwise.log": Case(elementwise.log, domains=(positive,)),
+    "elementwise.log1p": Case(elementwise.log1p, domains=(positive,)),
     "elementwise.sqrt": Case(elementwise.sqrt, domains=(positive,)),
     "elementwise.square": Case(elementwise.square),
     "elementwise.absolute": Case(elementwise.absolute),

@@ -44,11 +44,11 @@ def total(values: Tensor) -> Tensor:
     return values.sum()
 
 
-UNARY = ["neg", "logical_not"] + [
-    name
-    for name in elementwise.__all__
-    if name.islower() and [*inspect.signature(getattr(ops, name)).parameters] == ["input"]
-]
+UNARY = {
+    name: [*inspect.signature(getattr(ops, name)).parameters]
+    for name in ("neg", "logical_not", *elementwise.__all__)
+    if name.islower()
+}
 BINARY = [
     "add", "sub", "mul", "floor_divide", "remainder", "maximum", "minimum", "equal", "greater",
     "greater_equal", "less", "less_equal", "not_equal", "logical_and", "logical_or", "logical_xor",
@@ -60,20 +60,37 @@ VALID: dict[str, dict[str, object]] = {
         name: {"input": Tensor([6, 7]), "other": 3}
         for name in ("bitwise_and", "bitwise_or", "bitwise_xor")
     },
-    **{name: {"input": x()} for name in UNARY},
+    **{name: {names[0]: x()} for name, names in UNARY.items() if len(names) == 1},
     **{name: {"input_x": x()} for name in ("rank", "shape", "size")},
     "GradOperation": {"get_all": True, "get_by_list": False, "sens_param": False},
     "all": {"input": x(), "axis": 0, "keep_dims": True},
-    "amax": {"input": x(), "axis": (0, 1), "keepdims": True},
-    "amin": {"input": x(), "axis": 0, "keepdims": True},
+    "amax": {
+        "input": x(), "axis": (0, 1), "keepdims": True, "initial": 1.5,
+        "where": Tensor([True, False, True]),
+    },
+    "amin": {
+        "input": x(), "axis": 0, "keepdims": True, "initial": 1.5,
+        "where": Tensor([True, False, True]),
+    },
     "any": {"input": x(), "axis": 0, "keep_dims": True},
+    "argsort": {"input": x(), "axis": 0, "descending": True},
     "avg_pool2d": {
         "input_x": images(), "kernel_size": 2, "stride": 1, "padding": 1, "ceil_mode": True,
         "count_include_pad": False, "divisor_override": 0,
     },
     "arange": {"start": 0, "end": 3, "step": 1, "dtype": ms.int32},
+    "addmm": {
+        "input": x(), "mat1": ops.ones((2, 2)), "mat2": x(), "beta": 2, "alpha": 0.5
+    },
+    "addmv": {
+        "input": ops.ones(2), "mat": x(), "vec": ops.ones(3), "beta": 2, "alpha": 0.5
+    },
     "argmax": {"input": x(), "dim": 1, "keepdim": True},
     "argmin": {"input": x(), "axis": 1, "keepdims": True},
+    "baddbmm": {
+        "input": x(), "batch1": ops.ones((1, 2, 2)), "batch2": ops.ones((1, 2, 3)), "beta": 2,
+        "alpha": 0.5,
+    },
     "batch_norm": {
         "input_x": images(), "running_mean": ops.zeros(2), "running_var": ops.ones(2),
         "weight": ops.ones(2), "bias": ops.zeros(2), "training": False,
@@ -84,12 +101,30 @@ VALID: dict[str, dict[str, object]] = {
     "binary_cross_entropy_with_logits": {
         "input": x(), "target": x(), "weight": x(), "pos_weight": x(), "reduction": "sum",
     },
+    "bias_add": {"input_x": x(), "bias": ops.ones(3)},
     "bitwise_not": {"input": Tensor([6, 7])},
     "bmm": {"input_x": ops.ones((2, 2, 3)), "mat2": ops.ones((2, 3, 2))},
     "broadcast_to": {"input": x(), "shape": (4, 2, 3)},
     "cast": {"input": x(), "dtype": ms.int32},
+    "celu": {"x": x(), "alpha": 0.5},
+    "chunk": {"input": x(), "chunks": 2, "axis": 1},
     "clip": {"input": x(), "min": 1, "max": x()},
     "concat": {"tensors": [x(), x()], "axis": 1},
+    "count_nonzero": {"x": x(), "axis": 0, "keep_dims": True, "dtype": ms.int64},
+    "diagonal": {"input": x(), "offset": 1, "dim1": 0, "dim2": 1},
+    "dot": {"input": x(), "other": ops.ones((3, 2))},
+    "index_select": {"input": x(), "axis": 1, "index": Tensor([0, 2])},
+    "masked_select": {"input": x(), "mask": Tensor([True, False, True])},
+    "mm": {"input": x(), "mat2": ops.ones((3, 2))},
+    "movedim": {"x": x(), "source": 0, "destination": 1},
+    "mv": {"mat": x(), "vec": ops.ones(3)},
+    "nonzero": {"input": x(), "as_tuple": True},
+    "outer": {"input": x(), "vec2": x()},
+    "prod": {"input": x(), "axis": (0, 1), "keep_dims": True, "dtype": ms.float64},
+    "roll": {"input": x(), "shifts": 1, "dims": 1},
+    "scatter": {"input": x(), "axis": 1, "index": Tensor([[0], [1]]), "src": ops.ones((2, 1))},
+    "trace": {"input": x()},
+    "unbind": {"input": x(), "dim": 1},
     "cross_entropy": {
         "input": x(), "target": Tensor([2, 0]), "weight": ops.ones(3), "ignore_index": 0,
         "reduction": "sum", "label_smoothing": 0.25,
@@ -119,11 +154,17 @@ VALID: dict[str, dict[str, object]] = {
         "input": images(), "weight": ops.ones((4, 1, 2, 2)), "bias": ops.ones(4), "stride": 1,
         "pad_mode": "pad", "padding": 1, "dilation": 1, "groups": 2,
     },
+    "elu": {"input_x": x(), "alpha": 0.5},
+    "gelu": {"input": x(), "approximate": "tanh"},
+    "hardshrink": {"input": x(), "lambd": 0.5},
+    "hardtanh": {"input": x(), "min_val": -1.0, "max_val": 1.0},
+    "leaky_relu": {"input": x(), "alpha": 0.1},
     "dense": {"input": x(), "weight": Tensor(np.ones((4, 3))), "bias": Tensor(np.ones(4))},
     "div": {"input": x(), "other": x(), "rounding_mode": "floor"},
     "expand_dims": {"input_x": x(), "axis": 0},
     "eye": {"n": 2, "m": 3, "dtype": ms.int32},
     "flatten": {"input": x(), "order": "C", "start_dim": 0, "end_dim": 1},
+    "fill": {"type": ms.int32, "shape": (2, 3), "value": 7},
     "full": {"size": (2, 3), "fill_value": 7, "dtype": ms.int32},
     "full_like": {"input": x(), "fill_value": 7, "dtype": ms.int32},
     "gather": {"input_params": x(), "input_indices": Tensor([1]), "axis": 1, "batch_dims": 0},
@@ -139,13 +180,19 @@ VALID: dict[str, dict[str, object]] = {
     "log_softmax": {"logits": x(), "axis": 1},
     "logsumexp": {"input": x(), "dim": 1, "keepdim": True},
     "matmul": {"input": x(), "other": Tensor(np.ones((3, 4)))},
-    "max": {"input": x(), "axis": 1, "keepdims": True},
+    "max": {
+        "input": x(), "axis": 1, "keepdims": True, "initial": 1.5,
+        "where": Tensor([True, False, True]),
+    },
     "max_pool2d": {
         "x": images(), "kernel_size": 2, "stride": 1, "padding": 1, "dilation": 1,
         "return_indices": False, "ceil_mode": True,
     },
     "mean": {"x": x(), "axis": 1, "keep_dims": True},
-    "min": {"input": x(), "axis": 1, "keepdims": True},
+    "min": {
+        "input": x(), "axis": 1, "keepdims": True, "initial": 1.5,
+        "where": Tensor([True, False, True]),
+    },
     "one_hot": {
         "indices": Tensor([0, 2]), "depth": 3, "on_value": 1, "off_value": 0, "axis": -1
     },
@@ -157,13 +204,12 @@ VALID: dict[str, dict[str, object]] = {
     "reshape": {"input": x(), "shape": (3, -1)},
     "softmax": {"input": x(), "axis": 1, "dtype": ms.float16},
     "softplus": {"input": x(), "beta": 2, "threshold": 5},
-    "sqrt": {"x": x()},
+    "softshrink": {"input": x(), "lambd": 0.5},
     "unsqueeze": {"input": x(), "dim": 0},
     "softmax_cross_entropy": {"logits": x(), "targets": x()},
     "split": {"tensor": x(), "split_size_or_sections": [1, 2], "axis": 1},
     "squeeze": {"input": Tensor(np.ones((1, 3))), "axis": 0},
     "stack": {"tensors": [x(), x()], "axis": 1},
-    "stop_gradient": {"value": x()},
     "sum": {"input": x(), "dim": (0, 1), "keepdim": True, "dtype": ms.float32},
     "swapaxes": {"input": x(), "axis0": 0, "axis1": 1},
     "value_and_grad": {
@@ -177,7 +223,17 @@ VALID: dict[str, dict[str, object]] = {
 # Operations with `*operands` or `*size`, with results of another call as arguments, or that write
 # into an argument; the summaries and the primitives.
 EXCLUDED = {
-    *("apply_rule", "assign", "clip_by_global_norm", "clip_by_value", "get_grad", "rand", "randn"),
+    *("assign_add", "assign_sub", "depend", "partial", "vmap"),
+    *(
+        "apply_rule",
+        "meshgrid",
+        "assign",
+        "clip_by_global_norm",
+        "clip_by_value",
+        "get_grad",
+        "rand",
+        "randn",
+    ),
     *(name for name in dir(operations) if name != "GradOperation"),
 }
 

@@ -4,13 +4,15 @@ import inspect
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from minispore import Tensor, ops
+from minispore import Tensor, grad, ops
 from minispore.utils.checks import as_items
 from tests.ops.test_bad_input import VALID, names_of
 
 # Methods whose arguments differ from those of the operation.
-DIFFERENT = {"flatten"}
+DIFFERENT = {"fill", "flatten"}
 MINIMUM = {"clip": 1, "split": 2}
 MAXIMUM = {"sum": 1}
 PAIRS = [
@@ -73,3 +75,52 @@ def another(operand: object, first: Tensor) -> object:
 def first_of(value: object) -> object:
     items = as_items(value)
     return items[0] if items else value
+
+
+# Methods whose arguments have two names, with the names that PyTorch does not have.
+TWO_NAMES = {
+    **dict.fromkeys(("sum", "argmax", "argmin", "std", "var"), ("axis", "keepdims")),
+    **dict.fromkeys(("mean", "all", "any"), ("axis", "keep_dims")),
+    **dict.fromkeys(("sort", "argsort", "cumsum", "count_nonzero"), ("axis", None)),
+}
+
+
+@pytest.mark.parametrize("name", TWO_NAMES)
+@given(axis=st.sampled_from([0, 1, -1]), keep=st.booleans(), seed=st.integers(0, 99))
+def test_both_names_of_an_argument_have_the_same_effect(
+    name: str, axis: int, keep: bool, seed: int
+) -> None:
+    x = Tensor(np.random.default_rng(seed).normal(size=(2, 3)))
+    method, (first, second) = getattr(x, name), TWO_NAMES[name]
+    both = {} if second is None else {second: keep}
+    expected = method(**{first: axis}, **both)
+    assert tensors(method(dim=axis, **({"keepdim": keep} if both else {}))) == tensors(expected)
+    with pytest.raises(TypeError, match=f"^For '{name}', an argument was given by both of its"):
+        method(**{first: 1}, dim=0)
+
+
+@given(alpha=st.integers(-3, 3) | st.floats(-3, 3), seed=st.integers(0, 99))
+def test_alpha_multiplies_the_other_operand(alpha: float, seed: int) -> None:
+    x, y = (Tensor(np.random.default_rng(seed + i).normal(size=(2, 3))) for i in range(2))
+    assert tensors(x.add(y, alpha=alpha)) == tensors(x + y * alpha)
+    assert tensors(x.sub(y, alpha=alpha)) == tensors(x - y * alpha)
+    assert tensors(x.copy().add_(y, alpha=alpha)) == tensors(x + y * alpha)
+    assert tensors(x.copy().sub_(y, alpha=alpha)) == tensors(x - y * alpha)
+
+
+@given(factor=st.floats(-3, 3), seed=st.integers(0, 99))
+def test_hook_replaces_the_gradient_also_in_second_derivatives(factor: float, seed: int) -> None:
+    x = Tensor(np.random.default_rng(seed).normal(size=3))
+
+    def cube(x: Tensor, scale: float | None) -> Tensor:
+        y = x * x * x
+        if scale is not None:
+            y.register_hook(lambda gradient: gradient * scale)
+        return y.sum()
+
+    def slope(x: Tensor, scale: float | None) -> Tensor:
+        return grad(cube)(x, scale).sum()
+
+    for function in (cube, slope):
+        actual, expected = grad(function)(x, factor), grad(function)(x, None) * factor
+        np.testing.assert_allclose(actual.asnumpy(), expected.asnumpy(), rtol=1e-12, atol=1e-12)

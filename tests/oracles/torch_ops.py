@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore import Tensor, ops
 from minispore._functional import elementwise
+from minispore.utils.checks import as_items
 from tests.helpers import random_op_calls as calls
 from tests.helpers.random_op_calls import (
     PRIMITIVES,
@@ -89,6 +90,25 @@ def of_type(x: Theirs, dtype: ms.dtype.DType) -> Theirs:
     return x.to(TYPES[dtype])
 
 
+def with_bias(x: Theirs, bias: Theirs) -> Theirs:
+    return x + bias.reshape(-1, *(1,) * (x.ndim - 2))
+
+
+def product(x: Theirs, axis: object, keep: bool) -> Theirs:
+    axes = range(x.ndim) if axis is None else as_items(axis) or (axis,)
+    for each in sorted((each % x.ndim for each in axes), reverse=True):
+        x = torch.prod(x, each, keep)
+    return x
+
+
+def counted(x: Theirs, axis: object, keep: bool) -> Theirs:
+    return (x != 0).sum(tuple(range(x.ndim)) if axis is None else axis, keep)
+
+
+def scattered(x: Theirs, index: Theirs, source: Theirs, axis: int) -> Theirs:
+    return torch.scatter(x, axis, index, source)
+
+
 def given_values(*values: object) -> st.SearchStrategy[Call]:
     """Calls without operands."""
     return st.sampled_from([Call((), cast("tuple[object, ...]", each)) for each in values])
@@ -96,6 +116,14 @@ def given_values(*values: object) -> st.SearchStrategy[Call]:
 
 def flattened(x: Tensor, start: int, end: int) -> Tensor:
     return ops.flatten(x, start_dim=start, end_dim=end)
+
+
+def selected(x: Tensor, index: Tensor, axis: int) -> Tensor:
+    return ops.index_select(x, axis, index)
+
+
+def put(x: Tensor, index: Tensor, source: Tensor, axis: int) -> Tensor:
+    return ops.scatter(x, axis, index, source)
 
 
 def elements(x: Tensor, index: Tensor, axis: int) -> Tensor:
@@ -111,6 +139,10 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "isinf": (torch.isinf, of_one()),
     "isnan": (torch.isnan, of_one()),
     "log": (torch.log, of_one(positive)),
+    **{
+        name: (getattr(torch, name), of_one(positive))
+        for name in ("log1p", "log2", "log10", "rsqrt", "reciprocal")
+    },
     "logical_not": (torch.logical_not, of_one() | of_one(truths)),
     "neg": (torch.neg, of_one() | of_one(whole)),
     "relu": (torch.relu, of_one() | of_one(whole)),
@@ -121,6 +153,19 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
         functional.softplus,
         of_one() | of_one(numbers, st.sampled_from([0.5, -1, 2]), st.sampled_from([0.513, 20])),
     ),
+    "gelu": (
+        lambda x, kind="none": functional.gelu(x, approximate=kind),
+        of_one() | of_one(numbers, st.just("tanh")),
+    ),
+    "leaky_relu": (functional.leaky_relu, of_one(numbers, st.sampled_from([0.1, -1.5, 2]))),
+    "logsigmoid": (functional.logsigmoid, of_one()),
+    "hardshrink": (functional.hardshrink, of_one(numbers, st.sampled_from([0.513, 1.713]))),
+    "softshrink": (functional.softshrink, of_one(numbers, st.sampled_from([0, 0.513, 1.713]))),
+    # PyTorch's own computes with a float32 of 1/6.
+    "hardsigmoid": (lambda x: functional.relu6(x + 3) / 6, of_one()),
+    "hardtanh": (functional.hardtanh, of_one(numbers, st.just(-1.513), st.just(0.713))),
+    "celu": (functional.celu, of_one(numbers, st.sampled_from([1.0, 0.5, 2]))),
+    "elu": (functional.elu, of_one(numbers, st.sampled_from([1.0, 0.5, 2]))),
     "sqrt": (torch.sqrt, of_one(positive)),
     "square": (torch.square, of_one() | of_one(whole)),
     "stop_gradient": (torch.detach, of_one()),
@@ -193,6 +238,40 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "l1_loss": (losses.l1, calls.two_alike(losses.reductions)),
     "cumsum": (torch.cumsum, along() | along(fill=whole)),
     "sort": (in_order, along(keep) | along(keep, fill=whole)),
+    "argsort": (
+        lambda x, axis, down: torch.argsort(x, dim=axis, descending=down, stable=True),
+        along(keep) | along(keep, fill=whole),
+    ),
+    "prod": (product, over() | over(whole)),
+    "count_nonzero": (counted, over(whole) | over(truths)),
+    "mm": (torch.mm, calls.of_lengths("mk", "kn")),
+    "bias_add": (
+        with_bias,
+        calls.of_lengths("nc", "c") | calls.of_lengths("nchw", "c"),
+    ),
+    "mv": (torch.mv, calls.of_lengths("mk", "k")),
+    "dot": (
+        lambda x, y: torch.tensordot(x, y, ([-1], [-2])),
+        calls.of_lengths("mk", "kn") | calls.of_lengths("amk", "bckn"),
+    ),
+    "outer": (torch.outer, calls.of_lengths("m", "n")),
+    "addmm": (torch.addmm, calls.of_lengths("mn", "mk", "kn") | calls.of_lengths("", "mk", "kn")),
+    "addmv": (torch.addmv, calls.of_lengths("m", "mk", "k")),
+    "baddbmm": (torch.baddbmm, calls.of_lengths("bmn", "bmk", "bkn")),
+    "trace": (torch.trace, calls.of_lengths("mn")),
+    "diagonal": (torch.diagonal, calls.diagonals()),
+    "unbind": (torch.unbind, along()),
+    "chunk": (torch.chunk, along(st.integers(1, 4)).map(calls.reversed_arguments)),
+    "roll": (torch.roll, along(st.integers(-4, 4)).map(calls.reversed_arguments)),
+    "movedim": (torch.movedim, calls.swapped()),
+    "meshgrid": (
+        lambda *x: torch.meshgrid(*x, indexing="xy"),
+        calls.of_lengths("m", "n") | calls.of_lengths("m", "n", "k"),
+    ),
+    "nonzero": (torch.nonzero, calls.of_lengths("mn", fill=whole)),
+    "masked_select": (torch.masked_select, calls.masked().map(calls.without_last)),
+    "index_select": (gathered, calls.gathered(1)),
+    "scatter": (scattered, calls.scattered()),
     "topk": (torch.topk, calls.chosen()),
     "var": (spread(torch.var), calls.spread()),
     "std": (spread(torch.std), calls.spread()),
@@ -215,13 +294,15 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
 }
 # PyTorch has most of these functions by the same name.
 PAIRS.update(
-    (name, (getattr(torch, name), of_one()))
+    (name, (getattr(torch, name, None) or getattr(functional, name), of_one()))
     for name in elementwise.__all__
     if name.islower() and getattr(ops, name).__name__ not in PAIRS
 )
 # Operations whose arguments have another order in PyTorch.
 ORDERED: Mapping[str, Callable[..., Tensor]] = {
     "flatten": flattened,
+    "index_select": selected,
+    "scatter": put,
     "gather_elements": elements,
 }
 # Operations that another test file compares.
@@ -240,7 +321,11 @@ REASONS: Mapping[str, str] = {
     "GradOperation": GRADIENTS,
     "grad": GRADIENTS,
     "value_and_grad": GRADIENTS,
-    "assign": "writes into its argument",
+    **dict.fromkeys(("assign", "assign_add", "assign_sub"), "writes into its argument"),
+    **dict.fromkeys(
+        ("MultitypeFuncGraph", "depend", "partial", "vmap"), "is a function of functions"
+    ),
+    "fill": "is full, with the type as its first argument",
     "clip_by_value": "is clip, of several tensors",
     **dict.fromkeys(("rank", "shape", "size"), "reads a property"),
     "get_grad": "looks up a gradient",
@@ -250,7 +335,10 @@ REASONS: Mapping[str, str] = {
     **dict.fromkeys(PRIMITIVES, "is another form of a function"),
 }
 # Methods with other arguments or results than the operations of their names, as MindSpore has them.
-OTHER_METHODS = {"max", "min", "sum", "flatten", "gather_elements"}
+OTHER_METHODS = {
+    *("max", "min", "sum", "flatten", "gather_elements", "gather", "index_select", "scatter"),
+    *("chunk", "roll", "diagonal", "trace", "std", "var", "add", "sub", "subtract"),
+}
 
 
 def names_of(name: str) -> set[str]:
