@@ -45,8 +45,8 @@ LOSSES: dict[str, nn.Cell] = {
 }
 # Cells that do not take one or two tensors: bases, containers, wrappers, schedules, optimizers.
 OTHERS = {
-    "Cell", "CellList", "DistributedGradReducer", "Identity", "LearningRateSchedule", "LossBase",
-    "Optimizer", "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
+    "Cell", "CellDict", "CellList", "DistributedGradReducer", "Identity", "LearningRateSchedule",
+    "LossBase", "Optimizer", "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
 }  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def total(values: Tensor) -> Tensor:
 UNARY = {
     name: [*inspect.signature(getattr(ops, name)).parameters]
     for name in ("neg", "logical_not", *elementwise.__all__)
-    if name.islower()
+    if name.islower() and name != "stop_gradient"
 }
 BINARY = [
     "add", "sub", "mul", "floor_divide", "remainder", "maximum", "minimum", "equal", "greater",
@@ -183,6 +183,7 @@ VALID: dict[str, dict[str, object]] = {
 # into an argument; the summaries and the primitives.
 EXCLUDED = {
     *("apply_rule", "assign", "clip_by_global_norm", "clip_by_value", "get_grad", "rand", "randn"),
+    "stop_gradient",  # takes any value
     *(name for name in dir(operations) if name != "GradOperation"),
 }
 

@@ -27,6 +27,7 @@ ELSEWHERE: Mapping[str, str] = {
 # Why the other names are not compared.
 REASONS: Mapping[str, str] = {
     "Cell": "base class",
+    "CellDict": "computes nothing",
     "CellList": "computes nothing",
     "DistributedGradReducer": "compared with a single process in tests/distributed",
     "InverseDecayLR": "PyTorch has none; MindSpore's values are in nn.txt",
