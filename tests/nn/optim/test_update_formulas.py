@@ -85,7 +85,7 @@ def adagrad(accum: float, update_slots: bool) -> Formula:
     def step(g: Values) -> Values:
         nonlocal total
         total = total + g**2 * update_slots
-        return g / np.sqrt(total)
+        return np.asarray(g / np.sqrt(total))
 
     return step
 
@@ -128,7 +128,7 @@ SCALES = st.integers(-8, 12).map(lambda exponent: 2.0**exponent)
 SHAPES = {"weight": (), "kernel": (3, 2), "norm.gamma": (7,), "norm.beta1": (7,)}
 
 
-BETAS = dict.fromkeys(("beta1", "beta2", "eps"), EIGHTHS)
+BETAS: dict[str, st.SearchStrategy[Any]] = dict.fromkeys(("beta1", "beta2", "eps"), EIGHTHS)
 FORMULAS: dict[Make, tuple[Callable[..., Formula], dict[str, st.SearchStrategy[Any]]]] = {
     nn.Momentum: (momentum, {"momentum": st.just(0.0) | EIGHTHS, "use_nesterov": SWITCH}),
     nn.Adam: (adam, BETAS | {"use_nesterov": SWITCH, "use_amsgrad": SWITCH}),
