@@ -1,6 +1,6 @@
 # The names of `__init__.py` for type checkers; there they are imported when they are first used.
 
-from minispore import common, communication, context, dataset, nn, ops, tensorpack, train
+from minispore import amp, common, communication, context, dataset, nn, ops, tensorpack, train
 from minispore.common import dtype
 from minispore.common.context import (
     GRAPH_MODE,
@@ -61,14 +61,17 @@ from minispore.train import (
     ConfusionMatrixMetric,
     CosineSimilarity,
     Dice,
+    DynamicLossScaleManager,
     EarlyStopping,
     Fbeta,
+    FixedLossScaleManager,
     FlopsUtilizationCollector,
     History,
     LambdaCallback,
     LearningRateScheduler,
     Loss,
     LossMonitor,
+    LossScaleManager,
     Metric,
     Model,
     ModelCheckpoint,
@@ -87,6 +90,7 @@ from minispore.train import (
     TopKCategoricalAccuracy,
     async_ckpt_thread_status,
     auc,
+    build_train_network,
     ckpt_to_safetensors,
     get_metric_fn,
     load_checkpoint,
@@ -106,6 +110,10 @@ __all__ = [
     "Callback",
     "CheckpointConfig",
     "ConfusionMatrix",
+    "DynamicLossScaleManager",
+    "FixedLossScaleManager",
+    "LossScaleManager",
+    "build_train_network",
     "ConfusionMatrixMetric",
     "CosineSimilarity",
     "Dice",
@@ -151,6 +159,7 @@ __all__ = [
     "ckpt_to_safetensors",
     "common",
     "communication",
+    "amp",
     "context",
     "dataset",
     "double",

@@ -417,15 +417,25 @@ class Cell(HooksMixin):
         """Do nothing: a cell runs without being compiled."""
 
     def to_float(self, dst_type: DType) -> Self:
-        """Set the dtype of the computation, which can only be float32.
+        """Set the float type in which this cell and all its descendants compute.
+
+        Inputs and parameters are cast to it in each call; the parameters themselves keep their
+        type, and so do their gradients. Batch normalization computes in float32 in any case, and
+        returns the type of its input.
 
         Raises:
             ValueError: `dst_type` is neither float16 nor float32.
-            NotImplementedError: `dst_type` is float16: mixed precision is not supported.
+
+        Examples:
+            >>> from minispore import Tensor, float16, nn
+            >>> net = nn.Dense(2, 1).to_float(float16)
+            >>> net(Tensor([[1.0, 2.0]])).dtype, net.weight.dtype
+            (minispore.float16, minispore.float32)
         """
         check_one_of(dst_type, (float16, float32), "dst_type")
-        if dst_type is float16:
-            raise NotImplementedError("For 'to_float', mixed precision (float16) is not supported.")
+        for _, cell in self.cells_and_names():
+            cell._float_type = dst_type
+            cell._plain = False
         return self
 
     @overload

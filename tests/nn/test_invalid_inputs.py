@@ -44,6 +44,7 @@ LOSSES: dict[str, nn.Cell] = {
 OTHERS = {
     "Cell", "CellDict", "CellList", "DistributedGradReducer", "Identity", "LearningRateSchedule",
     "LossBase", "Optimizer", "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
+    "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "TrainOneStepWithLossScaleCell",
 }  # fmt: skip
 
 
