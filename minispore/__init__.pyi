@@ -1,6 +1,6 @@
 # The names of `__init__.py` for type checkers; there they are imported when they are first used.
 
-from minispore import common, communication, context, dataset, nn, ops, tensorpack, train
+from minispore import amp, common, communication, context, dataset, nn, ops, tensorpack, train
 from minispore.common import dtype
 from minispore.common.context import (
     GRAPH_MODE,
@@ -64,14 +64,17 @@ from minispore.train import (
     ConfusionMatrixMetric,
     CosineSimilarity,
     Dice,
+    DynamicLossScaleManager,
     EarlyStopping,
     Fbeta,
+    FixedLossScaleManager,
     FlopsUtilizationCollector,
     History,
     LambdaCallback,
     LearningRateScheduler,
     Loss,
     LossMonitor,
+    LossScaleManager,
     Metric,
     Model,
     ModelCheckpoint,
@@ -90,6 +93,7 @@ from minispore.train import (
     TopKCategoricalAccuracy,
     async_ckpt_thread_status,
     auc,
+    build_train_network,
     ckpt_to_safetensors,
     get_metric_fn,
     load_checkpoint,
@@ -109,6 +113,10 @@ __all__ = [
     "Callback",
     "CheckpointConfig",
     "ConfusionMatrix",
+    "DynamicLossScaleManager",
+    "FixedLossScaleManager",
+    "LossScaleManager",
+    "build_train_network",
     "ConfusionMatrixMetric",
     "CosineSimilarity",
     "Dice",
@@ -154,6 +162,7 @@ __all__ = [
     "ckpt_to_safetensors",
     "common",
     "communication",
+    "amp",
     "context",
     "dataset",
     "double",

@@ -27,6 +27,7 @@ LAYERS = {
     "nn": 5,
     "drawing": 6,
     "train": 6,
+    "amp": 7,
     "tensorpack": 7,
     "testing": 7,
     "_course": 8,
@@ -139,7 +140,7 @@ def test_layers_are_those_of_all_packages() -> None:
 def test_design_page_lists_the_layers() -> None:
     page = (ROOT / "docs" / "design.md").read_text("utf-8")
     rows = re.findall(r"^(\d+) \| minispore\.(\w+) \|", page, flags=re.MULTILINE)
-    modules = {"log", "context", "__main__"}
+    modules = {"amp", "log", "context", "__main__"}
     assert {name: int(layer) for layer, name in rows} == {
         name: layer for name, layer in LAYERS.items() if name not in modules
     }

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from inspect import signature
 from typing import Final, Literal, TypeVar
+from typing import cast as as_type
 
 from minispore._functional.arithmetic import add, div, maximum, minimum, mul, neg, pow, sub, where
 from minispore._functional.comparison import greater, greater_equal, less, less_equal
@@ -113,6 +114,7 @@ __all__ = [
     "trunc",
 ]
 
+V = TypeVar("V")
 Function = TypeVar("Function", bound=Callable[..., object])
 _BOUND = (Variable, int, float, type(None))
 _FLOAT_SECTIONS = """
@@ -878,14 +880,14 @@ def cast(input: T, dtype: dtypes.DTypeLike) -> T:
 Cast: Final = primitive("Cast", cast)
 
 
-def stop_gradient(value: T) -> T:
+def stop_gradient(value: V) -> V:
     """Return `value` as a constant, through which no gradient flows.
 
     Args:
-        value: A tensor of any shape.
+        value: A tensor; a tuple, list or dict, whose items are made constants; or any other value.
 
     Returns:
-        A tensor that shares the memory of `value`.
+        For a tensor, one that shares its memory; any other value itself.
 
     Examples:
         >>> from minispore import Tensor, grad, ops
@@ -894,8 +896,19 @@ def stop_gradient(value: T) -> T:
 
     Source: MindSpore's `mindspore.ops.stop_gradient`.
     """
-    check_tensor(value, "stop_gradient", "value")
-    return wrap(value._data, value)
+    return as_type("V", _constant(value))
+
+
+def _constant(value: object) -> object:
+    if isinstance(value, Variable):
+        return value if value._node is None else wrap(value._data, value)
+    if isinstance(value, tuple | list):
+        items = [_constant(item) for item in as_type("list[object]", value)]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, dict):
+        pairs = as_type("dict[object, object]", value).items()
+        return {key: _constant(item) for key, item in pairs}
+    return value
 
 
 StopGradient: Final = primitive("StopGradient", stop_gradient)

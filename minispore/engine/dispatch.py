@@ -428,13 +428,13 @@ def dtype_of(x: Variable) -> DType:
 
 
 def cast_to(x: T, dtype: DType) -> T:
-    """Return `x` in another type: differentiable between float types, otherwise a constant."""
+    """Return `x` in another type; a float that becomes an integer or bool is a constant."""
     own = x._data.dtype
     if own == dtype.numpy_dtype:
         return x
-    if dtype.category == dtypes.FLOAT == dtypes.from_array_dtype(own).category:
-        return apply1(rules.cast, x, dtype.numpy_dtype)
-    return wrap(namespace(x._data).astype(x._data, dtype.numpy_dtype), x)
+    if dtypes.from_array_dtype(own).category == dtypes.FLOAT != dtype.category:
+        return wrap(namespace(x._data).astype(x._data, dtype.numpy_dtype), x)
+    return apply1(rules.cast, x, dtype.numpy_dtype)
 
 
 def widen(x: T) -> T:

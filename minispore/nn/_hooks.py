@@ -1,10 +1,12 @@
-"""Hooks of cells, and calls of cells that have hooks or define their own `bprop`."""
+"""Hooks of cells, and calls of cells with hooks, with a float type, or with their own `bprop`."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import ClassVar, Literal, NamedTuple, TypeAlias, cast
 
+from minispore.common.dtype import DType
 from minispore.common.tensor import Tensor
 from minispore.engine.graph import is_recording, record
+from minispore.nn._float_type import construct_in
 from minispore.nn._multi_output_vjp import Backward, multi_output_vjp
 from minispore.utils.checks import describe_value, is_sequence
 
@@ -50,6 +52,10 @@ class HooksMixin:
     # Whether a call only runs `construct`. It is False until __init__ has run, so that a call can
     # check whether it has.
     _plain: bool = False
+    # The type in which `construct` computes, if `Cell.to_float` has set it, and whether parameters
+    # are cast to it.
+    _float_type: DType | None = None
+    _casts_parameters: ClassVar[bool] = True
     # The hooks of each kind, in the order in which they run.
     _hooks: dict[Kind, list[Entry]] | None = None
 
@@ -185,9 +191,9 @@ def call(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
 def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
     bprop = cast("Hook | None", getattr(cell, "bprop", None))
     if bprop is None or not is_recording():
-        return cell.construct(*args, **kwargs)
+        return _construct_in_float_type(cell, args, kwargs)
     with record(on=False):
-        output = cell.construct(*args, **kwargs)
+        output = _construct_in_float_type(cell, args, kwargs)
 
     def backward(gradients: tuple[Tensor, ...]) -> Sequence[Tensor]:
         result = bprop(*args, recorded, _replace_tensors(output, gradients), **kwargs)
@@ -197,6 +203,13 @@ def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
         output, multi_output_vjp(_tensors(output), _tensors(args), backward)
     )
     return recorded
+
+
+def _construct_in_float_type(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
+    if cell._float_type is None:
+        return cell.construct(*args, **kwargs)
+    attributes = vars(cell) if cell._casts_parameters else {}
+    return construct_in(cell._float_type, cell.construct, attributes, args, kwargs)
 
 
 def _checked_bprop_result(cell: HooksMixin, result: object, args: Args) -> list[Tensor]:

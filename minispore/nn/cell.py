@@ -4,6 +4,7 @@ A cell's parameters and child cells are those attributes in its `__dict__` that 
 a `Cell`, in the order of assignment. There is no separate registry that could become inconsistent.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, ValuesView
 from typing import ParamSpec, Protocol, Self, TypeVar, cast, overload
 
@@ -61,11 +62,10 @@ class Cell(HooksMixin):
     Args:
         auto_prefix: Whether to prefix the names of the parameters of child cells with the names of
             the attributes.
-        flags: MindSpore's compiler flags, which minispore does not have; only None.
+        flags: Flags to begin with; see `add_flags`.
 
     Raises:
         TypeError: `auto_prefix` is not a bool, or `flags` not a dict.
-        ValueError: `flags` is not empty.
 
     Examples:
         >>> import minispore as ms
@@ -97,8 +97,6 @@ class Cell(HooksMixin):
             )
         check_type(auto_prefix, bool, "auto_prefix")
         check_type(flags, dict, "flags", self.cls_name, allow_none=True)
-        if flags:
-            raise ValueError(f"For '{self.cls_name}', 'flags' are not supported, but got {flags}.")
         self.training = False
         self.phase = "train"  # MindSpore's default
         self.requires_grad = False
@@ -106,7 +104,10 @@ class Cell(HooksMixin):
         self._param_prefix = ""
         # The names of the parameters in ParameterTuple attributes when they were assigned.
         self._listed: dict[str, tuple[str, ...]] = {}
+        self._flags: dict[str, object] = {}
+        self._inputs: tuple[object, ...] | dict[str, object] | None = None
         self._plain = not hasattr(self, "bprop")
+        self.add_flags(**flags or {})
 
     @overload
     def __call__(self: _AnyCell, *args: object, **kwargs: object) -> Tensor: ...
@@ -248,9 +249,9 @@ class Cell(HooksMixin):
             parameter for parameter in self.get_parameters(recurse) if not parameter.requires_grad
         ]
 
-    def parameters_dict(self, recurse: bool = True) -> dict[str, Parameter]:
+    def parameters_dict(self, recurse: bool = True) -> OrderedDict[str, Parameter]:
         """Return the parameters by name."""
-        return {parameter.name: parameter for parameter in self.get_parameters(recurse)}
+        return OrderedDict((each.name, each) for each in self.get_parameters(recurse))
 
     def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
         """Return each parameter mapped to itself, since all parameters are initialized already.
@@ -287,9 +288,9 @@ class Cell(HooksMixin):
         self._check_init("its cells are listed")
         return ((name, cell) for name, cell in self.__dict__.items() if isinstance(cell, Cell))
 
-    def name_cells(self) -> dict[str, "Cell"]:
+    def name_cells(self) -> OrderedDict[str, "Cell"]:
         """Return the child cells by attribute name, each once."""
-        cells: dict[str, Cell] = {}
+        cells: OrderedDict[str, Cell] = OrderedDict()
         seen: set[int] = set()
         for name, cell in self._children():
             if id(cell) not in seen:
@@ -362,16 +363,79 @@ class Cell(HooksMixin):
             cell.requires_grad = requires_grad
         return self
 
+    def add_flags(self, **flags: object) -> Self:
+        """Set attributes of this cell, which `get_flags` lists. They have no effect of their own.
+
+        Args:
+            **flags: The values by the names of the attributes.
+
+        Examples:
+            >>> from minispore import nn
+            >>> nn.ReLU().add_flags(fp16=True).get_flags()
+            {'fp16': True}
+        """
+        self._check_init("flags are added")
+        for name, value in flags.items():
+            setattr(self, name, value)
+        self._flags.update(flags)
+        return self
+
+    def add_flags_recursive(self, **flags: object) -> Self:
+        """Set attributes of this cell and all its descendants, as `add_flags` does."""
+        for _, cell in self.cells_and_names():
+            cell.add_flags(**flags)
+        return self
+
+    def get_flags(self) -> dict[str, object]:
+        """Return the flags of this cell."""
+        return self._flags
+
+    # A graph that is compiled before the first call, which minispore does not need.
+
+    def set_inputs(self, *inputs: object, **kwargs: object) -> None:
+        """Declare the inputs of later calls; it only sets what `get_inputs` returns.
+
+        Args:
+            *inputs: A tensor of the type and shape of each input.
+            **kwargs: The same by name, in place of `inputs`.
+
+        Raises:
+            ValueError: Both are given.
+        """
+        if inputs and kwargs:
+            raise ValueError(
+                "For 'set_inputs', give either 'inputs' or 'kwargs', but got "
+                f"{len(inputs)} and {len(kwargs)}."
+            )
+        self._inputs = kwargs or inputs
+
+    def get_inputs(self) -> tuple[object, ...] | dict[str, object] | None:
+        """Return the inputs that were given to `set_inputs`; None if it was not called."""
+        return self._inputs
+
+    def compile(self, *args: object, **kwargs: object) -> None:
+        """Do nothing: a cell runs without being compiled."""
+
     def to_float(self, dst_type: DType) -> Self:
-        """Set the dtype of the computation, which can only be float32.
+        """Set the float type in which this cell and all its descendants compute.
+
+        Inputs and parameters are cast to it in each call; the parameters themselves keep their
+        type, and so do their gradients. Batch normalization computes in float32 in any case, and
+        returns the type of its input.
 
         Raises:
             ValueError: `dst_type` is neither float16 nor float32.
-            NotImplementedError: `dst_type` is float16: mixed precision is not supported.
+
+        Examples:
+            >>> from minispore import Tensor, float16, nn
+            >>> net = nn.Dense(2, 1).to_float(float16)
+            >>> net(Tensor([[1.0, 2.0]])).dtype, net.weight.dtype
+            (minispore.float16, minispore.float32)
         """
         check_one_of(dst_type, (float16, float32), "dst_type")
-        if dst_type is float16:
-            raise NotImplementedError("For 'to_float', mixed precision (float16) is not supported.")
+        for _, cell in self.cells_and_names():
+            cell._float_type = dst_type
+            cell._plain = False
         return self
 
     @overload

@@ -17,10 +17,20 @@ from typing import (
 )
 
 from minispore._functional import arithmetic
+from minispore._functional.elementwise import stop_gradient
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, ensure_owned, namespace
-from minispore.engine.dispatch import T, Variable, apply1, rerecord_pullbacks, wrap
+from minispore.engine.dispatch import (
+    T,
+    Variable,
+    apply1,
+    cast_to,
+    dtype_of,
+    rerecord_pullbacks,
+    wrap,
+)
+from minispore.engine.dtypes import FLOAT
 from minispore.engine.graph import Node, backward_pass, in_record_block, is_recording, record
 from minispore.engine.rules import elementwise as rules
 from minispore.utils.checks import as_items, check_arguments, check_bool, describe_value
@@ -61,27 +71,18 @@ class ValueAndGradients(NamedTuple):
     weights: tuple[Variable, ...]
 
 
-def detach(outputs: object) -> object:
-    """Return `outputs` without their graph, through tuples, lists and dicts.
-
-    Otherwise a loss that is kept, to be printed later, would keep its whole graph in memory.
-    """
-    if isinstance(outputs, Variable):
-        return outputs if outputs._node is None else wrap(outputs._data, outputs)
-    if isinstance(outputs, tuple | list):
-        items = [detach(item) for item in cast("list[object]", outputs)]
-        return tuple(items) if isinstance(outputs, tuple) else items
-    if isinstance(outputs, dict):
-        pairs = cast("dict[object, object]", outputs).items()
-        return {key: detach(item) for key, item in pairs}
-    return outputs
+def _is_frozen(x: Variable) -> bool:
+    """Return whether `x` is a parameter without `requires_grad`, whose gradient is zero."""
+    return isinstance(x, Parameter) and not x.requires_grad
 
 
 def _as_leaf(x: T) -> T:
-    """Return the same value as a leaf of the graph.
+    """Return the same value as a leaf of the graph, unless it is a frozen parameter.
 
     Where the function also reaches `x` other than by its arguments, that is a constant.
     """
+    if _is_frozen(x):
+        return x
     if x._node is None:
         return wrap(x._data, x, Node())
     return apply1(rules.identity, x)
@@ -212,7 +213,7 @@ def compute_gradients(
         # A worker thread of a function that is being differentiated receives recorded variables.
         nested = is_recording() and any(cast("Variable", args[i])._node for i in positions)
     # Weights that are in no graph, such as plain tensors, become inputs of this one.
-    bare = [x for x in weights if x._node is None]
+    bare = [x for x in weights if x._node is None and not _is_frozen(x)]
     try:
         with record():
             first_number = Node().number
@@ -222,7 +223,7 @@ def compute_gradients(
             for x in bare:
                 x._node = Node()
             variables = (*inputs, *weights)
-            numbers = [cast("Node", x._node).number for x in variables]
+            numbers = [x._node.number if x._node else 0 for x in variables]
             outputs = fn(*args, **kwargs)
     finally:
         for x in bare:
@@ -233,15 +234,17 @@ def compute_gradients(
         backward = _backward_create_graph if nested else _backward_arrays
         by_number = backward(seeds, set(numbers), first_number)
     if not nested:
-        outputs = detach(outputs)
+        # A loss that is kept, to be printed later, would keep its whole graph in memory.
+        outputs = stop_gradient(outputs)
     if numbers and not by_number:
         warn_at_caller(
             "The gradients are all zero: the output of the function does not depend on the inputs, "
             "or only through operations without a gradient, such as comparisons, 'floor', 'round', "
-            "'stop_gradient', 'asnumpy', 'item' and 'float'."
+            "'stop_gradient', 'asnumpy', 'item' and 'float', or they are parameters without "
+            "'requires_grad'."
         )
     gradients = tuple(
-        by_number[number]
+        _in_type_of(x, by_number[number])
         if number in by_number
         else wrap(namespace(x._data).zeros_like(x._data), x)
         for number, x in zip(numbers, variables, strict=True)
@@ -253,6 +256,12 @@ def compute_gradients(
             for x, g in zip(variables, gradients, strict=True)
         )
     return ValueAndGradients(outputs, gradients[: len(inputs)], gradients[len(inputs) :])
+
+
+def _in_type_of(x: Variable, gradient: Variable) -> Variable:
+    """Return a gradient by integers as integers, since pullbacks may multiply by floats."""
+    own = dtype_of(x)
+    return gradient if own.category == FLOAT else cast_to(gradient, own)
 
 
 def _check_positions(args: Sequence[object], positions: tuple[int, ...], caller: str) -> None:

@@ -3,6 +3,7 @@
 from minispore import _metrics
 from minispore._metrics import *  # noqa: F403
 from minispore.train import serialization
+from minispore.train.amp import build_train_network
 from minispore.train.callback import (
     BackupAndRestore,
     BestCheckpoint,
@@ -21,6 +22,11 @@ from minispore.train.callback import (
     SummaryCollector,
     SummaryLandscape,
     TimeMonitor,
+)
+from minispore.train.loss_scale_manager import (
+    DynamicLossScaleManager,
+    FixedLossScaleManager,
+    LossScaleManager,
 )
 from minispore.train.model import Model
 from minispore.train.protocol import (
@@ -43,13 +49,16 @@ __all__: list[str] = [
     "CallbackManager",
     "CheckpointConfig",
     "DatasetLike",
+    "DynamicLossScaleManager",
     "EarlyStopping",
+    "FixedLossScaleManager",
     "FlopsUtilizationCollector",
     "History",
     "InternalCallbackParam",
     "LambdaCallback",
     "LearningRateScheduler",
     "LossMonitor",
+    "LossScaleManager",
     "Model",
     "ModelCheckpoint",
     "OnRequestExit",
@@ -63,6 +72,7 @@ __all__: list[str] = [
     "SupportsState",
     "TimeMonitor",
     "TrainingState",
+    "build_train_network",
 ]
 __all__ += _metrics.__all__
 __all__ += serialization.__all__

@@ -10,7 +10,7 @@ from minispore.common import Tensor
 from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication import get_group_size
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
-from minispore.train import loop
+from minispore.train import amp, loop
 from minispore.train._metric_collection import get_metrics
 from minispore.train.metrics import Metric
 from minispore.train.protocol.callback import Callback, CallbackManager, reject_legacy_hooks
@@ -21,16 +21,14 @@ from minispore.utils.checks import check_arguments, check_int, check_one_of, che
 
 Callbacks = Callback | Iterable[Callback]
 
-# Options for graphs, precision and devices, with the values that have no effect here.
+# Options for boosting, with the values that have no effect here.
 _SUPPORTED_OPTIONS: Mapping[str, tuple[object, ...]] = {
-    "amp_level": ("O0",),
     "boost_level": ("O0",),
     "acc_level": ("O0",),
-    "loss_scale_manager": (None,),
     "keep_batchnorm_fp32": (None, True, False),
     "boost_config_dict": (None, ""),
 }
-_LEVELS = {"amp_level": ("O0", "O1", "O2", "O3", "auto"), "boost_level": ("O0", "O1", "O2")}
+_LEVELS = {"amp_level": amp.LEVELS, "boost_level": ("O0", "O1", "O2")}
 
 
 class Model:
@@ -48,9 +46,10 @@ class Model:
             `loss_fn`.
         eval_indexes: The positions of loss, prediction and label among the outputs of
             `eval_network`. Without it each metric receives all outputs.
-        amp_level: "O0": mixed precision is not supported.
+        amp_level: The level of mixed precision, "O0" for none; see `auto_mixed_precision`.
         boost_level: "O0": boosting is not supported.
-        **kwargs: Further options of MindSpore, with the values that have no effect.
+        **kwargs: `loss_scale_manager`, which scales the loss; see `build_train_network`. Further
+            options of MindSpore, with the values that have no effect.
 
     Raises:
         ValueError: An option is not supported, there are metrics without a network to evaluate, or
@@ -85,6 +84,9 @@ class Model:
     ) -> None:
         check_arguments(Model.__init__, locals())
         _check_options({"amp_level": amp_level, "boost_level": boost_level}, kwargs)
+        self._loss_scale_manager = kwargs.get("loss_scale_manager")
+        if optimizer is None:
+            amp.auto_mixed_precision(network, amp_level)
         self._network = network
         self._loss_fn = loss_fn
         self._optimizer = optimizer
@@ -93,7 +95,14 @@ class Model:
         self._eval_indexes = eval_indexes
         self._train_network = network if loss_fn is None else WithLossCell(network, loss_fn)
         if optimizer is not None:
-            self._train_network = TrainOneStepCell(self._train_network, optimizer)
+            self._train_network = amp.build_train_network(
+                network,
+                optimizer,
+                loss_fn,
+                amp_level,
+                boost_level,
+                **{key: kwargs[key] for key in ("loss_scale_manager",) if key in kwargs},
+            )
         self._eval_network = eval_network
         if self._metrics and eval_network is None:
             if loss_fn is None:
@@ -412,17 +421,16 @@ def _check_options(levels: Mapping[str, str], others: Mapping[str, object]) -> N
     for name, level in levels.items():
         check_one_of(level, _LEVELS[name], name, "Model")
     for name in others:
-        if name not in _SUPPORTED_OPTIONS:
+        if name not in (*_SUPPORTED_OPTIONS, "loss_scale_manager"):
             raise ValueError(
                 "For 'Model', the argument in 'kwargs' should be 'loss_scale_manager', "
                 "'keep_batchnorm_fp32', 'boost_config_dict' or 'acc_level', "
                 f"but got '{name}'."
             )
     for name, value in {**levels, **others}.items():
-        if value not in _SUPPORTED_OPTIONS[name]:
+        if value not in _SUPPORTED_OPTIONS.get(name, (value,)):
             raise ValueError(
-                f"For 'Model', the argument '{name}' = {value!r} is not supported: everything is "
-                "computed in the precision of its inputs; use "
+                f"For 'Model', the argument '{name}' = {value!r} is not supported: use "
                 f"{_SUPPORTED_OPTIONS[name][0]!r}."
             )
 

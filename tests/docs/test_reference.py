@@ -17,6 +17,7 @@ FOLDER = ROOT / "docs" / "reference"
 PAGES = sorted(FOLDER.rglob("*.md"))
 PUBLIC_MODULES = [
     "minispore",
+    "minispore.amp",
     "minispore.communication",
     "minispore.dataset",
     "minispore.dataset.samplers",

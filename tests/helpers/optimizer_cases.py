@@ -30,6 +30,12 @@ def optimizers(params: Parameters) -> list[nn.Optimizer]:
         nn.Momentum(params, 0.1, 0.9, 0.1, use_nesterov=True),
         nn.Adam(params, 0.1, use_nesterov=True, weight_decay=0.1),
         nn.Adam(params, 0.1, use_amsgrad=True),
+        nn.AdamWeightDecay(params, 0.1, weight_decay=0.1),
+        nn.AdaMax(params, 0.1, weight_decay=0.1),
+        nn.RMSProp(params, 0.1, momentum=0.5, loss_scale=2.0),
+        nn.RMSProp(params, 0.1, centered=True, weight_decay=0.1),
+        nn.Adagrad(params, learning_rate=0.1, loss_scale=2.0),
+        nn.Adadelta(params, 0.1, weight_decay=0.1),
     ]
 
 

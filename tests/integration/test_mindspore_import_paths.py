@@ -65,8 +65,8 @@ def test_ms_function_is_jit() -> None:
 
 
 def test_unsupported_module_error_names_alternative() -> None:
-    with pytest.raises(NotImplementedError, match=r"Manager' is left out.*'loss_scale'"):
-        exec("from minispore.train.loss_scale_manager import LossScaleManager as M; M()", {})
+    with pytest.raises(NotImplementedError, match=r"sink' is left out.* Data are not sunk"):
+        exec("from minispore.train.data_sink import data_sink; data_sink()", {})
     with pytest.raises(ImportError, match="cannot import name 'Nothing'"):
         exec("from minispore.train.loss_scale_manager import Nothing")
 

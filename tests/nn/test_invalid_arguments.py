@@ -37,6 +37,7 @@ GOOD: dict[str, object] = {
     "momentum": 0.9, "learning_rate": 0.1, "decay_rate": 0.9, "min_lr": 0.01, "max_lr": 0.1,
     "end_learning_rate": 0.01, "power": 0.5, "decay_steps": 4, "warmup_steps": 4,
     "total_step": 4, "step_per_epoch": 2, "decay_epoch": 2, "warmup_epoch": 2,
+    "loss_scale_value": 16, "scale_factor": 2, "scale_window": 2, "scale_sense": Tensor(2.0),
     "milestone": [1, 2], "learning_rates": [0.1, 0.2], "value": 1.0, "kernel_size": 2,
     "parameters": nn.Dense(2, 2).trainable_params(),
     "num_features": 2, "normalized_shape": (2,), "vocab_size": 4, "embedding_size": 2,

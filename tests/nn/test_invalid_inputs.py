@@ -9,6 +9,7 @@ import pytest
 
 import minispore as ms
 from minispore import Tensor, nn, ops
+from minispore.nn.layer import activation
 
 ERRORS = (TypeError, ValueError, IndexError, RuntimeError)
 NO_TENSORS: list[object] = [None, 3, "a", [1.0], np.ones((2, 3)), object()]
@@ -19,6 +20,7 @@ TENSORS = [
     Tensor([[True, False, True]]),
 ]
 LAYERS: dict[str, nn.Cell] = {
+    **{name: getattr(nn, name)() for name in activation.__all__ if name != "get_activation"},
     "AvgPool2d": nn.AvgPool2d(2),
     "BatchNorm1d": nn.BatchNorm1d(3),
     "BatchNorm2d": nn.BatchNorm2d(3),
@@ -28,12 +30,7 @@ LAYERS: dict[str, nn.Cell] = {
     "Embedding": nn.Embedding(4, 2),
     "Flatten": nn.Flatten(),
     "LayerNorm": nn.LayerNorm((3,)),
-    "LogSoftmax": nn.LogSoftmax(),
     "MaxPool2d": nn.MaxPool2d(2),
-    "ReLU": nn.ReLU(),
-    "Sigmoid": nn.Sigmoid(),
-    "Softmax": nn.Softmax(),
-    "Tanh": nn.Tanh(),
 }
 LOSSES: dict[str, nn.Cell] = {
     "BCELoss": nn.BCELoss(Tensor([1.0, 2.0])),
@@ -45,8 +42,9 @@ LOSSES: dict[str, nn.Cell] = {
 }
 # Cells that do not take one or two tensors: bases, containers, wrappers, schedules, optimizers.
 OTHERS = {
-    "Cell", "CellList", "DistributedGradReducer", "Identity", "LearningRateSchedule", "LossBase",
-    "Optimizer", "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
+    "Cell", "CellDict", "CellList", "DistributedGradReducer", "Identity", "LearningRateSchedule",
+    "LossBase", "Optimizer", "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
+    "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "TrainOneStepWithLossScaleCell",
 }  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def total(values: Tensor) -> Tensor:
 UNARY = {
     name: [*inspect.signature(getattr(ops, name)).parameters]
     for name in ("neg", "logical_not", *elementwise.__all__)
-    if name.islower()
+    if name.islower() and name != "stop_gradient"
 }
 BINARY = [
     "add", "sub", "mul", "floor_divide", "remainder", "maximum", "minimum", "equal", "greater",
@@ -223,17 +223,9 @@ VALID: dict[str, dict[str, object]] = {
 # Operations with `*operands` or `*size`, with results of another call as arguments, or that write
 # into an argument; the summaries and the primitives.
 EXCLUDED = {
-    *("assign_add", "assign_sub", "depend", "partial", "vmap"),
-    *(
-        "apply_rule",
-        "meshgrid",
-        "assign",
-        "clip_by_global_norm",
-        "clip_by_value",
-        "get_grad",
-        "rand",
-        "randn",
-    ),
+    *("apply_rule", "assign", "assign_add", "assign_sub", "clip_by_global_norm", "clip_by_value"),
+    *("depend", "get_grad", "meshgrid", "partial", "rand", "randn", "vmap"),
+    "stop_gradient",  # takes any value
     *(name for name in dir(operations) if name != "GradOperation"),
 }
 

@@ -118,14 +118,22 @@ def test_nested_gradients_by_the_same_weight(
     assert float(grad(penalty, None, [weight])(scalar(number))[0]) == 8 * w * number**2
 
 
-def test_gradient_by_weight_without_requires_grad() -> None:
-    weight = Parameter(scalar(3.0), requires_grad=False)
+@pytest.mark.filterwarnings("ignore:The gradients are all zero")
+def test_parameter_without_requires_grad_is_a_constant() -> None:
+    """Also in second derivatives, as an argument, and where it is an argument and a weight."""
+    frozen, trained = Parameter(scalar(3.0), requires_grad=False), Parameter(scalar(2.0))
 
     def f(x: Tensor) -> Tensor:
-        return weight * x
+        return trained * frozen * x * x
 
-    assert float(grad(f, None, [weight])(scalar(5.0))[0]) == 5.0
-    assert not weight.requires_grad
+    def by_both(x: Tensor) -> Tensor:
+        return ops.add(*grad(f, None, [frozen, trained])(x))
+
+    assert float(grad(f, None, [frozen])(scalar(5.0))[0]) == 0.0
+    assert float(by_both(scalar(5.0))) == 75.0
+    assert float(grad(by_both)(scalar(5.0))) == 30.0
+    assert float(grad(f)(frozen)) == 0.0
+    assert not frozen.requires_grad
 
 
 def test_gradients_have_the_dtype_of_inputs() -> None:

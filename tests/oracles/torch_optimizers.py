@@ -114,6 +114,44 @@ def epsilon_hat(optimizer: Theirs, settings: Settings, step: int) -> None:
         group["eps"] = settings.options["eps"] / np.sqrt(1 - settings.options["beta2"] ** step)
 
 
+def rmsprop(settings: Settings, parameters: list[Theirs]) -> Theirs:
+    options = settings.options
+    optimizer = torch.optim.RMSprop(
+        grouped(settings, parameters),
+        alpha=options["decay"],
+        eps=1e-10,
+        centered=options["centered"],
+    )
+    for each in parameters:  # the mean square begins with 1 in MindSpore, and with 0 in PyTorch
+        optimizer.state[each] = {
+            "step": torch.tensor(0.0),
+            "square_avg": torch.ones_like(each),
+            "grad_avg": torch.zeros_like(each),
+        }
+    return optimizer
+
+
+def adagrad(settings: Settings, parameters: list[Theirs]) -> Theirs:
+    return torch.optim.Adagrad(
+        grouped(settings, parameters),
+        initial_accumulator_value=settings.options["accum"],
+        eps=0,
+    )
+
+
+def adadelta(settings: Settings, parameters: list[Theirs]) -> Theirs:
+    options = settings.options
+    return torch.optim.Adadelta(
+        grouped(settings, parameters), rho=options["rho"], eps=options["epsilon"]
+    )
+
+
+def adamax(settings: Settings, parameters: list[Theirs]) -> Theirs:
+    options = settings.options
+    betas = options["beta1"], options["beta2"]
+    return torch.optim.Adamax(grouped(settings, parameters), betas=betas, eps=1e-10)
+
+
 factors = st.sampled_from([0.5, 0.75, 0.9])
 OPTIMIZERS: dict[str, list[Kind]] = {
     "SGD": [
@@ -135,6 +173,13 @@ OPTIMIZERS: dict[str, list[Kind]] = {
             },
             epsilon_hat,
         )
+    ],
+    # Without momentum, by which PyTorch accumulates gradients and MindSpore steps.
+    "RMSProp": [Kind(nn.RMSProp, rmsprop, {"decay": factors, "centered": st.booleans()})],
+    "Adagrad": [Kind(nn.Adagrad, adagrad, {"accum": factors})],
+    "Adadelta": [Kind(nn.Adadelta, adadelta, {"rho": factors, "epsilon": factors})],
+    "AdaMax": [
+        Kind(nn.AdaMax, adamax, {"beta1": factors, "beta2": factors, "eps": st.just(1e-10)})
     ],
 }
 

@@ -1,18 +1,18 @@
-"""Containers of cells: `SequentialCell` applies its cells in order, `CellList` only lists them.
+"""Containers of cells: a `SequentialCell` applies its cells in order, the others only hold them.
 
 The children's attribute names are their indices, "0", "1" and so on; those of a SequentialCell that
-was made from an OrderedDict are the dictionary's keys.
+was made from an OrderedDict, and those of a CellDict, are the dictionary's keys.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
-from typing import Generic, Self, TypeVar, cast, overload
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Sequence, ValuesView
+from typing import Generic, Self, TypeAlias, TypeVar, cast, overload
 
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
-from minispore.utils.checks import describe_value
+from minispore.utils.checks import as_items, check_type, describe_value
 
-__all__ = ["CellList", "SequentialCell"]
+__all__ = ["CellDict", "CellList", "SequentialCell"]
 
 C = TypeVar("C", bound=Cell)
 
@@ -255,3 +255,109 @@ class CellList(_Container[C]):
     def construct(self, *inputs: object) -> Tensor:
         """Raise NotImplementedError: a list of cells has no output."""
         raise NotImplementedError("For 'CellList', the method 'construct' is not defined.")
+
+
+class CellDict(Cell, Generic[C]):
+    """A dictionary of cells, whose parameters belong to the network.
+
+    Args:
+        cells: A dict of names and cells, or a list of pairs of a name and a cell.
+
+    Raises:
+        TypeError: `cells` is neither, a name is not a str, or a cell not a Cell.
+        ValueError: An item has not two elements.
+        KeyError: A name is empty, contains a dot, or is that of another attribute.
+
+    Examples:
+        >>> from minispore import nn
+        >>> heads = nn.CellDict({"digit": nn.Dense(2, 10)})
+        >>> heads["sign"] = nn.Dense(2, 1)
+        >>> [parameter.name for parameter in heads.get_parameters()]
+        ['digit.weight', 'digit.bias', 'sign.weight', 'sign.bias']
+        >>> list(heads)
+        ['digit', 'sign']
+
+    Source: MindSpore's `mindspore.nn.CellDict`.
+    """
+
+    def __init__(self, cells: "Cells[C]" = ()) -> None:
+        super().__init__()
+        self.update(cells)
+
+    def __len__(self) -> int:
+        return len(self._cells())
+
+    def __bool__(self) -> bool:
+        # As MindSpore's: a container is a cell, also if it is empty.
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cells())
+
+    def __getitem__(self, key: str) -> C:
+        return self._cells()[key]
+
+    def __setitem__(self, key: str, cell: C) -> None:
+        check_type(key, str, "key", self.cls_name)
+        check_type(cell, Cell, "cell", self.cls_name)
+        self._check_new_name(key, "key", Cell, self.cls_name)
+        # With the complete prefix, since the container may already be part of a network.
+        cell.update_parameters_name(f"{self._param_prefix}{key}.")
+        object.__setattr__(self, key, cell)
+
+    def __delitem__(self, key: str) -> None:
+        self.pop(key)
+
+    def keys(self) -> KeysView[str]:
+        """Return the names."""
+        return self._cells().keys()
+
+    def values(self) -> ValuesView[C]:
+        """Return the cells."""
+        return self._cells().values()
+
+    def items(self) -> ItemsView[str, C]:
+        """Return the names and cells."""
+        return self._cells().items()
+
+    def pop(self, key: str) -> C:
+        """Remove and return a cell.
+
+        Raises:
+            KeyError: There is no cell of that name.
+        """
+        cell = self[key]
+        delattr(self, key)
+        return cell
+
+    def clear(self) -> None:
+        """Remove all cells."""
+        for key in self:
+            delattr(self, key)
+
+    def update(self, cells: "Cells[C]") -> None:
+        """Add or replace cells.
+
+        Args:
+            cells: A dict of names and cells, or a list of pairs of a name and a cell.
+        """
+        check_type(cells, (dict, CellDict, list, tuple), "cells", self.cls_name)
+        pairs = cells.items() if isinstance(cells, dict | CellDict) else cells
+        for pair in pairs:
+            if len(as_items(pair) or ()) != 2:
+                raise ValueError(
+                    f"For '{self.cls_name}', the elements of 'cells' must be pairs of a name and a "
+                    f"cell, but got {describe_value(pair)}."
+                )
+        for key, cell in pairs:
+            self[key] = cell
+
+    def construct(self, *inputs: object) -> Tensor:
+        """Raise NotImplementedError: a dictionary of cells has no output."""
+        raise NotImplementedError("For 'CellDict', the method 'construct' is not defined.")
+
+    def _cells(self) -> OrderedDict[str, C]:
+        return OrderedDict((name, cast("C", cell)) for name, cell in self._children())
+
+
+Cells: TypeAlias = dict[str, C] | CellDict[C] | Sequence[tuple[str, C]]

@@ -29,6 +29,8 @@ class _BatchNorm(Cell):
     """Base class of batch normalization; subclasses say how many axes the input may have."""
 
     _ndims: ClassVar[tuple[int, ...]]
+    # The running statistics are updated in place.
+    _casts_parameters: ClassVar[bool] = False
 
     def __init__(
         self,

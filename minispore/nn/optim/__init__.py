@@ -1,11 +1,25 @@
 """The optimizers."""
 
-from minispore.nn.optim.adam import Adam
+from minispore.nn.optim.ada_grad import Adagrad
+from minispore.nn.optim.adadelta import Adadelta
+from minispore.nn.optim.adam import Adam, AdamWeightDecay
+from minispore.nn.optim.adamax import AdaMax
 from minispore.nn.optim.momentum import Momentum
 from minispore.nn.optim.optimizer import Optimizer
+from minispore.nn.optim.rmsprop import RMSProp
 from minispore.nn.optim.sgd import SGD
 from minispore.utils.unsupported import module_attributes
 
-__all__ = ["SGD", "Adam", "Momentum", "Optimizer"]
+__all__ = [
+    "SGD",
+    "AdaMax",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamWeightDecay",
+    "Momentum",
+    "Optimizer",
+    "RMSProp",
+]
 
 globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -1,7 +1,8 @@
-"""The Adam optimizer."""
+"""The Adam optimizer, and Adam with decoupled weight decay."""
 
 from collections.abc import Sequence
 from math import inf, sqrt
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from minispore.nn.optim._param_groups import Parameters
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, scalar_value
 from minispore.utils.checks import check_arguments, check_type
 
-__all__ = ["Adam"]
+__all__ = ["Adam", "AdamWeightDecay"]
 
 
 class Adam(Optimizer):
@@ -71,16 +72,7 @@ class Adam(Optimizer):
         use_offload: bool = False,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        for name, value, high, interval in (
-            ("beta1", beta1, 1, "in (0, 1)"),
-            ("beta2", beta2, 1, "in (0, 1)"),
-            ("eps", eps, inf, "finite and above 0"),
-        ):
-            check_type(value, float, name)
-            if not 0 < value < high:
-                raise ValueError(
-                    f"For 'Adam', the argument '{name}' must be {interval}, got {value}."
-                )
+        check_betas(beta1, beta2, eps, "Adam")
         check_arguments(Adam.__init__, locals())
         if use_offload:
             raise ValueError("For 'Adam', 'use_offload' is not supported and must be False.")
@@ -125,3 +117,78 @@ class Adam(Optimizer):
         root = xp.add(xp.sqrt(v, out=second), self.eps, out=second)
         numerator = xp.multiply(mean, rate * self._correction, out=first)
         xp.subtract(w, xp.divide(numerator, root, out=first), out=w)
+
+
+class AdamWeightDecay(Optimizer):
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019), without bias correction.
+
+    With `m` and `v` the exponential moving averages of the gradient and of its square,
+    `w -= lr * (m / (√v + eps) + weight_decay * w)`.
+
+    Args:
+        params: The parameters, or groups of them; see `Optimizer`.
+        learning_rate: A number; a list or a Tensor of one number for each step; or a schedule.
+        beta1: The decay rate of `m`, a float in (0, 1).
+        beta2: The decay rate of `v`, a float in (0, 1).
+        eps: A float above 0 that keeps the denominator above 0.
+        weight_decay: A number of at least 0, or a cell that computes it from the step.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: A number is out of range.
+
+    Examples:
+        >>> import minispore as ms
+        >>> from minispore import nn
+        >>> weight = ms.Parameter(ms.Tensor([1.0, 2.0]), name="weight")
+        >>> optimizer = nn.AdamWeightDecay([weight], learning_rate=0.5, beta2=0.99)
+        >>> optimizer((ms.Tensor([1.0, -1.0]),))
+        (True,)
+        >>> [round(x, 4) for x in weight.tolist()]
+        [0.5, 2.5]
+
+    Source: MindSpore's `mindspore.nn.AdamWeightDecay`.
+    """
+
+    _decouples_decay: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        params: Parameters,
+        learning_rate: LearningRate = 1e-3,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-6,
+        weight_decay: float | Cell = 0.0,
+    ) -> None:
+        super().__init__(learning_rate, params, weight_decay)
+        check_betas(beta1, beta2, eps, "AdamWeightDecay")
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.eps = eps
+        self.moments1: ParameterTuple = self._new_state("adam_m")
+        self.moments2: ParameterTuple = self._new_state("adam_v")
+
+    def _update(
+        self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
+    ) -> None:
+        w, g, first, second, m, v = arrays
+        for mean, values, beta in ((v, xp.square(g, out=second), self.beta2), (m, g, self.beta1)):
+            xp.multiply(mean, beta, out=mean)
+            xp.add(mean, xp.multiply(values, 1 - beta, out=second), out=mean)
+        root = xp.add(xp.sqrt(v, out=second), self.eps, out=second)
+        xp.subtract(w, xp.divide(xp.multiply(m, rate, out=first), root, out=first), out=w)
+
+
+def check_betas(beta1: float, beta2: float, eps: float, caller: str) -> None:
+    """Raise an error unless decay rates and epsilon are floats in their intervals."""
+    for name, value, high, interval in (
+        ("beta1", beta1, 1, "in (0, 1)"),
+        ("beta2", beta2, 1, "in (0, 1)"),
+        ("eps", eps, inf, "finite and above 0"),
+    ):
+        check_type(value, float, name, caller)
+        if not 0 < value < high:
+            raise ValueError(
+                f"For '{caller}', the argument '{name}' must be {interval}, got {value}."
+            )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
-from typing import NamedTuple, TypeAlias, cast
+from typing import ClassVar, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -161,7 +161,9 @@ class Optimizer(Cell):
                 first = g if donated else buffer
                 if self.loss_scale != 1:
                     g = xp.multiply(g, 1 / self.loss_scale, out=first)
-                if decays[i]:
+                if decays[i] and self._decouples_decay:
+                    xp.multiply(w, 1 - rates[i] * decays[i], out=w)
+                elif decays[i]:
                     g = xp.add(g, xp.multiply(w, decays[i], out=second), out=first)
                 self._update(xp, i, (w, g, first, second, *state), rates[i])
         step = self.global_step._data
@@ -200,6 +202,10 @@ class Optimizer(Cell):
 
     # For subclasses.
 
+    # Whether weights are multiplied by 1 - learning rate * decay, in place of the decay's addition
+    # to the gradients.
+    _decouples_decay: ClassVar[bool] = False
+
     def _begin_step(self) -> None:
         """Prepare a step, before the first parameter is updated."""
 
@@ -218,10 +224,10 @@ class Optimizer(Cell):
         """
         raise NotImplementedError(f"For '{self.cls_name}', '_update' is not defined.")
 
-    def _new_state(self, prefix: str) -> ParameterTuple:
-        """Return new state: for each of `parameters` one of its shape, all zeros."""
+    def _new_state(self, prefix: str, value: float = 0.0) -> ParameterTuple:
+        """Return new state: for each of `parameters` one of its shape, with equal elements."""
         state = ParameterTuple(
-            parameter_from_memory(ops.zeros_like(each), f"{prefix}.{each.name}")
+            parameter_from_memory(ops.full_like(each, value), f"{prefix}.{each.name}")
             for each in self.parameters
         )
         self._states.append(state)

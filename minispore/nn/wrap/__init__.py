@@ -2,8 +2,21 @@
 
 from minispore.nn.wrap.cell_wrapper import TrainOneStepCell, WithEvalCell, WithLossCell
 from minispore.nn.wrap.grad_reducer import DistributedGradReducer
+from minispore.nn.wrap.loss_scale import (
+    DynamicLossScaleUpdateCell,
+    FixedLossScaleUpdateCell,
+    TrainOneStepWithLossScaleCell,
+)
 from minispore.utils.unsupported import module_attributes
 
-__all__ = ["DistributedGradReducer", "TrainOneStepCell", "WithEvalCell", "WithLossCell"]
+__all__ = [
+    "DistributedGradReducer",
+    "DynamicLossScaleUpdateCell",
+    "FixedLossScaleUpdateCell",
+    "TrainOneStepCell",
+    "TrainOneStepWithLossScaleCell",
+    "WithEvalCell",
+    "WithLossCell",
+]
 
 globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

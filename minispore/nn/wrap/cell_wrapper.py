@@ -14,7 +14,7 @@ from minispore.communication._collectives import is_data_parallel
 from minispore.nn.cell import Cell
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
 from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
-from minispore.utils.checks import check_arguments, check_type, describe_value
+from minispore.utils.checks import as_items, check_arguments, check_type, describe_value
 from minispore.utils.warn import warn_at_caller
 
 __all__ = ["TrainOneStepCell", "WithEvalCell", "WithLossCell"]
@@ -160,28 +160,45 @@ class TrainOneStepCell(Cell):
         Raises:
             ValueError: The loss is not a scalar.
         """
+        loss, gradients = self._loss_and_gradients(inputs, self.sens)
+        self.optimizer(gradients if self.return_grad else DonatedGradients(gradients))
+        if self.return_grad:
+            names = [parameter.name for parameter in self.weights]
+            return cast("Tensor", (loss, dict(zip(names, gradients, strict=True))))
+        return loss
+
+    def _loss_and_gradients(
+        self, inputs: tuple[Tensor, ...], scale: float | Tensor
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Return the loss and the gradients of the loss times `scale`, of all processes.
+
+        The backward pass starts from the scaled loss, so gradients in float16 do not underflow.
+        """
         reducer = self.grad_reducer
         rows = 1 if reducer is None else batch_size_of(inputs)
         if not rows:
             # The other processes have data for this step; the mean over no rows would be NaN.
             gradients = tuple(ops.zeros_like(weight) for weight in self.weights)
             loss = Tensor(0.0)
-        else:
+        elif not isinstance(scale, Tensor) and scale == 1:
             loss, gradients = ops.value_and_grad(self.network, None, self.weights)(*inputs)
+        else:
+
+            def scaled(*inputs: Tensor) -> tuple[object, Tensor]:
+                outputs = self.network(*inputs)
+                items = cast("Sequence[Tensor]", as_items(outputs) or (outputs,))
+                return [each * scale for each in items], outputs
+
+            outputs, gradients = ops.value_and_grad(scaled, None, self.weights, has_aux=True)(
+                *inputs
+            )
+            loss = outputs[1]
         if isinstance(loss, Tensor) and loss.ndim and loss.shape != (1,):
             raise ValueError(
                 "For 'TrainOneStepCell', the loss must be a single number, but it is of shape "
                 f"{loss.shape}. A loss function with a 'reduction' makes it one with 'mean'."
             )
-        if not isinstance(self.sens, float | int) or self.sens != 1:
-            gradients = tuple(gradient * self.sens for gradient in gradients)
-        if reducer is not None:
-            loss, gradients = reducer.reduce_step(loss, gradients, rows)
-        self.optimizer(gradients if self.return_grad else DonatedGradients(gradients))
-        if self.return_grad:
-            names = [parameter.name for parameter in self.weights]
-            return cast("Tensor", (loss, dict(zip(names, gradients, strict=True))))
-        return loss
+        return (loss, gradients) if reducer is None else reducer.reduce_step(loss, gradients, rows)
 
 
 def batch_size_of(inputs: Sequence[object]) -> int:

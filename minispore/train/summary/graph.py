@@ -12,6 +12,7 @@ The format is TensorFlow's GraphDef:
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from minispore import ops
 from minispore.common import Parameter, Tensor
 from minispore.engine.graph import Node, is_recording
 from minispore.nn import Cell, TrainOneStepCell
@@ -23,7 +24,6 @@ from minispore.nn._graph_recorder import (
     record_graph,
     static_arguments,
 )
-from minispore.ops.gradients import detach
 from minispore.train.checkpoint import protobuf as wire
 
 _PRODUCER = 22
@@ -63,7 +63,7 @@ class GraphTracer:
                 self._graph = self._encode(record)
             finally:
                 self.stop()
-            return record.output if inside else detach(record.output)
+            return record.output if inside else ops.stop_gradient(record.output)
 
         return recording
 

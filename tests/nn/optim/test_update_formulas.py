@@ -63,6 +63,60 @@ def adam(
     return step
 
 
+def rmsprop(decay: float, epsilon: float, centered: bool) -> Formula:
+    """Without momentum, which accumulates updates with their learning rates."""
+    mean = square = np.zeros(())
+    t = 0
+
+    def step(g: Values) -> Values:
+        nonlocal mean, square, t
+        t += 1
+        mean = decay * mean + (1 - decay) * g
+        square = decay * square + (1 - decay) * g**2
+        variance = decay**t + square - mean**2 * centered
+        return np.asarray(g / np.sqrt(variance + epsilon))
+
+    return step
+
+
+def adagrad(accum: float, update_slots: bool) -> Formula:
+    total = np.asarray(accum)
+
+    def step(g: Values) -> Values:
+        nonlocal total
+        total = total + g**2 * update_slots
+        return np.asarray(g / np.sqrt(total))
+
+    return step
+
+
+def adadelta(rho: float, epsilon: float) -> Formula:
+    square = change = np.zeros(())
+
+    def step(g: Values) -> Values:
+        nonlocal square, change
+        square = rho * square + (1 - rho) * g**2
+        update = np.sqrt((change + epsilon) / (square + epsilon)) * g
+        change = rho * change + (1 - rho) * update**2
+        return update
+
+    return step
+
+
+def adamax(beta1: float, beta2: float, eps: float) -> Formula:
+    m = largest = np.zeros(())
+    t = 0
+
+    def step(g: Values) -> Values:
+        nonlocal m, largest, t
+        t += 1
+        m = beta1 * m + (1 - beta1) * g
+        largest = np.maximum(beta2 * largest, np.abs(g))
+        return m / (1 - beta1**t) / (largest + eps)
+
+    return step
+
+
 Case: TypeAlias = tuple[Make, Callable[..., Formula], dict[str, Any]]
 # Each parameter's own learning rate and weight decay, if it has them.
 Group: TypeAlias = tuple[float | list[float] | None, float | None]
@@ -74,26 +128,28 @@ SCALES = st.integers(-8, 12).map(lambda exponent: 2.0**exponent)
 SHAPES = {"weight": (), "kernel": (3, 2), "norm.gamma": (7,), "norm.beta1": (7,)}
 
 
+BETAS: dict[str, st.SearchStrategy[Any]] = dict.fromkeys(("beta1", "beta2", "eps"), EIGHTHS)
+FORMULAS: dict[Make, tuple[Callable[..., Formula], dict[str, st.SearchStrategy[Any]]]] = {
+    nn.Momentum: (momentum, {"momentum": st.just(0.0) | EIGHTHS, "use_nesterov": SWITCH}),
+    nn.Adam: (adam, BETAS | {"use_nesterov": SWITCH, "use_amsgrad": SWITCH}),
+    nn.AdaMax: (adamax, BETAS),
+    nn.RMSProp: (rmsprop, {"decay": EIGHTHS, "epsilon": EIGHTHS, "centered": SWITCH}),
+    nn.Adagrad: (adagrad, {"accum": EIGHTHS, "update_slots": SWITCH}),
+    nn.Adadelta: (adadelta, {"rho": EIGHTHS, "epsilon": EIGHTHS}),
+}
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     """Draw an optimizer, its formula, and the arguments of both."""
-    match draw(st.sampled_from([nn.SGD, nn.Momentum, nn.Adam])):
-        case nn.SGD:
-            factor = draw(st.just(0.0) | EIGHTHS | st.just(1.0))
-            nesterov = factor > 0 and draw(SWITCH)
-            dampening = 0.0 if nesterov else draw(st.just(0.0) | EIGHTHS)
-            options = {"momentum": factor, "dampening": dampening, "nesterov": nesterov}
-            return nn.SGD, sgd, options
-        case nn.Momentum:
-            factor = draw(st.just(0.0) | EIGHTHS)
-            return nn.Momentum, momentum, {"momentum": factor, "use_nesterov": draw(SWITCH)}
-        case _:
-            options = {name: draw(EIGHTHS) for name in ("beta1", "beta2", "eps")}
-            return (
-                nn.Adam,
-                adam,
-                options | {"use_nesterov": draw(SWITCH), "use_amsgrad": draw(SWITCH)},
-            )
+    make = draw(st.sampled_from([nn.SGD, *FORMULAS]))
+    if make is not nn.SGD:
+        formula, options = FORMULAS[make]
+        return make, formula, draw(st.fixed_dictionaries(options))
+    factor = draw(st.just(0.0) | EIGHTHS | st.just(1.0))
+    nesterov = factor > 0 and draw(SWITCH)
+    dampening = 0.0 if nesterov else draw(st.just(0.0) | EIGHTHS)
+    return nn.SGD, sgd, {"momentum": factor, "dampening": dampening, "nesterov": nesterov}
 
 
 def parameters(start: list[Values]) -> list[Parameter]:
@@ -133,7 +189,9 @@ def test_step_equals_formula(
     expected = normal(0)
     params = parameters(expected)
     given_parameters = params if groups is None else as_groups(params, groups)
-    optimizer = make(given_parameters, RATES, weight_decay=decay, loss_scale=scale, **options)
+    optimizer = make(
+        given_parameters, learning_rate=RATES, weight_decay=decay, loss_scale=scale, **options
+    )
     kind = DonatedGradients if donated else tuple
     grads = [normal(seed) for seed in range(1, 1 + len(RATES))]
     with pytest.MonkeyPatch.context() as patch:
@@ -156,8 +214,8 @@ def test_loss_scale_is_undone_before_the_decay(case: Case, decay: float, scale: 
     """A scaled loss makes the same steps, bit by bit if the scale is a power of two."""
     make, _, options = case
     plain, scaled = parameters(normal(0)), parameters(normal(0))
-    optimizer = make(plain, 0.125, weight_decay=decay, **options)
-    unscaling = make(scaled, 0.125, weight_decay=decay, loss_scale=scale, **options)
+    optimizer = make(plain, learning_rate=0.125, weight_decay=decay, **options)
+    unscaling = make(scaled, learning_rate=0.125, weight_decay=decay, loss_scale=scale, **options)
     for seed in (1, 2, 3):
         optimizer(tuple(Tensor(g) for g in normal(seed)))
         unscaling(tuple(Tensor(g * scale) for g in normal(seed)))
@@ -169,8 +227,8 @@ def test_loss_scale_is_undone_before_the_decay(case: Case, decay: float, scale: 
 def test_decay_adds_the_weights_to_their_gradients(case: Case, decay: float) -> None:
     make, _, options = case
     ours, theirs = parameters(normal(0)), parameters(normal(0))
-    decaying = make([{"params": ours}], 0.125, weight_decay=decay, **options)
-    optimizer = make(theirs, 0.125, **options)
+    decaying = make([{"params": ours}], learning_rate=0.125, weight_decay=decay, **options)
+    optimizer = make(theirs, learning_rate=0.125, **options)
     for seed in (1, 2, 3):
         decaying(tuple(Tensor(g) for g in normal(seed)))
         pairs = zip(theirs, normal(seed), strict=True)

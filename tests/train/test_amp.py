@@ -1,0 +1,117 @@
+"""Mixed precision: what computes in float16, and training with it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minispore as ms
+from minispore import Model, Parameter, Tensor, amp, float16, float32, nn, ops
+from minispore.common.dtype import DType
+from minispore.dataset import NumpySlicesDataset
+from minispore.train import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
+from minispore.train.protocol.dataset import DatasetLike
+from tests.nn.layer.test_conv import of
+
+
+class Net(nn.Cell):
+    """A network that notes the types of what its layers return."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(1, 2, 3)
+        self.norm = nn.BatchNorm2d(2)
+        self.dense = nn.Dense(32, 3)
+        self.factor = Parameter(ops.ones(3), name="factor")
+        self.types: tuple[DType, ...] = ()
+
+    def construct(self, x: Tensor) -> Tensor:
+        images = self.conv(x)
+        normal = self.norm(images)
+        rows = self.dense(normal.flatten(start_dim=1))
+        result = rows * self.factor
+        self.types = (images.dtype, normal.dtype, rows.dtype, result.dtype)
+        return result
+
+
+IMAGES = Tensor(of(0, 2, 1, 4, 4).astype(np.float32))
+HALF = (float16,) * 4
+
+
+@pytest.mark.parametrize(
+    ("level", "types"),
+    [("O0", (float32,) * 4), ("O2", HALF), ("O3", HALF), ("O1", (float32,) * 4)],
+)
+def test_levels_choose_the_types_of_layers(level: str, types: tuple[object, ...]) -> None:
+    net = Net()
+    parameters = list(net.get_parameters())
+    assert amp.auto_mixed_precision(net, level) is net
+    assert net(IMAGES).dtype is float32
+    assert net.types == types
+    assert [id(each) for each in net.get_parameters()] == [id(each) for each in parameters]
+    assert {each.dtype for each in parameters} == {float32}
+    gradients = ms.grad(net, None, net.trainable_params())(IMAGES)
+    assert {each.dtype for each in gradients} == {float32}
+
+
+def test_parameters_are_restored_after_an_error() -> None:
+    net = nn.Dense(2, 1).to_float(float16)
+    with pytest.raises(ValueError, match="dense"):
+        net(ops.ones((1, 3)))
+    assert isinstance(net.weight, Parameter)
+
+
+@given(st.sampled_from(["O0", "O1", "O2", "O3", "auto"]), st.integers(0, 99))
+def test_result_is_that_of_float32_up_to_rounding(level: str, seed: int) -> None:
+    x = Tensor(of(seed, 3, 4).astype(np.float32))
+    net = nn.SequentialCell(nn.Dense(4, 8), nn.ReLU(), nn.Dense(8, 2))
+    expected = net(x).asnumpy()
+    actual = amp.auto_mixed_precision(net, level)(x).asnumpy()
+    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=2e-2)
+    assert (level == "O0") == np.array_equal(actual, expected)
+
+
+def data() -> DatasetLike:
+    x = of(0, 32, 2).astype(np.float32)
+    return NumpySlicesDataset({"x": x, "y": x.sum(1, keepdims=True)}, shuffle=False).batch(8)
+
+
+@pytest.mark.parametrize("level", ["O0", "O1", "O2", "O3", "auto"])
+@pytest.mark.parametrize(
+    "manager", [None, FixedLossScaleManager(256.0), DynamicLossScaleManager(2.0**16, 2, 4)]
+)
+def test_model_learns_in_mixed_precision(level: str, manager: LossScaleManager | None) -> None:
+    net = nn.Dense(2, 1)
+    optimizer = nn.Momentum(net.trainable_params(), 0.05, 0.9)
+    model = Model(
+        net, nn.MSELoss(), optimizer, {"loss"}, amp_level=level, loss_scale_manager=manager
+    )
+    model.train(20, data())
+    assert model.eval(data())["loss"] < 1e-3
+    assert net.weight.dtype is float32
+    np.testing.assert_allclose(net.weight.asnumpy(), 1.0, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("level", "options", "kind"),
+    [
+        ("O0", {}, nn.TrainOneStepCell),
+        ("O3", {}, nn.TrainOneStepCell),
+        ("O2", {}, nn.TrainOneStepWithLossScaleCell),
+        ("O2", {"loss_scale_manager": None}, nn.TrainOneStepCell),
+        (
+            "O2",
+            {"loss_scale_manager": FixedLossScaleManager(8.0, drop_overflow_update=False)},
+            nn.TrainOneStepCell,
+        ),
+        ("O0", {"loss_scale_manager": FixedLossScaleManager()}, nn.TrainOneStepWithLossScaleCell),
+    ],
+)
+def test_loss_scale_manager_chooses_the_training_step(
+    level: str, options: dict[str, Any], kind: type[nn.Cell]
+) -> None:
+    net = nn.Dense(2, 1)
+    optimizer = nn.SGD(net.trainable_params())
+    assert type(amp.build_train_network(net, optimizer, nn.MSELoss(), level, **options)) is kind
