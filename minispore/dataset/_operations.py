@@ -1,36 +1,44 @@
 """The operations of `Dataset` as nodes: row selection, order, columns, batches, maps and splits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, count, islice
 
 import numpy as np
 
 from minispore.dataset._ds_callback import CallbackDriver, DSCallback
 from minispore.dataset._node import (
+    Array,
     Block,
     EpochKey,
     NamedColumns,
     Node,
     Operation,
     Row,
+    as_argument,
     as_element,
     as_tuple,
     call_user_code,
     initial_key,
     length,
+    name_of,
+    nodes_of,
     rebatch,
     rebuild,
     replaced_columns,
     require_distinct,
     rows_of,
+    same_type,
     skip_rows,
     slice_rows,
+    type_name,
     user_code_of,
 )
-from minispore.dataset._sources import MapStyleNode
-from minispore.dataset.samplers import SubsetRandomSampler, SubsetSampler
-from minispore.dataset.transforms import Transform
+from minispore.dataset._sources import MapStyleNode, ObjectSource
+from minispore.dataset.samplers import DistributedSampler, SubsetRandomSampler, SubsetSampler
+from minispore.dataset.transforms import Floats, RandomTransform, Transform, user_code_in
 from minispore.utils.checks import check_int, check_type
 
 Function = Callable[..., object]
@@ -227,7 +235,7 @@ class Filter(Operation):
                 yield block if passes.all() else tuple([column[passes] for column in block])
 
     def _passes(self, row: Row) -> bool:
-        result = call_user_code(self.predicate, *row)
+        result = call_user_code(self.predicate, *map(as_argument, row))
         array = as_element(result, "For 'filter', what the argument 'predicate' returns")
         if array.size != 1:
             raise RuntimeError(
@@ -314,7 +322,7 @@ class Concat(Node):
                 start -= size
                 continue
             for block in child.blocks(key.fold_in(i), max_rows, start):
-                spec = ", ".join([f"{x.dtype} of {x.ndim - 1} axes" for x in block])
+                spec = ", ".join([f"{type_name(x)} of {x.ndim - 1} axes" for x in block])
                 if first_spec is not None and spec != first_spec:
                     raise RuntimeError(
                         "For 'concat', the columns of the datasets must have the same types and "
@@ -367,7 +375,8 @@ class PerBatch:
         """Return the batch with the columns `inputs` replaced by `outputs`."""
         values = dict(zip(columns, batch, strict=True))
         lists = [
-            [value[i, ...] for i in range(len(value))] for value in map(values.pop, self.inputs)
+            [as_argument(value[i, ...]) for i in range(len(value))]
+            for value in map(values.pop, self.inputs)
         ]
         results = as_tuple(call_user_code(self.function, *lists, info))
         if len(results) != len(self.outputs):
@@ -389,6 +398,7 @@ class Batch(Operation):
     rows: int | Callable[[BatchInfo], int]
     drop_remainder: bool = False
     per_batch: PerBatch | None = None
+    padding: "Padding | None" = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -450,22 +460,216 @@ class Batch(Operation):
         return check_int(call_user_code(self.rows, info), "batch_size", "batch", low=1)
 
     def _join(self, parts: list[Block], info: BatchInfo) -> Block:
-        batch = parts[0] if len(parts) == 1 else _concatenate(parts, self.child.columns)
+        if self.padding is not None:
+            parts = self.padding.pad(parts, self.child.columns)
+        batch = _concatenate(parts, self.child.columns)
         if self.per_batch is not None:
             batch = self.per_batch.apply(self.child.columns, batch, info)
-        return tuple([column[np.newaxis] for column in batch])
+        return tuple([_as_one_row(column) for column in batch])
+
+
+@dataclass(frozen=True)
+class Padding:
+    """How the rows of a batch are brought to equal shapes.
+
+    Attributes:
+        columns: The columns; None for all, with the largest lengths in the batch.
+        shapes: The shape of each column, in which None is the largest length; None for all lengths.
+        values: What is added to each column; None for zeros or empty strings.
+    """
+
+    columns: tuple[str, ...] | None = None
+    shapes: tuple[tuple[int | None, ...] | None, ...] = ()
+    values: tuple[object, ...] = ()
+
+    def pad(
+        self, parts: list[Block], columns: tuple[str, ...], largest: int | None = None
+    ) -> list[Block]:
+        """Return the parts of a batch with equal shapes; None in a shape is `largest` if given."""
+        padded: list[Block] = []
+        for name, pieces in zip(columns, zip(*parts, strict=True), strict=True):
+            shape, value = None, None
+            if self.columns is not None:
+                if name not in self.columns:
+                    padded.append(pieces)
+                    continue
+                index = self.columns.index(name)
+                shape, value = self.shapes[index], self.values[index]
+            rank = pieces[0].ndim - 1
+            wanted = (None,) * rank if shape is None else shape
+            if len(wanted) != rank or any(piece.ndim != rank + 1 for piece in pieces):
+                raise RuntimeError(
+                    f"For 'pad_info', the shape {list(wanted)} and the rows of the column {name!r} "
+                    f"must have the same number of axes, but a row has the shape "
+                    f"{pieces[0].shape[1:]}."
+                )
+            lengths = [max(piece.shape[i + 1] for piece in pieces) for i in range(rank)]
+            target = [
+                (length if largest is None else largest) if n is None else n
+                for n, length in zip(wanted, lengths, strict=True)
+            ]
+            padded.append(tuple([_pad_to(piece, target, value) for piece in pieces]))
+        return list(zip(*padded, strict=True))
+
+
+def _pad_to(rows: Array, shape: Sequence[int], value: object) -> Array:
+    """Return rows of another shape, cut off or filled with a value."""
+    if rows.shape[1:] == (*shape,):
+        return rows
+    if rows.dtype.kind in "US":
+        empty = rows.dtype.type() if value is None else value
+        result = np.full((len(rows), *shape), empty, np.result_type(rows, np.asarray(empty)))
+    else:
+        filling = np.asarray(0 if value is None else value).astype(rows.dtype)
+        result = np.full((len(rows), *shape), filling)
+    part = tuple([slice(min(n, own)) for n, own in zip(shape, rows.shape[1:], strict=True)])
+    result[:, *part] = rows[:, *part]
+    return result
+
+
+@dataclass(frozen=True)
+class BucketBatch(Operation):
+    """Batches of rows of similar length: each bucket collects the rows of a range of lengths."""
+
+    child: Node
+    inputs: tuple[str, ...]
+    boundaries: tuple[int, ...]
+    sizes: tuple[int, ...]
+    element_length: Function | None
+    padding: Padding
+    pad_to_boundary: bool
+    drop_remainder: bool
+
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The function for the length."""
+        return () if self.element_length is None else (self.element_length,)
+
+    def size(self) -> int:
+        """Count the batches, since nothing else determines their number."""
+        return Node.size(self)
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield a bucket's rows as one batch when it is full, and at the end the others."""
+        return skip_rows(self._batches(key, max_rows), start)
+
+    def _batches(self, key: EpochKey, max_rows: int) -> Iterator[Block]:
+        buckets: list[list[Block]] = [[] for _ in self.sizes]
+        for block in self.child.blocks(key.fold_in(), max_rows):
+            for i in range(length(block)):
+                row = slice_rows(block, i, i + 1)
+                number = bisect_right(self.boundaries, self._length(row))
+                # A copy: a view would keep its complete block alive.
+                buckets[number].append(tuple([value.copy() for value in row]))
+                if len(buckets[number]) == self.sizes[number]:
+                    yield self._join(buckets[number], number)
+                    buckets[number] = []
+        for number, bucket in enumerate(buckets):
+            if bucket and not self.drop_remainder:
+                yield self._join(bucket, number)
+
+    def _length(self, row: Block) -> int:
+        values = [row[self.child.columns.index(name)][0, ...] for name in self.inputs]
+        if self.element_length is None:
+            return len(values[0])
+        result = call_user_code(self.element_length, *map(as_argument, values))
+        return int(as_element(result, "For 'bucket_batch_by_length', a length").item())
+
+    def _join(self, rows: list[Block], number: int) -> Block:
+        largest = None
+        if self.pad_to_boundary:
+            if number == len(self.boundaries):
+                raise RuntimeError(
+                    "For 'bucket_batch_by_length', 'pad_to_bucket_boundary' needs rows shorter "
+                    f"than the last of 'bucket_boundaries', {self.boundaries[-1]}."
+                )
+            largest = self.boundaries[number] - 1
+        parts = self.padding.pad(rows, self.columns, largest)
+        return tuple([_as_one_row(column) for column in _concatenate(parts, self.columns)])
+
+
+@dataclass(frozen=True)
+class SampledBatches(NamedColumns):
+    """Batches of the rows of an object, each with the indices that a batch sampler yields."""
+
+    names: tuple[str, ...]
+    store: ObjectSource
+    start: Callable[[], Iterable[Iterable[int]]]
+    collate: Function | None
+
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The object, the batch sampler and the function of the batch."""
+        code = (self.store.source, self.start)
+        return code if self.collate is None else (*code, self.collate)
+
+    @property
+    def batch_size(self) -> int:
+        """-1: the batch sampler determines it."""
+        return -1
+
+    def size(self) -> int:
+        """Count the batches that the batch sampler yields."""
+        return sum(1 for _ in self.start())
+
+    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
+        """Yield one batch per block; the rows of batches before `start` are not read."""
+        del key, max_rows
+        for indices in islice(self.start(), start, None):
+            parts = list(self.store.rows(np.array([*indices], np.intp)))
+            batch = _concatenate(parts, self.names)
+            if self.collate is not None:
+                batch = self._collate(self.collate, batch)
+            yield tuple([_as_one_row(column) for column in batch])
+
+    def _collate(self, collate: Function, batch: Block) -> Block:
+        lists = [[as_argument(column[i, ...]) for i in range(len(column))] for column in batch]
+        results = as_tuple(call_user_code(collate, *lists))
+        if len(results) != len(self.names):
+            raise RuntimeError(
+                f"For 'GeneratorDataset', 'collate_fn' must return {len(self.names)} columns, but "
+                f"returned {len(results)}."
+            )
+        what = "For 'GeneratorDataset', what the argument 'collate_fn' returns"
+        return tuple([as_element(result, what) for result in results])
 
 
 def _concatenate(parts: list[Block], columns: tuple[str, ...]) -> Block:
+    if len(parts) == 1:
+        return parts[0]
     for name, pieces in zip(columns, zip(*parts, strict=True), strict=True):
         for piece in pieces[1:]:
-            if piece.shape[1:] != pieces[0].shape[1:] or piece.dtype != pieces[0].dtype:
+            if piece.shape[1:] != pieces[0].shape[1:] or not same_type(piece, pieces[0]):
                 raise RuntimeError(
                     f"For 'batch', the rows of a batch must have the same shapes and types, but "
                     f"in the column {name!r} there are {pieces[0].dtype}{pieces[0].shape[1:]} and "
                     f"{piece.dtype}{piece.shape[1:]}."
                 )
     return tuple([np.concatenate(pieces) for pieces in zip(*parts, strict=True)])
+
+
+def _as_one_row(column: Array) -> Array:
+    """Return the rows of a column as one row; dictionaries as one dictionary of batches."""
+    if column.dtype.kind != "O":
+        return column[np.newaxis]
+    return as_element(_join_dictionaries(column.tolist()), "")[np.newaxis]
+
+
+def _join_dictionaries(items: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    joined: dict[str, object] = {}
+    for item in items:
+        if item.keys() != items[0].keys():
+            raise RuntimeError(
+                "For 'batch', the dictionaries of a batch must have the same keys, but have "
+                f"{list(items[0])} and {list(item)}."
+            )
+    for key in items[0]:
+        what = f"For 'batch', the value of the key {key!r}"
+        rows = [(as_element(item[key], what),) for item in items]
+        blocks = list(rebatch(rows, len(rows)))
+        (column,) = _concatenate(blocks, (str(key),))
+        joined[key] = as_argument(_as_one_row(column)[0, ...])
+    return joined
 
 
 @dataclass(frozen=True)
@@ -490,22 +694,32 @@ class Map(Operation):
     @property
     def user_code(self) -> tuple[object, ...]:
         """The callbacks and functions, without the package's transforms, which have no state."""
-        functions = [each for each in self.functions if not isinstance(each, Transform)]
+        functions = [code for each in self.functions for code in user_code_in(each)]
         return (*functions, *self.callbacks)
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
         """Yield the mapped blocks; rows before `start` are not mapped."""
         blocks = self.child.blocks(key.fold_in(), max_rows, start)
+        shard, shards = _shard_of(self.child)
+        steps: list[Step] = []
+        for i, function in enumerate(self.functions):
+            if isinstance(function, Transform):
+                steps.append(function)
+                continue
+            count = function.draws if isinstance(function, RandomTransform) else 0
+            draws = _draws_by_row(key.fold_in(i + 1), count, start, shard, shards)
+            steps.append(RowStep(function, draws))
+        map_block = partial(self._map_block, steps)
         if self.driver is not None:
-            return self.driver.run_blocks(blocks, self._map_block, start)
-        return (mapped for block in blocks for mapped in self._map_block(block))
+            return self.driver.run_blocks(blocks, map_block, start)
+        return (mapped for block in blocks for mapped in map_block(block))
 
-    def _map_block(self, block: Block) -> Iterator[Block]:
+    def _map_block(self, steps: "Sequence[Step]", block: Block) -> Iterator[Block]:
         values = dict(zip(self.child.columns, block, strict=True))
         columns = self.columns
         inputs = tuple(map(values.pop, self.inputs))
         done = 0
-        for mapped in _apply_functions(self.functions, inputs):
+        for mapped in _apply_steps(steps, inputs):
             if len(mapped) != len(self.outputs):
                 raise RuntimeError(
                     f"For 'map', the operations must return {len(self.outputs)} columns, as many "
@@ -518,25 +732,82 @@ class Map(Operation):
             done += rows
 
 
-def _apply_functions(functions: Sequence[Function], block: Block) -> Iterator[Block]:
+@dataclass(frozen=True)
+class RowStep:
+    """A function of the values of one row, and the random numbers that it gets for each row."""
+
+    function: Function
+    draws: Iterator[Floats]
+
+    def __call__(self, *values: object) -> tuple[object, ...]:
+        """Return the function's results for the next row."""
+        if not isinstance(self.function, RandomTransform):
+            return as_tuple(call_user_code(self.function, *values))
+        transform = partial(self.function.transform, next(self.draws))
+        if self.function.user_code:
+            return as_tuple(call_user_code(transform, *values, code=self.function))
+        return as_tuple(transform(*values))
+
+
+Step = Transform | RowStep
+
+
+def _shard_of(node: Node) -> tuple[int, int]:
+    """Return the index of the shard in a pipeline, and the number of shards; 0 and 1 without."""
+    for each in nodes_of(node):
+        if isinstance(each, MapStyleNode) and isinstance(each.sampler, DistributedSampler):
+            shards = each.sampler.num_shards
+            return (each.sampler.shard_id - max(each.sampler.offset, 0)) % shards, shards
+    return 0, 1
+
+
+def _draws_by_row(
+    key: EpochKey, draws: int, start: int, shard: int, shards: int
+) -> Iterator[Floats]:
+    """Yield the random numbers of each row from `start` on.
+
+    They depend only on the number of the row among those of all shards, so that neither a resumed
+    run nor another number of processes changes them.
+    """
+    bits = np.random.PCG64(key.seed_sequence())
+    rng = np.random.Generator(bits)
+    bits.advance(draws * (start * shards + shard))
+    while True:
+        yield rng.random(draws)
+        bits.advance(draws * (shards - 1))
+
+
+def _apply_steps(steps: Sequence[Step], block: Block) -> Iterator[Block]:
     """Yield the result for a block: one block, or several where shapes or types change."""
-    if not functions:
+    if not steps:
         yield block
         return
-    function, *rest = functions
-    if isinstance(function, Transform):
-        if len(block) != 1:
+    first, *rest = steps
+    if isinstance(first, Transform):
+        if len(block) != 1 or block[0].dtype.kind in "USO":
             raise RuntimeError(
-                f"For 'map', the operation '{type(function).__name__}' takes one column, but got "
-                f"{len(block)}."
+                f"For 'map', the operation '{type(first).__name__}' takes one column of numbers, "
+                f"but got {len(block)} of {block[0].dtype}."
             )
-        yield from _apply_functions(rest, (function.batched(block[0]),))
+        yield from _apply_steps(rest, (first.batched(block[0]),))
         return
-    what = f"For 'map', what the function '{getattr(function, '__qualname__', function)}' returns"
-    results = (as_tuple(call_user_code(function, *row)) for row in rows_of(block))
-    rows = (tuple([as_element(value, what) for value in result]) for result in results)
+    # What a function returns is passed on to the next one as it is.
+    functions: list[RowStep] = []
+    for step in steps:
+        if isinstance(step, Transform):
+            break
+        functions.append(step)
+    rows = (_apply_functions(functions, row) for row in rows_of(block))
     for mapped in rebatch(rows, length(block)):
-        yield from _apply_functions(rest, mapped)
+        yield from _apply_steps(steps[len(functions) :], mapped)
+
+
+def _apply_functions(functions: Sequence[RowStep], row: Row) -> Row:
+    values = tuple([as_argument(element) for element in row])
+    for function in functions:
+        values = function(*values)
+    what = f"For 'map', what the function '{name_of(functions[-1].function)}' returns"
+    return tuple([as_element(value, what) for value in values])
 
 
 def with_callback_drivers(node: Node) -> tuple[Node, list[CallbackDriver]]:

@@ -15,6 +15,7 @@ from minispore.dataset._node import (
     EpochKey,
     Node,
     Row,
+    as_element,
     field_values,
     initial_key,
     nodes_of,
@@ -36,7 +37,15 @@ _SAVED_NAMES: Final = {
     "FixedOrder": "Frozen",
     "MapStyleNode": "StoreNode",
 }
-_FUNCTIONS: Final = ("functions", "rows", "per_batch", "predicate", "start")
+_FUNCTIONS: Final = (
+    "collate",
+    "element_length",
+    "functions",
+    "per_batch",
+    "predicate",
+    "rows",
+    "start",
+)
 
 
 @runtime_checkable
@@ -202,13 +211,51 @@ def _check_pipeline(saved_lines: list[str], own_lines: list[str]) -> None:
 
 
 def tensors(row: Row) -> list[Tensor]:
-    """Return a row's arrays as tensors that share their memory."""
-    return [Tensor.from_numpy(array) for array in row]
+    """Return a row's arrays as tensors that share their memory; strings as `arrays` does."""
+    return [
+        # A program that has columns of strings or dictionaries knows which they are.
+        cast("Tensor", _plain(array, _as_tensor))
+        if array.dtype.kind in "USO"
+        else Tensor.from_numpy(array)
+        for array in row
+    ]
 
 
 def arrays(row: Row) -> list[Array]:
-    """Return a row's arrays in C order."""
-    return [np.ascontiguousarray(array) if array.ndim else array for array in row]
+    """Return a row's arrays in C order; dictionaries as dictionaries of arrays."""
+    return [
+        cast("Array", _plain(array, _as_array))
+        if array.dtype.kind in "USO"
+        else np.ascontiguousarray(array)
+        if array.ndim
+        else array
+        for array in row
+    ]
+
+
+def _as_array(value: Array) -> object:
+    return value
+
+
+def _as_tensor(value: Array) -> object:
+    return value if value.dtype.kind in "US" else Tensor.from_numpy(value)
+
+
+def _plain(value: object, convert: Callable[[Array], object]) -> object:
+    """Return strings in an array of their length, and a dictionary with its leaves converted."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        value = cast("npt.NDArray[np.object_]", value).item()
+    if isinstance(value, dict):
+        items = cast("dict[object, object]", value).items()
+        return {key: _plain(item, convert) for key, item in items}
+    if isinstance(value, list):
+        return [_plain(item, convert) for item in cast("list[object]", value)]
+    array = as_element(value, "A value in a dictionary")
+    if array.dtype.kind in "US":
+        # The array of a block has room for its longest string.
+        longest = max(map(len, array.ravel().tolist()), default=1)
+        return array.astype(f"{array.dtype.kind}{max(longest, 1)}")
+    return convert(array)
 
 
 def describe_pipeline(node: Node) -> list[str]:
