@@ -45,8 +45,8 @@ class CSVDataset(MappableDataset):
 
     Raises:
         ValueError: If there is no such file, or arguments contradict one another.
-        RuntimeError: If files name other columns, or a row has another number of fields, or a field
-            is not a number.
+        RuntimeError: If there are no rows, or files name other columns, or a row has another number
+            of fields, or a field is not a number.
 
     Examples:
         >>> import pathlib, tempfile
@@ -101,6 +101,8 @@ class CSVDataset(MappableDataset):
                 )
         names = as_names(column_names or header, "column_names", caller)
         rows = [row for table in tables for row in table]
+        if not rows:
+            raise RuntimeError(f"For '{caller}', the files must have rows, but have none.")
         types = _types(column_defaults, names)
         arrays = tuple([_convert(rows, i, each, names) for i, each in enumerate(types)])
         super().__init__(MapStyleNode(names, ArraySource(arrays), chosen))

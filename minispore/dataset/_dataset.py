@@ -224,7 +224,8 @@ class Dataset:
             element_length_function: A function that returns the length, and gets one numpy array
                 for each column; None for the length of the only column.
             pad_info: As in `padded_batch`; None pads all columns.
-            pad_to_bucket_boundary: Whether None in a shape is the largest length of the bucket.
+            pad_to_bucket_boundary: Whether None in a shape of `pad_info` is the largest length of
+                the bucket.
             drop_remainder: Whether to drop the last batch of each bucket if it has fewer rows.
 
         Raises:
@@ -672,22 +673,19 @@ class Dataset:
             return Padding()
         columns = self._columns(list(pad_info), "pad_info", caller)
         shapes: list[tuple[int | None, ...] | None] = []
+        values: list[object] = []
         for item in pad_info.values():
-            pair = as_items(item)
-            shape = None if pair is None or len(pair) != 2 or pair[0] is None else as_items(pair[0])
-            if pair is None or len(pair) != 2 or (shape is None and pair[0] is not None):
+            pair = as_items(item) or ()
+            shape = as_items(pair[0]) if len(pair) == 2 else ()
+            lengths = [n for n in shape or () if n is None or (type(n) is int and n > 0)]
+            if len(pair) != 2 or len(lengths) < len(shape or ()) or (pair[0] and not shape):
                 raise TypeError(
                     f"For '{caller}', 'pad_info' must have a shape and a value for each column, "
-                    f"but got {describe_value(item)}."
+                    f"but got {describe_value(pad_info)}."
                 )
-            shapes.append(
-                None
-                if shape is None
-                else tuple(
-                    [None if n is None else check_int(n, "pad_info", caller, low=1) for n in shape]
-                )
-            )
-        return Padding(columns, tuple(shapes), tuple([value for _, value in pad_info.values()]))
+            shapes.append(None if shape is None else tuple(lengths))
+            values.append(pair[1])
+        return Padding(columns, tuple(shapes), tuple(values))
 
     def _inputs_and_outputs(
         self, input_columns: object, output_columns: object, caller: str
@@ -752,7 +750,9 @@ def _positive_ints(values: object, argument: str, caller: str) -> tuple[int, ...
     check_type(values, (list, tuple), argument, caller)
     items = as_items(values) or ()
     if not items:
-        raise ValueError(f"For '{caller}', the argument '{argument}' must not be empty.")
+        raise ValueError(
+            f"For '{caller}', the argument '{argument}' must not be empty, but got {values!r}."
+        )
     return tuple([check_int(item, argument, caller, low=1) for item in items])
 
 

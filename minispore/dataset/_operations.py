@@ -485,7 +485,7 @@ class Padding:
     def pad(
         self, parts: list[Block], columns: tuple[str, ...], largest: int | None = None
     ) -> list[Block]:
-        """Return the parts of a batch with equal shapes; None in a shape is `largest` if given."""
+        """Return the parts of a batch with equal shapes; None in `shapes` is `largest` if given."""
         padded: list[Block] = []
         for name, pieces in zip(columns, zip(*parts, strict=True), strict=True):
             shape, value = None, None
@@ -504,10 +504,9 @@ class Padding:
                     f"{pieces[0].shape[1:]}."
                 )
             lengths = [max(piece.shape[i + 1] for piece in pieces) for i in range(rank)]
-            target = [
-                (length if largest is None else largest) if n is None else n
-                for n, length in zip(wanted, lengths, strict=True)
-            ]
+            if largest is not None and shape is not None:
+                lengths = [largest] * rank
+            target = [length if n is None else n for n, length in zip(wanted, lengths, strict=True)]
             padded.append(tuple([_pad_to(piece, target, value) for piece in pieces]))
         return list(zip(*padded, strict=True))
 
@@ -577,7 +576,7 @@ class BucketBatch(Operation):
 
     def _join(self, rows: list[Block], number: int) -> Block:
         largest = None
-        if self.pad_to_boundary:
+        if self.pad_to_boundary and any(None in (shape or ()) for shape in self.padding.shapes):
             if number == len(self.boundaries):
                 raise RuntimeError(
                     "For 'bucket_batch_by_length', 'pad_to_bucket_boundary' needs rows shorter "
@@ -665,10 +664,13 @@ def _join_dictionaries(items: Sequence[Mapping[str, object]]) -> dict[str, objec
             )
     for key in items[0]:
         what = f"For 'batch', the value of the key {key!r}"
-        rows = [(as_element(item[key], what),) for item in items]
-        blocks = list(rebatch(rows, len(rows)))
-        (column,) = _concatenate(blocks, (str(key),))
-        joined[key] = as_argument(_as_one_row(column)[0, ...])
+        values = [as_element(item[key], what) for item in items]
+        if any(value.shape != values[0].shape for value in values):
+            raise RuntimeError(
+                f"{what} must have the same shape in all rows of a batch, but has the shapes "
+                f"{[value.shape for value in values]}."
+            )
+        joined[key] = as_argument(_as_one_row(np.stack(values))[0, ...])
     return joined
 
 

@@ -332,7 +332,7 @@ def _as_batches(batch_sampler: object, count: int) -> Callable[[], Iterable[Iter
     if isinstance(batch_sampler, SupportsIndexing) and not isinstance(batch_sampler, Iterable):
         indexable = batch_sampler
         return lambda: [cast("Iterable[int]", indexable[i]) for i in range(len(indexable))]
-    if not isinstance(batch_sampler, Iterable):
+    if not hasattr(batch_sampler, "__iter__"):
         raise TypeError(
             "For 'GeneratorDataset', the argument 'batch_sampler' must be an iterable of lists of "
             f"row indices, but got {batch_sampler!r}."

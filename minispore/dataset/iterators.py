@@ -15,6 +15,7 @@ from minispore.dataset._node import (
     EpochKey,
     Node,
     Row,
+    as_argument,
     as_element,
     field_values,
     initial_key,
@@ -214,7 +215,7 @@ def tensors(row: Row) -> list[Tensor]:
     """Return a row's arrays as tensors that share their memory; strings as `arrays` does."""
     return [
         # A program that has columns of strings or dictionaries knows which they are.
-        cast("Tensor", _plain(array, _as_tensor))
+        cast("Tensor", _plain(as_argument(array), _as_tensor))
         if array.dtype.kind in "USO"
         else Tensor.from_numpy(array)
         for array in row
@@ -224,7 +225,7 @@ def tensors(row: Row) -> list[Tensor]:
 def arrays(row: Row) -> list[Array]:
     """Return a row's arrays in C order; dictionaries as dictionaries of arrays."""
     return [
-        cast("Array", _plain(array, _as_array))
+        cast("Array", _plain(as_argument(array), _as_array))
         if array.dtype.kind in "USO"
         else np.ascontiguousarray(array)
         if array.ndim
@@ -243,8 +244,6 @@ def _as_tensor(value: Array) -> object:
 
 def _plain(value: object, convert: Callable[[Array], object]) -> object:
     """Return strings in an array of their length, and a dictionary with its leaves converted."""
-    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
-        value = cast("npt.NDArray[np.object_]", value).item()
     if isinstance(value, dict):
         items = cast("dict[object, object]", value).items()
         return {key: _plain(item, convert) for key, item in items}

@@ -275,7 +275,7 @@ def flatten_transforms(
     """
     flat: list[Function] = []
     for operation in check_transforms(operations, caller, name):
-        if type(operation) is Compose:
+        if isinstance(operation, Compose) and type(operation) is Compose:
             flat += flatten_transforms(operation.transforms, caller, name)
         else:
             flat.append(operation)

@@ -142,7 +142,8 @@ class CenterCrop(ImageTransform):
     def map_images(self, images: Array) -> Array:
         """Cut the middle out of all images."""
         result = np.zeros((*images.shape[:-3], *self.size, images.shape[-1]), images.dtype)
-        own, new = [], []
+        own: list[slice] = []
+        new: list[slice] = []
         for length, wanted in zip(images.shape[-3:-1], self.size, strict=True):
             start = (length - wanted) // 2
             own.append(slice(max(start, 0), max(start, 0) + min(length, wanted)))
@@ -204,8 +205,8 @@ class Rotate(ImageTransform):
             channels.
 
     Raises:
-        RuntimeError: On use, if the image has fewer than 2 dimensions, or is not of uint8, float32
-            or float64.
+        RuntimeError: On use, if the image has fewer than 2 dimensions, or if pixels of another type
+            than uint8, float32 or float64 are interpolated.
 
     Examples:
         >>> Rotate(90)(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
@@ -260,8 +261,8 @@ class Affine(ImageTransform):
             channels.
 
     Raises:
-        RuntimeError: On use, if the image has fewer than 2 dimensions, or is not of uint8, float32
-            or float64.
+        RuntimeError: On use, if the image has fewer than 2 dimensions, or if pixels of another type
+            than uint8, float32 or float64 are interpolated.
 
     Examples:
         >>> Affine(0, (0.5, 0), 1, 0)(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
@@ -334,10 +335,10 @@ def warp_affine(
         resample: `Inter.NEAREST` or `Inter.BILINEAR`.
         fill: The value of pixels outside of the image.
     """
-    if images.dtype not in ("u1", "f4", "f8"):
+    if resample is not Inter.NEAREST and images.dtype not in ("u1", "f4", "f8"):
         raise RuntimeError(
-            f"An image that is rotated must be of uint8, float32 or float64, but is of "
-            f"{images.dtype}."
+            "An image that is rotated with `Inter.BILINEAR` must be of uint8, float32 or float64, "
+            f"but is of {images.dtype}."
         )
     inverse = np.linalg.inv(np.vstack([matrix, [0.0, 0.0, 1.0]]))[:2]
     steps = np.rint(inverse[:, :1] * np.arange(width) * 1024)

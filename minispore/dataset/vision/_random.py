@@ -65,7 +65,7 @@ class RandomHorizontalFlip(RandomImageTransform):
     _flip: HorizontalFlip | VerticalFlip = HorizontalFlip()
 
     def __init__(self, prob: float = 0.5) -> None:
-        self.prob: float = check_number(prob, "prob", low=0.0, high=1.0)
+        self.prob: float = check_number(prob, "prob", type(self).__name__, low=0.0, high=1.0)
 
     def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
         """Return the flip, or what changes nothing."""
@@ -191,6 +191,7 @@ class RandomResizedCrop(RandomImageTransform):
         interpolation: Inter = Inter.BILINEAR,
         max_attempts: int = 10,
     ) -> None:
+        check_type(interpolation, Inter, "interpolation")
         self.resize = Resize(height_and_width(size, "RandomResizedCrop"), interpolation)
         self.scale: tuple[float, float] = _as_range(scale, "scale", "RandomResizedCrop")
         self.ratio: tuple[float, float] = _as_range(ratio, "ratio", "RandomResizedCrop", 1e-9)
@@ -241,8 +242,8 @@ class RandomRotation(RandomImageTransform):
             channels.
 
     Raises:
-        RuntimeError: On use, if the image has fewer than 2 dimensions, or is not of uint8, float32
-            or float64.
+        RuntimeError: On use, if the image has fewer than 2 dimensions, or if pixels of another type
+            than uint8, float32 or float64 are interpolated.
 
     Examples:
         >>> RandomRotation((90, 90))(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
