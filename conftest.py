@@ -14,6 +14,11 @@ collect_ignore += ["minispore/engine/array/_cupy.py"]
 # What the tests share, too: `python -O` leaves out all other assertions.
 pytest.register_assert_rewrite("tests")
 
+# No deadlines: the machines are shared, and a slow example is not an error. For doctests;
+# tests/conftest.py loads a profile of its own.
+settings.register_profile("base", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("base")
+
 ROOT = Path(__file__).parent
 # Tests of the exercises, of processes and damaged files, with MPI, other libraries and the pages.
 FULL_ONLY = {
@@ -45,11 +50,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """Run everything in the given paths. Workers of xdist take over the option."""
     if config.args_source is config.ArgsSource.ARGS and not hasattr(config, "workerinput"):
         config.option.full = True
-    # For doctests alone; tests/conftest.py loads a profile of its own.
-    settings.register_profile(
-        "doctests", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
-    settings.load_profile("doctests")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -60,9 +60,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests that are marked `full`."""
     if not config.getoption("full"):
-        full = [item for item in items if item.get_closest_marker("full")]
+        fast, full = [], []
+        for item in items:
+            (full if item.get_closest_marker("full") else fast).append(item)
         config.hook.pytest_deselected(items=full)
-        items[:] = [item for item in items if item not in full]
+        items[:] = fast
 
 
 STATE: dict[str, object] = {}

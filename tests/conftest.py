@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import Phase, settings
 
 # Before numpy is imported. On a busy machine the threads of a matrix product wait for each other,
 # and a test takes twenty times as long.
@@ -28,16 +28,15 @@ MNIST_FILES = (
     "t10k-labels-idx1-ubyte",
 )
 
-# No deadlines: the machines are shared, and a slow example is not an error.
-_calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fast", _calm, max_examples=5, derandomize=True, database=None)
-settings.register_profile("dev", _calm, max_examples=25)
-settings.register_profile("ci", _calm, max_examples=50, derandomize=True, database=None)
-settings.register_profile("nightly", _calm, max_examples=1000, print_blob=True)
+_base = settings.get_profile("base")
+settings.register_profile("fast", _base, max_examples=5, derandomize=True, database=None)
+settings.register_profile("dev", _base, max_examples=25)
+settings.register_profile("ci", _base, max_examples=50, derandomize=True, database=None)
+settings.register_profile("nightly", _base, max_examples=1000, print_blob=True)
 # The first failure kills a mutant: no example is shrunk.
 settings.register_profile(
     "mutants",
-    _calm,
+    _base,
     max_examples=25,
     derandomize=True,
     database=None,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import cast
+from typing import Any
 
 from minispore._course.verdict import Verdict
 from minispore.utils.atomic import regular
@@ -108,15 +108,15 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _verdict(answer: Path) -> Verdict | None:
     try:
-        record = cast("dict[str, object]", json.loads(_text(answer)))
+        record: dict[str, Any] = json.loads(_text(answer))
     except (OSError, ValueError):
         return None
     return Verdict(
         passed=bool(record["passed"]),
-        lines=tuple(cast("list[str]", record["lines"])),
-        done=cast("int", record["done"]),
-        total=cast("int", record["total"]),
-        undetected=tuple(cast("list[str]", record["undetected"])),
+        lines=tuple(record["lines"]),
+        done=record["done"],
+        total=record["total"],
+        undetected=tuple(record["undetected"]),
     )
 
 

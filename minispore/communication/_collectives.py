@@ -16,6 +16,7 @@ from minispore.common.parallel import ParallelMode, get_auto_parallel_context
 from minispore.communication import _watchdog
 from minispore.communication._world import GlobalComm, World, get_rank, require_world
 from minispore.engine.array import Array, as_buffer, device_namespace, is_host, to_host
+from minispore.utils.checks import is_sequence
 
 T = TypeVar("T")
 
@@ -170,8 +171,8 @@ def described_setting(value: object) -> str:
     """Return the repr of a number, a string or a sequence of them; the class of other values."""
     if isinstance(value, np.ndarray | np.generic):
         return repr(cast("object", value.tolist()))
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(described_setting, cast('Sequence[object]', value)))}]"
+    if is_sequence(value):
+        return f"[{', '.join(map(described_setting, value))}]"
     plain = value is None or isinstance(value, bool | int | float | str)
     return repr(value) if plain else type(value).__qualname__
 

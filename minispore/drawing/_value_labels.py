@@ -1,10 +1,9 @@
 """Text labels of arrays: their elements if there are few, otherwise a summary."""
 
-from typing import cast
-
 import numpy as np
 
 from minispore.engine.array import Array, to_host
+from minispore.utils.checks import is_list
 
 # Elements are shown if there are at most so many and their text is not longer than so many letters.
 _MAX_ELEMENTS = 4
@@ -55,8 +54,8 @@ def _elements(array: Array) -> str:
 
 
 def _nested(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(_nested(item) for item in cast('list[object]', value))}]"
+    if is_list(value):
+        return f"[{', '.join(map(_nested, value))}]"
     return _number(value)
 
 

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 from minispore.common.tensor import Tensor
 from minispore.engine.graph import is_recording, record
 from minispore.nn._multi_output_vjp import Backward, multi_output_vjp
-from minispore.utils.checks import describe_value
+from minispore.utils.checks import describe_value, is_sequence
 
 Hook: TypeAlias = Callable[..., object]
 Args: TypeAlias = tuple[object, ...]
@@ -312,7 +312,7 @@ def _checked_gradients(
 
 def _as_sequence(result: object) -> Sequence[object]:
     """Return the result of a hook or `bprop` as a sequence."""
-    return cast("Sequence[object]", result) if isinstance(result, tuple | list) else (result,)
+    return result if is_sequence(result) else (result,)
 
 
 def _tensors(values: object) -> list[Tensor]:
@@ -325,8 +325,8 @@ def _replace_tensors(values: object, tensors: Sequence[Tensor]) -> object:
     """Return `values` with its tensors replaced by `tensors`, in order."""
     if isinstance(values, Tensor):
         return tensors[0]
-    if not isinstance(values, tuple | list):
+    if not is_sequence(values):
         return values
     new = iter(tensors)
-    items = [next(new) if isinstance(x, Tensor) else x for x in cast("list[object]", values)]
+    items = [next(new) if isinstance(x, Tensor) else x for x in values]
     return tuple(items) if isinstance(values, tuple) else items

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from minispore.common import Parameter, Tensor
 from minispore.nn import Cell
 from minispore.ops.gradients import compute_gradients
-from minispore.utils.checks import as_items, check_type
+from minispore.utils.checks import as_items, check_type, is_mapping
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Function: TypeAlias = Callable[..., object]
@@ -353,8 +353,8 @@ def _equal(x: Floats, y: Floats) -> bool:
 def _tensors(value: object) -> list[Tensor]:
     if isinstance(value, Tensor):
         return [value]
-    if isinstance(value, dict):
-        value = list(cast("dict[object, object]", value).values())
+    if is_mapping(value):
+        value = list(value.values())
     return [y for item in as_items(value) or () for y in _tensors(item)]
 
 

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import cast
@@ -16,6 +16,7 @@ from minispore.common.seed import get_rng_state
 from minispore.testing._instrumentation import Span
 from minispore.testing._snapshot import StateKey, StateSnapshotter, changed_keys
 from minispore.train.protocol import Callback, RunContext, SupportsState
+from minispore.utils.checks import is_mapping, is_sequence
 
 # The run's parameters that belong to the loop; callbacks may change and add others.
 _BOOKKEEPING = {
@@ -189,21 +190,19 @@ def _plain(value: object) -> object:
         return repr(value)  # the representation of NaN is equal to itself
     if value is None or isinstance(value, bool | int | str):
         return value
-    if isinstance(value, Mapping):
-        pairs = cast("Mapping[object, object]", value).items()
-        entries = {key: _plain(item) for key, item in pairs}
+    if is_mapping(value):
+        entries = {key: _plain(item) for key, item in value.items()}
         return _OTHER if _OTHER in entries.values() else entries
-    if isinstance(value, list | tuple):
-        items = [_plain(item) for item in cast("list[object]", value)]
+    if is_sequence(value):
+        items = [_plain(item) for item in value]
         return _OTHER if _OTHER in items else items
     return _OTHER
 
 
 def _hashable(state: object) -> object:
     """Return the state of a random stream as a value that can be compared."""
-    if isinstance(state, Mapping):
-        pairs = cast("Mapping[str, object]", state).items()
-        return tuple((key, _hashable(value)) for key, value in pairs)
+    if is_mapping(state):
+        return tuple((key, _hashable(value)) for key, value in state.items())
     if isinstance(state, np.ndarray):
         return cast("npt.NDArray[np.generic]", state).tobytes()
     return state

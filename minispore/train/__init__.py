@@ -22,6 +22,7 @@ from minispore.train.callback import (
     SummaryLandscape,
     TimeMonitor,
 )
+from minispore.train.dataset_helper import DatasetHelper
 from minispore.train.model import Model
 from minispore.train.protocol import (
     CallbackManager,
@@ -42,6 +43,7 @@ __all__: list[str] = [
     "Callback",
     "CallbackManager",
     "CheckpointConfig",
+    "DatasetHelper",
     "DatasetLike",
     "EarlyStopping",
     "FlopsUtilizationCollector",

@@ -5,11 +5,11 @@ checks the argument of another function.
 """
 
 import sys
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cache
 from reprlib import repr as short
 from types import NoneType, UnionType
-from typing import Literal, TypeGuard, cast, get_args, get_origin, get_type_hints
+from typing import Literal, TypeGuard, get_args, get_origin, get_type_hints
 
 __all__ = [
     "as_items",
@@ -21,6 +21,9 @@ __all__ = [
     "check_type",
     "describe_value",
     "is_int_list",
+    "is_list",
+    "is_mapping",
+    "is_sequence",
 ]
 
 
@@ -283,8 +286,58 @@ def as_items(value: object) -> tuple[object, ...] | None:
         >>> as_items([1, 2]), as_items("ab")
         ((1, 2), None)
     """
-    # After isinstance, type checkers do not know the type of the items.
-    return tuple(cast("list[object]", value)) if isinstance(value, (list, tuple)) else None
+    return tuple(value) if is_sequence(value) else None
+
+
+# After isinstance alone, type checkers do not know the types of the items.
+
+
+def is_sequence(value: object) -> TypeGuard[Sequence[object]]:
+    """Return whether `value` is a list or a tuple.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        True for lists, tuples and their subclasses.
+
+    Examples:
+        >>> is_sequence([1]), is_sequence((1, 2)), is_sequence("ab")
+        (True, True, False)
+    """
+    return isinstance(value, list | tuple)
+
+
+def is_list(value: object) -> TypeGuard[list[object]]:
+    """Return whether `value` is a list.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        True for lists and their subclasses.
+
+    Examples:
+        >>> is_list([1]), is_list((1, 2))
+        (True, False)
+    """
+    return isinstance(value, list)
+
+
+def is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:
+    """Return whether `value` is a mapping.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        True for dicts and other mappings.
+
+    Examples:
+        >>> is_mapping({"a": 1}), is_mapping([("a", 1)])
+        (True, False)
+    """
+    return isinstance(value, Mapping)
 
 
 def is_int_list(value: object) -> TypeGuard[list[int]]:
@@ -300,8 +353,8 @@ def is_int_list(value: object) -> TypeGuard[list[int]]:
         >>> is_int_list([1, 2]), is_int_list([0.5]), is_int_list((1, 2))
         (True, False, False)
     """
-    return isinstance(value, list) and all(
-        isinstance(item, int) and not isinstance(item, bool) for item in cast("list[object]", value)
+    return is_list(value) and all(
+        isinstance(item, int) and not isinstance(item, bool) for item in value
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from minispore import train
-from tests.helpers.refused_calls import Refusal, refusals
+from tests.helpers.refusals import Refusal, refusals
 
 TABLE = Path(__file__).with_name("refusals.txt").read_text("utf-8")
 NAMES: dict[str, object] = {name: getattr(train, name) for name in train.__all__}

@@ -24,7 +24,7 @@ from minispore.dataset._node import EpochKey, rows_of
 from minispore.dataset.idx import write_idx
 from minispore.dataset.samplers import BuiltinSampler
 from minispore.dataset.transforms import RandomTransform
-from tests.helpers.frequencies import assert_frequencies, uniform
+from tests.helpers.randomness import assert_frequencies, uniform
 
 Order = tuple[int, ...]
 Make = Callable[[int], ds.Dataset]

@@ -8,7 +8,7 @@ import pytest
 
 import minispore as ms
 from minispore import Tensor, nn, ops
-from tests.helpers.refused_calls import Refusal, refusals
+from tests.helpers.refusals import Refusal, refusals
 
 TABLE = Path(__file__).with_name("refusals.txt").read_text("utf-8")
 

@@ -12,7 +12,7 @@ import minispore as ms
 from minispore import Tensor, grad, nn, ops, set_seed
 from minispore.common.dtype import DType
 from minispore.testing import strategies as mst
-from tests.helpers.random_laws import (
+from tests.helpers.randomness import (
     assert_frequency,
     assert_independent_along_axes,
     assert_moments,

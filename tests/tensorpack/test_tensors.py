@@ -94,7 +94,7 @@ rows = st.lists(st.tuples(st.integers(-8, 8), st.integers(-8, 8)), min_size=1, m
 def test_averages_weight_the_means_of_arrays(
     values: list[tuple[int, int]], decay: float | None, window: int, epochs: int, trainings: int
 ) -> None:
-    """They are computed anew in each training."""
+    """They are computed again in each training."""
     data = NumpySlicesDataset({"x": np.array(values, np.float32)}, shuffle=False).batch(1)
     ema = MovingAverageSummary("x") if decay is None else MovingAverageSummary("x", decay)
     factor, sma = 0.95 if decay is None else decay, SimpleMovingAverage("x", window)

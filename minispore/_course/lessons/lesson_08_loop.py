@@ -2,7 +2,6 @@
 
 from itertools import takewhile
 from types import ModuleType
-from typing import cast
 
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from minispore._course.feedback import WrongResult, format_value
 from minispore._course.loop_simulation import NETWORK, VALIDATION, Run
 from minispore.common import Tensor
 from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.utils.checks import is_list
 
 
 def _compare(actual: list[str], expected: list[str]) -> None:
@@ -70,9 +70,8 @@ def _params_are_correct(work: ModuleType, case: Run) -> None:
 
 def _number(value: object) -> str:
     """Format the one number in a batch or an output."""
-    if isinstance(value, list):
-        items = cast("list[object]", value)
-        value = items[0] if len(items) == 1 else items
+    if is_list(value) and len(value) == 1:
+        value = value[0]
     if isinstance(value, Tensor):
         return f"{float(value.asnumpy()):g}" if value.ndim == 0 else format_value(value.asnumpy())
     return format_value(value)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import cast
 
 import numpy as np
 from hypothesis import strategies as st
@@ -12,6 +11,7 @@ from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect
 from minispore.common import Tensor
 from minispore.train import History, RunContext
+from minispore.utils.checks import is_sequence
 
 
 @dataclass(frozen=True)
@@ -156,8 +156,8 @@ def _formatted(params: Mapping[str, object]) -> dict[str, object]:
 
 
 def _format_output(value: object) -> str:
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_format_output, cast('tuple[object, ...]', value)))})"
+    if is_sequence(value) and isinstance(value, tuple):
+        return f"({', '.join(map(_format_output, value))})"
     return f"Tensor({value.asnumpy().tolist()})" if isinstance(value, Tensor) else repr(value)
 
 

@@ -1,7 +1,6 @@
 """Load the values of a checkpoint into a network: if one does not fit, no parameter is changed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +9,7 @@ from minispore.common import Parameter
 from minispore.common.tensor import host_tensor
 from minispore.nn.cell import Cell
 from minispore.train.checkpoint.storage import by_unique_name
-from minispore.utils.checks import check_arguments
+from minispore.utils.checks import check_arguments, is_mapping
 from minispore.utils.warn import warn_at_caller
 
 Array = npt.NDArray[np.generic]
@@ -100,13 +99,13 @@ def load_param_into_net(
 
 def _parameters(parameter_dict: object) -> dict[str, Parameter]:
     """Return the parameters of the dict, without the texts that a checkpoint may also hold."""
-    if not isinstance(parameter_dict, Mapping):
+    if not is_mapping(parameter_dict):
         raise TypeError(
             "For 'load_param_into_net', the argument 'parameter_dict' must be a dict, "
             f"but got {type(parameter_dict).__name__}."
         )
     parameters: dict[str, Parameter] = {}
-    for name, value in cast("Mapping[object, object]", parameter_dict).items():
+    for name, value in parameter_dict.items():
         if not isinstance(name, str) or not isinstance(value, Parameter | str):
             raise TypeError(
                 "For 'load_param_into_net', the argument 'parameter_dict' must hold Parameters "

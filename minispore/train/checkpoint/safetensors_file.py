@@ -25,6 +25,7 @@ from typing import BinaryIO, Final, cast
 from minispore.train.checkpoint import storage
 from minispore.train.checkpoint.protobuf import WireError, read_exactly, size_of
 from minispore.train.checkpoint.storage import Chunk, Content, Entry, Value
+from minispore.utils.checks import is_list
 
 _METADATA: Final = "__metadata__"
 _CRC: Final = "crc_num"
@@ -216,11 +217,10 @@ def _entry(name: str, item: object, start: int) -> Entry:
 
 def _integers(item: object) -> tuple[int, ...] | None:
     """Return the items of a list of integers ≥ 0; None for anything else."""
-    if not isinstance(item, list):
+    if not is_list(item):
         return None
-    numbers = cast("list[object]", item)
-    valid = tuple(n for n in numbers if type(n) is int and n >= 0)
-    return valid if len(valid) == len(numbers) else None
+    valid = tuple(n for n in item if type(n) is int and n >= 0)
+    return valid if len(valid) == len(item) else None
 
 
 def _is_unicode(name: str) -> bool:

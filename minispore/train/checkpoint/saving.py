@@ -15,7 +15,7 @@ from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.async_writer import background
 from minispore.train.checkpoint.storage import Content, Value, by_unique_name
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import check_one_of, check_type
+from minispore.utils.checks import check_one_of, check_type, is_mapping, is_sequence
 
 # As in MindSpore: the owner may read a checkpoint.
 PERMISSIONS = 0o400
@@ -175,11 +175,10 @@ def _values_of(save_obj: object) -> _Values:
     """Return the values of a cell, list, tuple or dict by name, in its order."""
     if isinstance(save_obj, Cell):
         return by_unique_name(((each.name, each) for each in save_obj.get_parameters()), _TWICE)
-    if isinstance(save_obj, list | tuple):
-        return by_unique_name(map(_named, cast("Sequence[object]", save_obj)), _TWICE)
-    if isinstance(save_obj, Mapping):
-        pairs = cast("Mapping[object, object]", save_obj)
-        return {_name(name): _value(name, value) for name, value in pairs.items()}
+    if is_sequence(save_obj):
+        return by_unique_name(map(_named, save_obj), _TWICE)
+    if is_mapping(save_obj):
+        return {_name(name): _value(name, value) for name, value in save_obj.items()}
     raise TypeError(
         "For 'save_checkpoint', the argument 'save_obj' must be a Cell, list, tuple or dict, "
         f"but got {type(save_obj).__name__}."
@@ -232,11 +231,10 @@ def check_storage(
 def _named(item: object) -> tuple[str, Tensor]:
     if isinstance(item, Parameter):
         return item.name, item
-    if isinstance(item, Mapping):
-        pair = cast("Mapping[object, object]", item)
-        data = pair.get("data")
-        if "name" in pair and isinstance(data, Tensor):
-            return _name(pair["name"]), data
+    if is_mapping(item):
+        data = item.get("data")
+        if "name" in item and isinstance(data, Tensor):
+            return _name(item["name"]), data
     raise TypeError(
         "For 'save_checkpoint', an element of the list 'save_obj' must be a Parameter or "
         f"{{'name': str, 'data': Parameter or Tensor}}, but got {item!r}."

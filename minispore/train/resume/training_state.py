@@ -16,6 +16,7 @@ import numpy.typing as npt
 from minispore.common import Parameter, Tensor
 from minispore.common.tensor import host_tensor
 from minispore.train.serialization import load_checkpoint
+from minispore.utils.checks import is_list, is_mapping, is_sequence
 
 Array = npt.NDArray[np.generic]
 T = TypeVar("T")
@@ -248,15 +249,12 @@ def _encode_item(value: object, path: str, name: str, arrays: dict[str, Array]) 
         arrays[f"{name}.{number}"] = array
         # The shape is in the text, since a check sum covers an array's bytes only.
         return {_TENSOR if isinstance(value, Tensor) else _ARRAY: [number, *array.shape]}
-    if isinstance(value, list | tuple):
-        items = [
-            _encode_item(item, f"{path}[{i}]", name, arrays)
-            for i, item in enumerate(cast("Sequence[object]", value))
-        ]
+    if is_sequence(value):
+        items = [_encode_item(x, f"{path}[{i}]", name, arrays) for i, x in enumerate(value)]
         return {_TUPLE: items} if isinstance(value, tuple) else items
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         encoded: dict[str, object] = {}
-        for key, item in cast("Mapping[object, object]", value).items():
+        for key, item in value.items():
             if not isinstance(key, str):
                 raise TypeError(f"the key {key!r} at '{path}' is not a str")
             encoded[key] = _encode_item(item, f"{path}.{key}" if path else key, name, arrays)
@@ -266,23 +264,22 @@ def _encode_item(value: object, path: str, name: str, arrays: dict[str, Array]) 
 
 
 def _decode_item(value: object, name: str, arrays: Mapping[str, Array]) -> object:
-    if isinstance(value, list):
-        return [_decode_item(item, name, arrays) for item in cast("list[object]", value)]
+    if is_list(value):
+        return [_decode_item(item, name, arrays) for item in value]
     if not isinstance(value, dict):
         return value
     encoded = cast("dict[str, object]", value)
     key, content = next(iter(encoded.items())) if len(encoded) == 1 else ("", None)
     if key not in {_ARRAY, _TENSOR, _TUPLE, _DICT}:
         return {key: _decode_item(item, name, arrays) for key, item in encoded.items()}
-    if not isinstance(content, list):
+    if not is_list(content):
         raise ValueError(f"{key} without its list")
-    items = cast("list[object]", content)
     if key == _TUPLE:
-        return tuple(_decode_item(item, name, arrays) for item in items)
+        return tuple(_decode_item(item, name, arrays) for item in content)
     if key == _DICT:
-        pairs = cast("list[tuple[str, object]]", items)
+        pairs = cast("list[tuple[str, object]]", content)
         return {key: _decode_item(item, name, arrays) for key, item in pairs}
-    number, *shape = cast("list[int]", items)
+    number, *shape = cast("list[int]", content)
     array = arrays.get(f"{name}.{number}")
     if array is None:
         raise ValueError(f"there is no '{name}.{number}'")

@@ -18,7 +18,7 @@ from minispore.dataset.digits import _generate
 from minispore.dataset.digits._skeletons import SKELETONS
 from minispore.dataset.digits._strokes import read_drawings
 from minispore.train import Model
-from tests.helpers.frequencies import assert_frequencies, uniform
+from tests.helpers.randomness import assert_frequencies, uniform
 
 Sample = tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
 BLOCK = 10

@@ -12,7 +12,7 @@ import minispore as ms
 from minispore import Tensor, nn, ops, set_seed
 from minispore.common.initializer import Initializer
 from tests.helpers.floats import floats
-from tests.helpers.frequencies import check_frequency, check_uniform
+from tests.helpers.randomness import assert_frequency, assert_uniform
 
 # Untyped, since these tests make calls that type checkers reject.
 wrong: Any = nn
@@ -49,7 +49,7 @@ def test_initial_weights_and_biases_are_uniform(inputs: int, seed: int) -> None:
     assert layer.bias is not None
     weights = floats(layer.weight)
     for values in (weights[:, : 10_000 // inputs or 1], floats(layer.bias)):
-        check_uniform(values, 1 / sqrt(inputs))
+        assert_uniform(values, 1 / sqrt(inputs))
     assert not np.array_equal(nn.Dense(inputs, 2000).weight.asnumpy(), weights)
     set_seed(seed)
     assert np.array_equal(nn.Dense(inputs, 2000).weight.asnumpy(), weights)
@@ -63,11 +63,11 @@ def test_dropout_drops_elements_independently(p: float, older_form: bool, seed: 
     y, again = layer(x).asnumpy(), layer(x).asnumpy()
     assert set(np.unique(y).tolist()) == {0.0, np.float32(1 / (1 - p))}
     dropped = y == 0
-    check_frequency(dropped, p)
+    assert_frequency(dropped, p)
     # Neighbours in a row and in a column, and the same element in two calls, are independent.
-    check_frequency(dropped[::2] & dropped[1::2], p**2)
-    check_frequency(dropped[:, ::2] & dropped[:, 1::2], p**2)
-    check_frequency(dropped & (again == 0), p**2)
+    assert_frequency(dropped[::2] & dropped[1::2], p**2)
+    assert_frequency(dropped[:, ::2] & dropped[:, 1::2], p**2)
+    assert_frequency(dropped & (again == 0), p**2)
     # The same seed gives the same mask, which is that of the gradient, too.
     set_seed(seed)
     assert np.array_equal(layer(x).asnumpy(), y)

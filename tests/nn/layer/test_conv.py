@@ -14,7 +14,7 @@ import minispore as ms
 from minispore import Tensor, nn, ops, set_seed
 from minispore.testing import gradcheck, gradgradcheck
 from tests.helpers.floats import floats
-from tests.helpers.frequencies import check_uniform
+from tests.helpers.randomness import assert_uniform
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def test_initial_kernels_and_biases_are_uniform(group: int, size: int, seed: int
     assert layer.bias is not None
     assert layer.weight.shape == (800, 4 // group, size, size)
     for values in (floats(layer.weight), floats(layer.bias)):
-        check_uniform(values, 1 / sqrt(4 // group * size**2))
+        assert_uniform(values, 1 / sqrt(4 // group * size**2))
 
 
 @pytest.mark.parametrize("images", [(3, 4, 8, 8), (8, 8, 3, 4)])

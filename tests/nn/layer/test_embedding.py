@@ -10,7 +10,7 @@ import minispore as ms
 from minispore import Tensor, nn
 from minispore.common.dtype import DType
 from tests.helpers.floats import floats
-from tests.helpers.frequencies import check_frequency
+from tests.helpers.randomness import assert_frequency
 
 
 @given(st.integers(0, 2**32 - 1), st.none() | st.integers(0, 9))
@@ -20,9 +20,9 @@ def test_initial_vectors_are_normal_except_the_padding(seed: int, padding: int |
     if padding is not None:
         assert not values[padding].any()
     others = values[[i for i in range(10) if i != padding]] / 0.01
-    check_frequency(others > 0, 0.5)
+    assert_frequency(others > 0, 0.5)
     for bound in (0.1, 0.5, 1.0, 2.0):
-        check_frequency(np.abs(others) < bound, erf(bound / sqrt(2)))
+        assert_frequency(np.abs(others) < bound, erf(bound / sqrt(2)))
 
 
 @given(

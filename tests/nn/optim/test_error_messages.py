@@ -9,7 +9,7 @@ import pytest
 import minispore as ms
 from minispore import Tensor, float32, nn
 from tests.helpers.optimizer_cases import optimizers, two
-from tests.helpers.refused_calls import Refusal, refusals
+from tests.helpers.refusals import Refusal, refusals
 
 TABLE = Path(__file__).with_name("refusals.txt").read_text("utf-8")
 GRADIENTS = """

@@ -62,7 +62,7 @@ def test_run_ends_at_the_first_step_that_finds_a_request(
                 config.unlink(missing_ok=True)
                 if content is not None:
                     text, encoding = content
-                    # On a disk with a coarse clock, only the size tells that a file has changed.
+                    # On a disk with a coarse clock, only the size shows that a file has changed.
                     padding = self.size + 1 - len(text.encode(encoding))
                     self.size = config.write_bytes((text + " " * padding).encode(encoding))
                     time = 0 if coarse else self.steps * 10**9

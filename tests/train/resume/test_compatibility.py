@@ -248,8 +248,8 @@ def test_each_callback_loads_its_own_state(
     names = [
         [type(each).__name__ for each in [*listed, savers(Path())]] for listed in (before, after)
     ]
-    told, now = (", ".join(each) for each in names)
-    expected = f"but its callbacks were {told}, and are now {now}."
+    saved, now = (", ".join(each) for each in names)
+    expected = f"but its callbacks were {saved}, and are now {now}."
     assert [str(each.message).partition("ckpt', ")[2] for each in caught] == (
         [expected] if len(after) < len(before) else []
     )

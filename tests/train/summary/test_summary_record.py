@@ -173,6 +173,15 @@ def test_event_has_the_time_of_its_latest_value(
     assert [event.wall_time for event in written(record)] == [7.0]
 
 
+def test_open_records_of_one_folder_write_their_own_values(tmp_path: Path) -> None:
+    with SummaryRecord(str(tmp_path)) as first, SummaryRecord(str(tmp_path)) as second:
+        for step, record in enumerate((second, first, second)):
+            record.add_value("scalar", f"s{step}", ONE)
+        assert all(record.record(5) for record in (first, second))
+    assert tags(first) == [(5, ["s1"])]
+    assert tags(second) == [(5, ["s0", "s2"])]
+
+
 def test_lineage_is_written_once(tmp_path: Path) -> None:
     with SummaryRecord(str(tmp_path)) as record:
         record.add_value("custom_lineage_data", "c", {"a": 1})
