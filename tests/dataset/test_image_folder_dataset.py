@@ -55,6 +55,8 @@ def test_images_of_files_are_decoded(folder: Path) -> None:
     make = partial(ImageFolderDataset, folder, shuffle=False, extensions=[".png"])
     for dataset in (make(decode=True), make().map(vision.Decode(), "image")):
         assert rows(dataset) == [[pixels.tolist(), 0], [gray.tolist(), 1]]
+    crop = vision.RandomCropDecodeResize((5, 4), (1, 1), (4 / 5, 4 / 5))
+    assert rows(make().map(crop, "image")) == [[pixels.tolist(), 0], [gray.tolist(), 1]]
     with pytest.raises(RuntimeError, match="a.jpg' cannot be decoded as an image"):
         rows(ImageFolderDataset(folder, decode=True))
 

@@ -353,6 +353,10 @@ def test_parts_of_random_resized_crop_have_uniform_areas_and_logarithmic_ratios(
         (h, w): (b - a) / 2 for (h, w, _), a, b in zip(roots, bounds, bounds[1:], strict=False)
     }
     assert_frequencies((part((1 / 4, 1 / 4), (1 / 4, 4)) for _ in range(900)), ratios)
+    big = vision.RandomResizedCrop(1, (0.1, 0.3), (0.5, 2))
+    parts = [big._draw_part(rng.random(20), 1000, 1000) or (0, 0) for _ in range(300)]
+    halves = ((height * width > 200_000, width > height) for height, width in parts)
+    assert_frequencies(halves, uniform(product([True, False], repeat=2)))
     # If no part fits, the largest one in the middle is taken.
     crop = vision.RandomResizedCrop((1, 2), (2, 3), (2, 2))
     assert flat(crop(GRID.astype("u1"))) == flat(vision.Resize((1, 2))(GRID[1:].astype("u1")))

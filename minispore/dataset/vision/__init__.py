@@ -21,6 +21,7 @@ from minispore.dataset.vision._geometric import (
 )
 from minispore.dataset.vision._random import (
     RandomCrop,
+    RandomCropDecodeResize,
     RandomHorizontalFlip,
     RandomResizedCrop,
     RandomRotation,
@@ -42,6 +43,7 @@ __all__ = [
     "Normalize",
     "Pad",
     "RandomCrop",
+    "RandomCropDecodeResize",
     "RandomHorizontalFlip",
     "RandomResizedCrop",
     "RandomRotation",

@@ -8,6 +8,7 @@ import numpy as np
 
 from minispore.dataset._node import Array
 from minispore.dataset.transforms import Floats, RandomTransform
+from minispore.dataset.vision._decode import Decode
 from minispore.dataset.vision._geometric import (
     Border,
     Crop,
@@ -191,11 +192,12 @@ class RandomResizedCrop(RandomImageTransform):
         interpolation: Inter = Inter.BILINEAR,
         max_attempts: int = 10,
     ) -> None:
-        check_type(interpolation, Inter, "interpolation")
-        self.resize = Resize(height_and_width(size, "RandomResizedCrop"), interpolation)
-        self.scale: tuple[float, float] = _as_range(scale, "scale", "RandomResizedCrop")
-        self.ratio: tuple[float, float] = _as_range(ratio, "ratio", "RandomResizedCrop", 1e-9)
-        check_int(max_attempts, "max_attempts", low=1)
+        caller = type(self).__name__
+        check_type(interpolation, Inter, "interpolation", caller)
+        self.resize = Resize(height_and_width(size, caller), interpolation)
+        self.scale: tuple[float, float] = _as_range(scale, "scale", caller)
+        self.ratio: tuple[float, float] = _as_range(ratio, "ratio", caller, 1e-9)
+        check_int(max_attempts, "max_attempts", caller, low=1)
         self.draws: int = 2 * max_attempts + 2
 
     def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
@@ -228,6 +230,36 @@ class RandomResizedCrop(RandomImageTransform):
         if width / height < low:
             return max(_rounded(width / low), 1), width
         return height, max(_rounded(min(height * high, width)), 1)
+
+
+class RandomCropDecodeResize(RandomResizedCrop):
+    """Decode the bytes of an image file by Pillow, and cut out and resize a random part.
+
+    Args:
+        size: The height and the width of the result, or one number for both.
+        scale: The range of the part's area, divided by the image's.
+        ratio: The range of the part's aspect ratio: its width, divided by its height.
+        interpolation: That of `Resize`.
+        max_attempts: The maximum number of parts to draw.
+
+    Raises:
+        ImportError: On use, if Pillow is missing.
+        RuntimeError: On use, if the input is no image.
+
+    Examples:
+        >>> import io
+        >>> from PIL import Image
+        >>> file = io.BytesIO()
+        >>> Image.new("RGB", (40, 20)).save(file, "PNG")
+        >>> RandomCropDecodeResize(8)(np.frombuffer(file.getvalue(), np.uint8)).shape
+        (8, 8, 3)
+
+    Source: MindSpore's `mindspore.dataset.vision.RandomCropDecodeResize`.
+    """
+
+    def transform(self, uniforms: Floats, *values: object) -> Array | tuple[Array, ...]:
+        """Decode and transform one image, or several equally."""
+        return super().transform(uniforms, *map(Decode(), values))
 
 
 class RandomRotation(RandomImageTransform):
