@@ -159,7 +159,11 @@ class Compose(RandomTransform):
         self.transforms: tuple[Function, ...] = check_transforms(
             transforms, type(self).__name__, "transforms"
         )
-        self.draws: int = sum(map(_draws_of, self.transforms))
+        self.draws: int = sum(map(_draws_of, self.transforms)) + self._own_draws()
+
+    def _own_draws(self) -> int:
+        """Return the number of random numbers for this transform, after those for the others."""
+        return 0
 
     def transform(self, uniforms: Floats, *values: object) -> object:
         """Apply the transforms to the values of one row; several results are a tuple."""
@@ -200,7 +204,9 @@ class RandomApply(Compose):
     def __init__(self, transforms: Sequence[Function], prob: float = 0.5) -> None:
         super().__init__(transforms)
         self.prob: float = check_number(prob, "prob", low=0.0, high=1.0)
-        self.draws += 1
+
+    def _own_draws(self) -> int:
+        return 1
 
     def transform(self, uniforms: Floats, *values: object) -> object:
         """Apply all transforms, or none."""
@@ -221,9 +227,8 @@ class RandomChoice(Compose):
     Source: MindSpore's `mindspore.dataset.transforms.RandomChoice`.
     """
 
-    def __init__(self, transforms: Sequence[Function]) -> None:
-        super().__init__(transforms)
-        self.draws += 1
+    def _own_draws(self) -> int:
+        return 1
 
     def transform(self, uniforms: Floats, *values: object) -> object:
         """Apply one of the transforms."""
@@ -243,9 +248,8 @@ class RandomOrder(Compose):
     Source: MindSpore's `mindspore.dataset.transforms.RandomOrder`.
     """
 
-    def __init__(self, transforms: Sequence[Function]) -> None:
-        super().__init__(transforms)
-        self.draws += len(self.transforms)
+    def _own_draws(self) -> int:
+        return len(self.transforms)
 
     def transform(self, uniforms: Floats, *values: object) -> object:
         """Apply the transforms in random order."""

@@ -177,19 +177,19 @@ class Pad(ImageTransform):
         fill_value: Fill = 0,
         padding_mode: Border = Border.CONSTANT,
     ) -> None:
-        self.left, self.top, self.right, self.bottom = as_padding(padding, "Pad")
+        self.padding: tuple[int, ...] = as_padding(padding, "Pad")
         self.fill_value: tuple[int, ...] = as_fill_value(fill_value, "Pad")
         check_type(padding_mode, Border, "padding_mode")
         self.padding_mode = padding_mode
 
     def map_images(self, images: Array) -> Array:
         """Pad all images."""
+        left, top, right, bottom = self.padding
+        rows, columns = (top, bottom), (left, right)
+        if self.padding_mode is Border.CONSTANT:
+            return pad_constant(images, self.fill_value, rows, columns)
         others = [(0, 0)] * (images.ndim - 3)
-        widths = [*others, (self.top, self.bottom), (self.left, self.right), (0, 0)]
-        if self.padding_mode is not Border.CONSTANT:
-            return np.pad(images, widths, self.padding_mode.value)
-        rows, columns = (self.top, self.bottom), (self.left, self.right)
-        return pad_constant(images, self.fill_value, rows, columns)
+        return np.pad(images, [*others, rows, columns, (0, 0)], self.padding_mode.value)
 
 
 class Rotate(ImageTransform):
@@ -282,7 +282,7 @@ class Affine(ImageTransform):
     ) -> None:
         self.degrees: float = check_number(degrees, "degrees")
         x, y = as_pair(translate, "translate", "Affine")
-        self.translate = (
+        self.translate: tuple[float, float] = (
             check_number(x, "translate", low=-1.0, high=1.0),
             check_number(y, "translate", low=-1.0, high=1.0),
         )

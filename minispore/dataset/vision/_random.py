@@ -194,7 +194,7 @@ class RandomResizedCrop(RandomImageTransform):
     ) -> None:
         caller = type(self).__name__
         check_type(interpolation, Inter, "interpolation", caller)
-        self.resize = Resize(height_and_width(size, caller), interpolation)
+        self.resize: Resize = Resize(height_and_width(size, caller), interpolation)
         self.scale: tuple[float, float] = _as_range(scale, "scale", caller)
         self.ratio: tuple[float, float] = _as_range(ratio, "ratio", caller, 1e-9)
         check_int(max_attempts, "max_attempts", caller, low=1)
