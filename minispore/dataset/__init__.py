@@ -7,6 +7,7 @@ a batch, if there is one, so that transforms process batches that stay in cache.
 import sys
 
 from minispore.dataset import config, samplers, transforms, vision
+from minispore.dataset._batches import BatchInfo
 from minispore.dataset._cifar_datasets import Cifar10Dataset, Cifar100Dataset
 from minispore.dataset._csv_dataset import CSVDataset
 from minispore.dataset._dataset import Dataset
@@ -14,7 +15,6 @@ from minispore.dataset._dataset import zip_datasets as zip
 from minispore.dataset._ds_callback import DSCallback, DSRunContext
 from minispore.dataset._image_folder_dataset import ImageFolderDataset
 from minispore.dataset._mnist_dataset import FashionMnistDataset, MnistDataset
-from minispore.dataset._operations import BatchInfo
 from minispore.dataset._source_datasets import (
     GeneratorDataset,
     MappableDataset,

@@ -7,6 +7,7 @@ from typing import Literal, TypeVar, overload
 import numpy as np
 
 from minispore.common.tensor import Tensor
+from minispore.dataset._batches import Batch, BatchInfo, BucketBatch, Padding, PerBatch
 from minispore.dataset._ds_callback import DSCallback
 from minispore.dataset._node import (
     Array,
@@ -17,14 +18,9 @@ from minispore.dataset._node import (
     require_distinct,
 )
 from minispore.dataset._operations import (
-    Batch,
-    BatchInfo,
-    BucketBatch,
     Concat,
     Filter,
     Map,
-    Padding,
-    PerBatch,
     Project,
     Rename,
     Repeat,

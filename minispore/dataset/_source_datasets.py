@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.common.dtype import as_dtype
+from minispore.dataset._batches import SampledBatches
 from minispore.dataset._dataset import Dataset, Names, check_workers
 from minispore.dataset._dataset import column_names as as_names
 from minispore.dataset._node import Array, Node, as_element, as_tuple, initial_key
-from minispore.dataset._operations import SampledBatches
 from minispore.dataset._sources import (
     ArraySource,
     FileSource,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.common.tensor import Tensor
+from minispore.dataset._batches import Batch
 from minispore.dataset._node import (
     Array,
     EpochKey,
@@ -24,7 +25,7 @@ from minispore.dataset._node import (
     traverse,
     user_code_of,
 )
-from minispore.dataset._operations import Batch, with_callback_drivers
+from minispore.dataset._operations import with_callback_drivers
 from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 
