@@ -7,11 +7,14 @@ a batch, if there is one, so that transforms process batches that stay in cache.
 import sys
 
 from minispore.dataset import config, samplers, transforms, vision
+from minispore.dataset._batches import BatchInfo
+from minispore.dataset._cifar_datasets import Cifar10Dataset, Cifar100Dataset
+from minispore.dataset._csv_dataset import CSVDataset
 from minispore.dataset._dataset import Dataset
 from minispore.dataset._dataset import zip_datasets as zip
 from minispore.dataset._ds_callback import DSCallback, DSRunContext
-from minispore.dataset._mnist_dataset import MnistDataset
-from minispore.dataset._operations import BatchInfo
+from minispore.dataset._image_folder_dataset import ImageFolderDataset
+from minispore.dataset._mnist_dataset import FashionMnistDataset, MnistDataset
 from minispore.dataset._source_datasets import (
     GeneratorDataset,
     MappableDataset,
@@ -23,10 +26,15 @@ from minispore.utils.unsupported import module_attributes
 # Type checkers read `__init__.pyi`, which has the same names.
 __all__ = [
     "BatchInfo",
+    "CSVDataset",
+    "Cifar100Dataset",
+    "Cifar10Dataset",
     "DSCallback",
     "DSRunContext",
     "Dataset",
+    "FashionMnistDataset",
     "GeneratorDataset",
+    "ImageFolderDataset",
     "MappableDataset",
     "MnistDataset",
     "NumpySlicesDataset",

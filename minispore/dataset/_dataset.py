@@ -1,11 +1,13 @@
 """Dataset: the methods of every pipeline, each of which returns a new dataset."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal, TypeVar, overload
 
 import numpy as np
 
 from minispore.common.tensor import Tensor
+from minispore.dataset._batches import Batch, BatchInfo, BucketBatch, Padding, PerBatch
 from minispore.dataset._ds_callback import DSCallback
 from minispore.dataset._node import (
     Array,
@@ -16,12 +18,9 @@ from minispore.dataset._node import (
     require_distinct,
 )
 from minispore.dataset._operations import (
-    Batch,
-    BatchInfo,
     Concat,
     Filter,
     Map,
-    PerBatch,
     Project,
     Rename,
     Repeat,
@@ -38,6 +37,7 @@ from minispore.utils.checks import as_items, check_arguments, check_int, check_t
 T = TypeVar("T")
 Function = Callable[..., object]
 Names = str | Sequence[str]
+PadInfo = Mapping[str, tuple[Sequence[int | None] | None, float | str | None]]
 
 
 class Dataset:
@@ -163,6 +163,111 @@ class Dataset:
                 "For 'batch', 'input_columns' and 'output_columns' need 'per_batch_map'."
             )
         return Dataset(Batch(self._node, batch_size, drop_remainder, per_batch))
+
+    def padded_batch(
+        self,
+        batch_size: int | Callable[[BatchInfo], int],
+        drop_remainder: bool = False,
+        num_parallel_workers: int | None = None,
+        pad_info: PadInfo | None = None,
+    ) -> "Dataset":
+        """Join `batch_size` rows at a time into one, after padding them to equal shapes.
+
+        Args:
+            batch_size: The number of rows, or a function from `BatchInfo` to it.
+            drop_remainder: Whether to drop a last batch with fewer rows.
+            num_parallel_workers: Accepted without effect: all work is done in the calling thread.
+            pad_info: The shape and the padding value of columns. None instead of a shape, or in
+                it, is the largest length in the batch, and None for the value is 0. An empty
+                dictionary pads all columns so; None pads none.
+
+        Raises:
+            RuntimeError: If there is no such column; on iteration, if rows differ in their number
+                of axes or their type.
+
+        Examples:
+            >>> from minispore.dataset import GeneratorDataset
+            >>> data = GeneratorDataset([[1], [2, 3]], "x", shuffle=False)
+            >>> for (batch,) in data.padded_batch(2, pad_info={"x": ([3], -1)}):
+            ...     print(batch.tolist())
+            [[1, -1, -1], [2, 3, -1]]
+        """
+        check_workers(num_parallel_workers, "padded_batch")
+        if not callable(batch_size):
+            check_int(batch_size, "batch_size", low=1)
+        check_type(drop_remainder, bool, "drop_remainder")
+        padding = None if pad_info is None else self._padding(pad_info, "padded_batch")
+        return Dataset(Batch(self._node, batch_size, drop_remainder, padding=padding))
+
+    def bucket_batch_by_length(
+        self,
+        column_names: Sequence[str],
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        element_length_function: Function | None = None,
+        pad_info: PadInfo | None = None,
+        pad_to_bucket_boundary: bool = False,
+        drop_remainder: bool = False,
+    ) -> "Dataset":
+        """Join rows of similar length into batches, after padding them to equal shapes.
+
+        Args:
+            column_names: The columns that determine the length of a row.
+            bucket_boundaries: Ascending lengths. Bucket i collects the rows that are shorter than
+                boundary i and not shorter than the one before; the last bucket, all others.
+            bucket_batch_sizes: The number of rows of the batches of each bucket, one more than
+                there are boundaries.
+            element_length_function: A function that returns the length, and gets one numpy array
+                for each column; None for the length of the only column.
+            pad_info: As in `padded_batch`; None pads all columns.
+            pad_to_bucket_boundary: Whether None in a shape of `pad_info` is the largest length of
+                the bucket.
+            drop_remainder: Whether to drop the last batch of each bucket if it has fewer rows.
+
+        Raises:
+            RuntimeError: If there is no such column; on iteration, if rows differ in their number
+                of axes or their type, or a row is too long for `pad_to_bucket_boundary`.
+
+        Examples:
+            >>> from minispore.dataset import GeneratorDataset
+            >>> data = GeneratorDataset([[1], [1, 2, 3], [4], [5, 6]], "x", shuffle=False)
+            >>> for (batch,) in data.bucket_batch_by_length(["x"], [2], [2, 2]):
+            ...     print(batch.tolist())
+            [[1], [4]]
+            [[1, 2, 3], [5, 6, 0]]
+        """
+        caller = "bucket_batch_by_length"
+        check_type(column_names, (list, tuple), "column_names")
+        columns = self._columns(column_names, "column_names", caller)
+        boundaries = _positive_ints(bucket_boundaries, "bucket_boundaries", caller)
+        sizes = _positive_ints(bucket_batch_sizes, "bucket_batch_sizes", caller)
+        if any(a >= b for a, b in pairwise(boundaries)) or len(sizes) != len(boundaries) + 1:
+            raise ValueError(
+                f"For '{caller}', 'bucket_boundaries' must be ascending, and 'bucket_batch_sizes' "
+                f"one longer, but got {bucket_boundaries} and {bucket_batch_sizes}."
+            )
+        if element_length_function is not None:
+            _check_function(element_length_function, "element_length_function", caller)
+        elif len(columns) != 1:
+            raise ValueError(
+                f"For '{caller}', 'column_names' must be one column unless "
+                f"'element_length_function' is given, but got {column_names}."
+            )
+        check_type(pad_to_bucket_boundary, bool, "pad_to_bucket_boundary")
+        check_type(drop_remainder, bool, "drop_remainder")
+        padding = self._padding({} if pad_info is None else pad_info, caller)
+        return Dataset(
+            BucketBatch(
+                self._node,
+                columns,
+                boundaries,
+                sizes,
+                element_length_function,
+                padding,
+                pad_to_bucket_boundary,
+                drop_remainder,
+            )
+        )
 
     def shuffle(self, buffer_size: int) -> "Dataset":
         """Yield rows in random order from a buffer of `buffer_size` rows; each epoch differs.
@@ -394,25 +499,53 @@ class Dataset:
         """
         return list(self._node.columns)
 
-    def output_shapes(self) -> list[list[int]]:
+    @overload
+    def output_shapes(self, estimate: Literal[False] = False) -> list[list[int]]: ...
+
+    @overload
+    def output_shapes(self, estimate: bool) -> list[list[int | None]]: ...
+
+    def output_shapes(self, estimate: bool = False) -> list[list[int]] | list[list[int | None]]:
         """Return the shape of each column in the first row.
+
+        Args:
+            estimate: Whether to compare all rows of an epoch, and to return None for each length
+                that differs between them.
+
+        Raises:
+            RuntimeError: If rows are compared, and differ in their number of axes.
 
         Examples:
             >>> from minispore.dataset import NumpySlicesDataset
-            >>> NumpySlicesDataset({"x": [[1, 2]], "y": [3]}).output_shapes()
-            [[2], []]
+            >>> data = NumpySlicesDataset({"x": [[1, 2]] * 3, "y": [3, 4, 5]}).batch(2)
+            >>> data.output_shapes(), data.output_shapes(estimate=True)
+            ([[2, 2], [2]], [[None, 2], [None]])
         """
-        return [list(array.shape) for array in self._first_row()]
+        check_type(estimate, bool, "estimate")
+        first: list[list[int | None]] = [list(array.shape) for array in self._first_row()]
+        for block in self._node.blocks(initial_key(), 64) if estimate else ():
+            for shape, array in zip(first, block, strict=True):
+                if array.ndim - 1 != len(shape):
+                    raise RuntimeError(
+                        "For 'output_shapes', the rows must have the same number of axes, but "
+                        f"their shapes are {shape} and {list(array.shape[1:])}."
+                    )
+                lengths = zip(shape, array.shape[1:], strict=True)
+                shape[:] = [own if own == other else None for own, other in lengths]
+        return first
 
     def output_types(self) -> list[np.dtype[np.generic]]:
-        """Return the numpy dtype of each column in the first row.
+        """Return the numpy dtype of each column in the first row; "U" for strings of any length.
 
         Examples:
             >>> from minispore.dataset import NumpySlicesDataset
             >>> [str(dtype) for dtype in NumpySlicesDataset({"x": [1], "y": [2.5]}).output_types()]
             ['int64', 'float64']
         """
-        return [array.dtype for array in self._first_row()]
+        return [
+            np.dtype(array.dtype.kind) if array.dtype.kind in "US" else array.dtype
+            for array in self._first_row()
+        ]
 
     def _first_row(self) -> Row:
         for block in self._node.blocks(initial_key(), 1):
@@ -529,6 +662,27 @@ class Dataset:
                 )
         return chosen
 
+    def _padding(self, pad_info: PadInfo, caller: str) -> Padding:
+        """Return the argument `pad_info` as a `Padding`; an empty one is for all columns."""
+        check_type(pad_info, dict, "pad_info", caller)
+        if not pad_info:
+            return Padding()
+        columns = self._columns(list(pad_info), "pad_info", caller)
+        shapes: list[tuple[int | None, ...] | None] = []
+        values: list[object] = []
+        for item in pad_info.values():
+            pair = as_items(item) or ()
+            shape = as_items(pair[0]) if len(pair) == 2 else ()
+            lengths = [n for n in shape or () if n is None or (type(n) is int and n > 0)]
+            if len(pair) != 2 or len(lengths) < len(shape or ()) or (pair[0] and not shape):
+                raise TypeError(
+                    f"For '{caller}', 'pad_info' must have a shape and a value for each column, "
+                    f"but got {describe_value(pad_info)}."
+                )
+            shapes.append(None if shape is None else tuple(lengths))
+            values.append(pair[1])
+        return Padding(columns, tuple(shapes), tuple(values))
+
     def _inputs_and_outputs(
         self, input_columns: object, output_columns: object, caller: str
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -585,6 +739,17 @@ def column_names(names: object, argument: str, caller: str) -> tuple[str, ...]:
             f"but got {names!r}."
         )
     return listed
+
+
+def _positive_ints(values: object, argument: str, caller: str) -> tuple[int, ...]:
+    """Return a list of positive ints as a tuple; raise ValueError if it is empty."""
+    check_type(values, (list, tuple), argument, caller)
+    items = as_items(values) or ()
+    if not items:
+        raise ValueError(
+            f"For '{caller}', the argument '{argument}' must not be empty, but got {values!r}."
+        )
+    return tuple([check_int(item, argument, caller, low=1) for item in items])
 
 
 def check_workers(num_parallel_workers: object, caller: str) -> None:

@@ -52,11 +52,13 @@ class EpochKey:
         """Return a key that is equal in all processes, also where no seed was set."""
         return self if self.seeded else replace(self, seed=0)
 
+    def seed_sequence(self) -> "np.random.SeedSequence":
+        """Return the seed of the key's random stream."""
+        return np.random.SeedSequence([self.seed, self.number], spawn_key=self.path)
+
     def generator(self) -> "np.random.Generator":
         """Return a generator at the start of the key's random stream."""
-        return np.random.default_rng(
-            np.random.SeedSequence([self.seed, self.number], spawn_key=self.path)
-        )
+        return np.random.default_rng(self.seed_sequence())
 
 
 def initial_key() -> EpochKey:
@@ -246,30 +248,44 @@ def call_user_code(function: Callable[..., object], *args: object, code: object 
 
 def user_code_error(code: object, error: Exception) -> RuntimeError:
     """Return the error to raise after an exception in a function or an object of the user."""
-    name = getattr(code, "__qualname__", type(code).__qualname__)
     return RuntimeError(
-        f"The Python code of '{name}' in the dataset's pipeline failed: "
+        f"The Python code of '{name_of(code)}' in the dataset's pipeline failed: "
         f"{type(error).__name__}: {error}"
     )
 
 
+def name_of(code: object) -> str:
+    """Return the name of a function, or of the class of another object."""
+    return getattr(code, "__qualname__", type(code).__qualname__)
+
+
 def as_element(value: object, what: str) -> Array:
-    """Return one value of a row as an array.
+    """Return one value of a row as an array; a dictionary as an array of objects without axes.
 
     Raises:
-        TypeError: If it is neither a number nor an array of numbers.
+        TypeError: If it is neither a number, a string nor a dictionary, and no array of the first
+            two.
     """
+    if isinstance(value, dict):
+        element = np.empty((), np.object_)
+        element.fill(value)
+        return element
     asnumpy = getattr(value, "asnumpy", None)
     try:
         array: Array = np.asarray(asnumpy() if callable(asnumpy) else value)
     except ValueError:  # a list of lists of different lengths
         array = np.array(None)
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biufUS":
         raise TypeError(
-            f"{what} must be a number, or an array or a list of numbers, but got {value!r} of type "
-            f"{type(value).__name__}."
+            f"{what} must be a number, a string, an array or a list of them, or a dictionary, but "
+            f"got {value!r} of type {type(value).__name__}."
         )
     return array
+
+
+def as_argument(element: Array) -> object:
+    """Return what a function of the user gets for an element: a dictionary, or an array."""
+    return element.item() if element.dtype.kind == "O" else element
 
 
 def as_tuple(result: object) -> tuple[object, ...]:
@@ -318,5 +334,15 @@ def skip_rows(blocks: Iterable[Block], count: int) -> Iterator[Block]:
         count = max(0, count - length(block))
 
 
+def same_type(a: Array, b: Array) -> bool:
+    """Return whether arrays can be joined: they have one dtype, or strings of any length."""
+    return a.dtype == b.dtype or (a.dtype.kind == b.dtype.kind and a.dtype.kind in "US")
+
+
+def type_name(array: Array) -> str:
+    """Return the name of the type, in which strings of all lengths are equal."""
+    return array.dtype.kind if array.dtype.kind in "US" else str(array.dtype)
+
+
 def _same_spec(a: Row, b: Row) -> bool:
-    return all(x.shape == y.shape and x.dtype == y.dtype for x, y in zip(a, b, strict=True))
+    return all(x.shape == y.shape and same_type(x, y) for x, y in zip(a, b, strict=True))

@@ -1,7 +1,8 @@
-"""The operations of `Dataset` as nodes: row selection, order, columns, batches, maps and splits."""
+"""The operations of `Dataset` as nodes: row selection, order, columns, maps and splits."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, count, islice
 
 import numpy as np
@@ -14,11 +15,14 @@ from minispore.dataset._node import (
     Node,
     Operation,
     Row,
+    as_argument,
     as_element,
     as_tuple,
     call_user_code,
     initial_key,
     length,
+    name_of,
+    nodes_of,
     rebatch,
     rebuild,
     replaced_columns,
@@ -26,18 +30,15 @@ from minispore.dataset._node import (
     rows_of,
     skip_rows,
     slice_rows,
-    user_code_of,
+    type_name,
 )
 from minispore.dataset._sources import MapStyleNode
-from minispore.dataset.samplers import SubsetRandomSampler, SubsetSampler
-from minispore.dataset.transforms import Transform
-from minispore.utils.checks import check_int, check_type
+from minispore.dataset.samplers import DistributedSampler, SubsetRandomSampler, SubsetSampler
+from minispore.dataset.transforms import Floats, RandomTransform, Transform, user_code_in
+from minispore.utils.checks import check_type
 
 Function = Callable[..., object]
 
-# The number of batches in a block of the child, unless user code runs in it: they share the fixed
-# cost of a block, which is 4 % of the tutorial's step.
-PREFETCH = 4
 # Random numbers that `Shuffle` draws at once.
 _DRAWS = 1024
 
@@ -227,7 +228,7 @@ class Filter(Operation):
                 yield block if passes.all() else tuple([column[passes] for column in block])
 
     def _passes(self, row: Row) -> bool:
-        result = call_user_code(self.predicate, *row)
+        result = call_user_code(self.predicate, *map(as_argument, row))
         array = as_element(result, "For 'filter', what the argument 'predicate' returns")
         if array.size != 1:
             raise RuntimeError(
@@ -314,7 +315,7 @@ class Concat(Node):
                 start -= size
                 continue
             for block in child.blocks(key.fold_in(i), max_rows, start):
-                spec = ", ".join([f"{x.dtype} of {x.ndim - 1} axes" for x in block])
+                spec = ", ".join([f"{type_name(x)} of {x.ndim - 1} axes" for x in block])
                 if first_spec is not None and spec != first_spec:
                     raise RuntimeError(
                         "For 'concat', the columns of the datasets must have the same types and "
@@ -323,149 +324,6 @@ class Concat(Node):
                 first_spec = spec
                 yield block
             start = 0
-
-
-@dataclass(frozen=True)
-class BatchInfo:
-    """The position of a batch, passed to `per_batch_map` and to a function for the batch size.
-
-    Args:
-        epoch_num: The number of the epoch, from 0.
-        batch_num: The number of the batch in its epoch, from 0.
-
-    Examples:
-        >>> from minispore.dataset import NumpySlicesDataset
-        >>> data = NumpySlicesDataset([1, 2, 3, 4, 5, 6], shuffle=False)
-        >>> growing = data.batch(lambda info: info.get_batch_num() + 1)
-        >>> [rows.tolist() for (rows,) in growing.create_tuple_iterator(num_epochs=1)]
-        [[1], [2, 3], [4, 5, 6]]
-
-    Source: MindSpore's `mindspore.dataset.BatchInfo`.
-    """
-
-    epoch_num: int
-    batch_num: int
-
-    def get_epoch_num(self) -> int:
-        """Return the number of the epoch, from 0."""
-        return self.epoch_num
-
-    def get_batch_num(self) -> int:
-        """Return the number of the batch in its epoch, from 0."""
-        return self.batch_num
-
-
-@dataclass(frozen=True)
-class PerBatch:
-    """A function of batches, the columns that it reads and the columns that it returns."""
-
-    function: Function
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-
-    def apply(self, columns: tuple[str, ...], batch: Block, info: BatchInfo) -> Block:
-        """Return the batch with the columns `inputs` replaced by `outputs`."""
-        values = dict(zip(columns, batch, strict=True))
-        lists = [
-            [value[i, ...] for i in range(len(value))] for value in map(values.pop, self.inputs)
-        ]
-        results = as_tuple(call_user_code(self.function, *lists, info))
-        if len(results) != len(self.outputs):
-            raise RuntimeError(
-                f"For 'batch', 'per_batch_map' must return {len(self.outputs)} columns, but "
-                f"returned {len(results)}."
-            )
-        what = "For 'batch', what the argument 'per_batch_map' returns"
-        values |= {n: as_element(x, what) for n, x in zip(self.outputs, results, strict=True)}
-        names = replaced_columns(columns, self.inputs, self.outputs)
-        return tuple([values[name] for name in names])
-
-
-@dataclass(frozen=True)
-class Batch(Operation):
-    """Batches of `rows` rows: each is one row with a new leading axis."""
-
-    child: Node
-    rows: int | Callable[[BatchInfo], int]
-    drop_remainder: bool = False
-    per_batch: PerBatch | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The child's columns, or what `per_batch` makes of them."""
-        if self.per_batch is None:
-            return self.child.columns
-        return replaced_columns(self.child.columns, self.per_batch.inputs, self.per_batch.outputs)
-
-    @property
-    def batch_size(self) -> int:
-        """The number of rows; -1 if a function determines it, as in MindSpore."""
-        return self.rows if isinstance(self.rows, int) else -1
-
-    @property
-    def user_code(self) -> tuple[object, ...]:
-        """The functions for the batch size and of the batch."""
-        functions = (self.rows, self.per_batch and self.per_batch.function)
-        return tuple(function for function in functions if callable(function))
-
-    def size(self) -> int:
-        """Return the number of batches."""
-        if not isinstance(self.rows, int):
-            return Node.size(self)
-        rows = self.child.size()
-        return rows // self.rows if self.drop_remainder else -(-rows // self.rows)
-
-    def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
-        """Yield one batch per block; the rows of batches before `start` are skipped."""
-        if not isinstance(self.rows, int):
-            return skip_rows(self._batches(key, 0, 1), start)
-        prefetch = 1 if user_code_of(self.child) else PREFETCH
-        return self._batches(key, start, self.rows, prefetch)
-
-    def _batches(
-        self, key: EpochKey, first: int, rows_each: int, prefetch: int = 1
-    ) -> Iterator[Block]:
-        info = BatchInfo(key.number, first)
-        batch_size = self._size_of(info)
-        parts: list[Block] = []
-        rows = 0
-        for block in self.child.blocks(key.fold_in(), rows_each * prefetch, first * rows_each):
-            rest = block
-            while rows + length(rest) >= batch_size:
-                parts.append(slice_rows(rest, 0, batch_size - rows))
-                yield self._join(parts, info)
-                rest = slice_rows(rest, batch_size - rows)
-                parts, rows = [], 0
-                info = BatchInfo(key.number, info.batch_num + 1)
-                batch_size = self._size_of(info)
-            if length(rest):
-                parts.append(rest)
-                rows += length(rest)
-        if rows and not self.drop_remainder:
-            yield self._join(parts, info)
-
-    def _size_of(self, info: BatchInfo) -> int:
-        if isinstance(self.rows, int):
-            return self.rows
-        return check_int(call_user_code(self.rows, info), "batch_size", "batch", low=1)
-
-    def _join(self, parts: list[Block], info: BatchInfo) -> Block:
-        batch = parts[0] if len(parts) == 1 else _concatenate(parts, self.child.columns)
-        if self.per_batch is not None:
-            batch = self.per_batch.apply(self.child.columns, batch, info)
-        return tuple([column[np.newaxis] for column in batch])
-
-
-def _concatenate(parts: list[Block], columns: tuple[str, ...]) -> Block:
-    for name, pieces in zip(columns, zip(*parts, strict=True), strict=True):
-        for piece in pieces[1:]:
-            if piece.shape[1:] != pieces[0].shape[1:] or piece.dtype != pieces[0].dtype:
-                raise RuntimeError(
-                    f"For 'batch', the rows of a batch must have the same shapes and types, but "
-                    f"in the column {name!r} there are {pieces[0].dtype}{pieces[0].shape[1:]} and "
-                    f"{piece.dtype}{piece.shape[1:]}."
-                )
-    return tuple([np.concatenate(pieces) for pieces in zip(*parts, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -490,22 +348,32 @@ class Map(Operation):
     @property
     def user_code(self) -> tuple[object, ...]:
         """The callbacks and functions, without the package's transforms, which have no state."""
-        functions = [each for each in self.functions if not isinstance(each, Transform)]
+        functions = [code for each in self.functions for code in user_code_in(each)]
         return (*functions, *self.callbacks)
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
         """Yield the mapped blocks; rows before `start` are not mapped."""
         blocks = self.child.blocks(key.fold_in(), max_rows, start)
+        shard, shards = _shard_of(self.child)
+        steps: list[Step] = []
+        for i, function in enumerate(self.functions):
+            if isinstance(function, Transform):
+                steps.append(function)
+                continue
+            count = function.draws if isinstance(function, RandomTransform) else 0
+            draws = _draws_by_row(key.fold_in(i + 1), count, start, shard, shards)
+            steps.append(RowStep(function, draws))
+        map_block = partial(self._map_block, steps)
         if self.driver is not None:
-            return self.driver.run_blocks(blocks, self._map_block, start)
-        return (mapped for block in blocks for mapped in self._map_block(block))
+            return self.driver.run_blocks(blocks, map_block, start)
+        return (mapped for block in blocks for mapped in map_block(block))
 
-    def _map_block(self, block: Block) -> Iterator[Block]:
+    def _map_block(self, steps: "Sequence[Step]", block: Block) -> Iterator[Block]:
         values = dict(zip(self.child.columns, block, strict=True))
         columns = self.columns
         inputs = tuple(map(values.pop, self.inputs))
         done = 0
-        for mapped in _apply_functions(self.functions, inputs):
+        for mapped in _apply_steps(steps, inputs):
             if len(mapped) != len(self.outputs):
                 raise RuntimeError(
                     f"For 'map', the operations must return {len(self.outputs)} columns, as many "
@@ -518,25 +386,82 @@ class Map(Operation):
             done += rows
 
 
-def _apply_functions(functions: Sequence[Function], block: Block) -> Iterator[Block]:
+@dataclass(frozen=True)
+class RowStep:
+    """A function of the values of one row, and the random numbers that it gets for each row."""
+
+    function: Function
+    draws: Iterator[Floats]
+
+    def __call__(self, *values: object) -> tuple[object, ...]:
+        """Return the function's results for the next row."""
+        if not isinstance(self.function, RandomTransform):
+            return as_tuple(call_user_code(self.function, *values))
+        transform = partial(self.function.transform, next(self.draws))
+        if self.function.user_code:
+            return as_tuple(call_user_code(transform, *values, code=self.function))
+        return as_tuple(transform(*values))
+
+
+Step = Transform | RowStep
+
+
+def _shard_of(node: Node) -> tuple[int, int]:
+    """Return the index of the shard in a pipeline, and the number of shards; 0 and 1 without."""
+    for each in nodes_of(node):
+        if isinstance(each, MapStyleNode) and isinstance(each.sampler, DistributedSampler):
+            shards = each.sampler.num_shards
+            return (each.sampler.shard_id - max(each.sampler.offset, 0)) % shards, shards
+    return 0, 1
+
+
+def _draws_by_row(
+    key: EpochKey, draws: int, start: int, shard: int, shards: int
+) -> Iterator[Floats]:
+    """Yield the random numbers of each row from `start` on.
+
+    They depend only on the number of the row among those of all shards, so that neither a resumed
+    run nor another number of processes changes them.
+    """
+    bits = np.random.PCG64(key.seed_sequence())
+    rng = np.random.Generator(bits)
+    bits.advance(draws * (start * shards + shard))
+    while True:
+        yield rng.random(draws)
+        bits.advance(draws * (shards - 1))
+
+
+def _apply_steps(steps: Sequence[Step], block: Block) -> Iterator[Block]:
     """Yield the result for a block: one block, or several where shapes or types change."""
-    if not functions:
+    if not steps:
         yield block
         return
-    function, *rest = functions
-    if isinstance(function, Transform):
-        if len(block) != 1:
+    first, *rest = steps
+    if isinstance(first, Transform):
+        if len(block) != 1 or block[0].dtype.kind in "USO":
             raise RuntimeError(
-                f"For 'map', the operation '{type(function).__name__}' takes one column, but got "
-                f"{len(block)}."
+                f"For 'map', the operation '{type(first).__name__}' takes one column of numbers, "
+                f"but got {len(block)} of {block[0].dtype}."
             )
-        yield from _apply_functions(rest, (function.batched(block[0]),))
+        yield from _apply_steps(rest, (first.batched(block[0]),))
         return
-    what = f"For 'map', what the function '{getattr(function, '__qualname__', function)}' returns"
-    results = (as_tuple(call_user_code(function, *row)) for row in rows_of(block))
-    rows = (tuple([as_element(value, what) for value in result]) for result in results)
+    # What a function returns is passed on to the next one as it is.
+    functions: list[RowStep] = []
+    for step in steps:
+        if isinstance(step, Transform):
+            break
+        functions.append(step)
+    rows = (_apply_functions(functions, row) for row in rows_of(block))
     for mapped in rebatch(rows, length(block)):
-        yield from _apply_functions(rest, mapped)
+        yield from _apply_steps(steps[len(functions) :], mapped)
+
+
+def _apply_functions(functions: Sequence[RowStep], row: Row) -> Row:
+    values = tuple([as_argument(element) for element in row])
+    for function in functions:
+        values = function(*values)
+    what = f"For 'map', what the function '{name_of(functions[-1].function)}' returns"
+    return tuple([as_element(value, what) for value in values])
 
 
 def with_callback_drivers(node: Node) -> tuple[Node, list[CallbackDriver]]:

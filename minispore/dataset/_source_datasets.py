@@ -1,8 +1,11 @@
 """Datasets of arrays and of Python objects."""
 
+import os
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from itertools import tee
+from pathlib import Path
 from types import FunctionType
 from typing import cast
 
@@ -10,16 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.common.dtype import as_dtype
+from minispore.dataset._batches import SampledBatches
 from minispore.dataset._dataset import Dataset, Names, check_workers
 from minispore.dataset._dataset import column_names as as_names
-from minispore.dataset._node import Array, as_element, as_tuple
+from minispore.dataset._node import Array, Node, as_element, as_tuple, initial_key
 from minispore.dataset._sources import (
     ArraySource,
+    FileSource,
     IterableNode,
     MapStyleNode,
     ObjectSource,
     row_converter,
 )
+from minispore.dataset.iterators import arrays
 from minispore.dataset.samplers import (
     BuiltinSampler,
     IndexIterable,
@@ -28,37 +34,42 @@ from minispore.dataset.samplers import (
     as_sampler,
     choose_sampler,
 )
-from minispore.utils.checks import check_int, check_type
+from minispore.utils.checks import check_int, check_one_of, check_type
 
 AnySampler = BuiltinSampler | Sampler | Iterable[int] | IndexIterable
 
 
 class MappableDataset(Dataset):
-    """Base class of sources; `dataset[i]` is row `i` of a map-style source, a tuple of arrays.
-
-    The index refers to the source, whatever the sampler.
+    """Base class of sources; `dataset[i]` is row `i` of the first epoch, a tuple of arrays.
 
     Args:
         node: The source node, which the subclasses construct.
 
     Examples:
         >>> from minispore.dataset import NumpySlicesDataset
-        >>> [column.tolist() for column in NumpySlicesDataset({"x": [1, 2], "y": [3, 4]})[-1]]
+        >>> data = NumpySlicesDataset({"x": [1, 2], "y": [3, 4]}, shuffle=False)
+        >>> [column.tolist() for column in data[-1]]
         [2, 4]
 
     Source: MindSpore's `mindspore.dataset.MappableDataset`.
     """
 
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self._first_epoch: npt.NDArray[np.intp] | None = None
+
     def __getitem__(self, index: int) -> tuple[Array, ...]:
-        store = self._map_style_node().store
-        count = store.count()
+        node = self._map_style_node()
+        if self._first_epoch is None:
+            self._first_epoch = node.indices(initial_key())
+        count = len(self._first_epoch)
         number = check_int(index, "index", type(self).__name__)
         if not -count <= number < count:
             raise IndexError(
                 f"For '{type(self).__name__}', there is no row {number}; it has {count} rows."
             )
-        block = next(iter(store.rows(np.array([number % count]))))
-        return tuple([column[0, ...] for column in block])
+        block = next(iter(node.store.rows(self._first_epoch[[number]])))
+        return tuple(arrays(tuple([column[0, ...] for column in block])))
 
     def use_sampler(self, new_sampler: AnySampler) -> None:
         """Replace the sampler of this dataset, beginning with the next iterator.
@@ -78,7 +89,7 @@ class MappableDataset(Dataset):
         """
         sampler = as_sampler(new_sampler, "use_sampler")
         self._node = replace(self._map_style_node(), sampler=sampler)
-        self._known_size = None
+        self._known_size = self._first_epoch = None
 
     def _map_style_node(self) -> MapStyleNode:
         if not isinstance(self._node, MapStyleNode):
@@ -87,6 +98,61 @@ class MappableDataset(Dataset):
                 "its rows cannot be chosen by index."
             )
         return self._node
+
+
+class LabelledImagesDataset(MappableDataset):
+    """Base class of images and labels in a folder of files for "train" and "test"."""
+
+    _names: tuple[str, ...] = ("image", "label")
+
+    def __init__(
+        self,
+        dataset_dir: str | os.PathLike[str],
+        usage: str | None = None,
+        num_samples: int | None = None,
+        num_parallel_workers: int | None = None,
+        shuffle: bool | None = None,
+        sampler: AnySampler | None = None,
+        num_shards: int | None = None,
+        shard_id: int | None = None,
+        cache: None = None,
+    ) -> None:
+        caller = type(self).__name__
+        check_type(usage, str, "usage", caller, allow_none=True)
+        check_one_of(usage or "all", ("train", "test", "all"), "usage", caller)
+        check_workers(num_parallel_workers, caller)
+        check_absent(cache, "cache", caller)
+        chosen = choose_sampler(
+            sampler, shuffle, num_samples, num_shards, shard_id, caller, RuntimeError
+        )
+        store = self._find(as_folder(dataset_dir, caller), usage or "all")
+        super().__init__(MapStyleNode(self._names, store, chosen))
+
+    @abstractmethod
+    def _find(self, folder: Path, usage: str) -> FileSource:
+        """Return the images and labels in the files of a folder that `usage` selects."""
+
+
+def as_folder(path: str | os.PathLike[str], caller: str) -> Path:
+    """Return the argument `dataset_dir` as a path.
+
+    Raises:
+        ValueError: If there is no such folder.
+    """
+    check_type(path, (str, os.PathLike), "dataset_dir", caller)
+    folder = Path(path)
+    if not folder.is_dir():
+        raise ValueError(
+            f"For '{caller}', the argument 'dataset_dir' must be a folder, but '{folder}' is "
+            "none or cannot be read."
+        )
+    return folder
+
+
+def check_absent(value: object, name: str, caller: str) -> None:
+    """Raise TypeError unless an argument that is not supported is None."""
+    if value is not None:
+        raise TypeError(f"For '{caller}', the argument '{name}' must be None, but got {value!r}.")
 
 
 class NumpySlicesDataset(MappableDataset):
@@ -158,6 +224,10 @@ class GeneratorDataset(MappableDataset):
         shard_id: The index of this process, from 0.
         python_multiprocessing: Accepted without effect.
         max_rowsize: Accepted without effect.
+        batch_sampler: Chooses the rows of each batch, instead of the other samplers: an iterable of
+            lists of row indices. The dataset then consists of batches.
+        collate_fn: A function of the rows of a batch (a list of arrays for each column), which
+            returns the batch's value of each column. It needs `batch_sampler`.
 
     Raises:
         ValueError: If a source that is not map-style is to be sampled or sharded, or arguments
@@ -190,6 +260,8 @@ class GeneratorDataset(MappableDataset):
         shard_id: int | None = None,
         python_multiprocessing: bool = True,
         max_rowsize: int | None = None,
+        batch_sampler: Iterable[Iterable[int]] | SupportsIndexing | None = None,
+        collate_fn: Callable[..., object] | None = None,
     ) -> None:
         del python_multiprocessing, max_rowsize
         caller = "GeneratorDataset"
@@ -203,6 +275,19 @@ class GeneratorDataset(MappableDataset):
         types = None if column_types is None else _as_dtypes(column_types, names)
         convert = row_converter(names, types, caller)
         chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, caller)
+        if batch_sampler is not None:
+            others = (sampler, shuffle, num_samples, num_shards, shard_id)
+            if not isinstance(source, SupportsIndexing) or any(each is not None for each in others):
+                raise ValueError(
+                    f"For '{caller}', 'batch_sampler' needs a 'source' with '__getitem__' and "
+                    "'__len__', and no 'sampler', 'shuffle', 'num_samples' or shards."
+                )
+            store = ObjectSource(source, convert)
+            batches = _as_batches(batch_sampler, len(source))
+            super().__init__(SampledBatches(names, store, batches, collate_fn))
+            return
+        if collate_fn is not None:
+            raise ValueError(f"For '{caller}', 'collate_fn' needs 'batch_sampler'.")
         if isinstance(source, SupportsIndexing):
             super().__init__(MapStyleNode(names, ObjectSource(source, convert), chosen))
             return
@@ -238,6 +323,21 @@ def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
             f"length, but got {lengths}."
         )
     return arrays, keys or tuple([f"column_{i}" for i in range(len(arrays))])
+
+
+def _as_batches(batch_sampler: object, count: int) -> Callable[[], Iterable[Iterable[int]]]:
+    """Return a function that returns an iterator over the indices of batches."""
+    if isinstance(batch_sampler, Sampler):
+        batch_sampler.dataset_size = count
+    if isinstance(batch_sampler, SupportsIndexing) and not isinstance(batch_sampler, Iterable):
+        indexable = batch_sampler
+        return lambda: [cast("Iterable[int]", indexable[i]) for i in range(len(indexable))]
+    if not hasattr(batch_sampler, "__iter__"):
+        raise TypeError(
+            "For 'GeneratorDataset', the argument 'batch_sampler' must be an iterable of lists of "
+            f"row indices, but got {batch_sampler!r}."
+        )
+    return cast("Callable[[], Iterable[Iterable[int]]]", _as_restartable(batch_sampler))
 
 
 def _as_restartable(source: object) -> Callable[[], Iterable[object]]:

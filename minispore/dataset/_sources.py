@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from operator import getitem
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from minispore.dataset._node import (
     rebatch,
     user_code_error,
 )
-from minispore.dataset.samplers import BuiltinSampler, IterSampler, SupportsIndexing
+from minispore.dataset.samplers import BuiltinSampler, IterSampler, PKSampler, SupportsIndexing
 
 
 @runtime_checkable
@@ -33,6 +34,15 @@ class MapStyleSource(Protocol):
 
     def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
         """Return the rows with these indices, copied."""
+        ...
+
+
+@runtime_checkable
+class LabelledSource(MapStyleSource, Protocol):
+    """Rows that can be read by index, and whose labels can be read without the images."""
+
+    def labels(self, column: int) -> Array:
+        """Return the labels of all rows in the column number `column`."""
         ...
 
 
@@ -50,13 +60,32 @@ class MapStyleNode(NamedColumns):
         source = (self.store.source,) if isinstance(self.store, ObjectSource) else ()
         return (*source, self.sampler.sampler) if isinstance(self.sampler, IterSampler) else source
 
+    def __post_init__(self) -> None:
+        """Check that the source has the labels that the sampler needs."""
+        if isinstance(self.sampler, PKSampler):
+            self._labels(self.sampler)
+
     def size(self) -> int:
         """Return the number of rows that the sampler chooses."""
-        return len(self.sampler.epoch_indices(self.store.count(), EpochKey(0, seeded=True)))
+        return len(self.indices(EpochKey(0, seeded=True)))
+
+    def indices(self, key: EpochKey) -> npt.NDArray[np.intp]:
+        """Return the indices of the rows that the sampler chooses for an epoch."""
+        if isinstance(self.sampler, PKSampler):
+            return self.sampler.indices_by_label(self._labels(self.sampler)(), key)
+        return self.sampler.epoch_indices(self.store.count(), key)
+
+    def _labels(self, sampler: PKSampler) -> Callable[[], Array]:
+        if sampler.class_column in self.names and isinstance(self.store, LabelledSource):
+            return partial(self.store.labels, self.names.index(sampler.class_column))
+        raise ValueError(
+            f"For 'PKSampler', the argument 'class_column' must be a column of labels in a data "
+            f"set of images, but got {sampler.class_column!r}; the columns are {self.names}."
+        )
 
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
         """Yield the chosen rows; those before `start` are not read."""
-        indices = self.sampler.epoch_indices(self.store.count(), key)
+        indices = self.indices(key)
         for i in range(start, len(indices), max_rows):
             yield from self.store.rows(indices[i : i + max_rows])
 
@@ -74,6 +103,30 @@ class ArraySource:
     def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
         """Return the rows with these indices, copied."""
         yield tuple([array.take(indices, axis=0) for array in self.arrays])
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """Columns in files, read when the first row is: images, and after them labels."""
+
+    length: int
+    load: Callable[[], tuple[Array, ...]]
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        return self.length
+
+    def labels(self, column: int) -> Array:
+        """Return the labels of all rows in the column number `column`."""
+        return self._arrays[column]
+
+    def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
+        """Return the rows with these indices, copied."""
+        yield tuple([array.take(indices, axis=0) for array in self._arrays])
+
+    @cached_property
+    def _arrays(self) -> tuple[Array, ...]:
+        return self.load()
 
 
 @dataclass(frozen=True)
@@ -155,6 +208,10 @@ def row_converter(
 
     def convert(value: object) -> Row:
         values = as_tuple(value)
+        if len(columns) > 1 and isinstance(value, dict):
+            # A row of other libraries' data sets; it may have further columns.
+            named_values = cast("dict[str, object]", value)
+            values = tuple([named_values[name] for name in columns if name in named_values])
         if len(values) != len(columns):
             raise RuntimeError(
                 f"For '{caller}', the source must give {len(columns)} values a row, one for each "

@@ -10,11 +10,14 @@ import numpy.typing as npt
 
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.common.tensor import Tensor
+from minispore.dataset._batches import Batch
 from minispore.dataset._node import (
     Array,
     EpochKey,
     Node,
     Row,
+    as_argument,
+    as_element,
     field_values,
     initial_key,
     nodes_of,
@@ -22,7 +25,7 @@ from minispore.dataset._node import (
     traverse,
     user_code_of,
 )
-from minispore.dataset._operations import Batch, with_callback_drivers
+from minispore.dataset._operations import with_callback_drivers
 from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 
@@ -36,7 +39,15 @@ _SAVED_NAMES: Final = {
     "FixedOrder": "Frozen",
     "MapStyleNode": "StoreNode",
 }
-_FUNCTIONS: Final = ("functions", "rows", "per_batch", "predicate", "start")
+_FUNCTIONS: Final = (
+    "collate",
+    "element_length",
+    "functions",
+    "per_batch",
+    "predicate",
+    "rows",
+    "start",
+)
 
 
 @runtime_checkable
@@ -202,13 +213,49 @@ def _check_pipeline(saved_lines: list[str], own_lines: list[str]) -> None:
 
 
 def tensors(row: Row) -> list[Tensor]:
-    """Return a row's arrays as tensors that share their memory."""
-    return [Tensor.from_numpy(array) for array in row]
+    """Return a row's arrays as tensors that share their memory; strings as `arrays` does."""
+    return [
+        # A program that has columns of strings or dictionaries knows which they are.
+        cast("Tensor", _plain(as_argument(array), _as_tensor))
+        if array.dtype.kind in "USO"
+        else Tensor.from_numpy(array)
+        for array in row
+    ]
 
 
 def arrays(row: Row) -> list[Array]:
-    """Return a row's arrays in C order."""
-    return [np.ascontiguousarray(array) if array.ndim else array for array in row]
+    """Return a row's arrays in C order; dictionaries as dictionaries of arrays."""
+    return [
+        cast("Array", _plain(as_argument(array), _as_array))
+        if array.dtype.kind in "USO"
+        else np.ascontiguousarray(array)
+        if array.ndim
+        else array
+        for array in row
+    ]
+
+
+def _as_array(value: Array) -> object:
+    return value
+
+
+def _as_tensor(value: Array) -> object:
+    return value if value.dtype.kind in "US" else Tensor.from_numpy(value)
+
+
+def _plain(value: object, convert: Callable[[Array], object]) -> object:
+    """Return strings in an array of their length, and a dictionary with its leaves converted."""
+    if isinstance(value, dict):
+        items = cast("dict[object, object]", value).items()
+        return {key: _plain(item, convert) for key, item in items}
+    if isinstance(value, list):
+        return [_plain(item, convert) for item in cast("list[object]", value)]
+    array = as_element(value, "A value in a dictionary")
+    if array.dtype.kind in "US":
+        # The array of a block has room for its longest string.
+        longest = max(map(len, array.ravel().tolist()), default=1)
+        return array.astype(f"{array.dtype.kind}{max(longest, 1)}")
+    return convert(array)
 
 
 def describe_pipeline(node: Node) -> list[str]:

@@ -16,6 +16,7 @@ __all__ = [
     "BuiltinSampler",
     "DistributedSampler",
     "IterSampler",
+    "PKSampler",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
@@ -259,6 +260,68 @@ class WeightedRandomSampler(BuiltinSampler):
         return key.generator().choice(
             len(self.weights), self._max_samples(possible), self.replacement, self.weights
         )
+
+
+class PKSampler(BuiltinSampler):
+    """Choose `num_val` rows of each class, one class after the other; rows may repeat.
+
+    Args:
+        num_val: The number of rows of each class.
+        num_class: Must be None, as in MindSpore: all classes.
+        shuffle: Whether the order of the classes is random; it is then another in each epoch.
+        class_column: The column of the classes, in a data set of images.
+        num_samples: The maximum number of rows of an epoch; None or 0 for all.
+
+    Raises:
+        NotImplementedError: If `num_class` is given.
+        ValueError: If the data set it is given to has no such column of labels.
+
+    Examples:
+        >>> import tempfile
+        >>> from minispore.dataset import MnistDataset, digits
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> data = MnistDataset(digits.write(folder.name, train=100, test=1), sampler=PKSampler(2))
+        >>> [int(label) for _, label in data][:6]
+        [0, 0, 1, 1, 2, 2]
+        >>> folder.cleanup()
+
+    Source: MindSpore's `mindspore.dataset.PKSampler`.
+    """
+
+    shuffles = True
+
+    def __init__(
+        self,
+        num_val: int,
+        num_class: int | None = None,
+        shuffle: bool = False,
+        class_column: str = "label",
+        num_samples: int | None = None,
+    ) -> None:
+        super().__init__(num_samples)
+        self.num_val: int = check_int(num_val, "num_val", low=1)
+        if num_class is not None:
+            raise NotImplementedError(
+                f"For 'PKSampler', the argument 'num_class' must be None, but got {num_class!r}."
+            )
+        check_type(shuffle, bool, "shuffle")
+        check_type(class_column, str, "class_column")
+        self.shuffle = shuffle
+        self.class_column = class_column
+
+    def epoch_indices(self, count: int, key: EpochKey) -> Indices:
+        """Raise ValueError: `indices_by_label` needs the labels."""
+        raise ValueError("For 'PKSampler', a data set of images with labels is needed.")
+
+    def indices_by_label(self, labels: npt.NDArray[np.generic], key: EpochKey) -> Indices:
+        """Return independent draws from the rows of each class."""
+        rng = key.generator()
+        classes = np.unique(labels)
+        if self.shuffle:
+            classes = rng.permutation(classes)
+        drawn = [rng.choice(np.flatnonzero(labels == each), self.num_val) for each in classes]
+        indices = np.concatenate([*drawn, np.empty(0, np.intp)])
+        return indices[: self._max_samples(len(indices))]
 
 
 class DistributedSampler(BuiltinSampler):

@@ -12,9 +12,9 @@ from itertools import islice
 
 import numpy as np
 
+from minispore.dataset._batches import Batch
 from minispore.dataset._dataset import Dataset
 from minispore.dataset._node import Block, EpochKey, Node, Operation, nodes_of, rebuild
-from minispore.dataset._operations import Batch
 from minispore.dataset._sources import MapStyleNode
 from minispore.dataset.samplers import DistributedSampler
 

@@ -23,6 +23,7 @@ from minispore.train.callback import (
     SummaryLandscape,
     TimeMonitor,
 )
+from minispore.train.dataset_helper import DatasetHelper
 from minispore.train.loss_scale_manager import (
     DynamicLossScaleManager,
     FixedLossScaleManager,
@@ -48,6 +49,7 @@ __all__: list[str] = [
     "Callback",
     "CallbackManager",
     "CheckpointConfig",
+    "DatasetHelper",
     "DatasetLike",
     "DynamicLossScaleManager",
     "EarlyStopping",

@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 import minispore
-from minispore.dataset import MnistDataset, SequentialSampler, _mnist_dataset, transforms, vision
+from minispore.dataset import (
+    FashionMnistDataset,
+    MnistDataset,
+    PKSampler,
+    SequentialSampler,
+    _mnist_dataset,
+    transforms,
+    vision,
+)
 from minispore.dataset.idx import write_idx
 
 
@@ -54,7 +62,31 @@ def test_mnist_num_samples_and_shards(folder: Path) -> None:
         for i in range(4)
     ]
     assert shards == [[20, 11, 15], [21, 12, 20], [22, 13, 21], [10, 14, 22]]
-    assert MnistDataset(folder, "train")[-1][0][0, 0, 0] == 15
+    assert MnistDataset(folder, "train", shuffle=False)[-1][0][0, 0, 0] == 15
+
+
+def test_fashion_mnist_has_the_files_of_mnist(folder: Path) -> None:
+    dataset = FashionMnistDataset(folder, "train", shuffle=False)
+    assert first_pixels(dataset) == [10, 11, 12, 13, 14, 15]
+    assert dataset.output_types() == [np.uint8, np.uint32]
+    with pytest.raises(ValueError, match="^For 'FashionMnistDataset', the argument 'usage'"):
+        FashionMnistDataset(folder, "valid")
+    (folder / "train-labels-idx1-ubyte").unlink()
+    with pytest.raises(RuntimeError, match="^For 'FashionMnistDataset', .* but not their labels"):
+        FashionMnistDataset(folder, "train")
+
+
+def test_pk_sampler_draws_rows_of_each_class(folder: Path) -> None:
+    dataset = MnistDataset(folder, "train", sampler=PKSampler(2))
+    rows = list(dataset.project("label").create_tuple_iterator(num_epochs=1, output_numpy=True))
+    assert [int(label) for (label,) in rows] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert (
+        MnistDataset(folder, "train", sampler=PKSampler(2, num_samples=3)).get_dataset_size() == 3
+    )
+    with pytest.raises(ValueError, match="'class_column' must be a column of labels"):
+        MnistDataset(folder, sampler=PKSampler(2, class_column="class"))
+    with pytest.raises(NotImplementedError, match="'num_class' must be None, but got 3"):
+        PKSampler(2, 3)
 
 
 def test_bad_arguments(folder: Path) -> None:

@@ -6,9 +6,11 @@ count how often each outcome occurs, among so few rows that all outcomes can be 
 # Functions of users carry no types; the lambdas here stand for them.
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
+import math
 from collections.abc import Callable, Iterable
 from itertools import permutations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +19,11 @@ from hypothesis import strategies as st
 
 import minispore as ms
 import minispore.dataset as ds
+from minispore.dataset import transforms, vision
 from minispore.dataset._node import EpochKey, rows_of
 from minispore.dataset.idx import write_idx
 from minispore.dataset.samplers import BuiltinSampler
+from minispore.dataset.transforms import RandomTransform
 from tests.helpers.randomness import assert_frequencies, uniform
 
 Order = tuple[int, ...]
@@ -257,6 +261,174 @@ def test_part_of_a_split_is_shuffled_if_the_source_is(randomize: bool) -> None:
         assert len(set(orders)) == expected
         if shuffle:
             assert_frequencies(orders, uniform(permutations(rows)))
+
+
+def flat(value: object) -> Order:
+    return tuple(np.asarray(value).ravel().astype(int).tolist())
+
+
+GRID = np.arange(9).reshape(3, 3)
+ADD_OR_DOUBLE: list[Callable[[Any], object]] = [lambda x: x + 1, lambda x: x * 2]
+# A random transform, its argument, and the probability of each result.
+TRANSFORMED: dict[str, tuple[RandomTransform, object, dict[Order, float]]] = {
+    "RandomHorizontalFlip": (
+        vision.RandomHorizontalFlip(0.3), [[1, 2]], {(1, 2): 0.7, (2, 1): 0.3}
+    ),
+    "RandomVerticalFlip": (
+        vision.RandomVerticalFlip(0.3), [[1], [2]], {(1, 2): 0.7, (2, 1): 0.3}
+    ),
+    "RandomCrop": (
+        vision.RandomCrop((1, 2)), GRID, uniform((3 * i + j, 3 * i + j + 1)
+        for i in range(3) for j in range(2))
+    ),
+    "RandomCrop with padding": (
+        vision.RandomCrop(1, (1, 0)), [[5]], {(5,): 1 / 3, (0,): 2 / 3}
+    ),
+    "RandomCrop padded if needed": (
+        vision.RandomCrop((1, 2), pad_if_needed=True), [[5]], uniform([(0, 5), (5, 0)])
+    ),
+    "RandomResizedCrop": (
+        vision.RandomResizedCrop(1, (1 / 9, 1 / 9), (1, 1)), GRID.astype("u1"),
+        uniform((i,) for i in range(9))
+    ),
+    "RandomApply": (transforms.RandomApply(ADD_OR_DOUBLE, 0.3), 3, {(3,): 0.7, (8,): 0.3}),
+    "RandomChoice": (
+        transforms.RandomChoice([*ADD_OR_DOUBLE, abs]), 3, uniform([(4,), (6,), (3,)])
+    ),
+    "RandomOrder": (transforms.RandomOrder(ADD_OR_DOUBLE), 3, uniform([(7,), (8,)])),
+    "nested": (
+        transforms.RandomOrder([transforms.RandomApply([f], 0.5) for f in ADD_OR_DOUBLE]), 3,
+        {(3,): 1 / 4, (4,): 1 / 4, (6,): 1 / 4, (7,): 1 / 8, (8,): 1 / 8}
+    ),
+}  # fmt: skip
+
+
+def transformed(transform: object, value: object, count: int) -> ds.Dataset:
+    return ds.NumpySlicesDataset([value] * count, "x", shuffle=False).map(transform)  # type: ignore[arg-type]
+
+
+def values(data: ds.Dataset, seed: int = 0, epoch: int = 0, start: int = 0) -> list[Order]:
+    blocks = data._node.blocks(EpochKey(seed, seeded=True, number=epoch), 7, start)
+    return [flat(row) for block in blocks for row in rows_of(block)]
+
+
+@pytest.mark.parametrize("kind", TRANSFORMED)
+def test_results_of_random_transforms_have_their_probabilities(kind: str) -> None:
+    transform, value, expected = TRANSFORMED[kind]
+    assert_frequencies(values(transformed(transform, value, 600)), expected)
+    one = transformed(transform, value, 1)
+    assert_frequencies((values(one, seed)[0] for seed in range(600)), expected)
+    assert_frequencies((values(one, 5, epoch)[0] for epoch in range(600)), expected)
+    ms.set_seed(3)
+    called = [flat(transform(value)) for _ in range(600)]
+    assert_frequencies(called, expected)
+    ms.set_seed(3)
+    assert [flat(transform(value)) for _ in range(600)] == called
+
+
+def test_angles_of_random_rotation_are_uniform() -> None:
+    rotation = vision.RandomRotation((-30, 70))
+    rng = np.random.default_rng(1)
+    angles = (rotation.choose(rng.random(1), 1, 1) for _ in range(600))
+    tens = (math.floor(each.degrees / 10) for each in angles if isinstance(each, vision.Rotate))
+    assert_frequencies(tens, uniform(range(-3, 7)))
+    assert vision.RandomRotation(20).degrees == (-20, 20)
+
+
+def test_parts_of_random_resized_crop_have_uniform_areas_and_logarithmic_ratios() -> None:
+    rng = np.random.default_rng(1)
+
+    def part(scale: tuple[float, float], ratio: tuple[float, float]) -> tuple[int, int] | None:
+        crop = vision.RandomResizedCrop(1, scale, ratio)
+        return crop._draw_part(rng.random(20), 4, 4)
+
+    # A side of round(sqrt(area)), where the area is between 1 and 16.
+    areas = {(1, 1): 1.25 / 15, (2, 2): 4 / 15, (3, 3): 6 / 15, (4, 4): 3.75 / 15}
+    assert_frequencies((part((1 / 16, 1), (1, 1)) for _ in range(600)), areas)
+    # An area of 4, and the sides 2 / root and 2 * root, where the root is between 1/2 and 2.
+    roots = [(4, 1, 4 / 7), (3, 1, 3 / 4), (3, 2, 4 / 5), (2, 2, 5 / 4), (2, 3, 4 / 3),
+             (1, 3, 7 / 4), (1, 4, 2.0)]  # fmt: skip
+    bounds = [math.log2(0.5), *(math.log2(root) for *_, root in roots)]
+    ratios = {
+        (h, w): (b - a) / 2 for (h, w, _), a, b in zip(roots, bounds, bounds[1:], strict=False)
+    }
+    assert_frequencies((part((1 / 4, 1 / 4), (1 / 4, 4)) for _ in range(900)), ratios)
+    big = vision.RandomResizedCrop(1, (0.1, 0.3), (0.5, 2))
+    parts = [big._draw_part(rng.random(20), 1000, 1000) or (0, 0) for _ in range(300)]
+    halves = ((height * width > 200_000, width > height) for height, width in parts)
+    assert_frequencies(halves, uniform(product([True, False], repeat=2)))
+    # If no part fits, the largest one in the middle is taken.
+    crop = vision.RandomResizedCrop((1, 2), (2, 3), (2, 2))
+    assert flat(crop(GRID.astype("u1"))) == flat(vision.Resize((1, 2))(GRID[1:].astype("u1")))
+
+
+FLIP = transforms.RandomChoice([lambda x: x, lambda x: x + 1])
+TWO_COINS: dict[str, Callable[[int], Order]] = {
+    "rows": lambda seed: sum(values(transformed(FLIP, 0, 2), seed), ()),
+    "transforms of one map": lambda seed: divmod(
+        values(transformed([FLIP, lambda x: 2 * x, FLIP], 0, 1), seed)[0][0], 2
+    ),
+    "maps": lambda seed: divmod(
+        values(transformed(FLIP, 0, 1).map([lambda x: 2 * x]).map(FLIP), seed)[0][0], 2
+    ),
+    "epochs": lambda seed: (
+        values(transformed(FLIP, 0, 1), seed)[0] + values(transformed(FLIP, 0, 1), seed, 1)[0]
+    ),
+    "seeds": lambda seed: sum(
+        (values(transformed(FLIP, 0, 1), 2 * seed + i)[0] for i in (0, 1)), ()
+    ),
+    "columns": lambda seed: values(
+        ds.NumpySlicesDataset(([0], [0]), ["x", "y"], shuffle=False).map(FLIP, "x").map(FLIP, "y"),
+        seed,
+    )[0],
+    "shards": lambda seed: sum((values(shard(i, 2, 2).map(FLIP), seed)[0] for i in (0, 1)), ()),
+    "a row and its place in the order": lambda seed: (
+        values(ds.NumpySlicesDataset([0, 2], "x").map(FLIP), seed)[0][0] // 2,
+        values(ds.NumpySlicesDataset([0, 2], "x").map(FLIP), seed)[0][0] % 2,
+    ),
+}
+
+
+def shard(number: int, shards: int, count: int) -> ds.Dataset:
+    sampler = ds.DistributedSampler(shards, number, shuffle=False, offset=0)
+    return ds.NumpySlicesDataset([0] * count, "x", sampler=sampler)
+
+
+@pytest.mark.parametrize("kind", TWO_COINS)
+def test_random_transforms_are_independent(kind: str) -> None:
+    draws = (TWO_COINS[kind](seed) for seed in range(300))
+    assert_frequencies(draws, uniform(product(range(2), repeat=2)))
+
+
+@given(seed=SEEDS, start=st.integers(0, 30), shards=st.integers(1, 4))
+def test_random_numbers_of_a_row_depend_on_its_number_only(
+    seed: int, start: int, shards: int
+) -> None:
+    """Not on where an iteration begins, and not on the number of processes."""
+
+    def drawn(data: ds.Dataset, start: int = 0) -> list[Order]:
+        return values(data.map([FLIP, vision.Rescale(2.0, 0.0), FLIP]), seed, 2, start)
+
+    complete = drawn(shard(0, 1, 30))
+    assert drawn(shard(0, 1, 30), start) == complete[start:]
+    for number in range(shards):
+        skipped = start // shards
+        expected = complete[number::shards][skipped:]
+        assert drawn(shard(number, shards, 30), skipped) == expected
+
+
+@given(seed=SEEDS)
+def test_rows_per_class_are_equally_frequent(seed: int) -> None:
+    labels = np.array([1, 0, 1, 1, 0])
+    keys = [EpochKey(seed, seeded=True, number=epoch) for epoch in range(400)]
+    draws = [tuple(ds.PKSampler(2).indices_by_label(labels, key).tolist()) for key in keys]
+    pairs = [*product(product([1, 4], repeat=2), product([0, 2, 3], repeat=2))]
+    assert_frequencies((draw[:2] for draw in draws), uniform(product([1, 4], repeat=2)))
+    assert_frequencies((draw[2:] for draw in draws), uniform(product([0, 2, 3], repeat=2)))
+    assert {(draw[:2], draw[2:]) for draw in draws} == {*pairs}
+    shuffled = (ds.PKSampler(1, shuffle=True).indices_by_label(labels, key) for key in keys)
+    orders = (tuple(labels[indices].tolist()) for indices in shuffled)
+    assert_frequencies(orders, uniform([(0, 1), (1, 0)]))
 
 
 def test_unseeded_iterators_are_independent() -> None:

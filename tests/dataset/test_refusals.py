@@ -28,6 +28,10 @@ def pairs(count: int = 3) -> Any:  # noqa: ANN401
     return ds.NumpySlicesDataset(data, ["a", "b"], shuffle=False)
 
 
+def mixed_ranks() -> Any:  # noqa: ANN401
+    return ds.GeneratorDataset([np.ones(2), np.ones((2, 1))], "a")
+
+
 def wrong_types(*values: object) -> Bad:
     return st.sampled_from(values).map(lambda value: (value, TypeError))
 
@@ -54,11 +58,34 @@ CALLABLE = wrong_types(3, "a")
 SOURCE = {"shuffle": BOOLS, "sampler": wrong_types("41", b"41", 4, 1.5)} | SAMPLES | WORKERS
 LENGTH = integers(1, 2**31 - 1)
 
-# A function, arguments that it accepts, and arguments that it refuses.
 # fmt: off
+PAD_INFO = wrong_types(3, [], {"a": 3}, {"a": (1, 2)}, {"a": ([1], 2, 3)}, {"a": (["a"], 0)})
+PROBABILITY = {"prob": NUMBERS | values(-0.1, 1.1)}
+TRANSFORMS = {"transforms": wrong_types(3, [3], "a", [int])}
+SIZE = {"size": wrong_types("a", 3.5, True, (1, 2, 3), (1, 2.5)) | values(0, (0, 3), 2**31)}
+FILL = {"fill_value": wrong_types("a", 1.5, (1, 2), (1, 2, "a")) | values(-1, 256, (1, 2, 256))}
+PADDING = {"padding": wrong_types("a", 1.5, (1, "a")) | values(-1, (1, -1), (1, 2, 3)),
+           "padding_mode": wrong_types("edge", None)}
+RESAMPLE = {"resample": wrong_types("linear", None, 0)}
+RANGE = wrong_types("a", 3, (1, "a"), (1, 2, 3)) | values((2, 1), (-1, 2))
+ROTATION = {"expand": BOOLS, "center": wrong_types(3, (1, "a"), (1, 2, 3))} | RESAMPLE | FILL
+FOLDER = {"dataset_dir": wrong_types(3, None) | values("/dev/null/absent"),
+          "cache": wrong_types(3, "a")} | SOURCE
+USAGE = {"usage": wrong_types(3, True) | values("eval")} | FOLDER
+
+# A function, arguments that it accepts, and arguments that it refuses.
 FUNCTIONS: list[tuple[Callable[..., object], dict[str, object], dict[str, Bad]]] = [
     (numbers().batch, {"batch_size": 1},
      {"batch_size": integers(1), "drop_remainder": BOOLS, "per_batch_map": CALLABLE} | WORKERS),
+    (numbers().padded_batch, {"batch_size": 1},
+     {"batch_size": integers(1), "drop_remainder": BOOLS, "pad_info": PAD_INFO} | WORKERS),
+    (numbers().bucket_batch_by_length, {"column_names": ["a"], "bucket_boundaries": [1],
+                                        "bucket_batch_sizes": [1, 1]},
+     {"column_names": wrong_types("a", 3, [3]), "element_length_function": CALLABLE,
+      "bucket_boundaries": wrong_types(3, ["a"], [1.5]) | values([], [0], [-1]),
+      "bucket_batch_sizes": wrong_types(3, ["a"], [1.5]) | values([], [0, 1], [1], [1, 2, 3]),
+      "pad_info": PAD_INFO, "pad_to_bucket_boundary": BOOLS, "drop_remainder": BOOLS}),
+    (numbers().output_shapes, {}, {"estimate": BOOLS}),
     (numbers().shuffle, {}, {"buffer_size": integers(2, 2**31 - 1)}),
     (numbers().repeat, {}, COUNT),
     (numbers().take, {}, COUNT),
@@ -79,20 +106,54 @@ FUNCTIONS: list[tuple[Callable[..., object], dict[str, object], dict[str, Bad]]]
     (ds.DistributedSampler, {"num_shards": 3, "shard_id": 0},
      {"num_shards": integers(1), "shard_id": integers(0, 2), "shuffle": BOOLS,
       "offset": integers(-1, 2)} | SAMPLES),
+    (ds.PKSampler, {"num_val": 1},
+     {"num_val": integers(1), "shuffle": BOOLS, "class_column": wrong_types(3, None)} | SAMPLES),
+    (ds.MnistDataset, {"dataset_dir": "."}, USAGE),
+    (ds.FashionMnistDataset, {"dataset_dir": "."}, USAGE),
+    (ds.Cifar10Dataset, {"dataset_dir": "."}, USAGE),
+    (ds.Cifar100Dataset, {"dataset_dir": "."}, USAGE),
+    (ds.ImageFolderDataset, {"dataset_dir": "."},
+     {"extensions": wrong_types(3, "png", [3]), "decode": BOOLS, "decrypt": wrong_types(3),
+      "class_indexing": wrong_types(3, ["a"])} | FOLDER),
+    (ds.CSVDataset, {"dataset_files": __file__},
+     {"dataset_files": wrong_types(3, None), "field_delim": wrong_types(3) | values("", ";;", '"'),
+      "column_defaults": wrong_types(3, "a"), "shuffle": BOOLS} | SAMPLES | WORKERS),
     (ds.NumpySlicesDataset, {"data": [1]}, {"data": wrong_types(3, "a")} | SOURCE),
     (ds.GeneratorDataset, {"source": [1], "column_names": "x"},
      {"source": wrong_types(3, 1.5)} | SOURCE),
     (ds.transforms.OneHot, {"num_classes": 2},
      {"num_classes": LENGTH, "smoothing_rate": NUMBERS | values(-0.01, 1.01)}),
     (ds.transforms.TypeCast, {}, {"data_type": wrong_types("no type", 3)}),
-    (ds.transforms.Compose, {}, {"transforms": wrong_types(3, [3])}),
+    (ds.transforms.Compose, {}, TRANSFORMS),
+    (ds.transforms.RandomApply, {"transforms": [abs]}, TRANSFORMS | PROBABILITY),
+    (ds.transforms.RandomChoice, {}, TRANSFORMS),
+    (ds.transforms.RandomOrder, {}, TRANSFORMS),
     (ds.vision.Rescale, {"rescale": 1, "shift": 0}, {"rescale": NUMBERS, "shift": NUMBERS}),
     (ds.vision.Normalize, {"mean": (1.0,), "std": (1.0,)},
      {"mean": wrong_types(1.0, ["a"]) | values((-1.0,), (256.0,)),
       "std": wrong_types(1.0, ["a"]) | values((0.0,), (256.0,)), "is_hwc": BOOLS}),
-    (ds.vision.Resize, {"size": 3},
-     {"size": wrong_types("a", 3.5, True, (1, 2, 3), (1, 2.5)) | values(0, (0, 3), 2**31),
-      "interpolation": wrong_types("linear", None)}),
+    (ds.vision.Resize, {"size": 3}, {"interpolation": wrong_types("linear", None)} | SIZE),
+    (ds.vision.CenterCrop, {}, SIZE),
+    (ds.vision.Crop, {"coordinates": (0, 0), "size": 1},
+     {"coordinates": wrong_types(3, (1, 2, 3), (1, 1.5)) | values((-1, 0), (0, 2**31))} | SIZE),
+    (ds.vision.Pad, {"padding": 1}, PADDING | FILL),
+    (ds.vision.Rotate, {"degrees": 1}, {"degrees": NUMBERS} | ROTATION),
+    (ds.vision.Affine, {"degrees": 1, "translate": (0, 0), "scale": 1, "shear": 0},
+     {"degrees": NUMBERS, "translate": wrong_types(1, (1, "a")) | values((1.1, 0), (0, -2)),
+      "scale": NUMBERS | values(0, -1), "shear": wrong_types("a", (1, "a"), (1, 2, 3))}
+     | RESAMPLE | FILL),
+    (ds.vision.Decode, {}, {"to_pil": wrong_types(3, True)}),
+    (ds.vision.RandomHorizontalFlip, {}, PROBABILITY),
+    (ds.vision.RandomVerticalFlip, {}, PROBABILITY),
+    (ds.vision.RandomCrop, {"size": 1}, {"pad_if_needed": BOOLS} | SIZE | PADDING | FILL),
+    (ds.vision.RandomResizedCrop, {"size": 1},
+     {"scale": RANGE, "ratio": RANGE | values((0, 1)), "max_attempts": integers(1),
+      "interpolation": wrong_types("linear", None)} | SIZE),
+    (ds.vision.RandomCropDecodeResize, {"size": 1},
+     {"scale": RANGE, "ratio": RANGE | values((0, 1)), "max_attempts": integers(1),
+      "interpolation": wrong_types("linear", None)} | SIZE),
+    (ds.vision.RandomRotation, {"degrees": 1},
+     {"degrees": wrong_types("a", (1, "a"), (1, 2, 3)) | values(-1, (2, 1))} | ROTATION),
     (ds.config.set_seed, {}, {"seed": integers(0, 2**32 - 1)}),
     (ds.config.set_num_parallel_workers, {}, {"num": integers(1)}),
     (ds.config.set_prefetch_size, {}, {"size": integers(1)}),
@@ -145,6 +206,7 @@ REFUSED: list[tuple[type[Exception], str, tuple[Callable[[], object], ...]]] = [
         lambda: pairs().map([]),
         lambda: numbers().split([]),
         lambda: ds.transforms.Compose([]),
+        lambda: ds.transforms.RandomChoice([]),
     )),
     (ValueError, "same length", (
         lambda: pairs().rename(["a", "b"], "x"),
@@ -155,12 +217,11 @@ REFUSED: list[tuple[type[Exception], str, tuple[Callable[[], object], ...]]] = [
     (TypeError, "must be a Dataset", (lambda: numbers() + 3, lambda: numbers().zip(3))),
     (ValueError, "need 'per_batch_map'", (lambda: numbers().batch(2, input_columns="a"),)),
     (TypeError, "'apply_func' must return a dataset", (lambda: numbers().apply(lambda d: 3),)),
-    (TypeError, "must be a number, or an array", (
+    (TypeError, "must be a number, a string, an array", (
         lambda: rows(pairs().map(lambda a: None)),
-        lambda: rows(pairs().map(lambda a: "a")),
         lambda: rows(pairs().map(lambda a: [[1], [1, 2]])),
-        lambda: ds.NumpySlicesDataset(["a", "b"]),
-        lambda: rows(ds.GeneratorDataset(["a"], "x")),
+        lambda: ds.NumpySlicesDataset([None, object()]),
+        lambda: rows(ds.GeneratorDataset([object()], "x")),
     )),
     (RuntimeError, "must return 1 columns, .* but returned 2", (
         lambda: rows(pairs().map(lambda a: (a, a))),
@@ -170,6 +231,8 @@ REFUSED: list[tuple[type[Exception], str, tuple[Callable[[], object], ...]]] = [
     )),
     (RuntimeError, "'TypeCast' takes one column", (
         lambda: rows(pairs().map(ds.transforms.TypeCast(np.int8), ["a", "b"])),
+        lambda: rows(ds.NumpySlicesDataset(["a"]).map(ds.transforms.TypeCast(np.int8))),
+        lambda: rows(ds.GeneratorDataset([{"a": 1}], "x").map(ds.transforms.TypeCast(np.int8))),
     )),
     (RuntimeError, "must return one bool", (
         lambda: rows(numbers(3).filter(lambda a: [True, False])),
@@ -180,6 +243,41 @@ REFUSED: list[tuple[type[Exception], str, tuple[Callable[[], object], ...]]] = [
     )),
     (RuntimeError, "got int64 of 0 axes and int64 of 1 axes", (
         lambda: rows(numbers(2) + numbers(2).batch(2)),
+    )),
+    (RuntimeError, "must have the same keys", (
+        lambda: rows(ds.GeneratorDataset([{"a": 1}, {"b": 1}], "x", shuffle=False).batch(2)),
+    )),
+    (RuntimeError, "the key 'a' must have the same shape", (
+        lambda: rows(ds.GeneratorDataset([{"a": 1}, {"a": [1]}], "x").batch(2)),
+    )),
+    (RuntimeError, "must have the same number of axes", (
+        lambda: rows(numbers().padded_batch(2, pad_info={"a": ([2], 0)})),
+        lambda: rows(mixed_ranks().padded_batch(2, pad_info={})),
+        lambda: mixed_ranks().output_shapes(True),
+    )),
+    (RuntimeError, "'pad_to_bucket_boundary' needs rows shorter than", (
+        lambda: rows(numbers().batch(3).bucket_batch_by_length(
+            ["a"], [2], [1, 1], None, {"a": ([None], 0)}, True)),
+    )),
+    (ValueError, "'column_names' must be one column unless", (
+        lambda: pairs().bucket_batch_by_length(["a", "b"], [2], [1, 1]),
+    )),
+    (RuntimeError, "'collate_fn' must return 1 columns, but returned 2", (
+        lambda: rows(ds.GeneratorDataset(
+            [1], "x", batch_sampler=[[0]], collate_fn=lambda x: (x, x))),
+    )),
+    (ValueError, "'collate_fn' needs 'batch_sampler'", (
+        lambda: ds.GeneratorDataset([1], "x", collate_fn=abs),
+    )),
+    (ValueError, "'batch_sampler' needs", (
+        lambda: ds.GeneratorDataset(iter([1]), "x", batch_sampler=[[0]]),
+        lambda: ds.GeneratorDataset([1], "x", batch_sampler=[[0]], num_samples=1),
+    )),
+    (TypeError, "'batch_sampler' must be an iterable", (
+        lambda: ds.GeneratorDataset([1], "x", batch_sampler=3),
+    )),
+    (ValueError, "'class_column' must be a column of labels", (
+        lambda: ds.NumpySlicesDataset({"label": [1]}, sampler=ds.PKSampler(1)),
     )),
     (RuntimeError, r"same shapes and types, .* 'a' .* int64\((0,)?\) and \w+64\((1,)?\)", (
         lambda: rows(numbers(4).map(lambda a: np.arange(a // 2)).batch(3)),
@@ -241,7 +339,20 @@ REFUSED: list[tuple[type[Exception], str, tuple[Callable[[], object], ...]]] = [
         lambda: ds.transforms.OneHot(4)(np.array(-1)),
         lambda: ds.transforms.OneHot(4)(np.array(1.0)),
     )),
-    (RuntimeError, "^For '(HWC2CHW|ToTensor|Normalize|Resize)', .*image ", (
+    (RuntimeError, "'Crop', the part of size .* must be inside of the image", (
+        lambda: ds.vision.Crop((1, 0), 2)(np.zeros((2, 3))),
+        lambda: ds.vision.Crop((0, 2), 2)(np.zeros((2, 3))),
+    )),
+    (RuntimeError, "'size' .* must be at most the height and width of the padded image", (
+        lambda: ds.vision.RandomCrop(4, (1, 0))(np.zeros((4, 1))),
+    )),
+    (RuntimeError, "must be of uint8, float32 or float64", (
+        lambda: ds.vision.Rotate(1, ds.vision.Inter.LINEAR)(np.zeros((1, 1), np.int32)),
+    )),
+    (RuntimeError, "must be the bytes of a file", (lambda: ds.vision.Decode()(np.zeros(3)),)),
+    (RuntimeError, "^For '(HWC2CHW|ToTensor|Normalize|Resize|Pad|Random.*)', .*image ", (
+        lambda: ds.vision.Pad(1)(np.zeros(3)),
+        lambda: ds.vision.RandomHorizontalFlip()(np.zeros(3)),
         lambda: ds.vision.HWC2CHW()(np.zeros(3)),
         lambda: ds.vision.ToTensor()(np.zeros((1, 1, 1, 1))),
         lambda: ds.vision.Normalize((1.0, 2.0), (1.0, 1.0))(np.zeros((2, 2, 3))),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minispore.dataset as ds
+from minispore import Tensor
 from minispore.dataset._node import Array, as_tuple
 from tests.helpers.dataset_rows import order, rows
 
@@ -127,3 +128,42 @@ def test_exhausted_iterator_raises(make: Callable[[list[int]], object]) -> None:
     for _ in range(2):
         with pytest.raises(RuntimeError, match="in an earlier epoch but none in this one"):
             rows(dataset)
+
+
+def test_dictionaries_are_rows_by_column_name() -> None:
+    """Rows of other libraries' data sets are dictionaries, which may have further columns."""
+    source = [{"text": "a", "label": 1, "id": 7}, {"text": "bc", "label": 2, "id": 8}]
+    dataset = ds.GeneratorDataset(source, ["label", "text"], shuffle=False)
+    assert rows(dataset) == [[1, "a"], [2, "bc"]]
+    with pytest.raises(RuntimeError, match="must give 2 values a row, .* but gave 1"):
+        rows(ds.GeneratorDataset(source, ["label", "image"]))
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=4)
+
+
+@given(texts=st.lists(TEXTS, min_size=1, max_size=6), size=st.integers(1, 6))
+def test_strings_pass_through_all_operations(texts: list[str], size: int) -> None:
+    """Arrays of strings have room for the longest of them, as in MindSpore."""
+    dataset = ds.GeneratorDataset(texts, "x", shuffle=False)
+    assert order(dataset) == order(ds.NumpySlicesDataset(texts, shuffle=False)) == texts
+    doubled = dataset.map(lambda x: str(x) * 2).filter(lambda x: x != "").batch(size)
+    expected = [text * 2 for text in texts if text]
+    batches = [expected[i : i + size] for i in range(0, len(expected), size)]
+    assert order(doubled) == batches
+    for (batch,), listed in zip(doubled, batches, strict=True):
+        assert isinstance(batch, np.ndarray)
+        assert batch.dtype == f"U{max(map(len, listed))}"
+    assert dataset.output_types() == [np.dtype("U")]
+    shuffled = dataset.shuffle(7).batch(1).concat(dataset.batch(1))
+    assert sorted(map(str, order(shuffled))) == sorted(str([text]) for text in texts * 2)
+
+
+def test_leaves_of_dictionaries_are_tensors_and_arrays() -> None:
+    dataset = ds.GeneratorDataset([{"a": 1, "b": ["x", 2.5]}], "x")
+    (row,) = dataset.create_dict_iterator(num_epochs=1)
+    value: Any = row["x"]
+    assert isinstance(value["a"], Tensor)
+    assert [type(leaf) for leaf in value["b"]] == [np.ndarray, Tensor]
+    ((plain,),) = dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)
+    assert repr(plain) == "{'a': array(1), 'b': [array('x', dtype='<U1'), array(2.5)]}"

@@ -39,11 +39,20 @@ def test_indexable_object_as_source() -> None:
     assert dataset.output_types() == [np.int32, np.float32]
     assert dataset.output_shapes() == [[2], []]
     assert sorted(row[1] for row in rows(dataset)) == [0, 1, 4, 9, 16]  # type: ignore[type-var]
-    assert dataset[2][1] == 4
     for sampler in ([4, 1], IndexSequence()):
         chosen = ds.GeneratorDataset(Squares(), ["x", "y"], sampler=sampler)
         assert chosen.get_dataset_size() == 2
         assert rows(chosen) == [[[4, 5], 16.0], [[1, 2], 1.0]]
+        assert [float(chosen[i][1]) for i in (0, 1, -1)] == [16.0, 1.0, 1.0]
+
+
+def test_rows_by_index_are_those_of_the_first_epoch() -> None:
+    ds.config.set_seed(3)
+    dataset = ds.NumpySlicesDataset([*range(20)])
+    by_index = [int(dataset[i][0]) for i in range(20)]
+    assert by_index == order(dataset) != list(range(20))
+    dataset.use_sampler([7])
+    assert int(dataset[0][0]) == 7
 
 
 def test_skipped_rows_are_not_read() -> None:

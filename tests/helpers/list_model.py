@@ -96,5 +96,19 @@ def is_kept(x: object) -> bool:
     return int(np.asarray(x).reshape(-1)[0]) % 3 != 0
 
 
+def padded(rows: list[Row]) -> Row:
+    """Return a batch of rows, each filled with zeros to the largest lengths."""
+    batch: list[object] = []
+    for column in zip(*rows, strict=True):
+        values = [np.asarray(value) for value in column]
+        shape = np.max([value.shape for value in values], axis=0).astype(int).tolist()
+        result = np.zeros((len(rows), *shape), int)
+        for i, value in enumerate(values):
+            part: list[int | slice] = [i, *map(slice, value.shape)]
+            result[tuple(part)] = value
+        batch.append(result.tolist())
+    return tuple(batch)
+
+
 def changed(row: Row, index: int, value: object) -> Row:
     return (*row[:index], value, *row[index + 1 :])

@@ -20,6 +20,8 @@ from minispore.dataset import (
     Sampler,
     WeightedRandomSampler,
 )
+from minispore.dataset.transforms import RandomChoice, RandomOrder
+from minispore.dataset.vision import Rescale
 from minispore.nn import exponential_decay_lr
 from minispore.train import Callback, LossMonitor, Model, RunContext
 from minispore.train.protocol.dataset import DatasetLike
@@ -87,6 +89,7 @@ def arrays(sampler: Sampler | WeightedRandomSampler | None = None) -> Dataset:
     return NumpySlicesDataset({"x": X, "y": Y}, sampler=sampler)
 
 
+RANDOM = RandomOrder([RandomChoice([Rescale(2.0, 0.0), Rescale(1.0, 0.5)]), Rescale(1.5, -0.5)])
 PIPELINES: dict[str, Callable[[], DatasetLike]] = {
     "in order": lambda: NumpySlicesDataset({"x": X, "y": Y}, shuffle=False).batch(BATCH),
     "sampled": lambda: arrays().batch(BATCH),
@@ -94,6 +97,9 @@ PIPELINES: dict[str, Callable[[], DatasetLike]] = {
     "mapped": lambda: arrays().map(noise, ["x"]).batch(BATCH),
     "noise in a buffer": lambda: arrays().map(noise, ["x"]).shuffle(5).batch(BATCH),
     "noise ahead": lambda: arrays().map(noise, ["x"]).take(5).map(noise, ["x"]).batch(2),
+    "random transform": lambda: arrays().map(RANDOM, ["x"]).skip(1).batch(BATCH),
+    "random transform of noise": lambda: arrays().map([noise, RANDOM], ["x"]).batch(BATCH),
+    "batched by length": lambda: arrays().bucket_batch_by_length(["y"], [1, 2], [3, 2, 4], int),
     "repeated": lambda: arrays().shuffle(3).take(7).repeat(2).batch(BATCH),
     "split": lambda: arrays().split([10, 8])[0].batch(BATCH),
     "split in a buffer": lambda: arrays().shuffle(4).split([10, 8])[0].batch(BATCH),

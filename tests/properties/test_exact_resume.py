@@ -75,6 +75,8 @@ def newest(folder: Path) -> Path | None:
 @example(Training("noise in a buffer", "adam"), [Fault("on_train_step_end", 7, "kill")], [(2, 2)])
 @example(Training(epochs=2), [Fault("on_eval_step_end", 2, "stop")], [(3, 1)])
 @example(Training("foreign", epochs=2), [Fault("on_eval_step_end", 2, "stop")], [(3, 1)])
+@example(Training("random transform"), [Fault("on_train_step_end", 7, "kill")], [(2, 2)])
+@example(Training("batched by length"), [Fault("on_train_step_end", 7, "kill")], [(2, 2)])
 @example(Training(epochs=1), [Fault("on_train_end", 1, "kill")], [(5, 1)])
 @example(
     Training(epochs=2),

@@ -13,7 +13,16 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, multi
 
 import minispore.dataset as ds
 from minispore.utils.checks import as_items
-from tests.helpers.list_model import Modelled, Row, Running, changed, doubled, is_kept, plain
+from tests.helpers.list_model import (
+    Modelled,
+    Row,
+    Running,
+    changed,
+    doubled,
+    is_kept,
+    padded,
+    plain,
+)
 
 # Repeats of repeats would take long, as would what joins itself to itself.
 MOST_ROWS = 50
@@ -109,6 +118,33 @@ class Pipelines(RuleBasedStateMachine):
         parts = [of.rows[i * n : (i + 1) * n] for i in range(count)]
         rows: list[Row] = [tuple(map(list, zip(*part, strict=True))) for part in parts]
         return replace(of, dataset=of.dataset.batch(n, drop), rows=rows)
+
+    @rule(target=made, of=made, n=few, drop=st.booleans())
+    def padded_batch(self, of: Modelled, n: int, drop: bool) -> object:
+        if not of.ordered or len({tuple(map(axes, row)) for row in of.rows}) > 1:
+            return NOTHING
+        count = len(of.rows) // n if drop else -(-len(of.rows) // n)
+        rows = [padded(of.rows[i * n : (i + 1) * n]) for i in range(count)]
+        return replace(of, dataset=of.dataset.padded_batch(n, drop, pad_info={}), rows=rows)
+
+    @rule(target=made, of=made, which=any_number, sizes=st.tuples(few, few), drop=st.booleans())
+    def bucket_batch(self, of: Modelled, which: int, sizes: tuple[int, int], drop: bool) -> object:
+        if not of.ordered or len({tuple(map(axes, row)) for row in of.rows}) > 1:
+            return NOTHING
+        name, place = of.column(which), which % len(of.columns)
+        buckets: tuple[list[Row], list[Row]] = [], []
+        rows: list[Row] = []
+        for row in of.rows:
+            number = is_kept(row[place])
+            buckets[number].append(row)
+            if len(buckets[number]) == sizes[number]:
+                rows.append(padded(buckets[number]))
+                buckets[number].clear()
+        rows += [padded(bucket) for bucket in buckets if bucket and not drop]
+        dataset = of.dataset.bucket_batch_by_length(
+            [name], [1], sizes, is_kept, drop_remainder=drop
+        )
+        return replace(of, dataset=dataset, rows=rows)
 
     @rule(target=made, of=made, which=any_number)
     def map_one(self, of: Modelled, which: int) -> Modelled:

@@ -1,19 +1,23 @@
-"""Transforms of any data: type conversion, one-hot encoding, and composition."""
+"""Transforms of any data: type conversion, one-hot encoding, composition and random choice."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from minispore.common.dtype import as_dtype
+from minispore.common.seed import generator
 from minispore.dataset._node import Array, as_tuple
 from minispore.utils.checks import check_int, check_number, check_type
 from minispore.utils.unsupported import module_attributes
 
-__all__ = ["Compose", "OneHot", "TypeCast"]
+__all__ = ["Compose", "OneHot", "RandomApply", "RandomChoice", "RandomOrder", "TypeCast"]
 globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
+
+Function = Callable[..., object]
+Floats = npt.NDArray[np.float64]
 
 
 class Transform(ABC):
@@ -108,7 +112,35 @@ class OneHot(Transform):
         return np.add(np.multiply(hot, 1.0 - self.smoothing_rate), off_value)
 
 
-class Compose:
+class RandomTransform(ABC):
+    """Base class of random transforms: functions of a row and of `draws` random numbers.
+
+    In a pipeline, the numbers depend only on the seed, the epoch and the row. So a run can be
+    resumed in the middle of an epoch without transforming the rows before.
+    """
+
+    draws = 1
+
+    @abstractmethod
+    def transform(self, uniforms: Floats, *values: object) -> object:
+        """Return the values of one row, transformed.
+
+        Args:
+            uniforms: `draws` random numbers in [0, 1).
+            *values: The values.
+        """
+
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The functions of the user that it calls."""
+        return ()
+
+    def __call__(self, *values: object) -> object:
+        """Transform the values of one row with the next random numbers of the program."""
+        return self.transform(generator("dataset").random(self.draws), *values)
+
+
+class Compose(RandomTransform):
     """Apply several transforms and Python functions in order, as one.
 
     Args:
@@ -123,39 +155,148 @@ class Compose:
     Source: MindSpore's `mindspore.dataset.transforms.Compose`.
     """
 
-    def __init__(self, transforms: Sequence[Callable[..., object]]) -> None:
-        self.transforms: tuple[Callable[..., object], ...] = flatten_transforms(
-            transforms, "Compose", "transforms"
+    def __init__(self, transforms: Sequence[Function]) -> None:
+        self.transforms: tuple[Function, ...] = check_transforms(
+            transforms, type(self).__name__, "transforms"
         )
+        self.draws: int = sum(map(_draws_of, self.transforms)) + self._own_draws()
 
-    def __call__(self, *values: object) -> object:
+    def _own_draws(self) -> int:
+        """Return the number of random numbers for this transform, after those for the others."""
+        return 0
+
+    def transform(self, uniforms: Floats, *values: object) -> object:
         """Apply the transforms to the values of one row; several results are a tuple."""
-        for transform in self.transforms:
-            values = as_tuple(transform(*values))
+        return self._apply(range(len(self.transforms)), uniforms, *values)
+
+    @property
+    def user_code(self) -> tuple[object, ...]:
+        """The functions among the transforms that are not the package's."""
+        return tuple([code for each in self.transforms for code in user_code_in(each)])
+
+    def _apply(self, order: Iterable[int], uniforms: Floats, *values: object) -> object:
+        """Apply the transforms with the numbers `order`; each has random numbers of its own."""
+        ends = np.cumsum([_draws_of(each) for each in self.transforms])
+        for i in order:
+            each = self.transforms[i]
+            if isinstance(each, RandomTransform):
+                own = uniforms[ends[i] - each.draws : ends[i]]
+                values = as_tuple(each.transform(own, *values))
+            else:
+                values = as_tuple(each(*values))
         return values[0] if len(values) == 1 else values
 
 
+class RandomApply(Compose):
+    """Apply several transforms and Python functions in order with a probability, or none of them.
+
+    Args:
+        transforms: A list or tuple of at least one callable.
+        prob: The probability.
+
+    Examples:
+        >>> RandomApply([lambda x: x * 2, lambda x: x + 1], prob=1.0)(3)
+        7
+
+    Source: MindSpore's `mindspore.dataset.transforms.RandomApply`.
+    """
+
+    def __init__(self, transforms: Sequence[Function], prob: float = 0.5) -> None:
+        super().__init__(transforms)
+        self.prob: float = check_number(prob, "prob", low=0.0, high=1.0)
+
+    def _own_draws(self) -> int:
+        return 1
+
+    def transform(self, uniforms: Floats, *values: object) -> object:
+        """Apply all transforms, or none."""
+        applied = range(len(self.transforms)) if uniforms[-1] < self.prob else ()
+        return self._apply(applied, uniforms, *values)
+
+
+class RandomChoice(Compose):
+    """Apply one of several transforms and Python functions; all are equally likely.
+
+    Args:
+        transforms: A list or tuple of at least one callable.
+
+    Examples:
+        >>> RandomChoice([lambda x: x + 1, lambda x: x + 2])(3) in {4, 5}
+        True
+
+    Source: MindSpore's `mindspore.dataset.transforms.RandomChoice`.
+    """
+
+    def _own_draws(self) -> int:
+        return 1
+
+    def transform(self, uniforms: Floats, *values: object) -> object:
+        """Apply one of the transforms."""
+        return self._apply([int(uniforms[-1] * len(self.transforms))], uniforms, *values)
+
+
+class RandomOrder(Compose):
+    """Apply several transforms and Python functions in random order; all orders are equally likely.
+
+    Args:
+        transforms: A list or tuple of at least one callable.
+
+    Examples:
+        >>> RandomOrder([lambda x: x * 2, lambda x: x + 1])(3) in {7, 8}
+        True
+
+    Source: MindSpore's `mindspore.dataset.transforms.RandomOrder`.
+    """
+
+    def _own_draws(self) -> int:
+        return len(self.transforms)
+
+    def transform(self, uniforms: Floats, *values: object) -> object:
+        """Apply the transforms in random order."""
+        order = np.argsort(uniforms[-len(self.transforms) :])
+        return self._apply(order.tolist(), uniforms, *values)
+
+
+def user_code_in(function: Function) -> tuple[object, ...]:
+    """Return the functions of the user that a transform calls, or the function if it is one."""
+    if isinstance(function, RandomTransform):
+        return function.user_code
+    return () if isinstance(function, Transform) else (function,)
+
+
+def _draws_of(function: Function) -> int:
+    return function.draws if isinstance(function, RandomTransform) else 0
+
+
 def flatten_transforms(
-    operations: Sequence[Callable[..., object]], caller: str, name: str
-) -> tuple[Callable[..., object], ...]:
+    operations: Sequence[Function], caller: str, name: str
+) -> tuple[Function, ...]:
     """Return the operations with each Compose replaced by its transforms.
 
     Raises:
         TypeError: If one is not callable.
         ValueError: If the list is empty.
     """
+    flat: list[Function] = []
+    for operation in check_transforms(operations, caller, name):
+        if isinstance(operation, Compose) and type(operation) is Compose:
+            flat += flatten_transforms(operation.transforms, caller, name)
+        else:
+            flat.append(operation)
+    return tuple(flat)
+
+
+def check_transforms(
+    operations: Sequence[Function], caller: str, name: str
+) -> tuple[Function, ...]:
+    """Return the operations; raise TypeError or ValueError unless they are several functions."""
     check_type(operations, (list, tuple), name, caller)
     if not operations:
         raise ValueError(f"For '{caller}', the argument '{name}' must not be empty.")
-    flat: list[Callable[..., object]] = []
     for operation in operations:
-        if isinstance(operation, Compose):
-            flat += operation.transforms
-        elif callable(operation) and not isinstance(operation, type):
-            flat.append(operation)
-        else:
+        if not callable(operation) or isinstance(operation, type):
             raise TypeError(
                 f"For '{caller}', the argument '{name}' must hold transforms or functions, but got "
                 f"{operation!r}."
             )
-    return tuple(flat)
+    return tuple(operations)

@@ -1,8 +1,6 @@
 """Transforms of images (height, width, channels), in MindSpore's float32 arithmetic."""
 
 from collections.abc import Sequence
-from enum import Enum
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -10,18 +8,56 @@ import numpy.typing as npt
 from minispore.common.dtype import as_dtype
 from minispore.dataset._node import Array
 from minispore.dataset.transforms import Transform
-from minispore.utils.checks import as_items, check_int, check_number, check_type, describe_value
+from minispore.dataset.vision._decode import Decode
+from minispore.dataset.vision._geometric import (
+    Affine,
+    Border,
+    CenterCrop,
+    Crop,
+    HorizontalFlip,
+    Pad,
+    Rotate,
+    VerticalFlip,
+)
+from minispore.dataset.vision._random import (
+    RandomCrop,
+    RandomCropDecodeResize,
+    RandomHorizontalFlip,
+    RandomResizedCrop,
+    RandomRotation,
+    RandomVerticalFlip,
+)
+from minispore.dataset.vision._resize import Inter, Resize
+from minispore.utils.checks import check_number, check_type
 from minispore.utils.unsupported import module_attributes
 
-__all__ = ["HWC2CHW", "Inter", "Normalize", "Rescale", "Resize", "ToTensor"]
+__all__ = [
+    "Affine",
+    "Border",
+    "CenterCrop",
+    "Crop",
+    "Decode",
+    "HWC2CHW",
+    "HorizontalFlip",
+    "Inter",
+    "Normalize",
+    "Pad",
+    "RandomCrop",
+    "RandomCropDecodeResize",
+    "RandomHorizontalFlip",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "RandomVerticalFlip",
+    "Rescale",
+    "Resize",
+    "Rotate",
+    "ToTensor",
+    "VerticalFlip",
+]
 
 globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
 
 Floats = npt.NDArray[np.float32]
-Indices = npt.NDArray[np.intp]
-
-# Weights of uint8 images are integer multiples of 1 / _ONE, as in OpenCV.
-_ONE = 1 << 11
 
 
 class Rescale(Transform):
@@ -179,122 +215,3 @@ def _per_channel(values: Sequence[float], name: str) -> Floats:
         raise ValueError(f"For 'Normalize', the argument '{name}' must not be empty.")
     checked = [check_number(value, name, "Normalize", low=0.0, high=255.0) for value in values]
     return np.array(checked, np.float32)
-
-
-class Inter(Enum):
-    """Interpolation methods of `Resize`; MindSpore's other four are not supported.
-
-    Examples:
-        >>> Inter.BILINEAR is Inter.LINEAR
-        True
-
-    Source: MindSpore's `mindspore.dataset.vision.Inter`.
-    """
-
-    NEAREST = 0
-    BILINEAR = LINEAR = 2
-
-
-class Resize(Transform):
-    """Resize images with the arithmetic of OpenCV, which MindSpore uses.
-
-    Args:
-        size: The height and the width, or the length of the shorter side.
-        interpolation: `Inter.LINEAR` for the mean of the four nearest pixels, weighted by
-            distance; `Inter.NEAREST` for one of them.
-
-    Raises:
-        RuntimeError: On use, if the image has fewer than 2 dimensions or no pixels, or is not of
-            uint8, float32 or float64.
-
-    Examples:
-        >>> Resize((2, 4))(np.array([[0, 100], [200, 100]], np.uint8)).tolist()
-        [[0, 25, 75, 100], [200, 175, 125, 100]]
-        >>> Resize(32)(np.zeros((28, 28, 1), np.float32)).shape
-        (32, 32, 1)
-
-    Source: MindSpore's `mindspore.dataset.vision.Resize`.
-    """
-
-    def __init__(self, size: int | tuple[int, int], interpolation: Inter = Inter.LINEAR) -> None:
-        lengths = (size,) if type(size) is int else as_items(size)
-        if lengths is None or (type(size) is not int and len(lengths) != 2):
-            raise TypeError(
-                "For 'Resize', the argument 'size' must be an int, or a list or tuple of two, "
-                f"but got {describe_value(cast('object', size))}."
-            )
-        self.size: tuple[int, ...] = tuple(
-            check_int(n, "size", low=1, high=(1 << 31) - 1) for n in lengths
-        )
-        check_type(interpolation, Inter, "interpolation")
-        self.interpolation = interpolation
-
-    def batched(self, block: Array) -> Array:
-        """Resize all rows."""
-        if block.ndim < 3 or 0 in block.shape[1:] or block.dtype not in ("u1", "f4", "f8"):
-            raise RuntimeError(
-                "For 'Resize', an image must be (height, width, …) of uint8, float32 or float64, "
-                f"but got one of {block.dtype} and of shape {block.shape[1:]}."
-            )
-        # An image without a channel axis gets one.
-        images = block[..., np.newaxis] if block.ndim == 3 else block
-        old_height, old_width = images.shape[-3:-1]
-        height, width = self._new_size(old_height, old_width)
-        if self.interpolation is Inter.NEAREST:
-            rows, columns = _nearest(old_height, height), _nearest(old_width, width)
-            resized = images[..., rows, :, :][..., columns, :]
-        else:
-            resized = _resize_linear(images, height, width)
-        return resized[..., 0] if block.ndim == 3 else np.ascontiguousarray(resized)
-
-    def _new_size(self, height: int, width: int) -> tuple[int, int]:
-        if len(self.size) == 2:
-            return self.size[0], self.size[1]
-        shorter = self.size[0]
-        if height < width:
-            return shorter, width * shorter // height
-        return height * shorter // width, shorter
-
-
-def _nearest(old_length: int, length: int) -> Indices:
-    """Return the index of the nearest old pixel for each new one along an axis."""
-    scale = 1 / (length / old_length)
-    nearest: Indices = np.floor(np.arange(length) * scale).astype(np.intp)
-    return nearest.clip(max=old_length - 1)
-
-
-def _resize_linear(images: Array, height: int, width: int) -> Array:
-    """Interpolate linearly between columns, and then between rows."""
-    left, right_weight = _interpolation_weights(images.shape[-2], width)
-    # At the left and right border all weight is on one pixel; at the upper and lower border the
-    # same pixel counts twice. The difference matters where numbers are rounded.
-    right_weight[(left < 0) | (left >= images.shape[-2] - 1)] = 0
-    top, bottom_weight = _interpolation_weights(images.shape[-3], height)
-    column_weights = right_weight[:, np.newaxis]
-    row_weights = bottom_weight[:, np.newaxis, np.newaxis]
-    columns = [np.clip(left + i, 0, images.shape[-2] - 1) for i in (0, 1)]
-    rows = [np.clip(top + i, 0, images.shape[-3] - 1) for i in (0, 1)]
-    if images.dtype != np.uint8:
-        floats = cast("npt.NDArray[np.float64]", images)
-        means = floats[..., columns[0], :] * (1 - column_weights)
-        means = means + floats[..., columns[1], :] * column_weights
-        means_above = means[..., rows[0], :, :] * (1 - row_weights)
-        return means_above + means[..., rows[1], :, :] * row_weights
-    wide = images.astype(np.int32)
-    sums = wide[..., columns[0], :] * _to_fixed_point(1 - column_weights)
-    sums = sums + wide[..., columns[1], :] * _to_fixed_point(column_weights) >> 4
-    upper = sums[..., rows[0], :, :] * _to_fixed_point(1 - row_weights) >> 16
-    lower = sums[..., rows[1], :, :] * _to_fixed_point(row_weights) >> 16
-    return ((upper + lower + 2) >> 2).astype(np.uint8)
-
-
-def _interpolation_weights(old_length: int, length: int) -> tuple[Indices, Floats]:
-    """Return, for each new pixel along an axis, the old pixel before it and the distance to it."""
-    # Positions are those of the pixels' centres.
-    positions = (np.arange(length) + 0.5) * (old_length / length) - 0.5
-    before = np.floor(positions.astype(np.float32))
-    return before.astype(np.intp), positions.astype(np.float32) - before
-
-
-def _to_fixed_point(weights: Floats) -> npt.NDArray[np.int32]:
-    return np.rint(weights * _ONE).astype(np.int32)

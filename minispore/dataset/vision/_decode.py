@@ -1,0 +1,71 @@
+"""Decoding of image files by Pillow."""
+
+from io import BytesIO
+
+import numpy as np
+import numpy.typing as npt
+
+from minispore.dataset._node import Array
+from minispore.dataset.transforms import Transform
+
+
+class Decode(Transform):
+    """Decode the bytes of an image file to pixels (height, width, 3) of uint8, by Pillow.
+
+    Args:
+        to_pil: Must be False: images are arrays.
+
+    Raises:
+        ImportError: On use, if Pillow is missing.
+        RuntimeError: On use, if the input is not of uint8 and one axis, or no image.
+
+    Examples:
+        >>> import io
+        >>> from PIL import Image
+        >>> file = io.BytesIO()
+        >>> Image.new("RGB", (4, 2)).save(file, "PNG")
+        >>> Decode()(np.frombuffer(file.getvalue(), np.uint8)).shape
+        (2, 4, 3)
+
+    Source: MindSpore's `mindspore.dataset.vision.Decode`.
+    """
+
+    def __init__(self, to_pil: bool = False) -> None:
+        if to_pil is not False:
+            raise TypeError(
+                f"For 'Decode', the argument 'to_pil' must be False, but got {to_pil!r}. Images "
+                "are arrays; in a function, PIL.Image.fromarray makes an image of Pillow's."
+            )
+
+    def batched(self, block: Array) -> Array:
+        """Decode all rows; their images must have one size, which files of one length may not."""
+        if block.ndim != 2 or block.dtype != np.uint8:
+            raise RuntimeError(
+                "For 'Decode', the input must be the bytes of a file, of uint8 and one axis, but "
+                f"got {block.dtype} of shape {block.shape[1:]}."
+            )
+        return np.stack([decode_image(row, "For 'Decode', the input") for row in block])
+
+
+def decode_image(content: npt.NDArray[np.uint8], what: str) -> npt.NDArray[np.uint8]:
+    """Return the pixels (height, width, 3) of the content of an image file.
+
+    Args:
+        content: The bytes of the file.
+        what: What is decoded, for messages.
+
+    Raises:
+        ImportError: If Pillow is missing.
+        RuntimeError: If it is not an image.
+    """
+    try:
+        from PIL.Image import open as open_image
+    except ImportError as error:
+        raise ImportError(
+            "Decoding images needs the package 'pillow': pip install 'minispore[images]'."
+        ) from error
+    try:
+        with open_image(BytesIO(content.tobytes())) as image:
+            return np.array(image.convert("RGB"))
+    except (OSError, SyntaxError, ValueError) as error:  # Pillow's errors for damaged files
+        raise RuntimeError(f"{what} cannot be decoded as an image.") from error
