@@ -281,11 +281,11 @@ class Trainer:
         params = run_context.original_args()
         self.monitors: Monitors = Monitors(monitors, lambda: self.global_step)
         self.run_context = run_context
-        self.steps_per_epoch: int = params.batch_num
+        self.steps_per_epoch: int = params.train_dataset.get_dataset_size()
         self.starting_epoch: int = params.initial_epoch + 1
         self.max_epoch: int = params.initial_epoch + params.epoch_num
         self.epoch_num: int = params.initial_epoch
-        self._earlier_steps = params.initial_epoch * params.batch_num
+        self._earlier_steps = params.initial_epoch * self.steps_per_epoch
         self.global_step: int = self._earlier_steps
         self.local_step: int = -1
         self.summaries: dict[tuple[str, str], Array] = {}
