@@ -50,6 +50,7 @@ from minispore.common.parallel import (
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.seed import get_seed, set_seed
 from minispore.common.tensor import Tensor, from_numpy, tensor
+from minispore.log import get_level, get_log_config
 from minispore.ops import GradOperation, get_grad, grad, value_and_grad
 from minispore.train import (
     F1,
@@ -179,6 +180,8 @@ __all__ = [
     "get_auto_parallel_context",
     "get_context",
     "get_grad",
+    "get_level",
+    "get_log_config",
     "get_metric_fn",
     "get_seed",
     "grad",

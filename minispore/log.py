@@ -19,6 +19,32 @@ error: Final = _log.error
 info: Final = _log.info
 warning: Final = _log.warning
 
-__all__ = ["critical", "debug", "error", "info", "warning"]
+__all__ = ["critical", "debug", "error", "get_level", "get_log_config", "info", "warning"]
 
 globals()["__getattr__"] = module_attributes(__name__)[0]
+
+
+def get_level() -> str:
+    """Return the level of the logger: "0" for DEBUG, "1" INFO, "2" WARNING, "3" ERROR, else "4".
+
+    It is that of Python's logger; the environment variable GLOG_v has no effect.
+
+    Examples:
+        >>> get_level()
+        '2'
+
+    Source: MindSpore's `mindspore.get_level`.
+    """
+    return str(min(max(_log.getEffectiveLevel() // 10 - 1, 0), 4))
+
+
+def get_log_config() -> dict[str, str]:
+    """Return the configuration of the logger under MindSpore's names.
+
+    Examples:
+        >>> get_log_config()
+        {'GLOG_v': '2', 'GLOG_logtostderr': '1'}
+
+    Source: MindSpore's `mindspore.get_log_config`.
+    """
+    return {"GLOG_v": get_level(), "GLOG_logtostderr": "1"}

@@ -57,7 +57,8 @@ class Callback(train.Callback):
     A subclass overrides hooks with an underscore; it may also override MindSpore's `on_eval_…`.
 
     Attributes:
-        chief_only: Whether, of several processes, only the first one calls it.
+        chief_only: Whether, of several processes, only the first one calls it; a subclass may
+            also set `_chief_only`, as in tensorpack.
         name_scope: Has no effect; tensorpack uses it in its graphs.
         wants_summaries: Whether `trainer.array` should know what `ops`' summaries emit.
 
@@ -89,6 +90,7 @@ class Callback(train.Callback):
     _trainer: Trainer | None = None
     _dispatcher: "HookDispatcher | None" = None
     _fetches: Sequence[str] = ()
+    _chief_only: bool = True
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -98,6 +100,8 @@ class Callback(train.Callback):
                 f"Callback '{cls.__name__}' defines '{events[0]}', through which its hooks are"
                 " called; override the hook with an underscore, such as '_trigger_epoch'."
             )
+        if "_chief_only" in vars(cls):  # tensorpack's name of the attribute
+            cls.chief_only = cls._chief_only
         # The loop calls no event in each step for a hook that the class does not override.
         for hook, event in _STEP_HOOKS.items():
             base = Callback if overrides_hook(cls, hook) else train.Callback

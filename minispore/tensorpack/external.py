@@ -22,8 +22,6 @@ from minispore.utils.checks import check_one_of, check_type, describe_value
 Startable: TypeAlias = Thread | BaseProcess
 
 _JOIN_SECONDS: Final = 5.0
-# Syntax that needs a shell.
-_SHELL: Final = re.compile(r"[|&;<>`]|\$\(")
 
 
 @validate_arguments
@@ -74,11 +72,12 @@ class RunUpdateOps(RunOp):
     """Do nothing: layers update their moving averages themselves, without update operations.
 
     Args:
-        collection: A function to call before each step, or None.
+        collection: A function to call before each step. The name of one of tensorpack's collections
+            has no effect: there are none.
 
     Examples:
         >>> from minispore.tensorpack.example_training import train
-        >>> train(RunUpdateOps(), RunUpdateOps(lambda: print("step")), epochs=1)
+        >>> train(RunUpdateOps("update_ops"), RunUpdateOps(lambda: print("step")), epochs=1)
         step
         step
         step
@@ -86,8 +85,9 @@ class RunUpdateOps(RunOp):
     Source: tensorpack's `callbacks.RunUpdateOps`.
     """
 
-    def __init__(self, collection: Callable[[], object] | None = None) -> None:
-        super().__init__(collection or (lambda: None), False, False, collection is not None)
+    def __init__(self, collection: Callable[[], object] | str | None = None) -> None:
+        op = collection if callable(collection) else None
+        super().__init__(op or (lambda: None), False, False, op is not None)
 
 
 @validate_arguments
@@ -211,18 +211,18 @@ class CommandCallback(Callback):
     If the program fails, a warning is logged and the training continues.
 
     Args:
-        command: The arguments, or one str that is split as a shell does. In each argument, `{name}`
-            stands for a number; `{name:.3f}` has a format.
+        command: A list of arguments, which is run without a shell; or a str, which is run by the
+            shell after each number has been quoted by `shlex.quote`. `{name}` stands for a number;
+            `{name:.3f}` has a format.
         names: The names of the numbers, or one name.
-        shell: Whether `command` is a str for the shell; the numbers in it are quoted.
         timeout: The maximum run time in seconds.
 
     Raises:
         TypeError: `command` is neither str nor a list of str.
-        ValueError: It is empty, cannot be split, or contains syntax that needs a shell.
+        ValueError: It is empty.
 
     Examples:
-        >>> CommandCallback("notify body={error:.2f}", "error").arguments({"error": 0.125})
+        >>> CommandCallback(["notify", "body={error:.2f}"], "error").arguments({"error": 0.125})
         ['notify', 'body=0.12']
     """
 
@@ -230,26 +230,15 @@ class CommandCallback(Callback):
         self,
         command: str | Sequence[str],
         names: str | Sequence[str],
-        shell: bool = False,
         timeout: float = 60,
     ) -> None:
-        subject, got = f"For '{type(self).__name__}', 'command'", describe_value(command)
-        if shell and not isinstance(command, str):
-            raise TypeError(f"{subject} must be a str with 'shell' True, but got {got}.")
-        if isinstance(command, str):
-            if not shell and _SHELL.search(command):
-                raise ValueError(
-                    f"{subject} must be a list of arguments, or for a shell with 'shell' True, "
-                    f"but got {got}."
-                )
-            try:
-                command = [command] if shell else shlex.split(command)
-            except ValueError as error:  # for example, an unclosed quotation mark
-                raise ValueError(f"{subject} cannot be split: {error}; but got {got}.") from error
-        if not command or not command[0]:
-            raise ValueError(f"{subject} must not be empty, but got {got}.")
-        self._names, self._parts = name_list(names), command
-        self._shell, self._timeout = shell, timeout
+        self._names, self._parts = name_list(names), name_list(command)
+        self._shell, self._timeout = isinstance(command, str), timeout
+        if not self._parts or not self._parts[0].strip():
+            raise ValueError(
+                f"For '{type(self).__name__}', 'command' must not be empty, "
+                f"but got {describe_value(command)}."
+            )
         alternatives = "|".join(re.escape(name) for name in self._names) or "(?!)"
         self._placeholder = re.compile(r"\{(" + alternatives + r")(?::([^{}]*))?\}")
 
@@ -289,15 +278,17 @@ class SendStat(CommandCallback):
     If one of them has no value yet, a warning is logged and the program is not run.
 
     Args:
-        command: The arguments, or one str, as in `CommandCallback`.
+        command: A list of arguments, or a str for the shell, in which the numbers are quoted; see
+            `CommandCallback`.
         names: The names of the numbers, or one name.
-        shell: Whether `command` is a str for the shell.
         timeout: The maximum run time in seconds.
 
     Examples:
         >>> from minispore.tensorpack.example_training import train
         >>> train(SendStat(["/no/program", "body={loss:.3f}"], "loss"), epochs=1)
         The command '/no/program' failed: ... No such file or directory: '/no/program'
+        >>> train(SendStat("exit $(printf 1{loss:.0f}) > /dev/null 2>&1", "loss"), epochs=1)
+        The command 'exit $(printf 11) > /dev/null 2>&1' failed with 11.
 
     Source: tensorpack's `callbacks.SendStat`.
     """
@@ -316,9 +307,9 @@ class SendMonitorData(StatefulMixin, CommandCallback, MonitorBase):
     """Run a program as soon as all of some numbers have been logged; then wait for them again.
 
     Args:
-        command: The arguments, or one str, as in `CommandCallback`.
+        command: A list of arguments, or a str for the shell, in which the numbers are quoted; see
+            `CommandCallback`.
         names: The names of the numbers, or one name.
-        shell: Whether `command` is a str for the shell.
         timeout: The maximum run time in seconds.
 
     Examples:

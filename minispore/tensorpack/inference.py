@@ -9,10 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore.common import Tensor
-from minispore.ops.summary import summary_subscribers
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
-from minispore.tensorpack.protocol import Array, Number, as_float, name_list, suggest
+from minispore.tensorpack.protocol import (
+    Array,
+    Number,
+    as_float,
+    evaluation_mode,
+    name_list,
+    suggest,
+)
 from minispore.tensorpack.validation import validate_arguments
 from minispore.train.metrics import Metric
 from minispore.train.protocol import (
@@ -279,14 +285,8 @@ class InferenceRunner(Callback):
     def _trigger(self) -> None:
         for inferencer in self.infs:
             inferencer._before_inference()
-        network = self.trainer.params.network
-        was_training = network.training
-        network.set_train(mode=False)
-        try:
-            ((_, batches),) = EpochIterator(self._input, 1)
-            count = sum(1 for _ in map(self._measure, batches))
-        finally:
-            network.set_train(mode=was_training)
+        ((_, batches),) = EpochIterator(self._input, 1)
+        count = sum(1 for _ in map(self._measure, batches))
         size = self._input.get_dataset_size()
         if count < size:
             raise ValueError(
@@ -300,18 +300,8 @@ class InferenceRunner(Callback):
                     self.trainer.monitors.put_scalar(name, value)
 
     def _measure(self, batch: list[Tensor]) -> None:
-        summaries: dict[str, Array] = {}
-
-        def on_summary(kind: str, name: str, array: Array) -> None:
-            summaries[name] = array
-
-        subscribers = summary_subscribers()
-        # The summaries of an evaluation must not reach those who subscribed to the training's.
-        others, subscribers[:] = list(subscribers), [on_summary]
-        try:
+        with evaluation_mode(self.trainer.params.network) as summaries:
             tower: Mapping[str, object] = self._tower_func(*batch)
-        finally:
-            subscribers[:] = others
         arrays = {"input": batch[0], **tower, **summaries}
         for inferencer in self.infs:
             inferencer._on_fetches([_find_array(arrays, n) for n in inferencer._get_fetches()])

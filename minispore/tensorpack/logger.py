@@ -2,7 +2,10 @@
 
 import logging
 import os
+import shutil
 from typing import Final, TypeAlias
+
+from minispore.utils.checks import check_one_of
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -27,8 +30,8 @@ def warn(message: str) -> None:
     _log_message(logging.WARNING, message)
 
 
-def error(message: str, cause: BaseException) -> None:
-    """Log an exception that does not end the training, with its traceback."""
+def error(message: str, cause: BaseException | None = None) -> None:
+    """Log an error that does not end the training, with the traceback of its cause."""
     _log_message(logging.ERROR, message, cause)
 
 
@@ -39,14 +42,27 @@ def _log_message(level: int, message: str, cause: BaseException | None = None) -
     _log.log(level, message, exc_info=cause)
 
 
-def set_logger_dir(dirname: Path) -> None:
+def set_logger_dir(dirname: Path, action: str | None = None) -> None:
     """Create a folder and make it the default output folder of all callbacks.
 
     Args:
         dirname: The folder.
+        action: What to do if the folder contains files other than hidden ones: "k" or None keeps
+            them, "d" deletes the folder, "q" raises an error.
+
+    Raises:
+        OSError: With "q", if the folder contains files.
+        ValueError: `action` is something else.
     """
-    _folder["dir"] = os.path.abspath(dirname)
-    os.makedirs(dirname, exist_ok=True)
+    check_one_of(action, (None, "k", "d", "q"), "action", "set_logger_dir")
+    path = os.path.abspath(dirname)
+    os.makedirs(path, exist_ok=True)
+    if action in {"d", "q"} and any(not name.startswith(".") for name in os.listdir(path)):
+        if action == "q":
+            raise OSError(f"For 'set_logger_dir', the folder '{path}' already contains files.")
+        shutil.rmtree(path)
+        os.makedirs(path)
+    _folder["dir"] = path
 
 
 def get_logger_dir() -> str | None:

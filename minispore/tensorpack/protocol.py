@@ -16,14 +16,17 @@
 "for all" means in the order of the list, and the complete list before the next hook.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias, cast
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Literal, NamedTuple, NoReturn, Self, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Tensor
-from minispore.nn import Optimizer
+from minispore.communication import get_rank
+from minispore.nn import Cell, Optimizer
+from minispore.ops.summary import summary_subscribers
 from minispore.tensorpack.states import StateField, StatefulMixin
 from minispore.train.callback import RunContext
 from minispore.train.protocol import InternalCallbackParam, as_array, first_output, shortest_float
@@ -259,6 +262,7 @@ class Trainer:
         max_epoch: The last epoch of the run.
         steps_per_epoch: The number of steps in an epoch.
         summaries: The arrays that `ops`' summaries have emitted in this step, by kind and name.
+        is_chief: Whether this is the first of several processes.
 
     Examples:
         >>> from minispore.tensorpack import CallbackFactory
@@ -277,14 +281,69 @@ class Trainer:
         params = run_context.original_args()
         self.monitors: Monitors = Monitors(monitors, lambda: self.global_step)
         self.run_context = run_context
-        self.steps_per_epoch: int = params.batch_num
+        self.steps_per_epoch: int = params.train_dataset.get_dataset_size()
         self.starting_epoch: int = params.initial_epoch + 1
         self.max_epoch: int = params.initial_epoch + params.epoch_num
         self.epoch_num: int = params.initial_epoch
-        self._earlier_steps = params.initial_epoch * params.batch_num
+        self._earlier_steps = params.initial_epoch * self.steps_per_epoch
         self.global_step: int = self._earlier_steps
         self.local_step: int = -1
         self.summaries: dict[tuple[str, str], Array] = {}
+        self.is_chief: bool = get_rank() == 0
+
+    @property
+    def loop(self) -> Self:
+        """The object that has the counters: the trainer itself."""
+        return self
+
+    def register_callback(self, cb: object) -> NoReturn:
+        """Raise RuntimeError: while a trainer exists, the list of callbacks is complete."""
+        raise RuntimeError(
+            f"{type(cb).__name__} cannot be registered while the training runs: put it in the list "
+            "of callbacks."
+        )
+
+    def get_predictor(
+        self, input_names: Sequence[str], output_names: Sequence[str], device: int = 0
+    ) -> Callable[..., list[Array]]:
+        """Return a function that calls the network in evaluation mode.
+
+        Args:
+            input_names: The names of the network's inputs, all of them in the network's order, for
+                the reader: only their number is used.
+            output_names: The names of the results: "output", the network's first output, or what a
+                summary of `ops` emits in the network.
+            device: Has no effect.
+
+        Returns:
+            A function of arrays or tensors, one for each input, that returns the named arrays.
+
+        Examples:
+            >>> from minispore.tensorpack import CallbackFactory
+            >>> from minispore.tensorpack.example_training import train
+            >>> def predict(callback):
+            ...     predictor = callback.trainer.get_predictor(["x"], ["output"])
+            ...     print(predictor(np.zeros((1, 3), np.float32))[0].shape)
+            >>> train(CallbackFactory(trigger=predict), epochs=1)
+            (1, 3)
+
+        Source: tensorpack's `train.TowerTrainer.get_predictor`.
+        """
+        network = self.params.network
+
+        def predict(*inputs: Array | Tensor) -> list[Array]:
+            if len(inputs) != len(input_names):
+                raise TypeError(f"The inputs must be {list(input_names)}, but got {len(inputs)}.")
+            with evaluation_mode(network) as arrays:
+                output = first_output(network(*map(Tensor, inputs)))
+            if (array := as_array(output)) is not None:
+                arrays["output"] = array
+            for name in output_names:
+                if name not in arrays:
+                    raise ValueError(f"There is no output {name!r}{suggest(name, list(arrays))}")
+            return [arrays[name] for name in output_names]
+
+        return predict
 
     @property
     def params(self) -> InternalCallbackParam:
@@ -360,6 +419,27 @@ class Trainer:
         yield columns | dict(zip(names, batch, strict=False))
         yield {name: array for (_, name), array in self.summaries.items()}
         yield {each.name: each for each in params.train_network.get_parameters()}
+
+
+@contextmanager
+def evaluation_mode(network: Cell) -> Generator[dict[str, Array], None, None]:
+    """Set a network to evaluation, and collect what its summaries emit, by their names.
+
+    Those who subscribed to the training's summaries do not receive them.
+    """
+    summaries: dict[str, Array] = {}
+
+    def on_summary(kind: str, name: str, array: Array) -> None:
+        summaries[name] = array
+
+    was_training, subscribers = network.training, summary_subscribers()
+    others, subscribers[:] = list(subscribers), [on_summary]
+    network.set_train(mode=False)
+    try:
+        yield summaries
+    finally:
+        network.set_train(mode=was_training)
+        subscribers[:] = others
 
 
 def name_list(names: str | Sequence[str]) -> list[str]:

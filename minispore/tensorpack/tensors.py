@@ -17,7 +17,7 @@ from minispore.tensorpack.states import StateField, StatefulMixin
 from minispore.tensorpack.validation import validate_arguments
 from minispore.train.callback import RunContext
 from minispore.train.protocol import PendingDeviceValues, is_on_device
-from minispore.train.summary.image import as_bytes
+from minispore.train.summary.image import as_bytes, png
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import check_int, check_number
 
@@ -89,6 +89,85 @@ class DumpTensors(TensorCallback):
         named = dict(zip(names, run_values.results, strict=True))
         with atomic_write(os.path.join(self._folder, f"DumpTensor-{self.global_step}.npz")) as file:
             np.savez(file, allow_pickle=False, **named)
+
+
+DumpTensor = DumpTensors
+
+
+@validate_arguments
+@dataclass(eq=False)
+class DumpTensorAsImage(Callback):
+    """Save an array as PNG files in the logger's folder, and log it as images, when triggered.
+
+    The files are `{prefix}-ep{epoch_num:03d}.png`; of several images, all but the first have their
+    index at the end, as in `{prefix}-ep001-1.png`.
+
+    Args:
+        tensor_name: The array's name; see `Trainer.array`.
+        prefix: The beginning of the files' names; by default the array's name, with "-" in place
+            of "/".
+        map_func: A function of the array that returns an image of shape (h, w) or (h, w, c), with
+            1 or 3 channels in the order RGB, or several of these, stacked or in a list.
+        scale: A factor of the pixels, which are then clipped to 0 … 255.
+
+    Examples:
+        >>> from minispore.tensorpack.example_training import train
+        >>> train(DumpTensorAsImage("weight"))
+        ['weight-ep001.png', 'weight-ep002.png']
+
+    Source: tensorpack's `callbacks.DumpTensorAsImage`.
+    """
+
+    tensor_name: str
+    prefix: str | None = None
+    map_func: Callable[[Array], Array | list[Array]] | None = None
+    scale: float = 255
+    wants_summaries = True
+
+    def _setup_graph(self) -> None:
+        self._folder = logger.folder_for(None, self)
+
+    def _trigger(self) -> None:
+        array = self.trainer.array(self.tensor_name)
+        images = array if self.map_func is None else self.map_func(array)
+        if not isinstance(images, list):
+            images = list(images) if images.ndim == 4 else [images]
+        prefix = self.tensor_name.replace("/", "-") if self.prefix is None else self.prefix
+        for i, image in enumerate(images):
+            pixels = np.clip(image.astype(np.float64) * self.scale, 0, 255).astype(np.uint8)
+            number = f"-{i}" if i else ""
+            self.trainer.monitors.put_image(prefix + number, pixels)
+            name = f"{prefix}-ep{self.epoch_num:03d}{number}.png"
+            with atomic_write(os.path.join(self._folder, name)) as file:
+                file.write(png(pixels[:, :, np.newaxis] if pixels.ndim == 2 else pixels))
+
+
+DumpParamAsImage = DumpTensorAsImage
+
+
+@validate_arguments
+@dataclass(eq=False)
+class TensorPrinter(TensorCallback):
+    """Log arrays of each step.
+
+    Args:
+        names: The arrays' names, or one name; see `Trainer.array`.
+
+    Examples:
+        >>> from minispore.tensorpack.example_training import train
+        >>> train(TensorPrinter(["x", "loss"]), epochs=1)
+        x: [[1. 0. 0.]
+         [0. 1. 0.]]
+        loss: 1.09...
+        x: ...
+        loss: 1.00...
+
+    Source: tensorpack's `callbacks.TensorPrinter`.
+    """
+
+    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
+        for name, array in zip(name_list(self.names), run_values.results, strict=True):
+            logger.info(f"{name}: {array}")
 
 
 @validate_arguments
@@ -200,6 +279,8 @@ class MovingAverageSummary(_MeanCallback):
     Args:
         names: The arrays' names, or one name; see `Trainer.array`.
         decay: The decay, from 0 to 1.
+        collection: Has no effect: there are no collections of operations.
+        train_op: Has no effect: the averages are updated in each step.
 
     Examples:
         >>> from minispore.tensorpack import ScalarPrinter
@@ -214,7 +295,13 @@ class MovingAverageSummary(_MeanCallback):
     _sums = StateField(dict[str, float])  # the weighted sums
     _weights = StateField(dict[str, float])  # the sums of the weights
 
-    def __init__(self, names: str | Sequence[str] = ("loss",), decay: float = 0.95) -> None:
+    def __init__(
+        self,
+        names: str | Sequence[str] = ("loss",),
+        decay: float = 0.95,
+        collection: str | None = None,
+        train_op: object = None,
+    ) -> None:
         super().__init__(names)
         self._decay = check_number(decay, "decay", low=0, high=1)
 

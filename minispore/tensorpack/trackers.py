@@ -6,6 +6,7 @@ import statistics
 import sys
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from threading import Event, Thread
 from time import perf_counter, perf_counter_ns
@@ -245,20 +246,26 @@ class HostMemoryTracker(Callback):
         self.trainer.monitors.put_scalar("HostFreeMemory (GB)", gigabytes)
 
 
+@validate_arguments
+@dataclass(eq=False)
 class PeakMemoryTracker(Callback):
     """Log the peak memory of the process as "PeakMemory(MB)/host", after each epoch.
 
-    tensorpack's callback of this name logs the memory of a GPU.
+    tensorpack's callback of this name logs the memory of GPUs.
+
+    Args:
+        devices: Has no effect: the memory of a GPU is not measured.
 
     Examples:
         >>> from minispore.tensorpack import ScalarPrinter
         >>> from minispore.tensorpack.example_training import train
-        >>> train(PeakMemoryTracker(), ScalarPrinter(whitelist=["Memory"]), epochs=1)
+        >>> train(PeakMemoryTracker((0,)), ScalarPrinter(whitelist=["Memory"]), epochs=1)
         PeakMemory(MB)/host: ...
 
     Source: tensorpack's `callbacks.PeakMemoryTracker`.
     """
 
+    devices: Sequence[int] | Sequence[str] = (0,)
     chief_only = False
 
     def produces(self) -> Collection[str]:
@@ -368,12 +375,9 @@ class GraphProfiler(Callback):
     `Every`.
 
     Args:
-        dump_metadata: Must be False: there are no TensorFlow metadata.
-        dump_tracing: Must be True.
-        dump_event: Must be False.
-
-    Raises:
-        ValueError: An argument has another value.
+        dump_metadata: If True, a warning is logged: there are no TensorFlow metadata.
+        dump_tracing: Whether to write the traces.
+        dump_event: As `dump_metadata`.
 
     Examples:
         >>> from minispore.tensorpack import Every
@@ -387,11 +391,9 @@ class GraphProfiler(Callback):
     def __init__(
         self, dump_metadata: bool = False, dump_tracing: bool = True, dump_event: bool = False
     ) -> None:
-        if dump_metadata or dump_event or not dump_tracing:
-            raise ValueError(
-                "For 'GraphProfiler', 'dump_tracing' must be True, and 'dump_metadata' and "
-                f"'dump_event' False, but got {dump_tracing}, {dump_metadata} and {dump_event}."
-            )
+        if dump_metadata or dump_event:
+            logger.warn("GraphProfiler writes traces only: there are no TensorFlow metadata.")
+        self._writes_traces = dump_tracing
         self._open: list[tuple[FrameType, str, int]] = []
         self._events: list[dict[str, object]] = []
         self._profiling = False
@@ -422,9 +424,10 @@ class GraphProfiler(Callback):
 
     def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
         self._after_train()
-        path = os.path.join(self._folder, f"chrome-trace-{self.global_step}.json")
-        with atomic_write(path) as file:
-            file.write(json.dumps({"traceEvents": self._events}).encode())
+        if self._writes_traces:
+            path = os.path.join(self._folder, f"chrome-trace-{self.global_step}.json")
+            with atomic_write(path) as file:
+                file.write(json.dumps({"traceEvents": self._events}).encode())
 
     def _after_train(self) -> None:
         if self._profiling:

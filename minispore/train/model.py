@@ -145,8 +145,10 @@ class Model:
             epoch: The number of the last epoch.
             train_dataset: The training data; each batch is a step.
             callbacks: The callbacks, called in this order at each event.
-            dataset_sink_mode: Has no effect, as in MindSpore on a CPU.
-            sink_size: Has no effect.
+            dataset_sink_mode: Has no effect without a `sink_size`, as in MindSpore on a CPU.
+            sink_size: With `dataset_sink_mode`, the value of `batch_num` in the callbacks'
+                parameters, and so the number of steps after which `LossMonitor` and the names of
+                checkpoints begin to count again; -1 for the number of batches.
             initial_epoch: The number of epochs done before; training starts with the next one.
             resume: A checkpoint with a training state, saved by the same training with the same
                 callbacks. Training continues from it exactly as if it had not been interrupted.
@@ -164,6 +166,8 @@ class Model:
         context = self._train_context(
             caller, strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
         )
+        if dataset_sink_mode and sink_size > 0:
+            context.original_args().batch_num = sink_size
         manager.run(context, lambda: loop.train(context, manager))
 
     def fit(
@@ -194,9 +198,9 @@ class Model:
                 epochs to evaluate after.
             callbacks: The callbacks, called in this order at each event. Those with hooks of
                 MindSpore 1.x are an error.
-            dataset_sink_mode: Has no effect, as in MindSpore on a CPU.
+            dataset_sink_mode: As for `train`.
             valid_dataset_sink_mode: Has no effect.
-            sink_size: Has no effect.
+            sink_size: As for `train`.
             initial_epoch: The number of epochs done before; training starts with the next one.
             resume: A checkpoint with a training state, saved by the same training with the same
                 callbacks. Training continues from it exactly as if it had not been interrupted.
@@ -217,6 +221,8 @@ class Model:
         context = self._train_context(
             caller, strategy, epoch, train_dataset, initial_epoch, manager, resume, resume_strict
         )
+        if dataset_sink_mode and sink_size > 0:
+            context.original_args().batch_num = sink_size
         params = context.original_args()
         if valid_dataset is not None:
             self._check_metrics(caller)
@@ -378,6 +384,10 @@ class Model:
                 train_dataset=train_dataset,
                 train_dataset_element=None,
                 metric_names=[],
+                initial_step=None,
+                last_save_ckpt_step=None,
+                latest_ckpt_file=None,
+                loss_scale_mananger=None,
                 list_callback=manager.callbacks,
                 parallel_mode=get_auto_parallel_context("parallel_mode"),
                 device_number=get_group_size(),

@@ -319,7 +319,9 @@ def _placeholder_for(callback: Callback) -> Callback:
 
 def _check_equal_batch_counts(run_context: RunContext) -> None:
     """Raise ValueError in all processes unless all have equally many batches."""
-    sizes = all_gather_object(run_context.original_args().batch_num)
+    params = run_context.original_args()
+    data = params.valid_dataset if params.mode == "eval" else params.train_dataset
+    sizes = all_gather_object(data.get_dataset_size())
     if len(set(sizes)) > 1:
         raise ValueError(
             "In data parallel training all processes must have equally many batches, but those of "

@@ -74,6 +74,9 @@ def test_unsupported_module_error_names_alternative() -> None:
 def test_log_uses_python_logging(caplog: pytest.LogCaptureFixture) -> None:
     from minispore import log as logger
 
+    for number, level in enumerate(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")):
+        with caplog.at_level(level, "minispore"):
+            assert logger.get_log_config()["GLOG_v"] == logger.get_level() == str(number)
     with caplog.at_level("INFO", "minispore"):
         logger.warning("step %d is slow", 3)
         logger.info("done")

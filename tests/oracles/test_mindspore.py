@@ -32,6 +32,7 @@ TOLERANCES = {
     "nn": 2e-5,
     "ops": 1e-5,
     "signatures": 0.0,
+    "train": 0.0,
 }
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*(?:e[-+]\d+)?|inf|nan)(?![\w.])")
 

@@ -6,6 +6,7 @@ from threading import Event, Thread
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from minispore import tensorpack as tp
@@ -60,6 +61,10 @@ def lowers(epoch: int, value: float) -> float:
     return value * 0.75
 
 
+def as_pixel(loss: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    return loss.reshape(1, 1)
+
+
 def no_shell(callback: object) -> None:
     pass
 
@@ -70,6 +75,7 @@ OURS: dict[str, Callable[[], Callback]] = {
     "Callback": tp.Callback,
     "CallbackFactory": lambda: tp.CallbackFactory(trigger=lambda cb: print(cb.epoch_num)),
     "CheckNumerics": lambda: tp.CheckNumerics(run_step=True),
+    "DumpTensorAsImage": lambda: tp.DumpTensorAsImage("loss", map_func=as_pixel),
     "DumpTensors": lambda: tp.DumpTensors("loss"),
     "EnableCallbackIf": lambda: tp.EnableCallbackIf(LossMonitor(), lambda cb: cb.epoch_num > 1),
     "EstimatedTimeLeft": tp.EstimatedTimeLeft,
@@ -110,14 +116,15 @@ OURS: dict[str, Callable[[], Callback]] = {
         "learning_rate", "loss", lambda rate: rate / 2, 0.1, 2
     ),
     "TFEventWriter": tp.TFEventWriter,
+    "TensorPrinter": lambda: tp.TensorPrinter("loss"),
     "ThroughputTracker": tp.ThroughputTracker,
 }
 
 
 def test_table_contains_every_public_callback() -> None:
     public = {name: getattr(tp, name) for name in tp.__all__}
-    classes = {n for n, each in public.items() if isinstance(each, type)}
-    assert {n for n in classes if issubclass(public[n], Callback)} == OURS.keys()
+    classes = [each for each in public.values() if isinstance(each, type)]
+    assert {each.__name__ for each in classes if issubclass(each, Callback)} == OURS.keys()
 
 
 @pytest.fixture(autouse=True)

@@ -203,6 +203,11 @@ def test_a_single_process_is_the_chief() -> None:
     assert spy.chief_only
     assert spy.set_chief_only(False) is spy
     assert not spy.chief_only
+
+    class Everywhere(Callback):
+        _chief_only = False
+
+    assert not Everywhere().chief_only
     Model(ConstantLoss()).train(1, Batches(1), [spy, HookRecorder(log, 1)])
     assert {callback for callback, _, _ in log} == {0, 1}
 

@@ -1,6 +1,8 @@
 """The log messages and the output folder of the callbacks."""
 
 import logging
+import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,20 @@ def test_logger_dir_is_created_and_absolute(
     logger.set_logger_dir("a/b")
     assert logger.get_logger_dir() == str(tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_logger_dir_with_files_is_kept_deleted_or_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    for action, remains in ((None, True), ("k", True), ("q", True), ("d", False)):
+        logger.set_logger_dir(folder, "q")  # without files but hidden ones, nothing is refused
+        (folder / "sub").mkdir()
+        (folder / ".hidden").touch()
+        with pytest.raises(OSError, match="contains files") if action == "q" else nullcontext():
+            logger.set_logger_dir(folder, action)
+        assert (folder / "sub").exists() is (folder / ".hidden").exists() is remains
+        shutil.rmtree(folder)
+    with pytest.raises(ValueError, match="action"):
+        logger.set_logger_dir(folder, "x")
 
 
 def test_folder_for_prefers_the_given_folder(tmp_path: Path) -> None:

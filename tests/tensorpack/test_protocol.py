@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore import Tensor, nn
+from minispore import Tensor, nn, ops
 from minispore.ops.summary import summary_subscribers
 from minispore.tensorpack import (
     Callback,
     CallbackFactory,
     Every,
+    MergeAllSummaries,
     MonitorBase,
     ProcessTensors,
     ScalarHistory,
@@ -154,6 +155,41 @@ def test_batch_columns_have_the_names_of_the_dataset() -> None:
     process = ProcessTensors(["x", "y"], measure)
     Model(ConstantLoss()).train(1, data, [process])
     assert shapes == [(2, 2, 2)] * 2
+
+
+def test_predictor_calls_the_network_in_evaluation_mode() -> None:
+    """And its summaries do not reach those who subscribed to the training's."""
+
+    class Network(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scalar = ops.ScalarSummary()
+
+        def construct(self, x: Tensor, *_: Tensor) -> Tensor:
+            self.scalar("training", Tensor(float(self.training)))
+            return x * 2
+
+    outputs: list[float] = []
+
+    def predict(cb: Callback) -> None:
+        trainer, before = cb.trainer, dict(cb.trainer.summaries)
+        assert trainer.is_chief
+        assert trainer.loop.epoch_num == 1
+        predictor = trainer.get_predictor(["x"], ["output", "training"])
+        outputs.extend(each.item() for each in predictor(np.full(1, 3.0)))
+        assert trainer.summaries == before
+        with pytest.raises(TypeError, match=r"inputs must be \['x'\]"):
+            predictor()
+        with pytest.raises(ValueError, match="no output 'ouput'; did you mean 'output'"):
+            trainer.get_predictor(["x"], ["ouput"])(np.zeros(1))
+        with pytest.raises(RuntimeError, match="ProcessTensors cannot be registered"):
+            trainer.register_callback(ProcessTensors("loss", print))
+
+    network = Network()
+    callbacks = [CallbackFactory(trigger=predict), MergeAllSummaries()]
+    Model(network).train(1, Batches(1), callbacks)
+    assert outputs == [6.0, 0.0]
+    assert network.training
 
 
 def test_unknown_array_error_suggests_names_and_unsubscribes() -> None:

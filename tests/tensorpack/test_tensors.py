@@ -17,6 +17,7 @@ from minispore.ops.summary import summary_subscribers
 from minispore.tensorpack import (
     Callback,
     CheckNumerics,
+    DumpTensorAsImage,
     DumpTensors,
     Every,
     MergeAllSummaries,
@@ -28,6 +29,7 @@ from minispore.tensorpack import (
 )
 from minispore.tensorpack.protocol import Array, RunValues
 from minispore.train import Model, RunContext
+from minispore.train.summary.image import png
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
 from tests.tensorpack.small_trainings import train_counting
 
@@ -59,6 +61,30 @@ def test_dump_tensors_writes_files_of_due_steps(folder: Path) -> None:
     with np.load(folder / "DumpTensor-4.npz", allow_pickle=False) as arrays:
         assert set(arrays) == {"loss", "all"}
         assert arrays["loss"] == 4
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_dump_tensor_as_image_writes_and_logs_scaled_pixels(several: bool, folder: Path) -> None:
+    image = np.array([[0.0, 0.5, 2.0], [-1.0, 1.0, 0.1]])
+    images: list[tuple[str, list[float]]] = []
+
+    class Monitor(MonitorBase):
+        def process_image(self, name: str, val: Array) -> None:
+            images.append((name, val.ravel().tolist()))
+
+    def convert(array: Array) -> Array | list[Array]:
+        assert array.shape == ()
+        return [image, image[:, :, np.newaxis]] if several else image
+
+    train_counting(DumpTensorAsImage("half", "x", convert, 100), Monitor(), epochs=1)
+    pixels = [0, 50, 200, 0, 100, 10]
+    names = ["x", "x-1"] if several else ["x"]
+    assert images == [(name, pixels) for name in names]
+    files = [folder / f"x-ep001{name[1:]}.png" for name in names]
+    assert sorted(folder.iterdir()) == sorted(files)
+    assert all(
+        file.read_bytes() == png(np.array(pixels, np.uint8).reshape(2, 3, 1)) for file in files
+    )
 
 
 @pytest.mark.parametrize(

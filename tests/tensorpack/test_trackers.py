@@ -42,8 +42,14 @@ def test_graph_profiler_writes_a_chrome_trace(folder: Path) -> None:
     assert any("dense" in event["name"] or "matmul" in event["name"] for event in events)
     assert all(event["ph"] == "X" and event["dur"] >= 0 for event in events)
     assert sys.getprofile() is None
-    with pytest.raises(ValueError, match="GraphProfiler"):
-        GraphProfiler(dump_metadata=True)
+
+
+def test_graph_profiler_warns_that_there_are_no_metadata(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    make().train(1, Rows(), [GraphProfiler(dump_metadata=True, dump_tracing=False)])
+    assert "there are no TensorFlow metadata" in caplog.text
+    assert not list(folder.iterdir())
 
 
 durations = st.lists(st.integers(1, 9), min_size=3, max_size=3)

@@ -11,15 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minispore import nn
 from minispore import tensorpack as tp
 from minispore.dataset import NumpySlicesDataset
 from minispore.tensorpack.inference import Inferencer
-from minispore.train import Accuracy
+from minispore.train import Accuracy, Model
 
 DATA = NumpySlicesDataset({"x": np.ones((4, 3), np.float32), "label": [0, 1, 2, 0]}).batch(2)
 # The required arguments of each class.
 NEEDED: dict[str, dict[str, object]] = {
     "BinaryClassificationStats": {"pred_tensor_name": "a", "label_tensor_name": "b"},
+    "DumpTensorAsImage": {"tensor_name": "weight"},
     "DumpTensors": {"names": "loss"},
     "EnableCallbackIf": {"callback": tp.ScalarPrinter(), "pred": callable},
     "Every": {"steps": 2},
@@ -42,6 +44,8 @@ NEEDED: dict[str, dict[str, object]] = {
     "SendStat": {"command": "true", "names": "loss"},
     "SimpleMovingAverage": {"tensors": "loss", "window_size": 2},
     "StartProcOrThread": {"startable": Thread()},
+    "TensorPrinter": {"names": "loss"},
+    "TrainConfig": {"dataflow": DATA, "model": Model(nn.Dense(3, 1))},
     "StatMonitorParamSetter": {
         "param": "learning_rate",
         "stat_name": "loss",
@@ -53,7 +57,7 @@ NEEDED: dict[str, dict[str, object]] = {
 # Base classes, and classes that only the package instantiates.
 NOT_MADE = {"Callback", "HyperParam", "HyperParamSetter", "Monitors", "RunValues", "StopTraining"}
 CLASSES = {
-    name: cls
+    cls.__name__: cls
     for name in tp.__all__
     if inspect.isclass(cls := getattr(tp, name))
     and name not in NOT_MADE | {"Trainer", "UnknownMetricError"}

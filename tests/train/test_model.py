@@ -30,6 +30,10 @@ TRAIN = {
     "network",
     "dataset_sink_mode",
     "initial_epoch",
+    "initial_step",
+    "last_save_ckpt_step",
+    "latest_ckpt_file",
+    "loss_scale_mananger",
 }
 EVAL = {
     "mode",

@@ -15,12 +15,15 @@ from minispore.train.protocol.callback import EVENTS, CallbackManager
 from minispore.train.protocol.dataset import SupportsState
 from minispore.train.strategy import current_strategy
 from tests.distributed.threaded_communicator import run_in_threads
+from tests.helpers.stub_models import Batches
 
 Hook = Callable[[RunContext], None]
 
 
 def context(**values: object) -> RunContext:
-    return RunContext({"batch_num": 3, "train_network": nn.Cell(), **values})
+    data = Batches(3)
+    params = {"mode": "train", "train_dataset": data, "valid_dataset": data}
+    return RunContext({**params, "train_network": nn.Cell(), **values})
 
 
 def managed(*callbacks: Callback, **values: object) -> tuple[CallbackManager, RunContext]:
@@ -85,9 +88,9 @@ def test_unequal_batch_counts_raise_in_all_processes(name: str) -> None:
     begun: list[int] = []
 
     def program(rank: int) -> None:
-        callbacks, run_context = managed(
-            at(name, lambda _: begun.append(rank)), batch_num=(4, 3, 4)[rank]
-        )
+        mode, data = "eval" if name == "on_eval_begin" else "train", Batches((4, 3, 4)[rank])
+        named = {"valid_dataset" if mode == "eval" else "train_dataset": data}
+        callbacks, run_context = managed(at(name, lambda _: begun.append(rank)), mode=mode, **named)
         try:
             callbacks.emit(event(name), run_context)
         except ValueError as error:

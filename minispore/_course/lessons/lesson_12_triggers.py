@@ -1,7 +1,7 @@
 """Lesson 12: a trigger separates the action of a callback from its times."""
 
 from dataclasses import dataclass
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from unittest.mock import patch
 
 from hypothesis import strategies as st
@@ -60,9 +60,11 @@ class Case:
         with patch("minispore.tensorpack.states.perf_counter", lambda: now):
             trigger = work.PeriodicTrigger(recorder, before_train=self.before_train, **times)
             callbacks = CallbackManager([trigger])
+            data = SimpleNamespace(get_dataset_size=lambda: self.steps_per_epoch)
             run = RunContext(
                 {
                     "batch_num": self.steps_per_epoch,
+                    "train_dataset": data,
                     "epoch_num": len(self.durations) // self.steps_per_epoch,
                     "initial_epoch": self.earlier,
                     "cur_step_num": 0,

@@ -10,7 +10,7 @@ from typing import Final, cast
 
 from minispore.nn.cell import Cell
 from minispore.train.checkpoint.retention import RetainedFiles
-from minispore.train.checkpoint.saving import appended, check_storage
+from minispore.train.checkpoint.saving import appended, check_kind, check_storage
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, SaveReason
 from minispore.train.resume import read_field, read_list_field
@@ -65,7 +65,7 @@ class CheckpointConfig:
         crc_check: Whether files end with a checksum.
         remove_redundancy: Accepted for compatibility; has no effect.
         format: "ckpt" or "safetensors".
-        **kwargs: Always an error.
+        **kwargs: MindSpore's `map_param_inc`, which has no effect; others are an error.
 
     Attributes:
         append_dict: The values of `append_info` by name, None if there are none; the epoch and the
@@ -76,7 +76,8 @@ class CheckpointConfig:
         TypeError: An argument has the wrong type.
         ValueError: A number is negative; steps, seconds, maximum and minutes are all 0 or None;
             `format` or a name in `append_info` is unknown; or `append_info` has "training_state"
-            and `saved_network` is not None.
+            and `saved_network` is not None; and, as in MindSpore, `enc_key`, `enc_mode`,
+            `crc_check`, `remove_redundancy` or `format` has the wrong type.
         NotImplementedError: `enc_key` is not None.
 
     Examples:
@@ -121,10 +122,12 @@ class CheckpointConfig:
         format: str = "ckpt",
         **kwargs: object,
     ) -> None:
-        if kwargs:
-            names = ", ".join(map(repr, kwargs))
+        if unknown := kwargs.keys() - {"map_param_inc"}:
+            names = ", ".join(map(repr, sorted(unknown)))
             raise TypeError(f"For '{_CONFIG}', there is no argument {names}.")
         values = dict(locals())
+        check_storage(_CONFIG, async_save, enc_key, enc_mode, crc_check, format)
+        check_kind(remove_redundancy, bool, "remove_redundancy", _CONFIG)
         check_arguments(CheckpointConfig.__init__, values)
         numbers = {name: values[name] for name in _POLICY if values[name] is not None}
         for name, number in numbers.items():
@@ -132,7 +135,6 @@ class CheckpointConfig:
         if not any(numbers.values()):
             names = ", ".join(map(repr, _POLICY))
             raise ValueError(f"For '{_CONFIG}', the arguments {names} must not all be 0 or None.")
-        check_storage(_CONFIG, async_save, enc_key, enc_mode, crc_check, format)
         values["append_dict"] = _append_dict(append_info)
         values["training_state"] = append_info is not None and _TRAINING_STATE in append_info
         if values["training_state"] and saved_network is not None:

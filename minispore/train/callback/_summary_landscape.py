@@ -54,6 +54,7 @@ def read_landscape_options(value: object, caller: str) -> LandscapeOptions:
     created = check_keys(create, ("train", "result"), "create_landscape", caller)
     options = LandscapeOptions(**items, **created)
     check_int(options.landscape_size, "landscape_size", caller, low=4, high=255)
+    check_type(options.unit, str, "unit", caller)
     check_one_of(options.unit, ("step", "epoch"), "unit", caller)
     check_int(options.num_samples, "num_samples", caller, low=1)
     check_type(options.train, bool, "train", caller)
@@ -302,8 +303,10 @@ class SummaryLandscape:
         for number in device_ids or []:
             check_type(number, int, "device_ids", _METHOD)
         folder = self._folder if output is None else check_folder(output, "output", _CALLER)
+        changes = _check_changes({} if collect_landscape is None else collect_landscape)
         metadata = read_metadata(os.path.join(self._folder, _FOLDER, _METADATA))
-        metadata = metadata._replace(options=_merge_options(metadata, collect_landscape))
+        options = read_landscape_options({**metadata.collected, **changes}, _CALLER)
+        metadata = metadata._replace(options=options)
         loss = _LossFunction(callback_fn, metadata.options.num_samples)
         with SummaryRecord(folder) as record:
             record.subscribe(())
@@ -422,10 +425,8 @@ class _FirstBatches:
         return self._batches
 
 
-def _merge_options(metadata: LandscapeMetadata, changes: object) -> LandscapeOptions:
-    """Return the saved options with `changes`."""
-    if changes is None:
-        return metadata.options
+def _check_changes(changes: object) -> dict[str, object]:
+    """Return options that replace saved ones; raise TypeError or ValueError for others."""
     read_landscape_options(changes, _CALLER)
     changed = cast("dict[str, object]", changes)
     fixed = {"unit", "intervals"} & changed.keys()
@@ -433,4 +434,4 @@ def _merge_options(metadata: LandscapeMetadata, changes: object) -> LandscapeOpt
         raise ValueError(
             f"For '{_METHOD}', {sorted(fixed)} are as they were when the parameters were saved."
         )
-    return read_landscape_options({**metadata.collected, **changed}, _CALLER)
+    return changed

@@ -14,10 +14,10 @@ from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.async_writer import BackgroundCall, background
 from minispore.train.checkpoint.load_into_net import load_param_into_net
 from minispore.train.checkpoint.protobuf import WireError, shortened
-from minispore.train.checkpoint.saving import check_storage
+from minispore.train.checkpoint.saving import check_kind, check_storage
 from minispore.train.checkpoint.storage import Entry, load
 from minispore.utils.atomic import regular
-from minispore.utils.checks import check_type
+from minispore.utils.checks import check_type, describe_value
 from minispore.utils.threads import start_or_run
 from minispore.utils.warn import warn_at_caller
 
@@ -61,8 +61,10 @@ def load_checkpoint(
         The values by name, in the file's order: Parameters, and the texts of an `append_dict`.
 
     Raises:
+        TypeError: An argument has the wrong type.
         ValueError: The file does not exist, is damaged or encrypted, or no value was chosen; its
-            ending is not that of `format`.
+            ending is not that of `format`; and, as in MindSpore, `dec_key`, `dec_mode`,
+            `choice_func`, `crc_check` or `remove_redundancy` has the wrong type.
         NotImplementedError: `dec_key` is not None.
         RuntimeError: A value does not fit `net`, which is then unchanged.
 
@@ -81,7 +83,12 @@ def load_checkpoint(
     check_type(ckpt_file_name, (str, os.PathLike), "ckpt_file_name", _CALLER)
     check_type(net, Cell, "net", _CALLER, allow_none=True)
     check_storage(_CALLER, False, dec_key, dec_mode, crc_check, format)
-    check_type(remove_redundancy, bool, "remove_redundancy", _CALLER)
+    check_kind(remove_redundancy, bool, "remove_redundancy", _CALLER)
+    if not (choice_func is None or callable(choice_func)):
+        raise ValueError(
+            f"For '{_CALLER}', the argument 'choice_func' must be a function or None, but got "
+            f"{describe_value(choice_func)}."
+        )
     path = os.fspath(ckpt_file_name)
     choose = _choice(specify_prefix, filter_prefix, choice_func)
     loaded = _read(path, choose, crc_check, format)

@@ -66,8 +66,10 @@ def save_checkpoint(
         **kwargs: MindSpore's `remove_redundancy` and `global_step_num`, which have no effect.
 
     Raises:
+        TypeError: An argument has the wrong type.
         ValueError: Two parameters have the same name, `format` is unknown, or the format cannot
-            hold a value.
+            hold a value; and, as in MindSpore, `enc_key`, `enc_mode` or `crc_check` has the wrong
+            type.
         NotImplementedError: `enc_key` is not None.
         OSError: The file cannot be written.
         Exception: The error of the previous save, if a thread has written it; nothing is saved.
@@ -217,15 +219,25 @@ def check_storage(
     """Check the arguments that saving, loading and `CheckpointConfig` have in common."""
     prefix = "dec" if caller == "load_checkpoint" else "enc"
     check_type(async_save, (bool, str), "async_save", caller)
-    check_type(key, bytes, f"{prefix}_key", caller, allow_none=True)
-    check_type(mode, str, f"{prefix}_mode", caller)
-    check_type(crc_check, bool, "crc_check", caller)
+    check_kind(key, bytes, f"{prefix}_key", caller, allow_none=True)
+    check_kind(mode, str, f"{prefix}_mode", caller)
+    check_kind(crc_check, bool, "crc_check", caller)
     check_one_of(format, _FORMATS, "format", caller)
     check_one_of(async_save, (True, False, "thread", "process"), "async_save", caller)
     if key is not None:
         raise NotImplementedError(
             f"For '{caller}', '{prefix}_key' must be None: minispore has no encryption."
         )
+
+
+def check_kind(
+    value: object, kind: type, name: str, caller: str, *, allow_none: bool = False
+) -> None:
+    """Raise ValueError, as MindSpore does for some arguments, if a value has another type."""
+    try:
+        check_type(value, kind, name, caller, allow_none=allow_none)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
 
 
 def _named(item: object) -> tuple[str, Tensor]:

@@ -29,7 +29,7 @@ class MonitoredMetric:
         worst: The initial value to compare with: infinity or minus infinity.
 
     Raises:
-        TypeError: `monitor` is not a str, or `min_delta` not a number.
+        TypeError: `monitor` or `mode` is not a str, or `min_delta` not a number.
         ValueError: `mode` is unknown, or `min_delta` is NaN.
 
     Examples:
@@ -40,6 +40,7 @@ class MonitoredMetric:
 
     def __init__(self, caller: str, monitor: str, mode: str, min_delta: float = 0.0) -> None:
         check_type(monitor, str, "monitor", caller)
+        check_type(mode, str, "mode", caller)
         check_one_of(mode, ("auto", "min", "max"), "mode", caller)
         self.caller: str = caller
         self.name: str = monitor

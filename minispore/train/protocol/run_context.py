@@ -36,14 +36,16 @@ class InternalCallbackParam(dict[str, object]):
 
     * `mode`: "train", or "eval" while `fit` evaluates; `dataset_sink_mode`: always False;
     * `epoch_num`: epochs of this run (without those before `initial_epoch`); `batch_num`: steps in
-      an epoch; `cur_epoch_num` counts from `initial_epoch` + 1, `cur_step_num` from 1 and over
-      all epochs of the run;
+      an epoch, or the `sink_size`; `cur_epoch_num` counts from `initial_epoch` + 1, `cur_step_num`
+      from 1 and over all epochs of the run;
     * `network`, `train_network`, `loss_fn`, `optimizer`, `train_dataset`: the objects of the
       training; `train_dataset_element`: the current batch; `net_outputs`: the output of
       `train_network` for it, which is the loss;
     * `metric_names`: the results of the run's evaluations, empty in `train`;
     * `list_callback`: the callbacks in their order; `parallel_mode`: "stand_alone" or
-      "data_parallel"; `device_number`: the number of processes.
+      "data_parallel"; `device_number`: the number of processes;
+    * `initial_step`, `last_save_ckpt_step`, `latest_ckpt_file`: always None, as in MindSpore on a
+      CPU; `loss_scale_mananger` (MindSpore's spelling): None.
 
     During evaluation `batch_num`, `cur_step_num` and `net_outputs` are the evaluation's; also
     `eval_network`, `valid_dataset`, `eval_dataset_element`. From `on_eval_end` until the end of the

@@ -488,7 +488,13 @@ def check_folder(value: object, name: str, caller: str) -> str:
 def check_export_options(options: object, caller: str) -> str | None:
     """Return the "tensor_format" of `export_options`; raise TypeError or ValueError for others."""
     check_type(options, dict, "export_options", caller, allow_none=True)
-    checked = check_keys(options or {}, ("tensor_format",), "export_options", caller)
-    tensor_format: str | None = checked.get("tensor_format")
+    items = cast("dict[object, object]", options or {})
+    if unknown := [key for key in items if key != "tensor_format"]:
+        raise TypeError(
+            f"For '{caller}', the keys of 'export_options' must be 'tensor_format', but got "
+            f"{unknown}."
+        )
+    tensor_format = cast("str | None", items.get("tensor_format"))
+    check_type(tensor_format, str, "tensor_format", caller, allow_none=True)
     check_one_of(tensor_format, (None, "npy"), "tensor_format", caller)
     return tensor_format

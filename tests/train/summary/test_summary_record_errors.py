@@ -197,10 +197,12 @@ def test_error_names_the_caller() -> None:
         check_folder(None, "folder", "Me")
     with pytest.raises(TypeError, match="^For 'Me', the type of 'custom_lineage_data'"):
         check_custom([], "Me")
-    unknown = "For 'Me', the keys ['x'] of 'export_options' are unsupported, expect the follow keys"
-    with pytest.raises(ValueError, match=re.escape(unknown)):
+    unknown = "For 'Me', the keys of 'export_options' must be 'tensor_format', but got ['x']."
+    with pytest.raises(TypeError, match=re.escape(unknown)):
         check_export_options({"x": "npy", "tensor_format": "npy"}, "Me")
     with pytest.raises(ValueError, match="^For 'Me', the argument 'tensor_format'"):
+        check_export_options({"tensor_format": "png"}, "Me")
+    with pytest.raises(TypeError, match="^For 'Me', the type of 'tensor_format'"):
         check_export_options({"tensor_format": 3}, "Me")
     for options in (None, {}, {"tensor_format": None}):
         assert check_export_options(options, "Me") is None
