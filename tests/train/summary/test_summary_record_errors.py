@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,31 +13,9 @@ from minispore import Tensor, ops
 from minispore.train import SummaryRecord
 from minispore.train.summary.lineage import check_custom
 from minispore.train.summary.summary_record import check_export_options, check_folder
-from minispore.utils.checks import describe_value
+from tests.helpers.refusals import Refusal, assert_refused, refusals, type_message
 
-ONE = Tensor(1.0)
-# By argument: the types that it takes, and values of others.
-TYPES: dict[str, tuple[str, list[object]]] = {
-    "log_dir": ("str", [None, 5]),
-    "file_prefix": ("str", [None, 3]),
-    "file_suffix": ("str", [None, 3]),
-    "network": ("Cell, None", [3, "a"]),
-    "max_file_size": ("int, None", [1.5, True, "a"]),
-    "raise_exception": ("bool", [None, 1]),
-    "export_options": ("dict, None", [3, "npy"]),
-}
-VALUES: dict[str, list[tuple[object, str]]] = {
-    "log_dir": [(" ", "must not be blank.")],
-    **{
-        name: [
-            (text, f"must be made of letters, digits, '_' and '.', but got {text!r}.")
-            for text in ("a/b", "é", "x\n", "")
-        ]
-        for name in ("file_prefix", "file_suffix")
-    },
-    "num_process": [(0, "must be at least 1, but got 0.")],
-    "tensor_format": [("csv", "must be one of None, 'npy', but got 'csv'.")],
-}
+TABLE = Path(__file__).with_name("refusals.txt").read_text("utf-8")
 PLUGINS = {
     **dict.fromkeys(("scalar", "image", "tensor", "histogram"), "Tensor"),
     "train_lineage": "TrainLineage",
@@ -49,126 +26,32 @@ PLUGINS = {
 }
 
 
-def message_of(error: type[Exception], call: Callable[[], object]) -> str:
-    with pytest.raises(error) as raised:
-        call()
-    return str(raised.value)
+@pytest.mark.parametrize("refusal", refusals(TABLE))
+def test_refused_call_names_the_argument_and_writes_nothing(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    """Of the constructor, of the methods of a record `r`, and of the summary operations."""
 
+    def construct(**arguments: object) -> SummaryRecord:
+        return SummaryRecord(**{"log_dir": str(tmp_path / "never")} | arguments)  # type: ignore[arg-type]
 
-def construct(folder: Path, **arguments: object) -> SummaryRecord:
-    return SummaryRecord(**{"log_dir": str(folder / "never"), **arguments})  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", TYPES)
-def test_argument_of_wrong_type_raises(tmp_path: Path, name: str) -> None:
-    types, values = TYPES[name]
-    for value in values:
-        message = message_of(TypeError, lambda v=value: construct(tmp_path, **{name: v}))  # type: ignore[misc]
-        start = f"For 'SummaryRecord', the type of '{name}' must be one of {types}, but got "
-        assert message == f"{start}{describe_value(value)}."
-    assert not any(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", VALUES)
-def test_argument_out_of_range_raises(tmp_path: Path, name: str) -> None:
-    for value, reason in VALUES[name]:
-        arguments = {name: value} if name != "tensor_format" else {"export_options": {name: value}}
-        message = message_of(ValueError, lambda a=arguments: construct(tmp_path, **a))  # type: ignore[misc]
-        assert message == f"For 'SummaryRecord', the argument '{name}' {reason}"
+    with SummaryRecord(str(tmp_path)) as record:
+        names = {"SummaryRecord": construct, "r": record, "Tensor": Tensor, "ops": ops}
+        message = refusal.check(names)
+        if not refusal.call.startswith("ops."):
+            assert message.startswith(("For 'SummaryRecord', ", 'For "SummaryRecord'))
+        record.record(1)
     assert not any(tmp_path.iterdir())
 
 
 @given(st.sampled_from([*PLUGINS]), st.sampled_from([1.5, None, "a", (), 3]))
 def test_value_of_wrong_type_raises_and_writes_nothing(plugin: str, value: object) -> None:
     with TemporaryDirectory() as folder, SummaryRecord(folder) as record:
-        message = message_of(TypeError, lambda: record.add_value(plugin, "x", value))
-        start = f"For 'SummaryRecord', the type of '{plugin}' must be one of {PLUGINS[plugin]}, "
-        assert message == f"{start}but got {describe_value(value)}."
+        message = type_message("SummaryRecord", plugin, PLUGINS[plugin], value)
+        assert_refused(TypeError, message, record.add_value, plugin, "x", value)
         record.record(1)
         record.flush()
         assert not any(Path(folder).iterdir())
-
-
-NO_PLUGIN = (
-    'For "SummaryRecord.add_value", no such "plugin" of \'loss\' , expect value is one of ['
-    "tensor, scalar, image, histogram, train_lineage, eval_lineage, custom_lineage_data, "
-    "dataset_graph, graph, landscape]"
-)
-NO_NAME = 'For "SummaryRecord", the parameter "name" type should be str, but got \'\' of type str.'
-NO_MODE = (
-    "For \"SummaryRecord.set_mode\", 'x' is not a recognized mode, "
-    'expect the parameter "mode" is "train" or "eval"'
-)
-NO_TEXT = "For 'SummaryRecord', the name '\\ud800' is no valid Unicode: surrogates not allowed."
-NO_GRAPH = (
-    "For 'SummaryRecord', graphs of datasets are not written; "
-    "'custom_lineage_data' can describe what a run was trained on."
-)
-NO_IMAGE = (
-    "For 'SummaryRecord', the image 'i' must be of shape (n, 1 or 3, height, width), but got (1,)."
-)
-NO_NETWORK = (
-    "For 'SummaryRecord', the type of 'train_network' must be one of Cell, None, "
-    "but got 3 of type int."
-)
-NO_FILTER = (
-    "For 'SummaryRecord', the argument 'plugin_filter' must be a function or None, "
-    "but got 3 of type int."
-)
-# The first three are MindSpore's sentences.
-CALLS: list[tuple[Callable[[SummaryRecord], object], type[Exception], str]] = [
-    (lambda record: record.add_value("loss", "l", ONE), ValueError, NO_PLUGIN),
-    (lambda record: record.add_value("scalar", "", ONE), ValueError, NO_NAME),
-    (lambda record: record.set_mode("x"), ValueError, NO_MODE),
-    (lambda record: record.add_value("scalar", "\ud800", ONE), ValueError, NO_TEXT),
-    (lambda record: record.add_value("dataset_graph", "d", ONE), NotImplementedError, NO_GRAPH),
-    (lambda record: record.add_value("image", "i", Tensor([1.0])), ValueError, NO_IMAGE),
-    (
-        lambda record: record.record("a"),  # type: ignore[arg-type]
-        TypeError,
-        "For 'SummaryRecord', the type of 'step' must be one of int, but got 'a' of type str.",
-    ),
-    (
-        lambda record: record.record(1, train_network=3),  # type: ignore[arg-type]
-        TypeError,
-        NO_NETWORK,
-    ),
-    (
-        lambda record: record.record(1, plugin_filter=3),  # type: ignore[arg-type]
-        TypeError,
-        NO_FILTER,
-    ),
-]
-
-
-@pytest.mark.parametrize(("call", "error", "text"), CALLS)
-def test_method_error_messages(
-    tmp_path: Path, call: Callable[[SummaryRecord], object], error: type[Exception], text: str
-) -> None:
-    with SummaryRecord(str(tmp_path)) as record:
-        assert message_of(error, lambda: call(record)) == text
-        record.record(1)
-    assert not any(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("operation", "name", "value", "error", "text"),
-    [
-        (ops.ScalarSummary, "n", Tensor([1, 2]), ValueError, r"must be of shape \(\) or \(1,\)"),
-        (ops.ImageSummary, "n", Tensor([1, 2]), ValueError, "1 or 3, height, width"),
-        (ops.TensorSummary, "n", ONE, ValueError, "at least one axis"),
-        (ops.HistogramSummary, "n", ONE, ValueError, "at least one axis"),
-        (ops.ScalarSummary, "", ONE, ValueError, "valid string"),
-        (ops.ScalarSummary, "\ud800", ONE, ValueError, "'ScalarSummary', the name .* is no valid"),
-        (ops.ScalarSummary, 3, ONE, TypeError, "'name'"),
-        (ops.ScalarSummary, "n", 1.0, TypeError, "'value'"),
-    ],
-)
-def test_summary_operation_invalid_values_raise(
-    operation: type, name: object, value: object, error: type[Exception], text: str
-) -> None:
-    with pytest.raises(error, match=text):
-        operation()(name, value)
 
 
 @given(
