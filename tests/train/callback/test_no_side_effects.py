@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
-from typing import cast
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from minispore.train import (
     BackupAndRestore,
     Callback,
     CheckpointConfig,
-    LambdaCallback,
     LossMonitor,
     Model,
     ModelCheckpoint,
@@ -45,48 +43,6 @@ def test_resume_accepts_changed_epochs_folders_and_printing(tmp_path: Path) -> N
     )
     longer.run(tmp_path / "b", file, epochs=3)
     assert (tmp_path / "b" / "m-3_3.ckpt").exists()
-
-
-class Quiet(Callback):
-    """A callback without a state."""
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ([], [Quiet]), ([Quiet], []), ([Quiet, LambdaCallback], [LambdaCallback]),
-        ([Quiet, Quiet], [Quiet]), ([Quiet, LambdaCallback], [LambdaCallback, Quiet]),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("first", [True, False])
-def test_stateless_callback_may_be_added_or_removed(
-    tmp_path: Path, before: list[type[Callback]], after: list[type[Callback]], first: bool
-) -> None:
-    def callbacks(folder: Path, others: list[type[Callback]]) -> list[Callback]:
-        made = [each() for each in others]
-        own = [LossMonitor(0), saving(folder)]
-        return [*made, *own] if first else [*own, *made]
-
-    def script(others: list[type[Callback]]) -> Script:
-        return Script(callbacks=lambda folder: callbacks(folder, others))
-
-    def names(others: list[type[Callback]]) -> str:
-        return ", ".join(type(each).__qualname__ for each in callbacks(tmp_path, others))
-
-    file = script(before).run(tmp_path / "a", epochs=2)
-    with pytest.warns(UserWarning, match="The training is resumed from") as warned:
-        script(after).run(tmp_path / "b", file, epochs=2)
-    (warning,) = warned
-    assert str(warning.message) == (
-        f"The training is resumed from '{file}', but its callbacks were {names(before)}, and are "
-        f"now {names(after)}."
-    )
-    # The states of the other callbacks are restored: the files are those of an uninterrupted run.
-    for each in ("m-1_2.ckpt", "m-2_1.ckpt", "m-2_3.ckpt"):
-        result, expected = (read_training_checkpoint(tmp_path / at / each) for at in ("b", "a"))
-        states = [cast("dict[str, object]", one.values["states"]) for one in (result, expected)]
-        mine, its = ([*each.values()] for each in states)
-        assert [each for each in mine if each] == [each for each in its if each]
 
 
 def test_stateless_saver_may_be_removed(tmp_path: Path) -> None:

@@ -224,16 +224,6 @@ def test_state_is_saved_after_values(tmp_path: Path) -> None:
     callback.__exit__(None, None, None)
 
 
-def test_collector_does_not_change_training(tmp_path: Path) -> None:
-    def trained(callbacks: list[Callback]) -> list[object]:
-        ms.set_seed(3)
-        net = Watched()
-        model(net).fit(2, data(), data(), callbacks=callbacks)
-        return [p.asnumpy().tolist() for p in net.get_parameters()]
-
-    assert trained([collector(tmp_path, collect_freq=1)]) == trained([])
-
-
 def test_run_that_fails_to_begin_leaves_no_file(tmp_path: Path) -> None:
     class Fails(Callback):
         def __enter__(self) -> NoReturn:

@@ -178,12 +178,6 @@ def test_first_batches_are_minimal(size: int, batches: int, samples: int) -> Non
     assert requested == [1]
 
 
-def test_state_has_no_files_before_run(tmp_path: Path) -> None:
-    specified: dict[str, object] = {"collect_landscape": {}}
-    collector = SummaryCollector(str(tmp_path), collect_specified_data=specified)
-    assert collector.state_dict() == {"landscape_files": {}}
-
-
 def test_result_without_files_raises(tmp_path: Path) -> None:
     collected(tmp_path, intervals=[[7, 8, 9]], create_landscape={"train": False, "result": True})
     with pytest.raises(ValueError, match=r"^For '.*', no parameters were saved\.$"):
