@@ -122,6 +122,7 @@ def test_numpy_arrays_are_saved(
     save_checkpoint({"a": array}, path)
     restored = load_checkpoint(path)["a"]
     assert isinstance(restored, Parameter)
+    assert (restored.name, restored.requires_grad) == ("a", True)
     np.testing.assert_array_equal(restored.asnumpy(), array)
     assert restored.asnumpy().dtype == array.dtype.newbyteorder("=")
 
