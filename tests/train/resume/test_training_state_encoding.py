@@ -6,11 +6,8 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from signal import Signals
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from minispore import Tensor, nn
-from minispore.train import Callback, CheckpointConfig, ModelCheckpoint, RunContext, save_checkpoint
+from minispore.train import CheckpointConfig, ModelCheckpoint, save_checkpoint
 from minispore.train.resume import (
     decode,
     encode,
@@ -32,8 +29,7 @@ from minispore.train.resume.training_state import (
     read_training_checkpoint,
     truncate_for_message,
 )
-from tests.helpers.resumable_training import Fault, Training, files_in
-from tests.properties.test_exact_resume import newest
+from tests.helpers.resumable_training import Fault, Training
 
 arrays = hnp.arrays(
     st.sampled_from(["f4", "f8", "i4", "u4", "u1", "?"]), hnp.array_shapes(min_dims=0, min_side=0)
@@ -205,86 +201,6 @@ def test_invalid_text_bytes_raise(tmp_path: Path) -> None:
     assert str(raised.value) == (
         f"The training state in '{path}' is damaged: its check sum does not match its content."
     )
-
-
-@given(st.data())
-def test_mutated_file_is_read_correctly_or_raises(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    """The state is unchanged, or reading raises the documented error."""
-    path = tmp_path_factory.mktemp("state") / "x.ckpt"
-    state = TrainingState.of({"a": [1.5, "ü", np.arange(9, dtype=np.uint32)], "b": {"c": None}})
-    save_checkpoint(nn.Dense(2, 2), path, append_dict=state.entries())
-    content = bytearray(path.read_bytes())
-    for _ in range(data.draw(st.integers(1, 3))):
-        position = data.draw(st.integers(0, len(content) - 1))
-        content[position] = data.draw(st.integers(0, 255))
-    cut = data.draw(st.integers(1, len(content)))
-    path.chmod(0o600)
-    path.write_bytes(content[: cut if data.draw(st.booleans()) else None])
-    problem = ""
-    try:
-        result = read_training_checkpoint(path).state
-        assert result.text == state.text
-        assert same(dict(result.arrays), dict(state.arrays))
-    except ValueError as error:
-        problem = str(error)
-    assert not problem or "x.ckpt" in problem
-
-
-class Clock:
-    """A substitute for the module `time`, with another start for each process."""
-
-    def __init__(self, now: float) -> None:
-        self.now = now
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-class Tick(Callback):
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
-
-    def on_train_step_begin(self, run_context: RunContext) -> None:
-        self.clock.now += 25.0
-
-
-CONFIGS: list[dict[str, int]] = [
-    {"save_checkpoint_steps": 1, "save_checkpoint_seconds": 0, "keep_checkpoint_max": 0,
-     "keep_checkpoint_per_n_minutes": 1},
-    {"save_checkpoint_steps": 0, "save_checkpoint_seconds": 60, "keep_checkpoint_max": 2},
-    {"save_checkpoint_steps": 0, "save_checkpoint_seconds": 30, "keep_checkpoint_max": 0,
-     "keep_checkpoint_per_n_minutes": 2},
-]  # fmt: skip
-
-
-def run_with_clock(folder: Path, config: int, now: float, fault: Fault) -> dict[str, bytes]:
-    clock = Clock(now)
-    options: dict[str, Any] = {**CONFIGS[config], "append_info": ["training_state"]}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("minispore.train.callback._checkpoint.time", clock)
-        saver = ModelCheckpoint("net", folder, CheckpointConfig(**options))
-        resume = newest(folder) if folder.exists() else None
-        Training().go([Tick(clock), saver], fault, resume)
-    return files_in(folder)
-
-
-@cache
-def uninterrupted_with_clock(config: int) -> dict[str, bytes]:
-    with TemporaryDirectory() as folder:
-        return run_with_clock(Path(folder), config, 1000.0, Fault())
-
-
-@given(st.sampled_from(range(len(CONFIGS))), st.integers(1, 14))
-@example(0, 4)
-@example(1, 6)
-@example(2, 9)
-def test_elapsed_times_continue_after_resume(config: int, step: int) -> None:
-    with TemporaryDirectory() as folder:
-        run_with_clock(Path(folder), config, 1000.0, Fault("on_train_step_begin", step, "kill"))
-        actual = run_with_clock(Path(folder), config, 7000.0, Fault())
-    assert actual == uninterrupted_with_clock(config)
 
 
 PYTHON = os.environ.get("MINISPORE_MINDSPORE_PYTHON")
