@@ -5,7 +5,6 @@ from collections.abc import Callable
 from linecache import getline
 from pathlib import Path
 from shutil import rmtree
-from tempfile import TemporaryDirectory
 from warnings import WarningMessage
 
 import numpy as np
@@ -162,12 +161,3 @@ def test_folder_is_private_and_lost_summary_warns(tmp_path: Path) -> None:
         UserWarning, match="^For 'SummaryRecord', a summary was lost: .*No such file"
     ):
         record.close()
-
-
-def test_limit_of_one_byte_is_respected() -> None:
-    with TemporaryDirectory() as folder:
-        record = SummaryRecord(folder, max_file_size=1)
-        record.add_value("scalar", "s", ONE)
-        record.record(1)
-        with pytest.warns(UserWarning, match="There are 1 bytes remaining"):
-            record.close()
