@@ -133,3 +133,9 @@ def test_fit_prints_each_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
 def test_epoch_without_evaluation_prints_no_result(capsys: pytest.CaptureFixture[str]) -> None:
     model_with_metrics().fit(3, Batches(1), Batches(1), [2], LossMonitor(0))
     assert re.findall("epoch .", capsys.readouterr().out) == ["epoch 2"]
+
+
+def test_standalone_evaluation_prints_losses(capsys: pytest.CaptureFixture[str]) -> None:
+    model_with_metrics(LOSS).eval(Batches(2), LossMonitor())
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == [f"epoch: 1 step: {step}, loss is 1.2375532" for step in (1, 2)]
