@@ -110,15 +110,16 @@ def test_async_save_writes_same_bytes(tmp_path: Path, format_: str, crc: bool) -
         path.unlink()
 
 
-def test_async_save_resolves_folder_at_call(
+def test_folder_is_resolved_at_the_call(
     tmp_path: Path, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     save_checkpoint([parameter(1.0)], "x", async_save=True)
+    future = load_checkpoint_async("x.ckpt")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     gate.set()
-    wait_for_saves()
+    assert list(future.result()) == ["p"]
     assert value(tmp_path / "x.ckpt") == 1.0
 
 
@@ -169,18 +170,6 @@ def test_any_error_of_thread_is_raised_once(
         saves.wait()
     assert raised.value is error
     saves.wait()
-
-
-def test_async_load_resolves_folder_at_call(
-    tmp_path: Path, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    save_checkpoint([parameter(1.0)], "x", async_save=True)
-    future = load_checkpoint_async("x.ckpt")
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    gate.set()
-    assert list(future.result()) == ["p"]
 
 
 def test_async_error_is_raised_once_by_wait(tmp_path: Path) -> None:
