@@ -64,7 +64,7 @@ def test_history_extends_over_runs(
 ) -> None:
     """The state is a copy, and restores an equal history."""
     history = History()
-    assert history.epoch is None
+    assert History().epoch is None
     assert history.state_dict() == {"epoch": [], "history": {}}
     outputs: list[object] = []
     results: list[object] = []

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from minispore.common import Parameter, Tensor
 from minispore.nn.cell import Cell
+from minispore.train import serialization
 from minispore.train.serialization import (
     ckpt_to_safetensors,
     load_checkpoint,
@@ -44,12 +45,12 @@ def arguments_of(call: Callable[..., object]) -> dict[str, object]:
 
 
 NAMES: dict[str, object] = {
-    each.__name__: each
-    for each in (
-        *(save_checkpoint, load_checkpoint, load_param_into_net, ckpt_to_safetensors),
-        *(Net, Tensor, Parameter, parameter),
-    )
-} | {"np": np}
+    **vars(serialization),
+    "Net": Net,
+    "Tensor": Tensor,
+    "np": np,
+    "parameter": parameter,
+}
 
 
 def loaded_in_background(*args: object, **options: object) -> object:
