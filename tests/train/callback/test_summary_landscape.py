@@ -210,10 +210,19 @@ def test_landscape_is_recorded_at_end_of_interval(tmp_path: Path) -> None:
     assert result.end == (0, 0, first.path_z[-1])
 
 
-def test_trajectory_needs_two_points(tmp_path: Path) -> None:
-    message = r"of the epochs \[3, 8, 9\] only \[3\] were saved; a trajectory needs two\.$"
+@pytest.mark.parametrize(
+    ("landscape", "intervals", "message"),
+    [
+        ("train", [3, 8, 9], r"of the epochs \[3, 8, 9\] only \[3\] were saved; .* needs two\.$"),
+        ("result", [7, 8, 9], r"^For '.*', no parameters were saved\.$"),
+    ],
+)
+def test_landscape_without_saved_parameters_raises(
+    tmp_path: Path, landscape: str, intervals: list[int], message: str
+) -> None:
+    create = {"train": landscape == "train", "result": landscape == "result"}
     with pytest.raises(ValueError, match=message):
-        made(tmp_path, intervals=[[3, 8, 9]])
+        made(tmp_path, intervals=[intervals], create_landscape=create)
 
 
 def test_clean_ckpt_removes_only_its_folder(
@@ -320,12 +329,6 @@ def test_first_batches_are_minimal(size: int, batches: int, samples: int) -> Non
     assert first.get_dataset_size() == enough
     assert list(first.create_tuple_iterator(num_epochs=1)) == rows[:enough]
     assert requested == [1]
-
-
-def test_result_without_files_raises(tmp_path: Path) -> None:
-    collected(tmp_path, intervals=[[7, 8, 9]], create_landscape={"train": False, "result": True})
-    with pytest.raises(ValueError, match=r"^For '.*', no parameters were saved\.$"):
-        SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")

@@ -378,3 +378,10 @@ def test_renamed_method_error_names_the_new_one(tmp_path: Path, old: str, new: s
             getattr(record, old)
         with pytest.raises(AttributeError, match="has no attribute 'absent'"):
             getattr(record, "absent")  # noqa: B009 (type checkers refuse the attribute)
+
+
+def test_lineage_defaults_match_mindspore() -> None:
+    assert TrainLineage("Net") == (
+        "Net", "", "", 0.0, 0.0, 0, 0, 0, '{"ckpt": null}', 0, "stand_alone", 1
+    )  # fmt: skip
+    assert EvaluationLineage({}) == ({}, 0)
