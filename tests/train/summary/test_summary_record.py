@@ -129,7 +129,9 @@ class Recording(RuleBasedStateMachine):
         self.check_files()
 
     def check_files(self) -> None:
-        assert any(Path(self.folder.name).iterdir()) == bool(self.events)
+        paths = [*Path(self.folder.name).iterdir()]
+        assert bool(paths) == bool(self.events)
+        assert all(path.is_file() for path in paths)  # nothing is exported
         events = written(self.record) if self.events else []
         for event, (step, values) in zip(events, self.events, strict=True):
             assert event.step == step
