@@ -11,8 +11,6 @@ from minispore.train import (
     Accuracy,
     ConfusionMatrix,
     CosineSimilarity,
-    Loss,
-    LossMonitor,
     Metric,
     Model,
     Precision,
@@ -79,19 +77,6 @@ def test_eval_returns_array_results() -> None:
         np.testing.assert_array_equal(results[name], expected)
     fpr, tpr, thresholds = results["roc"]  # type: ignore[misc]
     assert len(fpr) == len(tpr) == len(thresholds) == 6  # type: ignore[has-type]
-
-
-def test_fit_prints_array_results(capsys: pytest.CaptureFixture[str]) -> None:
-    network = nn.Dense(6, 6)
-    model = Model(
-        network,
-        nn.CrossEntropyLoss(),
-        nn.SGD(network.trainable_params()),
-        metrics={"matrix": ConfusionMatrix(6), "loss": Loss()},
-    )
-    batches = data(SCORES, CLASSES).batch(5)
-    model.fit(1, batches, batches, callbacks=[LossMonitor()])
-    assert "Eval result: epoch 1, metrics: {'matrix': array([[" in capsys.readouterr().out
 
 
 def test_metrics_argument_accepts_names_and_dicts() -> None:

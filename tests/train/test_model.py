@@ -5,12 +5,10 @@ from typing import cast
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import Tensor, nn
-from minispore.dataset import NumpySlicesDataset
+from minispore import nn
 from minispore.train import Model
-from tests.distributed.threaded_communicator import run_in_threads
 from tests.helpers.spy_callback import SpyCallback
-from tests.helpers.stub_models import ConstantLoss, Rows, X, make
+from tests.helpers.stub_models import Rows, make
 
 # The names that MindSpore 2.10 gives in each hook, without those of its own machinery.
 TRAIN = {
@@ -134,24 +132,3 @@ def test_model_builds_train_and_eval_networks() -> None:
     )
     assert Model(net).train_network is net
     assert Model(net, loss, optimizer).eval_network is None
-
-
-def test_custom_training_step_receives_unsharded_dataset() -> None:
-    """A custom step cannot process a batch without rows; `TrainOneStepCell` can."""
-
-    class Own(ConstantLoss):
-        def __init__(self) -> None:
-            super().__init__()
-            self.rows: list[int] = []
-
-        def construct(self, *inputs: Tensor) -> Tensor:
-            self.rows.append(len(inputs[0]))
-            return super().construct(*inputs)
-
-    def program(rank: int) -> list[int]:
-        shard = NumpySlicesDataset({"x": X[:5]}, shuffle=False, num_shards=2, shard_id=rank)
-        network = Own()
-        Model(network).train(1, shard.batch(1))
-        return network.rows
-
-    assert run_in_threads(2, program) == [[1, 1, 1]] * 2

@@ -4,11 +4,18 @@ from importlib import import_module
 
 import pytest
 
+PACKAGES = ["", ".callback", ".protocol", ".resume", ".serialization", ".strategy", ".summary"]
 
-@pytest.mark.parametrize(
-    "name", ["train", "train.protocol", "train.resume", "train.serialization", "train.strategy"]
-)
+
+@pytest.mark.parametrize("name", PACKAGES)
 def test_dir_lists_public_names_only(name: str) -> None:
-    module = import_module(f"minispore.{name}")
-    assert dir(module) == sorted(module.__all__)
+    module = import_module(f"minispore.train{name}")
+    assert dir(module) == sorted(each for each in module.__all__ if not each.startswith("_"))
     assert all(hasattr(module, each) for each in module.__all__)
+
+
+def test_names_of_mindspore_1_can_be_imported() -> None:
+    from minispore.train.callback import _CallbackManager, _InternalCallbackParam
+
+    assert _CallbackManager.__name__ == "CallbackManager"
+    assert _InternalCallbackParam.__name__ == "InternalCallbackParam"

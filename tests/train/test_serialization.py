@@ -3,13 +3,8 @@
 import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from minispore.common import Parameter, Tensor
 from minispore.train.serialization import (
     ckpt_to_safetensors,
     load_checkpoint,
@@ -18,25 +13,6 @@ from minispore.train.serialization import (
     save_checkpoint,
 )
 from tests.train.checkpoint.test_saving import Net, parameter
-
-FLOATS = hnp.arrays(np.float32, hnp.array_shapes(min_dims=0, max_dims=3))
-
-
-@given(st.dictionaries(st.text("ab.é名", min_size=1), FLOATS, min_size=1), st.booleans())
-def test_saved_parameters_are_loaded(
-    tmp_path_factory: pytest.TempPathFactory, arrays: dict[str, np.ndarray], crc: bool
-) -> None:
-    path = tmp_path_factory.mktemp("save") / "x.ckpt"
-    items = [{"name": name, "data": Tensor(array)} for name, array in arrays.items()]
-    save_checkpoint(items, str(path), crc_check=crc)
-    loaded = load_checkpoint(str(path), crc_check=crc)
-    assert list(loaded) == list(arrays)
-    for name, array in arrays.items():
-        restored = loaded[name]
-        assert isinstance(restored, Parameter)
-        assert (restored.name, restored.requires_grad) == (name, True)
-        assert restored.asnumpy().dtype == np.float32
-        np.testing.assert_array_equal(restored.asnumpy(), array)
 
 
 def test_warnings_point_to_calling_line(tmp_path: Path) -> None:

@@ -47,13 +47,15 @@ def at(name: str, hook: Hook, *, chief_only: bool = False) -> Callback:
 
 
 # The request of each process: 0 for none, 1 for a stop that can be resumed, 2 for a final stop.
+NAMES = st.sampled_from([*EVENTS])
 REQUESTS = st.lists(st.integers(0, 2), min_size=1, max_size=4)
 
 
-@pytest.mark.parametrize("name", EVENTS)
-@given(requested=REQUESTS)
-@example(requested=[1, 2, 0])
-@example(requested=[0, 1])
+@given(NAMES, REQUESTS)
+@example("on_train_step_end", [1, 2, 0])
+@example("on_train_epoch_end", [0, 1])
+@example("on_eval_step_end", [0, 2])
+@example("on_eval_end", [1, 0])
 def test_stop_request_is_synchronized_where_loop_reads_it(name: str, requested: list[int]) -> None:
     """At the end of a step, an epoch, an evaluation step and an evaluation."""
 
@@ -82,7 +84,9 @@ UNLIKE = (
 )
 
 
-@pytest.mark.parametrize("name", list(EVENTS))
+@given(NAMES)
+@example("on_train_begin")
+@example("on_eval_begin")
 def test_unequal_batch_counts_raise_in_all_processes(name: str) -> None:
     message: list[str] = []
     begun: list[int] = []
@@ -104,8 +108,8 @@ def test_unequal_batch_counts_raise_in_all_processes(name: str) -> None:
         assert (message, sorted(begun)) == ([], [0, 1, 2])
 
 
-@pytest.mark.parametrize("name", list(EVENTS))
-@pytest.mark.parametrize("path", [None, "here.ckpt"])
+@given(NAMES, st.sampled_from([None, "here.ckpt"]))
+@example("on_train_begin", "here.ckpt")
 def test_resume_request_of_rank_0_is_broadcast(name: str, path: str | None) -> None:
     def program(rank: int) -> str | None:
         def ask(run_context: RunContext) -> None:

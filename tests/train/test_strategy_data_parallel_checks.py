@@ -73,10 +73,6 @@ plain = optimizer(momentum)
 # What may differ: the name that the error has, and two ways to make a model, or two arguments.
 MODELS: dict[str, tuple[Callable[[], Model], Callable[[], Model]]] = {
     "optimizer.weight_decay": (plain, optimizer(lambda net: momentum(net, weight_decay=0.1))),
-    "optimizer.learning_rate": (plain, optimizer(lambda net: momentum(net, learning_rate=0.2))),
-    "optimizer.momentum": (plain, optimizer(lambda net: momentum(net, momentum=0.8))),
-    "optimizer.loss_scale": (plain, optimizer(lambda net: momentum(net, loss_scale=2.0))),
-    "optimizer.use_nesterov": (plain, optimizer(lambda net: momentum(net, use_nesterov=True))),
     "optimizer": (plain, optimizer(lambda net: nn.Adam(net.trainable_params()))),
     "optimizer.weight_decay of a group": (
         optimizer(lambda net: grouped(net, 0.1)),
@@ -89,10 +85,6 @@ MODELS: dict[str, tuple[Callable[[], Model], Callable[[], Model]]] = {
     "optimizer.learning_rate.decay_steps": (
         optimizer(lambda net: momentum(net, learning_rate=nn.ExponentialDecayLR(0.1, 0.5, 3))),
         optimizer(lambda net: momentum(net, learning_rate=nn.ExponentialDecayLR(0.1, 0.5, 4))),
-    ),
-    "optimizer.weight_decay.decay_rate": (
-        optimizer(lambda net: momentum(net, weight_decay=nn.ExponentialDecayLR(0.1, 0.5, 3))),
-        optimizer(lambda net: momentum(net, weight_decay=nn.ExponentialDecayLR(0.1, 0.6, 3))),
     ),
     "parameter weight": (
         lambda: of_network(nn.Dense(FEATURES, CLASSES)),

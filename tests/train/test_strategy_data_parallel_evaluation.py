@@ -11,8 +11,9 @@ import minispore as ms
 from minispore import nn
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import Metric, strategy
-from minispore.train.protocol.run_context import InternalCallbackParam
-from minispore.train.strategy import current_strategy
+from minispore.train._metric_collection import MetricCollection
+from minispore.train.protocol import CallbackManager, InternalCallbackParam
+from minispore.train.strategy import SingleProcess, current_strategy
 from tests.distributed.threaded_communicator import run_in_threads
 
 
@@ -128,3 +129,14 @@ def test_unequal_output_counts_raise() -> None:
             )
 
     run_in_threads(2, program)
+
+
+def test_single_process_uses_its_arguments_unchanged() -> None:
+    strategy = current_strategy()
+    assert type(strategy) is SingleProcess
+    net, data, metrics = nn.Cell(), NumpySlicesDataset([1]), {"m": ms.train.MAE()}
+    assert strategy.make_eval_network(net) is net
+    assert strategy.shard_dataset(data, "valid_dataset", "Model") is data
+    collection = strategy.make_metrics(metrics, None, InternalCallbackParam())
+    assert type(collection) is MetricCollection
+    assert type(strategy.make_callback_manager(None)) is CallbackManager

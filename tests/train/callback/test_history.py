@@ -27,20 +27,6 @@ def model(loss: float = 0.1) -> Model:
     )
 
 
-def test_fit_records_metrics_of_each_evaluation() -> None:
-    history = History()
-    model().fit(5, Batches(2), Batches(1), 2, callbacks=history)
-    assert history.epoch == {"epoch": [1, 2, 3, 4, 5]}
-    assert history.history == {"net_output": [0.1] * 5, "accuracy": [0.75, 0.75]}
-
-
-def test_eval_records_last_output() -> None:
-    history = History()
-    model().eval(Batches(2), history)
-    assert history.epoch == {"epoch": [1]}
-    assert history.history == {"net_output": [0.25]}
-
-
 def test_resumed_epoch_replaces_interrupted_one(tmp_path: Path) -> None:
     history = History()
     config = CheckpointConfig(append_info=["training_state"])
@@ -78,6 +64,7 @@ def test_history_extends_over_runs(
 ) -> None:
     """The state is a copy, and restores an equal history."""
     history = History()
+    assert History().epoch is None
     assert history.state_dict() == {"epoch": [], "history": {}}
     outputs: list[object] = []
     results: list[object] = []
@@ -107,11 +94,6 @@ def test_history_extends_over_runs(
             assert state == before
             changed.load_state_dict(state)
             assert (changed.epoch, changed.history) == ({"epoch": epochs}, expected)
-
-
-def test_history_is_empty_before_the_first_run() -> None:
-    assert History().epoch is None
-    assert History().history == {}
 
 
 @given(OUTPUTS)

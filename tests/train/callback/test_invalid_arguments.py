@@ -32,7 +32,7 @@ from minispore.train import (
     TimeMonitor,
 )
 from minispore.train.callback._summary_landscape import read_landscape_options
-from minispore.train.protocol.callback import EVENTS, Callback, reject_legacy_hooks
+from minispore.train.protocol.callback import EVENTS, Callback
 from tests.helpers.callback_driver import run_context
 
 Make = Callable[..., object]
@@ -233,17 +233,6 @@ def test_monitored_metric_must_be_measured(
         message += " Only 'Model.fit' with a 'valid_dataset' evaluates."
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         make("accuracy").on_train_begin(RunContext({"metric_names": measured}))
-
-
-class Older(Callback):
-    def step_end(self, run_context: RunContext) -> None: ...
-    def begin(self, run_context: RunContext) -> None: ...
-
-
-def test_hooks_for_both_phases_are_rejected() -> None:
-    message = "^For 'Model.fit', the callback Older defines begin, step_end, which would be called"
-    with pytest.raises(ValueError, match=message):
-        reject_legacy_hooks([Older()])
 
 
 def test_unknown_number_of_steps_raises() -> None:

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from minispore import Tensor
 from minispore.train import LearningRateScheduler
 from tests.helpers.callback_driver import learning_rate, run_context
-from tests.helpers.stub_models import Rows, make
 
 RATES = st.floats(0, 1, width=32)
 
@@ -33,14 +32,3 @@ def test_schedule_sets_the_rate_of_the_next_step(
     # The shortest digits of float32.
     expected = [float(str(np.float32(rate))) for rate in [0.1, *rates[:-1]]]
     assert observed == [(rate, step) for step, rate in enumerate(expected, start=1)]
-
-
-def test_schedule_is_called_in_training() -> None:
-    observed: list[tuple[float, int]] = []
-
-    def schedule(rate: float, step: int) -> float:
-        observed.append((rate, step))
-        return round(rate - 0.01, 2)
-
-    make().train(2, Rows(8), LearningRateScheduler(schedule))
-    assert observed == [(0.1, 1), (0.09, 2), (0.08, 3), (0.07, 4)]

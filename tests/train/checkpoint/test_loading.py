@@ -168,20 +168,3 @@ def test_async_load_uses_daemon_thread(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(loading, "start_or_run", threads.append)
     load_checkpoint_async(tmp_path / "x.ckpt")
     assert [(thread.name, thread.daemon) for thread in threads] == [("loading", True)]
-
-
-def test_async_load_error_is_raised_by_result(tmp_path: Path) -> None:
-    future = load_checkpoint_async(tmp_path / "nothere.ckpt")
-    for _ in range(2):
-        with pytest.raises(ValueError, match=r"nothere.ckpt' does not exist"):
-            future.result()
-    save_checkpoint([parameter([1.0, 2.0], "scale")], tmp_path / "x.ckpt")
-    net = Net()
-    misfit = load_checkpoint_async(tmp_path / "x.ckpt", net)
-    with pytest.raises(
-        RuntimeError, match=r"scale: the net's shape is \(\), the checkpoint's \(2,\)"
-    ):
-        misfit.result()
-    assert net.scale.item() == 1.0
-    with pytest.raises(TypeError, match="ckpt_file_name"):
-        load_checkpoint_async(3)  # type: ignore[arg-type]

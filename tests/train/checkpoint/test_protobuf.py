@@ -32,11 +32,6 @@ def test_integer_round_trip(number: int, value: int) -> None:
     assert (field.number, field.wire, wire.signed(field)) == (number, wire.VARINT, value)
 
 
-@given(st.integers(0, 2**64 - 1))
-def test_varint_has_minimal_length(value: int) -> None:
-    assert len(wire.varint(value)) == max(1, -(-value.bit_length() // 7))
-
-
 def test_varint_has_documented_bytes() -> None:
     borders = [2**bits - below for bits in range(15, 64) for below in (0, 1)]
     for value in [*range(2**15), *borders, 2**64 - 1]:

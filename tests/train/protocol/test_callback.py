@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minispore.train import Callback, RunContext
-from minispore.train.protocol.callback import EVENTS, CallbackManager
+from minispore.train.protocol.callback import _HOOK_SYNONYMS, EVENTS, CallbackManager
 
 
 def define(name: str, value: object) -> type:
@@ -52,9 +52,17 @@ def test_indirect_subclasses_are_checked() -> None:
         type("Child", (parent,), {"on_train_emd": nothing})
 
 
-@pytest.mark.parametrize("name", [*EVENTS, *EVENTS.values()])
+@given(st.sampled_from([*EVENTS, *EVENTS.values()]))
 def test_attribute_named_like_hook_raises_before_run(name: str) -> None:
     taken = Callback()
     setattr(taken, name, 0.0)
     with pytest.raises(TypeError, match=f"'Callback', '{name}' is the name of a hook.* float"):
         CallbackManager([taken])
+
+
+@given(st.sampled_from([*EVENTS]), st.sampled_from([*_HOOK_SYNONYMS]))
+def test_hook_names_of_other_frameworks_get_suggestion(event: str, foreign: str) -> None:
+    name = event.replace(_HOOK_SYNONYMS[foreign], foreign)
+    if name not in EVENTS:
+        with pytest.raises(TypeError, match=f"'{name}', .* did you mean '{event}'"):
+            define(name, nothing)

@@ -17,6 +17,7 @@ from minispore.train.protocol.callback import (
     manager_class,
     reject_legacy_hooks,
 )
+from tests.helpers.refusals import assert_refused
 
 CONTEXT = RunContext({})
 
@@ -26,53 +27,30 @@ def test_event_without_hooks_is_empty() -> None:
     assert set(manager._hooks.values()) == {()}
 
 
-@pytest.mark.parametrize("event", list(EVENTS))
-def test_event_calls_its_hook_and_legacy_hook(event: str) -> None:
-    def called(name: str) -> list[str]:
-        log: list[str] = []
-
-        def hook(self: Callback, run_context: RunContext) -> None:
-            assert run_context is CONTEXT
-            log.append(name)
-
-        callback = cast("type[Callback]", type("Own", (Callback,), {name: hook}))()
-        CallbackManager(callback).emit(cast("Event", getattr(Callback, event)), CONTEXT)
-        return log
-
-    assert called(event) == [event]
-    assert called(EVENTS[event]) == [EVENTS[event]]
-    others = set(EVENTS) - {event}
-    assert all(called(other) == [] for other in others)
+def test_event_calls_its_hook_and_legacy_hook() -> None:
+    """The nearer one, or that of the present if a class defines both."""
+    for event, legacy in EVENTS.items():
+        for names in ([event], [legacy], [legacy, event]):
+            log: list[str] = []
+            callback = type("Own", (Callback,), {name: logging(name, log) for name in names})()
+            manager = CallbackManager(callback)
+            for other in EVENTS:
+                if other == event or EVENTS[other] not in names:
+                    manager.emit(cast("Event", getattr(Callback, other)), CONTEXT)
+            assert log == names[-1:]
 
 
-def test_current_hook_takes_precedence() -> None:
-    class Both(Callback):
-        def __init__(self) -> None:
-            self.log: list[str] = []
+def logging(name: str, log: list[str]) -> Callable[[Callback, RunContext], None]:
+    def hook(self: Callback, run_context: RunContext) -> None:
+        assert run_context is CONTEXT
+        log.append(name)
 
-        def on_train_begin(self, run_context: RunContext) -> None:
-            self.log.append("on_train_begin")
-
-        def begin(self, run_context: RunContext) -> None:
-            self.log.append("begin")
-
-        def on_train_end(self, run_context: RunContext) -> None:
-            super().on_train_end(run_context)
-
-        def end(self, run_context: RunContext) -> None:
-            self.log.append("end")
-
-    both = Both()
-    manager = CallbackManager(both)
-    manager.on_train_begin(CONTEXT)
-    manager.on_train_end(CONTEXT)
-    assert both.log == ["on_train_begin", "end"]
+    return hook
 
 
-@pytest.mark.parametrize("event", [name for name in EVENTS if name.startswith("on_train")])
-@pytest.mark.parametrize("newer", [True, False])
-@pytest.mark.parametrize("older", [True, False])
+@given(st.sampled_from([*EVENTS]), st.booleans(), st.booleans())
 def test_custom_loop_may_call_either_name(event: str, newer: bool, older: bool) -> None:
+    """The old names mean those of the training."""
     log: list[str] = []
 
     def hook(name: str) -> Callable[[Callback, RunContext], None]:
@@ -82,13 +60,15 @@ def test_custom_loop_may_call_either_name(event: str, newer: bool, older: bool) 
 
         return called
 
-    names = [event] * newer + [EVENTS[event]] * older
+    legacy = EVENTS[event]
+    names = [event] * newer + [legacy] * older
     callback: object = type("Own", (Callback,), {name: hook(name) for name in names})()
     getattr(callback, event)(CONTEXT)
     assert log == names
     log.clear()
-    getattr(callback, EVENTS[event])(CONTEXT)
-    assert log == names[::-1][:1]
+    getattr(callback, legacy)(CONTEXT)
+    trained = [event] * (newer and event.startswith("on_train"))
+    assert log == ([legacy] if older else trained)
 
 
 def test_legacy_hook_of_subclass_takes_precedence(
@@ -280,8 +260,10 @@ def test_managers_stand_for_their_callbacks(groups: list[list[str]]) -> None:
 BEGIN = Callback.on_train_begin
 
 
-@pytest.mark.parametrize("error", [KeyError("a"), KeyboardInterrupt()])
-@pytest.mark.parametrize("event", [*EVENTS, *EVENTS.values()])
+@given(
+    st.sampled_from([*EVENTS, *EVENTS.values()]),
+    st.sampled_from([KeyError("a"), KeyboardInterrupt()]),
+)
 def test_error_of_hook_has_note_with_its_name(event: str, error: BaseException) -> None:
     """The hooks of the manager are those of MindSpore, the old ones being those of training."""
     error.__notes__ = []
@@ -315,28 +297,20 @@ def test_stop_iteration_of_callback_propagates(name: str) -> None:
     assert raised.value is error
 
 
-NO_CALLBACKS: list[tuple[object, object]] = [
-    *((wrong, wrong) for wrong in (Recorder, 5, None.__class__)),
-    *(([wrong], wrong) for wrong in (Recorder, 5, None)),
-    ("x", "x"),
-    ({"a": Callback()}, "a"),
-    ([Callback(), None], None),
-]
-
-
-@pytest.mark.parametrize(("wrong", "item"), NO_CALLBACKS)
-def test_non_callback_raises_type_error(wrong: object, item: object) -> None:
-    with pytest.raises(TypeError) as raised:
-        CallbackManager(wrong)  # type: ignore[arg-type]
-    assert str(raised.value) == (
-        "The argument 'callbacks' must be a Callback or a list of Callback, "
-        f"but got {item!r} of type {type(item).__name__} in it."
-    )
-
-
-@pytest.mark.parametrize("right", [None, [], (), Callback(), [Callback()], {Callback()}])
-def test_every_form_of_callbacks_is_accepted(right: list[Callback]) -> None:
-    assert len(CallbackManager(right).callbacks) <= 1
+def test_only_callbacks_are_accepted() -> None:
+    for right in (None, [], (), Callback(), [Callback()], {Callback()}):
+        assert len(CallbackManager(right).callbacks) <= 1
+    refused: list[tuple[object, object]] = [
+        *((wrong, wrong) for wrong in (Recorder, 5, "x")),
+        *(([Callback(), wrong], wrong) for wrong in (Recorder, 5, None)),
+        ({"a": Callback()}, "a"),
+    ]
+    for wrong, item in refused:
+        message = (
+            "The argument 'callbacks' must be a Callback or a list of Callback, "
+            f"but got {item!r} of type {type(item).__name__} in it."
+        )
+        assert_refused(TypeError, message, CallbackManager, wrong)
 
 
 def test_legacy_hooks_are_rejected_by_name() -> None:

@@ -7,6 +7,8 @@ from typing import cast
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, nn, set_seed
 from minispore.dataset import NumpySlicesDataset
@@ -98,6 +100,7 @@ DATA: dict[str, Callable[[], DatasetLike]] = {
     "turned after": TurnedAfter,
     "shuffled": lambda: NumpySlicesDataset({"x": ROWS, "y": ROWS}).batch(1),
 }
+DATASETS = st.sampled_from([*DATA])
 
 
 class Log(Callback):
@@ -234,9 +237,10 @@ def written(folder: Path, state: TrainingState, total: float) -> Path:
     return folder / "x.ckpt"
 
 
-@pytest.mark.parametrize("fit", [False, True])
-@pytest.mark.parametrize("data", DATA)
-def test_run_resumes_from_each_boundary(tmp_path: Path, data: str, fit: bool) -> None:
+@given(DATASETS, st.booleans())
+def test_run_resumes_from_each_boundary(
+    tmp_path_factory: pytest.TempPathFactory, data: str, fit: bool
+) -> None:
     """Later events and saved states equal those of the uninterrupted run."""
     asks, quiet, before = Asks("on_train_step_end"), Asks(), 3 * fit
     uninterrupted = run(data, fit, [asks, quiet], before=before)
@@ -244,7 +248,7 @@ def test_run_resumes_from_each_boundary(tmp_path: Path, data: str, fit: bool) ->
     assert quiet.reasons() == ["finished"]
     for place, (reason, state, total) in enumerate(asks.saves):
         asks_again, quiet_again = Asks("on_train_step_end"), Asks()
-        path = written(tmp_path, state, total)
+        path = written(tmp_path_factory.mktemp("run"), state, total)
         resumed = run(data, fit, [asks_again, quiet_again], path, before=before)
         assert resumed.lines == uninterrupted.lines[resumed.before :]
         again = [("restored", state.text, total)]
@@ -253,11 +257,11 @@ def test_run_resumes_from_each_boundary(tmp_path: Path, data: str, fit: bool) ->
         assert quiet_again.texts() == again + quiet.texts()
 
 
-@pytest.mark.parametrize("for_good", [False, True])
-@pytest.mark.parametrize("event", EVENTS)
+@given(st.sampled_from([*EVENTS]), st.booleans())
 def test_interrupted_run_resumes_and_finished_run_does_not(
-    tmp_path: Path, event: str, for_good: bool
+    tmp_path_factory: pytest.TempPathFactory, event: str, for_good: bool
 ) -> None:
+    folder = tmp_path_factory.mktemp("run")
     uninterrupted = run("drawn", True, [Asks("on_train_step_end"), Asks(), Stops()])
     ended = for_good or event == "on_train_end"
     reason = "finished" if ended else "interrupted"
@@ -275,9 +279,9 @@ def test_interrupted_run_resumes_and_finished_run_does_not(
 
     stopped, state, total = stop(None)
     if not ended:
-        stopped, state, total = stop(written(tmp_path, state, total))
+        stopped, state, total = stop(written(folder, state, total))
     asks, quiet = Asks("on_train_step_end"), Asks()
-    resumed = run("drawn", True, [asks, quiet, Stops()], written(tmp_path, state, total))
+    resumed = run("drawn", True, [asks, quiet, Stops()], written(folder, state, total))
     expected = stopped if ended else uninterrupted
     assert resumed.lines == expected.lines[resumed.before :]
     assert quiet.texts()[0] == ("restored", state.text, total)
@@ -286,9 +290,10 @@ def test_interrupted_run_resumes_and_finished_run_does_not(
         assert quiet.texts()[1] == ("finished", state.text, total)
 
 
-@pytest.mark.parametrize("event", ["on_eval_begin", "on_eval_step_end"])
-@pytest.mark.parametrize("data", DATA)
-def test_interrupted_evaluation_is_repeated(tmp_path: Path, data: str, event: str) -> None:
+@given(DATASETS, st.sampled_from(["on_eval_begin", "on_eval_step_end"]))
+def test_interrupted_evaluation_is_repeated(
+    tmp_path_factory: pytest.TempPathFactory, data: str, event: str
+) -> None:
     """In a resumed epoch that has no steps left, even after another stop there."""
     uninterrupted = run(data, True, [Asks(), Stops()])
     resume: Path | None = None
@@ -297,18 +302,18 @@ def test_interrupted_evaluation_is_repeated(tmp_path: Path, data: str, event: st
         run(data, True, [asks, Stops(event_again)], resume)
         assert asks.reasons() == ["restored"] * (resume is not None) + ["interrupted"]
         _, state, total = asks.saves[-1]
-        resume = written(tmp_path, state, total)
+        resume = written(tmp_path_factory.mktemp("run"), state, total)
         resumed = run(data, True, [Asks(), Stops()], resume)
         assert resumed.before == 2 * STEPS + 2
         assert resumed.lines == uninterrupted.lines[resumed.before :]
 
 
-@pytest.mark.parametrize("registered", [False, True])
-@pytest.mark.parametrize("event", EVENTS)
+@given(st.sampled_from([*EVENTS]), st.booleans())
 def test_requested_state_includes_all_callbacks(
-    tmp_path: Path, event: str, registered: bool
+    tmp_path_factory: pytest.TempPathFactory, event: str, registered: bool
 ) -> None:
     """The saved state is that of the first boundary after the event."""
+    folder = tmp_path_factory.mktemp("run")
     uninterrupted = run("drawn", True, [Asks()], epochs=3)
     asks = Asks(event, registered=registered)
     run("drawn", True, [asks])
@@ -318,12 +323,12 @@ def test_requested_state_includes_all_callbacks(
     )
     for _, state, total in asks.saves:
         again = Asks(event, registered=registered)
-        resumed = run("drawn", True, [again], written(tmp_path, state, total), epochs=3)
+        resumed = run("drawn", True, [again], written(folder, state, total), epochs=3)
         late = event == "on_train_end" and not registered
         assert resumed.lines == uninterrupted.lines[resumed.before - late :]
 
 
-@pytest.mark.parametrize("data", DATA)
+@given(DATASETS)
 def test_epoch_iterator_accepts_start_and_rejects_end(data: str) -> None:
     def numbers(epochs: EpochIterator) -> list[tuple[int, list[float]]]:
         return [(done, [float(x.asnumpy().mean()) for x, _ in rest]) for done, rest in epochs]

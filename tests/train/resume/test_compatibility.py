@@ -2,10 +2,9 @@
 
 import copy
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import cast
 
 import numpy as np
 import pytest
@@ -265,52 +264,12 @@ def test_only_chief_compares_settings(
         model(momentum=0.5).train(2, data(), others, resume=checkpoint)
 
 
-Values = dict[str, dict[str, object]]
-Change = Callable[[Values, dict[str, Parameter]], None]
-
-
-def without_weight(_: Values, parameters: dict[str, Parameter]) -> None:
-    del parameters["weight"]
-
-
-def with_wide_weight(_: Values, parameters: dict[str, Parameter]) -> None:
-    weight = parameters["weight"].asnumpy().astype(np.float64)
-    parameters["weight"] = Parameter(Tensor(weight), name="weight")
-
-
-def with_state(name: str, state: object) -> Change:
-    def change(values: Values, _: dict[str, Parameter]) -> None:
-        values["states"][name] = state
-
-    return change
-
-
-def with_entries(**entries: object) -> Change:
-    def change(values: Values, _: dict[str, Parameter]) -> None:
-        values |= cast("Values", entries)
-
-    return change
-
-
-def with_place(**entries: object) -> Change:
-    def change(values: Values, _: dict[str, Parameter]) -> None:
-        values["data"] |= entries
-
-    return change
-
-
-def without(key: str) -> Change:
-    def change(values: Values, _: dict[str, Parameter]) -> None:
-        del values[key]
-
-    return change
-
-
-def changed(checkpoint: Path, change: Change) -> Path:
+def changed(checkpoint: Path, change: str) -> Path:
     """Write a changed state with a correct check sum."""
     result = read_training_checkpoint(checkpoint)
     values, parameters = copy.deepcopy(dict(result.values)), dict(result.parameters)
-    change(cast("Values", values), parameters)
+    names = {"Parameter": Parameter, "Tensor": Tensor, "np": np}
+    exec(change, {"values": values, "parameters": parameters, **names})
     path = checkpoint.with_name("changed.ckpt")
     listed = [{"name": name, "data": each} for name, each in parameters.items()]
     save_checkpoint(listed, path, append_dict=TrainingState.of(values).entries())
@@ -323,66 +282,23 @@ KINDS: dict[str, str] = {
     **dict.fromkeys(("net_outputs", "parameters", "callbacks", "savers"), "list"),
     **dict.fromkeys(("random", "states", "data"), "dict"),
 }
-ITEMS = {"parameters": "str", "callbacks": "str", "savers": "int"}
-PLACE = {"number": "int", "taken": "int", "closed": "bool", "ended": "bool", "begin": "dict"}
+PLACE = {"taken": "int", "closed": "bool", "ended": "bool", "begin": "dict", "source": "dict"}
 
-MISFITS: dict[str, Change] = {
-    "is not one of this training: these parameters differ:\n    weight: not in the file.": (
-        without_weight
-    ),
-    "is not one of this training: these parameters differ:\n    weight: the network's is "
-    "Float32 (3, 4), the file's Float64 (3, 4).": with_wide_weight,
-    "is damaged: it is of version 99, and only 1 is known.": with_entries(version=99),
-    "is damaged: it does not hold one state for each callback.": with_entries(states={}),
-    "is damaged: the dataset's epoch is not the training's.": with_place(number=0),
-    "is damaged: there is no callback number 3.": with_entries(savers=[3]),
-    "is damaged: there is no callback number -1.": with_entries(savers=[2, -1]),
-    "is damaged: the callback number 1 has no 'save_training_state'.": with_entries(savers=[1]),
-    "is damaged: the state of '1 Counter' is not a dict.": with_state("1 Counter", [3]),
-    "is not one of this training: its callbacks with a state were LossMonitor, ModelCheckpoint, "
-    "and are now LossMonitor, Counter, ModelCheckpoint.": with_state("1 Counter", None),
-    "is damaged: For 'resume', the state's 'fingerprint' must be of type dict, but got 1.5.": (
-        with_entries(fingerprint=1.5)
-    ),
-    "is damaged: For 'resume.fingerprint', the state's 'seed' must be of type str, but got 1.": (
-        with_entries(fingerprint={"seed": 1})
-    ),
-    "does not fit the callback '0 LossMonitor': For 'LossMonitor', the state holds no "
-    "'last_print_time'.": with_state("0 LossMonitor", {}),
-    "does not fit: There is no batch -1 of epoch 2.": with_place(taken=-1),
-    f"does not fit: There is no batch {2**63} of epoch 2.": with_place(taken=2**63),
-    **{
-        f"is damaged: its '{key}' is {count}.": with_entries(**{key: count})
-        for key in KINDS
-        if KINDS[key] == "int"
-        for count in (-1, 2**63)
-    },
-    **{f"is damaged: For 'resume', the state holds no '{key}'.": without(key) for key in KINDS},
-    **{
-        f"is damaged: For 'resume', the state's '{key}' must be of type {kind}, but got 1.5.": (
-            with_entries(**{key: 1.5})
-        )
-        for key, kind in KINDS.items()
-    },
-    **{
-        f"is damaged: For 'resume.{key}', the state's '0' must be of type {kind}, but got 1.5.": (
-            with_entries(**{key: [1.5]})
-        )
-        for key, kind in ITEMS.items()
-    },
-    **{
-        f"does not fit: For 'EpochIterator', the state's '{key}' must be of type {kind}, "
-        "but got 1.5.": (with_place(**{key: 1.5}))
-        for key, kind in (PLACE | {"source": "dict"}).items()
-        if key != "number"
-    },
-    "does not fit: For 'EpochIterator', the state's 'taken' must be of type int, but got True.": (
-        with_place(taken=True)
-    ),
-    "does not fit: For 'EpochIterator', the state's 'ended' must be of type bool, but got 1.": (
-        with_place(ended=1)
-    ),
-}
+
+def misfits() -> Iterator[tuple[str, str]]:
+    """Yield changes of a training state, and the message that each has."""
+    for row in Path(__file__).with_name("misfits.txt").read_text("utf-8").splitlines():
+        change, _, message = row.partition("  # ")
+        yield change, message.replace("\\n", "\n")
+    must = "the state's '{}' must be of type {}, but got 1.5."
+    for key, kind in PLACE.items():
+        message = f"does not fit: For 'EpochIterator', {must.format(key, kind)}"
+        yield f"values['data']['{key}'] = 1.5", message
+    for key, kind in KINDS.items():
+        yield f"values['{key}'] = 1.5", f"is damaged: For 'resume', {must.format(key, kind)}"
+        yield f"del values['{key}']", f"is damaged: For 'resume', the state holds no '{key}'."
+        for number in (-1, 2**63) if kind == "int" else ():
+            yield f"values['{key}'] = {number}", f"is damaged: its '{key}' is {number}."
 
 
 def test_changed_training_state_raises_without_effect(checkpoint: Path, tmp_path: Path) -> None:
@@ -390,7 +306,7 @@ def test_changed_training_state_raises_without_effect(checkpoint: Path, tmp_path
     trained, listed, rows = model(), same(tmp_path / "other"), data()
     others = {"version", "fingerprint"}
     assert read_training_checkpoint(checkpoint).values.keys() == KINDS.keys() | others
-    for message, change in MISFITS.items():
+    for change, message in misfits():
         path = changed(checkpoint, change)
         with pytest.raises(ValueError, match="^The training state") as raised:
             trained.train(2, rows, listed, resume=path)

@@ -5,12 +5,9 @@
 import os
 import re
 import subprocess
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import Signals
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from minispore import Tensor, nn
-from minispore.train import Callback, CheckpointConfig, ModelCheckpoint, RunContext, save_checkpoint
+from minispore.common import Parameter
+from minispore.train import CheckpointConfig, ModelCheckpoint, save_checkpoint
 from minispore.train.resume import (
     decode,
     encode,
@@ -32,8 +30,8 @@ from minispore.train.resume.training_state import (
     read_training_checkpoint,
     truncate_for_message,
 )
-from tests.helpers.resumable_training import Fault, Training, files_in
-from tests.properties.test_exact_resume import newest
+from minispore.train.serialization import load_checkpoint, load_param_into_net
+from tests.helpers.resumable_training import Fault, Training
 
 arrays = hnp.arrays(
     st.sampled_from(["f4", "f8", "i4", "u4", "u1", "?"]), hnp.array_shapes(min_dims=0, min_side=0)
@@ -207,86 +205,6 @@ def test_invalid_text_bytes_raise(tmp_path: Path) -> None:
     )
 
 
-@given(st.data())
-def test_mutated_file_is_read_correctly_or_raises(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    """The state is unchanged, or reading raises the documented error."""
-    path = tmp_path_factory.mktemp("state") / "x.ckpt"
-    state = TrainingState.of({"a": [1.5, "ü", np.arange(9, dtype=np.uint32)], "b": {"c": None}})
-    save_checkpoint(nn.Dense(2, 2), path, append_dict=state.entries())
-    content = bytearray(path.read_bytes())
-    for _ in range(data.draw(st.integers(1, 3))):
-        position = data.draw(st.integers(0, len(content) - 1))
-        content[position] = data.draw(st.integers(0, 255))
-    cut = data.draw(st.integers(1, len(content)))
-    path.chmod(0o600)
-    path.write_bytes(content[: cut if data.draw(st.booleans()) else None])
-    problem = ""
-    try:
-        result = read_training_checkpoint(path).state
-        assert result.text == state.text
-        assert same(dict(result.arrays), dict(state.arrays))
-    except ValueError as error:
-        problem = str(error)
-    assert not problem or "x.ckpt" in problem
-
-
-class Clock:
-    """A substitute for the module `time`, with another start for each process."""
-
-    def __init__(self, now: float) -> None:
-        self.now = now
-
-    def monotonic(self) -> float:
-        return self.now
-
-
-class Tick(Callback):
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
-
-    def on_train_step_begin(self, run_context: RunContext) -> None:
-        self.clock.now += 25.0
-
-
-CONFIGS: list[dict[str, int]] = [
-    {"save_checkpoint_steps": 1, "save_checkpoint_seconds": 0, "keep_checkpoint_max": 0,
-     "keep_checkpoint_per_n_minutes": 1},
-    {"save_checkpoint_steps": 0, "save_checkpoint_seconds": 60, "keep_checkpoint_max": 2},
-    {"save_checkpoint_steps": 0, "save_checkpoint_seconds": 30, "keep_checkpoint_max": 0,
-     "keep_checkpoint_per_n_minutes": 2},
-]  # fmt: skip
-
-
-def run_with_clock(folder: Path, config: int, now: float, fault: Fault) -> dict[str, bytes]:
-    clock = Clock(now)
-    options: dict[str, Any] = {**CONFIGS[config], "append_info": ["training_state"]}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("minispore.train.callback._checkpoint.time", clock)
-        saver = ModelCheckpoint("net", folder, CheckpointConfig(**options))
-        resume = newest(folder) if folder.exists() else None
-        Training().go([Tick(clock), saver], fault, resume)
-    return files_in(folder)
-
-
-@cache
-def uninterrupted_with_clock(config: int) -> dict[str, bytes]:
-    with TemporaryDirectory() as folder:
-        return run_with_clock(Path(folder), config, 1000.0, Fault())
-
-
-@given(st.sampled_from(range(len(CONFIGS))), st.integers(1, 14))
-@example(0, 4)
-@example(1, 6)
-@example(2, 9)
-def test_elapsed_times_continue_after_resume(config: int, step: int) -> None:
-    with TemporaryDirectory() as folder:
-        run_with_clock(Path(folder), config, 1000.0, Fault("on_train_step_begin", step, "kill"))
-        actual = run_with_clock(Path(folder), config, 7000.0, Fault())
-    assert actual == uninterrupted_with_clock(config)
-
-
 PYTHON = os.environ.get("MINISPORE_MINDSPORE_PYTHON")
 LOAD = """
 import sys, mindspore
@@ -308,3 +226,48 @@ def test_mindspore_loads_training_checkpoint(tmp_path: Path) -> None:
     command = [str(PYTHON), "-c", LOAD, path]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     assert done.stdout.splitlines()[-1] == '[] {"version": ' + str(bias)
+
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+OPTIMIZERS: dict[str, Callable[[list[Parameter]], nn.Optimizer]] = {
+    "sgd": lambda params: nn.SGD(params, 0.1, momentum=0.9),
+    "momentum": lambda params: nn.Momentum(params, [0.1, 0.2], 0.9),
+    "adam": lambda params: nn.Adam(params, 0.1),
+}
+
+
+def training(name: str) -> nn.TrainOneStepCell:
+    net = nn.SequentialCell(nn.Dense(2, 2, weight_init="ones", bias_init="zeros"), nn.ReLU())
+    loss = nn.WithLossCell(net, nn.MSELoss())
+    return nn.TrainOneStepCell(loss, OPTIMIZERS[name](net.trainable_params()))
+
+
+def step(train: nn.TrainOneStepCell, number: int) -> None:
+    train(Tensor(np.array([[1.0, number]], np.float32)), Tensor(np.array([[1.0, 0.0]], np.float32)))
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_training_continues_from_mindspore_checkpoint(tmp_path: Path, name: str) -> None:
+    fixture, path = FIXTURES / f"{name}.ckpt", tmp_path / "x.ckpt"
+    train = training(name)
+    step(train, 0)
+    assert load_param_into_net(train, load_checkpoint(fixture), strict_load=True) == ([], [])
+    save_checkpoint(train, path)
+    assert path.read_bytes() == fixture.read_bytes()
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_same_steps_give_same_state(tmp_path: Path, name: str) -> None:
+    train = training(name)
+    expected = load_checkpoint(FIXTURES / f"{name}.ckpt")
+    for number in range(2):
+        step(train, number)
+    save_checkpoint(train, tmp_path / "x.ckpt")
+    result = load_checkpoint(tmp_path / "x.ckpt")
+    assert list(result) == list(expected)
+    for key, value in expected.items():
+        ours = result[key]
+        assert isinstance(value, Parameter)
+        assert isinstance(ours, Parameter)
+        left, right = ours.asnumpy().astype(np.float64), value.asnumpy().astype(np.float64)
+        np.testing.assert_allclose(left, right, rtol=1e-5, atol=1e-6)

@@ -1,6 +1,5 @@
 """An interrupted and resumed training leaves the same files as an uninterrupted one."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -73,12 +72,6 @@ trainings = st.builds(
 )
 events = st.sampled_from([*TRAIN_EVENTS, *EVAL_EVENTS])
 positions = st.tuples(events, st.integers(1, 9))
-# After the first epoch, whose backup a resumed run needs.
-late_positions = (
-    st.tuples(st.sampled_from(["on_train_step_begin", "on_train_step_end"]), st.integers(6, 20))
-    | st.tuples(st.sampled_from(["on_train_epoch_begin", "on_train_epoch_end"]), st.integers(2, 4))
-    | st.tuples(st.sampled_from(EVAL_EVENTS), st.integers(1, 8))
-)
 
 
 @dataclass(frozen=True)
@@ -109,14 +102,14 @@ def uninterrupted(training: Training) -> Result:
         return Result.of(part, Path(folder))
 
 
-def interrupted(training: Training, faults: Sequence[tuple[str, int]], kind: str) -> Result:
-    """Run the training with these faults, one after the other, until it has come to its end."""
+def interrupted(training: Training, stops: Sequence[tuple[str, int]]) -> Result:
+    """Run the training with these stops, one after the other, until it has come to its end."""
     with TemporaryDirectory() as folder:
         part = Files(Path(folder))
-        for event, times in (*faults, ("", 0)):
+        for event, times in (*stops, ("", 0)):
             part = Files(Path(folder))
-            training.go(part.callbacks, Fault(event, times, kind))
-            assert kind == "kill" or all(map(Path.exists, map(Path, part.listed())))
+            training.go(part.callbacks, Fault(event, times, "stop"))
+            assert all(map(Path.exists, map(Path, part.listed())))
             if not part.backup.exists():
                 break
         return Result.of(part, Path(folder))
@@ -127,21 +120,7 @@ def interrupted(training: Training, faults: Sequence[tuple[str, int]], kind: str
 @example(Training(epochs=EPOCHS), [("on_eval_begin", 1), ("on_train_begin", 1)])
 @example(Training(epochs=EPOCHS, fault_first=True), [("on_train_step_end", 7)])
 def test_files_are_equal_after_stops(training: Training, stops: list[tuple[str, int]]) -> None:
-    assert interrupted(training, stops, "stop") == uninterrupted(training)
-
-
-@given(trainings, late_positions, st.lists(positions, max_size=2))
-@example(
-    Training(epochs=EPOCHS, fault_first=True), ("on_train_step_end", 7), [("on_eval_step_end", 2)]
-)
-def test_files_have_equal_names_after_kills(
-    training: Training, first: tuple[str, int], others: list[tuple[str, int]]
-) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        actual, expected = interrupted(training, [first, *others], "kill"), uninterrupted(training)
-    assert actual.files.keys() == expected.files.keys()
-    assert actual.best == expected.best
+    assert interrupted(training, stops) == uninterrupted(training)
 
 
 def test_missing_files_are_dropped_with_warning(

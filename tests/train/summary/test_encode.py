@@ -17,7 +17,6 @@ from minispore.train.summary.decode import decode
 from minispore.train.summary.encode import TENSORFLOW, for_mindspore, for_tensorboard
 from minispore.train.summary.histogram import histogram
 from minispore.train.summary.image import make_grid
-from minispore.train.summary.tfrecord import encode_record, read_records
 from tests.helpers.event_bytes import Dialect, encoded
 
 Array: TypeAlias = NDArray[np.generic]
@@ -225,11 +224,6 @@ def test_each_dtype_round_trips(dtype: str) -> None:
         same(decode(encoded(encode, event)), event)
 
 
-@given(st.lists(st.binary(max_size=300), max_size=4))
-def test_records_round_trip(data: list[bytes]) -> None:
-    assert list(read_records(BytesIO(b"".join(map(encode_record, data))))) == data
-
-
 def test_mindspore_file_can_be_read() -> None:
     first, second, third = read_events(FIXTURE)
     assert first.version == "MindSpore.Event:1"
@@ -272,53 +266,6 @@ def test_tensorboard_reads_written_events(event: Event) -> None:
                 same(tensor_util.make_ndarray(message.tensor), content)
         else:
             same(message.simple_value, content)
-
-
-def test_changed_byte_is_noticed() -> None:
-    complete = FIXTURE.read_bytes()
-    for position in range(len(complete)):
-        data = bytearray(complete)
-        data[position] ^= 0x5A
-        with pytest.raises(wire.WireError):
-            list(read_records(BytesIO(data)))
-
-
-@given(st.data())
-def test_truncated_file_yields_complete_events(data: st.DataObject) -> None:
-    complete = FIXTURE.read_bytes()
-    cut = data.draw(st.integers(0, len(complete) - 1))
-    stream = BytesIO(complete[:cut])
-    result: list[bytes] = []
-    ends = {0}
-    for record in read_records(BytesIO(complete)):
-        ends.add(max(ends) + len(record) + 16)
-    try:
-        for record in read_records(stream):
-            result.append(record)  # noqa: PERF402
-    except ValueError as error:
-        assert "it ends inside the record" in str(error)  # noqa: PT017
-        assert cut not in ends
-    else:
-        assert cut in ends
-    assert sum(len(encode_record(record)) for record in result) <= cut
-
-
-@given(st.data())
-def test_random_record_raises_only_documented_error(data: st.DataObject) -> None:
-    """With valid checksums, as a malicious or foreign program may write."""
-    event = data.draw(events(CONTENTS))
-    encode = data.draw(st.sampled_from([for_mindspore, for_tensorboard]))
-    raw = bytearray(encoded(encode, event))
-    for _ in range(data.draw(st.integers(1, 4))):
-        start = data.draw(st.integers(0, len(raw)))
-        stop = data.draw(st.integers(start, min(len(raw), start + 4)))
-        raw[start:stop] = data.draw(st.binary(max_size=6))
-    try:
-        result = decode(bytes(raw))
-    except ValueError as error:
-        assert type(error).__name__ == "WireError"  # noqa: PT017
-    else:
-        assert isinstance(result, Event)
 
 
 @given(st.integers(11, 500))

@@ -54,12 +54,20 @@ def test_point_of_plane_has_its_coordinates(rows: Floats, x: float, y: float) ->
 
 
 @given(hnp.arrays(np.float64, st.tuples(st.integers(3, 6), st.integers(2, 8)), elements=SMALL))
-def test_trajectory_ends_at_the_origin(points: Floats) -> None:
+def test_pca_plane_minimizes_distance_to_trajectory(points: Floats) -> None:
+    """It ends at the origin."""
     plane, x, y = pca_plane(list(points))
+    np.testing.assert_allclose(plane.first @ plane.first, 1)
+    np.testing.assert_allclose(plane.first @ plane.second, 0, atol=1e-9)
     assert min(x[0], y[0]) >= -1e-9
     np.testing.assert_array_equal(plane.origin, points[-1])
     np.testing.assert_allclose(x, (points - points[-1]) @ plane.first, atol=1e-9)
     np.testing.assert_allclose(y, (points - points[-1]) @ plane.second, atol=1e-9)
+    steps = points - points[-1]
+    rest = steps - np.outer(x, plane.first) - np.outer(y, plane.second)
+    # The residual is that of the two greatest singular values (Eckart and Young).
+    left = np.linalg.svd(steps, compute_uv=False)[2:]
+    np.testing.assert_allclose((rest**2).sum(), (left**2).sum(), atol=1e-8)
 
 
 def test_pca_plane_memory_is_linear() -> None:

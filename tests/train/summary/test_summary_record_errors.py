@@ -3,42 +3,27 @@
 import os
 import re
 from collections.abc import Callable
+from linecache import getline
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
+from warnings import WarningMessage
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore import Tensor, ops
+from minispore import Tensor, nn, ops
+from minispore.ops.summary import summary_subscribers
 from minispore.train import SummaryRecord
+from minispore.train.summary import Landscape, deferred_writer
 from minispore.train.summary.lineage import check_custom
 from minispore.train.summary.summary_record import check_export_options, check_folder
-from minispore.utils.checks import describe_value
+from minispore.utils.threads import SynchronousExecutor
+from tests.helpers.refusals import Refusal, assert_refused, refusals, type_message
 
-ONE = Tensor(1.0)
-# By argument: the types that it takes, and values of others.
-TYPES: dict[str, tuple[str, list[object]]] = {
-    "log_dir": ("str", [None, 5]),
-    "file_prefix": ("str", [None, 3]),
-    "file_suffix": ("str", [None, 3]),
-    "network": ("Cell, None", [3, "a"]),
-    "max_file_size": ("int, None", [1.5, True, "a"]),
-    "raise_exception": ("bool", [None, 1]),
-    "export_options": ("dict, None", [3, "npy"]),
-}
-VALUES: dict[str, list[tuple[object, str]]] = {
-    "log_dir": [(" ", "must not be blank.")],
-    **{
-        name: [
-            (text, f"must be made of letters, digits, '_' and '.', but got {text!r}.")
-            for text in ("a/b", "é", "x\n", "")
-        ]
-        for name in ("file_prefix", "file_suffix")
-    },
-    "num_process": [(0, "must be at least 1, but got 0.")],
-    "tensor_format": [("csv", "must be one of None, 'npy', but got 'csv'.")],
-}
+TABLE = Path(__file__).with_name("refusals.txt").read_text("utf-8")
 PLUGINS = {
     **dict.fromkeys(("scalar", "image", "tensor", "histogram"), "Tensor"),
     "train_lineage": "TrainLineage",
@@ -49,126 +34,32 @@ PLUGINS = {
 }
 
 
-def message_of(error: type[Exception], call: Callable[[], object]) -> str:
-    with pytest.raises(error) as raised:
-        call()
-    return str(raised.value)
+@pytest.mark.parametrize("refusal", refusals(TABLE))
+def test_refused_call_names_the_argument_and_writes_nothing(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    """Of the constructor, of the methods of a record `r`, and of the summary operations."""
 
+    def construct(**arguments: object) -> SummaryRecord:
+        return SummaryRecord(**{"log_dir": str(tmp_path / "never")} | arguments)  # type: ignore[arg-type]
 
-def construct(folder: Path, **arguments: object) -> SummaryRecord:
-    return SummaryRecord(**{"log_dir": str(folder / "never"), **arguments})  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", TYPES)
-def test_argument_of_wrong_type_raises(tmp_path: Path, name: str) -> None:
-    types, values = TYPES[name]
-    for value in values:
-        message = message_of(TypeError, lambda v=value: construct(tmp_path, **{name: v}))  # type: ignore[misc]
-        start = f"For 'SummaryRecord', the type of '{name}' must be one of {types}, but got "
-        assert message == f"{start}{describe_value(value)}."
-    assert not any(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", VALUES)
-def test_argument_out_of_range_raises(tmp_path: Path, name: str) -> None:
-    for value, reason in VALUES[name]:
-        arguments = {name: value} if name != "tensor_format" else {"export_options": {name: value}}
-        message = message_of(ValueError, lambda a=arguments: construct(tmp_path, **a))  # type: ignore[misc]
-        assert message == f"For 'SummaryRecord', the argument '{name}' {reason}"
+    with SummaryRecord(str(tmp_path)) as record:
+        names = {"SummaryRecord": construct, "r": record, "Tensor": Tensor, "ops": ops}
+        message = refusal.check(names)
+        if not refusal.call.startswith("ops."):
+            assert message.startswith(("For 'SummaryRecord', ", 'For "SummaryRecord'))
+        record.record(1)
     assert not any(tmp_path.iterdir())
 
 
 @given(st.sampled_from([*PLUGINS]), st.sampled_from([1.5, None, "a", (), 3]))
 def test_value_of_wrong_type_raises_and_writes_nothing(plugin: str, value: object) -> None:
     with TemporaryDirectory() as folder, SummaryRecord(folder) as record:
-        message = message_of(TypeError, lambda: record.add_value(plugin, "x", value))
-        start = f"For 'SummaryRecord', the type of '{plugin}' must be one of {PLUGINS[plugin]}, "
-        assert message == f"{start}but got {describe_value(value)}."
+        message = type_message("SummaryRecord", plugin, PLUGINS[plugin], value)
+        assert_refused(TypeError, message, record.add_value, plugin, "x", value)
         record.record(1)
         record.flush()
         assert not any(Path(folder).iterdir())
-
-
-NO_PLUGIN = (
-    'For "SummaryRecord.add_value", no such "plugin" of \'loss\' , expect value is one of ['
-    "tensor, scalar, image, histogram, train_lineage, eval_lineage, custom_lineage_data, "
-    "dataset_graph, graph, landscape]"
-)
-NO_NAME = 'For "SummaryRecord", the parameter "name" type should be str, but got \'\' of type str.'
-NO_MODE = (
-    "For \"SummaryRecord.set_mode\", 'x' is not a recognized mode, "
-    'expect the parameter "mode" is "train" or "eval"'
-)
-NO_TEXT = "For 'SummaryRecord', the name '\\ud800' is no valid Unicode: surrogates not allowed."
-NO_GRAPH = (
-    "For 'SummaryRecord', graphs of datasets are not written; "
-    "'custom_lineage_data' can describe what a run was trained on."
-)
-NO_IMAGE = (
-    "For 'SummaryRecord', the image 'i' must be of shape (n, 1 or 3, height, width), but got (1,)."
-)
-NO_NETWORK = (
-    "For 'SummaryRecord', the type of 'train_network' must be one of Cell, None, "
-    "but got 3 of type int."
-)
-NO_FILTER = (
-    "For 'SummaryRecord', the argument 'plugin_filter' must be a function or None, "
-    "but got 3 of type int."
-)
-# The first three are MindSpore's sentences.
-CALLS: list[tuple[Callable[[SummaryRecord], object], type[Exception], str]] = [
-    (lambda record: record.add_value("loss", "l", ONE), ValueError, NO_PLUGIN),
-    (lambda record: record.add_value("scalar", "", ONE), ValueError, NO_NAME),
-    (lambda record: record.set_mode("x"), ValueError, NO_MODE),
-    (lambda record: record.add_value("scalar", "\ud800", ONE), ValueError, NO_TEXT),
-    (lambda record: record.add_value("dataset_graph", "d", ONE), NotImplementedError, NO_GRAPH),
-    (lambda record: record.add_value("image", "i", Tensor([1.0])), ValueError, NO_IMAGE),
-    (
-        lambda record: record.record("a"),  # type: ignore[arg-type]
-        TypeError,
-        "For 'SummaryRecord', the type of 'step' must be one of int, but got 'a' of type str.",
-    ),
-    (
-        lambda record: record.record(1, train_network=3),  # type: ignore[arg-type]
-        TypeError,
-        NO_NETWORK,
-    ),
-    (
-        lambda record: record.record(1, plugin_filter=3),  # type: ignore[arg-type]
-        TypeError,
-        NO_FILTER,
-    ),
-]
-
-
-@pytest.mark.parametrize(("call", "error", "text"), CALLS)
-def test_method_error_messages(
-    tmp_path: Path, call: Callable[[SummaryRecord], object], error: type[Exception], text: str
-) -> None:
-    with SummaryRecord(str(tmp_path)) as record:
-        assert message_of(error, lambda: call(record)) == text
-        record.record(1)
-    assert not any(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("operation", "name", "value", "error", "text"),
-    [
-        (ops.ScalarSummary, "n", Tensor([1, 2]), ValueError, r"must be of shape \(\) or \(1,\)"),
-        (ops.ImageSummary, "n", Tensor([1, 2]), ValueError, "1 or 3, height, width"),
-        (ops.TensorSummary, "n", ONE, ValueError, "at least one axis"),
-        (ops.HistogramSummary, "n", ONE, ValueError, "at least one axis"),
-        (ops.ScalarSummary, "", ONE, ValueError, "valid string"),
-        (ops.ScalarSummary, "\ud800", ONE, ValueError, "'ScalarSummary', the name .* is no valid"),
-        (ops.ScalarSummary, 3, ONE, TypeError, "'name'"),
-        (ops.ScalarSummary, "n", 1.0, TypeError, "'value'"),
-    ],
-)
-def test_summary_operation_invalid_values_raise(
-    operation: type, name: object, value: object, error: type[Exception], text: str
-) -> None:
-    with pytest.raises(error, match=text):
-        operation()(name, value)
 
 
 @given(
@@ -212,3 +103,150 @@ def test_error_names_the_caller() -> None:
 def test_folder_symbolic_links_are_resolved(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert check_folder(str(tmp_path / "link"), "n", "Me") == os.path.realpath(tmp_path / "real")
+
+
+ONE = Tensor(1.0)
+
+
+def warned(text: str, call: Callable[[], object]) -> WarningMessage:
+    """Check that one warning with this message is issued."""
+    with pytest.warns(UserWarning, match=f"^{re.escape(text)}$") as messages:
+        call()
+    [warning] = messages
+    return warning
+
+
+def all_but_full(folder: Path) -> list[WarningMessage]:
+    """Return the warnings of all cases except full files."""
+    record = SummaryRecord(str(folder))
+
+    def again() -> None:
+        record.add_value("scalar", "s", ONE)
+
+    def too_early() -> None:
+        record.add_value("graph", "g", nn.ReLU())
+        record.record(1)
+
+    def too_late() -> None:
+        record.close()
+        record.record(1)
+
+    again()
+    return [
+        warned(
+            "For 'SummaryRecord', the 'max_file_size' should be greater than 0. but got value -1.",
+            lambda: SummaryRecord(str(folder), max_file_size=-1).close(),
+        ),
+        warned(
+            "For \"SummaryRecord.add_value\", 's/scalar' has duplicate values. "
+            "Only the newest one will be recorded.",
+            again,
+        ),
+        warned(
+            "Failed to get proto for graph: the network has not been called yet.",
+            too_early,
+        ),
+        warned(
+            "For 'SummaryRecord', The record writer is closed, "
+            "please check if close() method is called",
+            too_late,
+        ),
+        warned(
+            "For 'SummaryRecord', the record writer is closed and can not flush, "
+            "please check if close() method is called",
+            lambda: record.flush(),
+        ),
+    ]
+
+
+def full(folder: Path, method: str) -> list[WarningMessage]:
+    """Return the warnings of two full files, which a method issues."""
+    record = SummaryRecord(str(folder), max_file_size=1000)
+
+    def write() -> None:
+        record.add_value("tensor", "t", Tensor(np.zeros(300)))
+        if method == "with":
+            with record:
+                record.record(1)
+        else:
+            record.record(1)
+            record.flush() if method == "flush" else record.close()
+
+    with pytest.warns(UserWarning, match="reached: There are 9") as messages:
+        write()
+    record.close()
+    return [*messages]
+
+
+def test_warning_messages(tmp_path: Path) -> None:
+    all_but_full(tmp_path)
+    for warning, file in zip(full(tmp_path, "with"), ("events.summary", "tfevents"), strict=True):
+        kind = re.escape(file)
+        text = (
+            rf"'max_file_size' reached: There are 9\d\d bytes remaining, but the '\S*{kind}\S*' "
+            r"requires to write [12]\d\d\d bytes."
+        )
+        assert re.fullmatch(text, str(warning.message))
+
+
+@pytest.mark.parametrize("method", ["record", "flush", "close", "with"])
+@pytest.mark.parametrize("threads", [True, False])
+def test_warning_points_at_the_calling_line(
+    tmp_path: Path, threads: bool, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not threads:  # each record is written when the call returns
+        monkeypatch.setattr(deferred_writer, "make_executor", lambda name: SynchronousExecutor())
+    if method == "record":  # no record is deferred
+        monkeypatch.setattr(deferred_writer, "_MAX_TASKS", 1)
+    for warning in (*all_but_full(tmp_path), *full(tmp_path, method)):
+        assert warning.filename == __file__
+        assert "record" in getline(__file__, warning.lineno).lower()
+
+
+@pytest.mark.parametrize("kind", ["scalar", "image", "tensor", "histogram"])
+def test_only_subscribed_kinds_are_recorded(tmp_path: Path, kind: str) -> None:
+    value = ops.ones((1, 1, 1, 1))
+    operations = {
+        "scalar": (ops.ScalarSummary(), ops.ones(1)),
+        "image": (ops.ImageSummary(), value),
+        "tensor": (ops.TensorSummary(), value),
+        "histogram": (ops.HistogramSummary(), value),
+    }
+    observed: list[str] = []
+    others = [*summary_subscribers()]  # records that another test did not close
+    with SummaryRecord(str(tmp_path)) as record:
+        for kinds in ((kind,), ()):
+            for _ in range(2):  # a second call has no effect
+                record.subscribe(kinds)
+            for operation, given in operations.values():
+                operation("n", given)
+            record.record(1, plugin_filter=lambda plugin: not observed.append(plugin))  # type: ignore[func-returns-value]
+    assert observed == [kind]
+    assert summary_subscribers() == others
+
+
+def test_default_names_and_kinds(tmp_path: Path) -> None:
+    x = np.zeros(0)
+    surface = Landscape(x, x, np.zeros((0, 0)), x, x, x, (), (0.0, 0.0, 0.0), "PCA", "step", 1)
+    with SummaryRecord(str(tmp_path)) as record:
+        assert re.fullmatch(
+            r"events\.out\.events\.summary\.\d+\.\d+\..*_MS", Path(record.log_dir).name
+        )
+        record.add_value("landscape", "l", surface)
+        record.add_value("scalar", "s", ONE)
+        observed: list[str] = []
+        record.record(1, plugin_filter=lambda kind: not observed.append(kind))  # type: ignore[func-returns-value]
+    assert observed == ["landscape", "scalar"]
+
+
+def test_folder_is_private_and_lost_summary_warns(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "new"
+    record = SummaryRecord(str(folder))
+    assert folder.stat().st_mode & 0o777 == 0o700
+    rmtree(folder)
+    record.add_value("scalar", "s", ONE)
+    record.record(1)
+    with pytest.warns(
+        UserWarning, match="^For 'SummaryRecord', a summary was lost: .*No such file"
+    ):
+        record.close()
