@@ -32,7 +32,7 @@ def test_number_can_be_either_operand(name: str, number: int, values: list[int])
 INVALID = """
     ops.arange(0, 5, 0)  # ValueError: 'step' must not be 0
     ops.softplus(Tensor([1.0]), beta=0)  # ValueError: 'beta' must not be 0
-    ops.nll_loss(ops.ones((2, 3)), Tensor([[1, 1, 1]] * 2))  # ValueError: (N, C, …) | (N, …) | but got
+    ops.nll_loss(ops.ones((2, 3)), Tensor([[1, 1, 1]] * 2))  # ValueError: (N, C, …) | (N, …)
     ops.GradOperation(sens_param=True)(ops.exp)()  # TypeError: sens_param=True | gradient
     ds.zip([])  # ValueError: 'datasets' must not be empty
     rows.batch(2, per_batch_map=3)  # TypeError: 'per_batch_map' must be a function | but got 3
