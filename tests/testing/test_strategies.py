@@ -15,7 +15,7 @@ from minispore.dataset import Dataset
 from minispore.testing import EventTrace, Scenario, gradcheck
 from minispore.testing import strategies as mst
 from minispore.testing._scenario import Kind
-from minispore.train import Callback, Model
+from minispore.train import Callback
 
 
 @given(mst.dtypes("int", "bool"), mst.tensors(mst.dtypes("float"), special=True))
@@ -115,15 +115,6 @@ def test_callback_lists_draws_the_callbacks_of_a_mode(
 
     collect()
     assert drawn == names
-
-
-@settings(max_examples=10)
-@given(mst.cells(2, 3, dropout=True), mst.datasets(), mst.callback_lists())
-def test_random_networks_datasets_and_callbacks_can_be_trained(
-    net: nn.Cell, data: Dataset, callbacks: list[Callback]
-) -> None:
-    optimizer = nn.SGD(net.trainable_params(), 0.1)
-    Model(net, nn.CrossEntropyLoss(), optimizer).train(2, data, callbacks)
 
 
 def layers_of(net: nn.Cell) -> list[str]:

@@ -21,12 +21,6 @@ def test_only_strategies_import_hypothesis() -> None:
     assert run.stdout == "False\n"
 
 
-def test_every_public_name_has_a_docstring() -> None:
-    for name in minispore.testing.__all__:
-        what = getattr(minispore.testing, name)
-        assert isinstance(what, dict) or what.__doc__
-
-
 def test_page_lists_every_invariant() -> None:
     listed = [line.split("`")[1] for line in PAGE.read_text("utf-8").splitlines() if "| `" in line]
     assert listed == list(minispore.testing.INVARIANTS)
@@ -47,7 +41,3 @@ def test_page_lists_every_invariant() -> None:
 def test_former_names_raise_errors_with_the_present_names(module: str, old: str, new: str) -> None:
     with pytest.raises(ImportError, match=f"'{module}.{old}' was renamed: use '{new}'"):
         getattr(importlib.import_module(module), old)
-
-
-def test_dir_lists_the_public_names() -> None:
-    assert dir(minispore.testing) == sorted(minispore.testing.__all__)
