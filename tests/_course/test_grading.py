@@ -32,18 +32,14 @@ grades = st.dictionaries(names, st.dictionaries(st.sampled_from([1, 4, 15]), res
 
 
 def test_grade_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, body in (("bob", BODY), ("eve", "    import os\n    os._exit(3)\n")):
+    for name in ("bob", "zoe"):
         (tmp_path / name).mkdir()
-        solution(tmp_path / name, body)
-    (tmp_path / "zoe").mkdir()
-    assert main(["learn", "grade", str(tmp_path), "--json", "--jobs", "2"]) == 0
-    record = json.loads(capsys.readouterr().out)
-    bob, eve, zoe = record["submissions"]
-    assert [bob["name"], eve["name"], zoe["name"]] == ["bob", "eve", "zoe"]
-    assert bob["lessons"]["1"]["told"][0].startswith("Not written yet")
-    assert (bob["lessons"]["1"]["done"], bob["lessons"]["1"]["of"]) == (0, 6)
-    assert "status 3" in eve["lessons"]["1"]["told"][0]
-    assert zoe["lessons"] == {}
+    solution(tmp_path / "bob", BODY)
+    result = CheckResult(Verdict(False, ("Not written yet",), 0, 6), "", 0.5)
+    with patch.object(grading, "check", lambda *_: result):
+        assert main(["learn", "grade", str(tmp_path), "--json", "--jobs", "2"]) == 0
+    expected = as_record({"bob": {1: result}, "zoe": {}})
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(expected))
 
 
 PLACES = st.sampled_from(["", "minispore-course"])

@@ -71,25 +71,23 @@ def test_killed_training_resumes_with_equal_results(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SAVED)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda number: number.name)
 def test_repeatedly_killed_training_ends_with_equal_results(
-    fork_server: ForkServer, tmp_path: Path, kind: str, baseline: BaselineRuns
+    fork_server: ForkServer, tmp_path: Path, kind: str, number: int, baseline: BaselineRuns
 ) -> None:
+    """KeyboardInterrupt may be raised between any two statements."""
     rng = random.Random()
     seconds = baseline.of(kind)[0].seconds
-    kills = trainings = litter = torn = 0
-    while kills < KILLS:
-        folder = tmp_path / str(trainings)
-        log = run_with_kills(
-            fork_server, kind, folder, rng, KILLS - kills, seconds * rng.choice((0.1, 0.3, 1))
-        )
-        check(kind, folder, log, baseline)
-        trainings += 1
-        kills += log.kills
-        litter += log.litter
-        torn += log.torn
+    logs: list[KillRun] = []
+    while (left := KILLS - sum(log.kills for log in logs)) > 0:
+        folder = tmp_path / str(len(logs))
+        within = seconds * (1 if number == signal.SIGINT else rng.choice((0.1, 0.3, 1)))
+        logs.append(run_with_kills(fork_server, kind, folder, rng, left, within, number))
+        check(kind, folder, logs[-1], baseline)
     print(
-        f"{kind}: {kills} kills in {trainings} trainings, all with the results of the baseline; "
-        f"hidden files left by kills: {litter}, event files and lines cut short: {torn}"
+        f"{kind}: {sum(log.kills for log in logs)} kills in {len(logs)} trainings, all with the "
+        f"results of the baseline; hidden files left by kills: {sum(log.litter for log in logs)}, "
+        f"event files and lines cut short: {sum(log.torn for log in logs)}"
     )
 
 

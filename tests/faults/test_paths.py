@@ -1,6 +1,5 @@
 """Paths of another kind than expected, or removed during a training."""
 
-import os
 import re
 import shutil
 import warnings
@@ -15,7 +14,6 @@ from minispore.train import (
     BestCheckpoint,
     Callback,
     ModelCheckpoint,
-    OnRequestExit,
     RunContext,
     SummaryCollector,
     load_checkpoint,
@@ -119,15 +117,3 @@ def test_file_instead_of_folder_is_named_at_once(tmp_path: Path, maker: str, bel
     with pytest.raises(OSError, match=re.escape(str(taken))):
         MAKERS[maker](taken / "inner" if below else taken)
     assert contents(tmp_path) == {"taken": b"existing"}
-
-
-def test_failed_exit_save_restores_signal_handlers(tmp_path: Path) -> None:
-    (tmp_path / "rank_0").write_text("existing", "utf-8")
-    with pytest.raises(OSError, match="rank_0"):
-        train([Stop(), OnRequestExit(directory=tmp_path)])
-
-
-class Stop(Callback):
-    def on_train_step_end(self, run_context: RunContext) -> None:
-        if run_context.original_args().cur_step_num == 2:
-            os.kill(os.getpid(), 15)

@@ -14,7 +14,7 @@ from tests.faults.kill_harness import (
     output_files,
     run_with_kills,
 )
-from tests.faults.test_kills import KILLS, SAVED, BaselineRuns, baseline, check
+from tests.faults.test_kills import BaselineRuns, baseline, check
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX only")
 __all__ = ["baseline"]
@@ -28,25 +28,6 @@ def test_unhandled_signal_is_like_a_kill(
     seconds = baseline.of(kind)[0].seconds
     log = run_with_kills(fork_server, kind, tmp_path, random.Random(1), 1, seconds, number)
     check(kind, tmp_path, log, baseline)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", SAVED)
-def test_repeatedly_interrupted_training_ends_with_equal_results(
-    fork_server: ForkServer, tmp_path: Path, kind: str, baseline: BaselineRuns
-) -> None:
-    """KeyboardInterrupt may be raised between any two statements."""
-    rng = random.Random()
-    seconds = baseline.of(kind)[0].seconds
-    kills = trainings = litter = 0
-    while kills < KILLS:
-        folder = tmp_path / str(trainings)
-        log = run_with_kills(fork_server, kind, folder, rng, KILLS - kills, seconds, signal.SIGINT)
-        check(kind, folder, log, baseline)
-        trainings += 1
-        kills += log.kills
-        litter += log.litter
-    print(f"{kind}: {kills} interrupts in {trainings} trainings; hidden files left: {litter}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -19,7 +19,6 @@ from minispore.train import (
     EarlyStopping,
     Model,
     ModelCheckpoint,
-    OnRequestExit,
     SummaryCollector,
 )
 from tests.faults.kill_harness import check_files, output_files
@@ -147,11 +146,3 @@ def test_recording_is_local_to_a_thread() -> None:
     assert results[1] == results[3]
 
 
-def test_exit_request_outside_main_thread_raises(tmp_path: Path) -> None:
-    def work() -> Result:
-        training = Training(0, tmp_path)
-        training.model.train(1, training.data, OnRequestExit(directory=tmp_path))
-        return {}
-
-    with pytest.raises(RuntimeError, match="only be caught in the program's main thread"):
-        in_threads([work])

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable
 from linecache import getline
-from math import nan
 
 import numpy as np
 import numpy.typing as npt
@@ -15,17 +14,7 @@ from hypothesis.extra import numpy as npst
 from minispore import Parameter, ParameterTuple, Tensor, grad, nn, ops, value_and_grad
 from minispore import dataset as ds
 from minispore.train import (
-    F1,
-    ROC,
-    Accuracy,
-    ConfusionMatrix,
-    Fbeta,
-    Metric,
     Model,
-    Precision,
-    Recall,
-    Top1CategoricalAccuracy,
-    TopKCategoricalAccuracy,
     load_param_into_net,
 )
 
@@ -188,27 +177,6 @@ def test_loading_part_or_into_empty_network_is_accepted() -> None:
     values = {"weight": Parameter(Tensor([[2.0]])), "other": Parameter(Tensor([1.0]))}
     assert warnings_of(lambda: load_param_into_net(dense(), values)) == []
     assert warnings_of(lambda: load_param_into_net(nn.ReLU(), values)) == []
-
-
-# Scores that are NaN.
-
-METRICS: list[Metric] = [
-    Accuracy(), ConfusionMatrix(3), F1(), Fbeta(2.0), Precision(), Recall(), ROC(3),
-    Top1CategoricalAccuracy(), TopKCategoricalAccuracy(2),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: type(metric).__name__)
-@given(
-    scores=npst.arrays(np.float32, (3, 3), elements=st.sampled_from([0.0, 1.0, np.inf, nan])),
-)
-def test_ranking_metric_warns_of_nan(metric: Metric, scores: npt.NDArray[np.float32]) -> None:
-    caught = warnings_of(lambda: metric.update(scores, [0, 1, 2]))
-    assert len(caught) == bool(np.isnan(scores).any())
-    for text in caught:
-        assert text.startswith(
-            f"For '{type(metric).__name__}.update', some predicted values are NaN"
-        )
 
 
 # Gradients of results that do not depend on the input.

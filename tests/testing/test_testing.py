@@ -1,8 +1,6 @@
 """The package of testing tools: its public names, and what importing it imports."""
 
 import importlib
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,15 +8,6 @@ import pytest
 import minispore.testing
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "testing.md"
-
-
-@pytest.mark.full
-def test_only_strategies_import_hypothesis() -> None:
-    code = "import minispore.testing, sys; print('hypothesis' in sys.modules)"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
-    )
-    assert run.stdout == "False\n"
 
 
 def test_page_lists_every_invariant() -> None:
