@@ -12,15 +12,7 @@ from pathlib import Path
 import pytest
 
 import minispore
-from minispore.tensorpack import (
-    EstimatedTimeLeft,
-    Every,
-    JSONWriter,
-    ModelSaver,
-    ScalarHistory,
-    TFEventWriter,
-    ThroughputTracker,
-)
+from minispore import tensorpack
 from minispore.train import (
     Callback,
     CheckpointConfig,
@@ -80,8 +72,10 @@ def policies(folder: Path) -> list[Callback]:
     return [
         ModelCheckpoint("seconds", folder, by_seconds),
         ModelCheckpoint("minutes", folder, by_minutes),
-        ModelSaver(2, 0.01, folder),
-        Every(seconds=30)(LambdaCallback(on_train_step_end=lambda _: print("half a minute"))),
+        tensorpack.ModelSaver(2, 0.01, folder),
+        tensorpack.Every(seconds=30)(
+            LambdaCallback(on_train_step_end=lambda _: print("half a minute"))
+        ),
         TimeMonitor(data_time=True),
     ]
 
@@ -114,16 +108,16 @@ def test_clock_jump_gives_no_negative_durations(
 ) -> None:
     clock = jumps()
     monkeypatch.setattr(time, "time", lambda: next(clock))
-    history = ScalarHistory()
+    history = tensorpack.ScalarHistory()
     train(
         [
             TimeMonitor(data_time=True),
-            ThroughputTracker(4),
-            EstimatedTimeLeft(),
+            tensorpack.ThroughputTracker(4),
+            tensorpack.EstimatedTimeLeft(),
             history,
             SummaryCollector(str(tmp_path), 1),
-            TFEventWriter(tmp_path),
-            JSONWriter(tmp_path),
+            tensorpack.TFEventWriter(tmp_path),
+            tensorpack.JSONWriter(tmp_path),
         ]
     )
     printed = re.findall(r"(-?[\d.]+) ms", capsys.readouterr().out)
@@ -146,7 +140,7 @@ def test_files_of_the_same_second_have_different_names(
     monkeypatch.setattr(time, "time", lambda: 1_000_000.0)
     for _ in range(3):
         monkeypatch.setattr("minispore.train.summary.event_writer._used_names", set())
-        train([TFEventWriter(tmp_path)], 1)
+        train([tensorpack.TFEventWriter(tmp_path)], 1)
         with SummaryRecord(str(tmp_path)) as record:
             record.add_value("graph", "graph", b"")
             record.record(1)

@@ -9,36 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minispore import Tensor, nn, ops
+from minispore import Tensor, nn, ops, train
 from minispore import dataset as ds
-from minispore.train import (
-    F1,
-    MAE,
-    MSE,
-    ROC,
-    Accuracy,
-    Callback,
-    CheckpointConfig,
-    ConfusionMatrix,
-    EarlyStopping,
-    History,
-    LambdaCallback,
-    Loss,
-    LossMonitor,
-    Metric,
-    Model,
-    ModelCheckpoint,
-    Perplexity,
-    Precision,
-    Recall,
-    RunContext,
-    TimeMonitor,
-    TopKCategoricalAccuracy,
-    auc,
-    load_checkpoint,
-    load_param_into_net,
-    save_checkpoint,
-)
 
 # The default time limit is too short on a busy machine.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
@@ -59,18 +31,18 @@ def memory() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-class Measured(Callback):
+class Measured(train.Callback):
     """Record the memory after a tenth of the steps and at the end."""
 
     def __init__(self, steps: int) -> None:
         self.tenth = steps // 10
         self.before = self.after = 0
 
-    def on_train_step_end(self, run_context: RunContext) -> None:
+    def on_train_step_end(self, run_context: train.RunContext) -> None:
         if run_context.original_args().cur_step_num == self.tenth:
             self.before = memory()
 
-    def on_train_end(self, run_context: RunContext) -> None:
+    def on_train_end(self, run_context: train.RunContext) -> None:
         self.after = memory()
 
     def check(self) -> None:
@@ -82,18 +54,20 @@ def rows(count: int) -> ds.Dataset:
     return ds.NumpySlicesDataset({"x": x, "y": x}, shuffle=False).batch(1)
 
 
-def model(network: nn.Cell) -> Model:
-    return Model(network, nn.MSELoss(), nn.SGD(network.trainable_params(), 1e-9))
+def model(network: nn.Cell) -> train.Model:
+    return train.Model(network, nn.MSELoss(), nn.SGD(network.trainable_params(), 1e-9))
 
 
-def quiet() -> list[Callback]:
+def quiet() -> list[train.Callback]:
     """Return callbacks that act at every step and print nothing."""
     return [
-        LossMonitor(10**9),
-        TimeMonitor(10**9),
-        History(),
-        EarlyStopping("loss", patience=10**9),
-        LambdaCallback(on_train_step_end=lambda context: context.original_args().cur_step_num),
+        train.LossMonitor(10**9),
+        train.TimeMonitor(10**9),
+        train.History(),
+        train.EarlyStopping("loss", patience=10**9),
+        train.LambdaCallback(
+            on_train_step_end=lambda context: context.original_args().cur_step_num
+        ),
     ]
 
 
@@ -115,8 +89,11 @@ def test_network_of_many_layers(tmp_path: Path) -> None:
     assert network(x).item() != before
     assert another(x).item() == before
 
-    save_checkpoint(another, tmp_path / "x.ckpt")
-    assert load_param_into_net(network, load_checkpoint(tmp_path / "x.ckpt")) == ([], [])
+    train.save_checkpoint(another, tmp_path / "x.ckpt")
+    assert train.load_param_into_net(network, train.load_checkpoint(tmp_path / "x.ckpt")) == (
+        [],
+        [],
+    )
     assert network(x).item() == before
 
 
@@ -128,8 +105,8 @@ def test_many_steps() -> None:
 
 
 def test_many_checkpoints(tmp_path: Path) -> None:
-    config = CheckpointConfig(save_checkpoint_steps=1, keep_checkpoint_max=3)
-    saving, measured = ModelCheckpoint("net", tmp_path, config), Measured(CHECKPOINTS)
+    config = train.CheckpointConfig(save_checkpoint_steps=1, keep_checkpoint_max=3)
+    saving, measured = train.ModelCheckpoint("net", tmp_path, config), Measured(CHECKPOINTS)
     model(nn.Dense(1, 1)).train(1, rows(CHECKPOINTS), [saving, measured])
     measured.check()
     last = range(CHECKPOINTS - 2, CHECKPOINTS + 1)
@@ -140,8 +117,8 @@ def test_many_checkpoints(tmp_path: Path) -> None:
 def test_many_callbacks(tmp_path: Path) -> None:
     counts = [0, 0]
 
-    class Counts(Callback):
-        def on_train_step_end(self, run_context: RunContext) -> None:
+    class Counts(train.Callback):
+        def on_train_step_end(self, run_context: train.RunContext) -> None:
             counts[0] += 1
 
         def state_dict(self) -> dict[str, object]:
@@ -150,10 +127,10 @@ def test_many_callbacks(tmp_path: Path) -> None:
         def load_state_dict(self, state: object) -> None:
             counts[1] += 1
 
-    config = CheckpointConfig(save_checkpoint_steps=4, append_info=["training_state"])
+    config = train.CheckpointConfig(save_checkpoint_steps=4, append_info=["training_state"])
     latest = ""
     for epoch in (1, 2):
-        saving = ModelCheckpoint("net", tmp_path, config)
+        saving = train.ModelCheckpoint("net", tmp_path, config)
         callbacks = [*(Counts() for _ in range(CALLBACKS)), saving]
         model(nn.Dense(1, 1)).train(epoch, rows(4), callbacks, resume=latest or None)
         latest = saving.latest_ckpt_file_name
@@ -166,33 +143,33 @@ SCORES = np.random.default_rng(1).random((BATCH, CLASSES), np.float32)
 TRUE = np.random.default_rng(2).integers(0, CLASSES, BATCH).astype(np.int32)
 X, ZEROS = Tensor(SCORES[:, 0]), ops.zeros((BATCH,))
 # A metric, one batch for it, and the number of batches.
-METRICS: list[tuple[Callable[[], Metric], tuple[Tensor, ...], int]] = [
+METRICS: list[tuple[Callable[[], train.Metric], tuple[Tensor, ...], int]] = [
     *(
         (make, (Tensor(SCORES), Tensor(TRUE)), ROWS // BATCH)
         for make in (
-            *(Accuracy, F1, Perplexity, Precision, Recall),
-            lambda: ConfusionMatrix(CLASSES),
-            lambda: TopKCategoricalAccuracy(2),
+            *(train.Accuracy, train.F1, train.Perplexity, train.Precision, train.Recall),
+            lambda: train.ConfusionMatrix(CLASSES),
+            lambda: train.TopKCategoricalAccuracy(2),
         )
     ),
-    (MAE, (X, ZEROS), ROWS // BATCH),
-    (MSE, (X, ZEROS), ROWS // BATCH),
-    (Loss, (Tensor(0.5),), STEPS),
-    (ROC, (X, Tensor((TRUE > 1).astype(np.int32))), ROWS // BATCH),
+    (train.MAE, (X, ZEROS), ROWS // BATCH),
+    (train.MSE, (X, ZEROS), ROWS // BATCH),
+    (train.Loss, (Tensor(0.5),), STEPS),
+    (train.ROC, (X, Tensor((TRUE > 1).astype(np.int32))), ROWS // BATCH),
 ]
 
 
-def result(metric: Metric) -> np.generic | np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
+def result(metric: train.Metric) -> np.generic | np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
     """Return the value of a metric; of a curve the area."""
-    if isinstance(metric, ROC):
+    if isinstance(metric, train.ROC):
         fpr, tpr, _ = metric.eval()
-        return np.float64(auc(np.asarray(fpr), np.asarray(tpr)))
+        return np.float64(train.auc(np.asarray(fpr), np.asarray(tpr)))
     return np.asarray(metric.eval())
 
 
 @pytest.mark.parametrize(("make", "inputs", "batches"), METRICS)
 def test_metrics_of_many_rows(
-    make: Callable[[], Metric], inputs: tuple[Tensor, ...], batches: int
+    make: Callable[[], train.Metric], inputs: tuple[Tensor, ...], batches: int
 ) -> None:
     """Update with the same batch repeatedly; memory does not grow.
 
@@ -204,9 +181,9 @@ def test_metrics_of_many_rows(
     before = memory()
     for _ in range(batches - batches // 10):
         metric.update(*inputs)
-    assert memory() - before < (1.5 * 8 * ROWS if make is ROC else SPARE)
+    assert memory() - before < (1.5 * 8 * ROWS if make is train.ROC else SPARE)
     alone.update(*inputs)
-    times = batches if isinstance(metric, ConfusionMatrix) else 1
+    times = batches if isinstance(metric, train.ConfusionMatrix) else 1
     np.testing.assert_allclose(
-        result(metric), result(alone) * times, rtol=1e-7 if make is ROC else 1e-9
+        result(metric), result(alone) * times, rtol=1e-7 if make is train.ROC else 1e-9
     )
