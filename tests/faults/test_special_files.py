@@ -14,7 +14,7 @@ from minispore.tensorpack import JSONLWriter, JSONWriter
 from minispore.tensorpack.param import HyperFile
 from minispore.train import OnRequestExit, RunContext
 from minispore.utils.atomic import regular
-from tests.faults.test_disks import WRITERS, train
+from tests.faults.test_disks import WRITERS, run_training
 from tests.fuzz.reader_contract import Reader
 from tests.fuzz.reader_registry import READERS
 
@@ -98,7 +98,7 @@ def test_rows_are_not_written_to_fifo(
 ) -> None:
     path = tmp_path / writer.FILENAME
     make(path)
-    train([writer(tmp_path)])
+    run_training([writer(tmp_path)])
     assert re.search(f"{REFUSED}: '{path}'", caplog.text)
 
 

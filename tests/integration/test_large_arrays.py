@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from minispore import Tensor, nn, ops, train
@@ -159,12 +160,12 @@ METRICS: list[tuple[Callable[[], train.Metric], tuple[Tensor, ...], int]] = [
 ]
 
 
-def result(metric: train.Metric) -> np.generic | np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
+def result(metric: train.Metric) -> npt.NDArray[np.float64]:
     """Return the value of a metric; of a curve the area."""
     if isinstance(metric, train.ROC):
         fpr, tpr, _ = metric.eval()
-        return np.float64(train.auc(np.asarray(fpr), np.asarray(tpr)))
-    return np.asarray(metric.eval())
+        return np.asarray(train.auc(np.asarray(fpr), np.asarray(tpr)))
+    return np.asarray(metric.eval(), np.float64)
 
 
 @pytest.mark.parametrize(("make", "inputs", "batches"), METRICS)

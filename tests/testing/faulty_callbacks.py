@@ -181,10 +181,10 @@ class SumsLosses(Callback):
     """It sums in an attribute that is no part of its state."""
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        self.total = 0.0
+        self._total = 0.0
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        self.total += 1e-12
+        self._total += 1e-12
 
 
 class SavesItself(CannotLoad):
@@ -336,7 +336,7 @@ VIOLATIONS: dict[str, list[tuple[Callable[[], Callback], str]]] = {
             "It printed '1 steps\\n' at on_train_step_end in epoch 1, st",
         ),
         (RemembersFirstStep, "At the end its attribute 'first' was missing; in the uninterr"),
-        (SumsLosses, "At the end its attribute 'total' was 9"),
+        (SumsLosses, "At the end its attribute '_total' was 9"),
         (Forgets, "The next event was on_train_step_begin in epoch 4, step 8; in the"),
         (Forgets, "it is on_train_epoch_end in epoch 4, step 7. It has no state_dict and"),
         (ForgetsAnEntry, "The next event was on_train_step_begin in epoch 4, step 8; in the"),
