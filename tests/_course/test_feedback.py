@@ -211,7 +211,9 @@ STANDARDIZE: list[tuple[Callable[[Anything], object], str]] = [
         "namespace of another device got an array of the host",
     ),
 ]
-MISTAKES += [(15, "standardize", standardize_with(step), message) for step, message in STANDARDIZE]
+MISTAKES.extend(
+    (15, "standardize", standardize_with(step), message) for step, message in STANDARDIZE
+)
 
 
 @pytest.mark.parametrize(("number", "name", "work", "message"), MISTAKES)

@@ -13,7 +13,7 @@ from tests.fuzz.reader_registry import READERS
 
 NIGHTLY = settings().max_examples >= 1000
 # The number of mutants of a reader; each nightly run has another seed.
-COUNT = 5_000 if NIGHTLY else 100
+COUNT = 5_000 if NIGHTLY else min(100, 4 * settings().max_examples)
 SEED = secrets.randbits(32) if NIGHTLY else 0
 
 each_reader = pytest.mark.parametrize("reader", READERS, ids=str)
