@@ -23,8 +23,6 @@ from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
 
 
 class Stop(Callback):
-    """A callback that requests a stop in a step."""
-
     def __init__(self, last: int) -> None:
         self.last = last
 

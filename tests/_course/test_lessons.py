@@ -117,7 +117,6 @@ def test_lesson_5_accepts_a_maximum_that_is_not_detached() -> None:
 
 
 def page_of(number: int) -> str:
-    """Return the text of a page, without its front matter."""
     return (ROOT / lessons.page(number)).read_text("utf-8").split("---\n\n", 1)[1]
 
 

@@ -37,8 +37,6 @@ def test_launcher_of_another_mpi_raises(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 class Pointer(Protocol):
-    """The result of `byref`."""
-
     _obj: c_int
 
 

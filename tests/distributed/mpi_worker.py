@@ -73,8 +73,6 @@ class EventRecorder(Callback):
 
 
 class Saver(ModelCheckpoint):
-    """Save the training state every second step."""
-
     def __init__(self, folder: str) -> None:
         config = CheckpointConfig(
             save_checkpoint_steps=2, keep_checkpoint_max=99, append_info=["training_state"]
@@ -95,12 +93,10 @@ def train(case: Case, *callbacks: Callback, seed: int = 0, resume: str | None = 
 
 
 def train_cases() -> object:
-    """Return the trained weights of each case."""
     return [weights(train(case)).tolist() for case in CASES]
 
 
 def evaluate() -> object:
-    """Return the metrics of an evaluation in shards."""
     rank, size = communication.get_rank(), communication.get_group_size()
     return model().eval(METRICS.shard(rank, size))
 
@@ -131,7 +127,6 @@ def process_numbers() -> object:
 
 
 def save() -> object:
-    """Train and save the training state."""
     return weights(train(RESUMED, Saver("saves"))).tolist()
 
 

@@ -23,14 +23,11 @@ Weights = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Run:
-    """The output and the results of several processes."""
-
     processes: int
     folder: Path
     printed: str
 
     def results(self, scenario: str) -> list[Any]:
-        """Return the result of each process in a scenario."""
         files = [self.folder / f"{scenario}-{i}.json" for i in range(self.processes)]
         return [json.loads(file.read_text("utf-8")) for file in files]
 
@@ -51,7 +48,6 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def train_single_process(case: Case) -> Weights:
-    """Return the weights that one process trains on all batches."""
     trained = model()
     ms.set_seed(1)
     trained.train(EPOCHS, case.whole())

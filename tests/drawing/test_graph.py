@@ -171,8 +171,6 @@ def test_intermediate_gradients_equal_those_of_added_zeros(program: Program) -> 
 
 
 class Doubled(nn.Cell):
-    """A cell with a custom derivative."""
-
     def construct(self, x: Tensor) -> Tensor:
         return x * 1.0
 

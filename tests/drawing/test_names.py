@@ -30,8 +30,6 @@ def several(*xs: Tensor, scale: float = 1.0) -> Tensor:
 
 
 class Unsigned:
-    """A callable without a signature."""
-
     __signature__ = "none"
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:

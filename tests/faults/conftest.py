@@ -13,7 +13,6 @@ from tests.faults.kill_harness import ForkServer
 
 @pytest.fixture(params=KINDS)
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
-    """Yield a disk of each kind."""
     if os.name == "nt":
         pytest.skip("POSIX only")
     each = KINDS[request.param](tmp_path)
@@ -23,7 +22,6 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
 
 @pytest.fixture(scope="session")
 def fork_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
-    """Yield a server that starts trainings."""
     server = ForkServer(tmp_path_factory.mktemp("fork_server"))
     yield server
     server.close()
@@ -31,5 +29,4 @@ def fork_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer
 
 @pytest.fixture(autouse=True)
 def no_logger_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reset tensorpack's logger folder for each test."""
     monkeypatch.setattr(logger, "_folder", {})

@@ -128,7 +128,6 @@ def run(callbacks: list[train.Callback]) -> None:
 
 @pytest.fixture(autouse=True)
 def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write all files below one folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("minispore.tensorpack.logger._folder", {"dir": str(tmp_path)})
 

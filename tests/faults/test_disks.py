@@ -113,7 +113,6 @@ def run_training(
 
 @pytest.fixture(scope="module")
 def uninterrupted() -> dict[str, bytes]:
-    """Return the parameters of a training without a fault."""
     return run_training([])
 
 

@@ -203,8 +203,6 @@ def test_report_does_not_depend_on_earlier_random_state(seed: int, dataset_seed:
 
 
 class FailsInOneShape(train.Callback):
-    """A callback that raises an exception at the end of trainings of one size."""
-
     def __init__(self, epochs: int, steps: int) -> None:
         self._size = (epochs, steps)
 

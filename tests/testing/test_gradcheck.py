@@ -213,8 +213,6 @@ Bprop = Callable[[Tensor, Tensor], Tensor]
 
 
 class Cube(nn.Cell):
-    """A cell with a derivative of its own."""
-
     def __init__(self, derivative: Bprop) -> None:
         super().__init__()
         self.derivative = derivative
