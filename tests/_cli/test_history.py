@@ -35,6 +35,7 @@ class Stop(Callback):
 @example(EVERY - 1)
 @example(EVERY)
 @example(EVERY + 1)
+@example(2 * EVERY)
 def test_stopped_run_has_each_step_in_one_row(stop: int) -> None:
     with TemporaryDirectory() as folder:
         table = Path(folder, "metrics.csv")

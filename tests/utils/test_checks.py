@@ -132,6 +132,7 @@ def test_check_type_accepts_none_only_if_allowed(value: object, allow_none: bool
 @example(9, None, 2)
 @example(-9, -1, None)
 @example(nan, None, None)
+@example(True, None, None)
 def test_numbers_are_checked_and_errors_name_the_bounds(
     value: object, low: int | None, high: int | None
 ) -> None:
