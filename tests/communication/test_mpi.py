@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Protocol
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore.communication import _mpi
@@ -62,6 +62,12 @@ def abort() -> int:
     st.none() | st.tuples(st.sampled_from([0, 16]), st.booleans()),
     st.none() | st.booleans(),
 )
+@example(True, (16, True), None)
+@example(None, (0, True), None)
+@example(None, (0, False), True)
+@example(False, None, None)
+@example(True, None, None)
+@example(True, None, False)
 def test_cuda_awareness_is_queried_or_set_by_the_user(
     open_mpi: bool | None, mpich_: tuple[int, bool] | None, setting: bool | None
 ) -> None:

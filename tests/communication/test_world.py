@@ -4,7 +4,7 @@ import math
 from typing import cast
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import communication
@@ -21,7 +21,11 @@ def test_unknown_backend_raises(name: object, error: type[Exception], message: s
         communication.init(cast("str", name))
 
 
-@given(st.floats(max_value=0) | st.sampled_from([math.inf, math.nan, "soon"]))
+@given(st.floats(max_value=0))
+@example(0.0)
+@example(math.inf)
+@example(math.nan)
+@example("soon")
 def test_invalid_timeout_variable_raises(limit: object) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MINISPORE_MPI_TIMEOUT", str(limit))

@@ -16,7 +16,7 @@ from tests.distributed.mpi_launcher import HERE, ROOT, launch, needs_mpi
 from tests.distributed.mpi_worker import CASES, METRICS
 from tests.distributed.small_training import EPOCHS, Case, model, weights
 
-pytestmark = needs_mpi
+pytestmark = [needs_mpi, pytest.mark.full]
 WORKER = HERE / "mpi_worker.py"
 Weights = npt.NDArray[np.float32]
 
@@ -139,7 +139,6 @@ def test_tensorpack_callbacks_run_in_the_chief_by_default(two: Run) -> None:
     assert second == ["in all"] * 2
 
 
-@pytest.mark.full
 def test_error_in_one_process_aborts_all_and_is_printed(tmp_path: Path) -> None:
     done = launch(2, WORKER, tmp_path, "fail_in_callback", folder=tmp_path)
     assert done.returncode != 0
