@@ -6,6 +6,7 @@ import pytest
 
 from minispore.testing import Event, EventTrace, record_events
 from minispore.train import Callback, LossMonitor, RunContext
+from minispore.train.protocol.callback import CallbackManager, make_callback_manager
 from tests.testing.small_training import ROWS, make
 
 
@@ -84,10 +85,11 @@ def test_nested_runs_are_below_their_call() -> None:
 
 
 def test_only_runs_in_the_block_are_recorded() -> None:
-    model = make()
+    """Without a recording nothing is instrumented."""
     with record_events() as trace:
-        pass
-    model.train(1, ROWS)
+        assert type(make_callback_manager(None)) is not CallbackManager
+    assert type(make_callback_manager(None)) is CallbackManager
+    make().train(1, ROWS)
     assert not trace
 
 
