@@ -122,9 +122,11 @@ def test_resumed_table_equals_that_of_one_run(
             Stop(last),
             History(folder / "metrics.csv"),
             ProgressBar(2),
-            ModelCheckpoint("m", folder, CheckpointConfig(64, append_info=["training_state"])),
+            ModelCheckpoint(
+                "m", folder, CheckpointConfig(2 * EVERY, append_info=["training_state"])
+            ),
         ]
-        model.fit(2, Batches(64), Batches(1), callbacks=callbacks, resume=resume)
+        model.fit(2, Batches(2 * EVERY), Batches(1), callbacks=callbacks, resume=resume)
         printed = capsys.readouterr().out
         return [line.partition(" (")[0] for line in printed.splitlines()]
 

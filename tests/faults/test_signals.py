@@ -43,18 +43,3 @@ def test_stop_request_saves_a_resumable_checkpoint(
     assert rest.end == complete.end
     assert stopped.lines + rest.lines == complete.lines
     assert output_files(tmp_path) == {}
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_second_stop_request_ends_the_process_at_once(
-    fork_server: ForkServer, tmp_path: Path, number: int, baseline: BaselineRuns
-) -> None:
-    twice = fork_server.run(
-        "request", tmp_path, ScheduledSignal(0.01, number), ScheduledSignal(0, number)
-    )
-    # Both may come before Python checks for signals, or the second after the end.
-    if twice.status:
-        assert twice.status == -number
-        assert ("\nKeyboardInterrupt\n" in twice.errors) == (number == signal.SIGINT)
-    rest = fork_server.run("request", tmp_path)
-    assert rest.end == baseline.of("request")[0].end
