@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.conftest import Baseline
 from tests.faults.kill_harness import (
     ForkServer,
     ScheduledSignal,
@@ -14,27 +15,26 @@ from tests.faults.kill_harness import (
     output_files,
     run_with_kills,
 )
-from tests.faults.test_kills import BaselineRuns, baseline, check
+from tests.faults.test_kills import check
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX only")
-__all__ = ["baseline"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("kind", ["background", "backup"])
 def test_unhandled_signal_is_like_a_kill(
-    fork_server: ForkServer, tmp_path: Path, kind: str, number: int, baseline: BaselineRuns
+    fork_server: ForkServer, tmp_path: Path, kind: str, number: int, baseline: Baseline
 ) -> None:
-    seconds = baseline.of(kind)[0].seconds
+    seconds = baseline(kind)[0].seconds
     log = run_with_kills(fork_server, kind, tmp_path, random.Random(1), 1, seconds, number)
     check(kind, tmp_path, log, baseline)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stop_request_saves_a_resumable_checkpoint(
-    fork_server: ForkServer, tmp_path: Path, number: int, baseline: BaselineRuns
+    fork_server: ForkServer, tmp_path: Path, number: int, baseline: Baseline
 ) -> None:
-    complete, _ = baseline.of("request")
+    complete, _ = baseline("request")
     stopped = fork_server.run("request", tmp_path, ScheduledSignal(0, number))
     assert (stopped.status, stopped.errors, stopped.end) == (0, "", "stopped")
     assert check_files(tmp_path) == (0, 0)
