@@ -30,6 +30,7 @@ def test_correct_solution_passes(tmp_path: Path) -> None:
     assert result.printed == ""
 
 
+@pytest.mark.full
 def test_loop_that_catches_all_exceptions_is_killed(tmp_path: Path) -> None:
     # In a function, since Python 3.11 lets an exception at the very jump of a loop out of its try.
     spin = "    def spin():\n        while True: pass\n"

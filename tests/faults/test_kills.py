@@ -38,7 +38,9 @@ def check(kind: str, folder: Path, log: KillRun, baseline: Baseline) -> None:
     assert output_files(folder) == files
 
 
-@pytest.mark.parametrize("kind", SAVED)
+@pytest.mark.parametrize(
+    "kind", ["backup", *(pytest.param(k, marks=pytest.mark.full) for k in SAVED if k != "backup")]
+)
 def test_killed_training_resumes_with_equal_results(
     fork_server: ForkServer, tmp_path: Path, kind: str, baseline: Baseline
 ) -> None:
