@@ -7,8 +7,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import minispore
 from minispore._cli import main
@@ -19,19 +22,26 @@ from minispore.train.metrics import Loss
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
 
 
-@pytest.mark.parametrize("stop", [EVERY - 1, EVERY, EVERY + 1])
-def test_stopped_run_has_each_step_in_one_row(stop: int, tmp_path: Path) -> None:
-    class Stop(Callback):
-        def on_train_step_end(self, run_context: RunContext) -> None:
-            if run_context.original_args().cur_step_num == stop:
-                run_context.request_stop()
+class Stop(Callback):
+    def __init__(self, last: int) -> None:
+        self.last = last
 
-    model = Model(ConstantLoss())
-    table = History(tmp_path / "metrics.csv")
-    model.train(1, Batches(2 * EVERY), [Stop(), table])
-    assert [row.step for row in read_table(tmp_path / "metrics.csv")] == sorted(
-        {stop, min(stop, EVERY)}
-    )
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        if run_context.original_args().cur_step_num == self.last:
+            run_context.request_stop()
+
+
+@given(st.integers(1, 2 * EVERY))
+@example(EVERY - 1)
+@example(EVERY)
+@example(EVERY + 1)
+@example(2 * EVERY)
+def test_stopped_run_has_each_step_in_one_row(stop: int) -> None:
+    with TemporaryDirectory() as folder:
+        table = Path(folder, "metrics.csv")
+        Model(ConstantLoss()).train(1, Batches(2 * EVERY), [Stop(stop), History(table)])
+        rows = [row.step for row in read_table(table)]
+    assert rows == sorted({stop, *(step for step in (EVERY,) if step <= stop)})
 
 
 def lines_until_interrupted(process: subprocess.Popen[str]) -> Iterator[str]:
@@ -43,6 +53,7 @@ def lines_until_interrupted(process: subprocess.Popen[str]) -> Iterator[str]:
         yield line
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="SIGINT cannot be sent to one process on Windows")
 def test_ctrl_c_saves_a_checkpoint(digits: Path, tmp_path: Path) -> None:
     again = ["train", "--data", str(digits), "--out", str(tmp_path)]
@@ -80,18 +91,19 @@ def test_ctrl_c_saves_a_checkpoint(digits: Path, tmp_path: Path) -> None:
     assert seconds == sorted(seconds)
 
 
-@pytest.mark.parametrize("damage", [b"", b"\0\xff", b"step\n1,2,3,4\n", b"step\n1,2,a,4,5\n"])
 def test_damaged_table_is_a_one_line_error(
-    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: bytes
+    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["train", "--data", str(digits), "--out", str(tmp_path), "--epochs", "1"]
     assert main(arguments) == 0
-    (tmp_path / "metrics.csv").write_bytes(damage)
-    assert main([*arguments, "--resume"]) == 2
-    error = capsys.readouterr().err
-    assert f"the table {tmp_path / 'metrics.csv'} is damaged" in error
-    assert error.count("\n") == 1
-    assert (tmp_path / "metrics.csv").read_bytes() == damage
+    table = tmp_path / "metrics.csv"
+    for damage in (b"", b"\0\xff", b"step\n1,2,3,4\n", b"step\n1,2,a,4,5\n"):
+        table.write_bytes(damage)
+        assert main([*arguments, "--resume"]) == 2
+        error = capsys.readouterr().err
+        assert f"the table {table} is damaged: " in error
+        assert error.count("\n") == 1
+        assert table.read_bytes() == damage
 
 
 def without_times(folder: Path) -> list[Row]:
@@ -102,14 +114,6 @@ def without_times(folder: Path) -> list[Row]:
 def test_resumed_table_equals_that_of_one_run(
     stop: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Stop(Callback):
-        def __init__(self, last: int) -> None:
-            self.last = last
-
-        def on_train_step_end(self, run_context: RunContext) -> None:
-            if run_context.original_args().cur_step_num == self.last:
-                run_context.request_stop()
-
     def run(folder: Path, last: int = 0, resume: Path | None = None) -> list[str]:
         folder.mkdir(exist_ok=True)
         scores = {"accuracy": Loss()}
@@ -118,9 +122,11 @@ def test_resumed_table_equals_that_of_one_run(
             Stop(last),
             History(folder / "metrics.csv"),
             ProgressBar(2),
-            ModelCheckpoint("m", folder, CheckpointConfig(64, append_info=["training_state"])),
+            ModelCheckpoint(
+                "m", folder, CheckpointConfig(2 * EVERY, append_info=["training_state"])
+            ),
         ]
-        model.fit(2, Batches(64), Batches(1), callbacks=callbacks, resume=resume)
+        model.fit(2, Batches(2 * EVERY), Batches(1), callbacks=callbacks, resume=resume)
         printed = capsys.readouterr().out
         return [line.partition(" (")[0] for line in printed.splitlines()]
 

@@ -3,8 +3,11 @@
 import csv
 import os
 import random
+import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -59,6 +62,7 @@ def test_bad_arguments_are_one_line_errors(
 
 def error_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """Return the one-line error of a command."""
+    capsys.readouterr()
     assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -67,32 +71,41 @@ def error_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return err
 
 
-def test_folder_without_data_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out"
-    nowhere = tmp_path / "nowhere"
-    assert str(nowhere) in error_of(["train", "--data", str(nowhere), "--out", str(out)], capsys)
-    assert str(tmp_path) in error_of(["train", "--data", str(tmp_path), "--out", str(out)], capsys)
+def train(data: Path, out: Path, *options: str) -> list[str]:
+    return ["train", "--data", str(data), "--out", str(out), *options]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def trained(digits: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Return the folder of a training, and the lines that it has printed."""
+    out = tmp_path_factory.mktemp("trained") / "run"
+    with redirect_stdout(StringIO()) as printed:
+        assert main(train(digits, out, "--epochs", "2")) == 0
+    return out, printed.getvalue().splitlines()
+
+
+def test_unusable_paths_are_named(
+    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Folders without data, a damaged file, and a folder for the results that is a file."""
+    broken, out = tmp_path / "broken", tmp_path / "out"
+    shutil.copytree(digits, broken)
+    name = "train-images-idx3-ubyte"
+    (broken / name).write_bytes((digits / name).read_bytes()[:1000])
+    for data, named in (
+        (tmp_path / "nowhere", tmp_path / "nowhere"),
+        (tmp_path, tmp_path),
+        (broken, broken / name),
+    ):
+        assert str(named) in error_of(train(data, out), capsys)
     assert not out.exists()
-
-
-def test_broken_data_file_is_named(
-    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for file in digits.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    broken = tmp_path / "train-images-idx3-ubyte"
-    broken.write_bytes(broken.read_bytes()[:1000])
-    out = str(tmp_path / "out")
-    assert broken.name in error_of(["train", "--data", str(tmp_path), "--out", out], capsys)
-
-
-def test_results_folder_that_is_a_file_is_named(
-    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    taken = tmp_path / "taken"
-    taken.write_text("mine", "utf-8")
-    assert str(taken) in error_of(["train", "--data", str(digits), "--out", str(taken)], capsys)
-    assert taken.read_text("utf-8") == "mine"
+    out.write_text("mine", "utf-8")
+    assert str(out) in error_of(train(digits, out), capsys)
+    assert out.read_text("utf-8") == "mine"
 
 
 def test_missing_gpu_is_reported(
@@ -103,57 +116,49 @@ def test_missing_gpu_is_reported(
 ) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     monkeypatch.delitem(sys.modules, "minispore.engine.array._cupy", raising=False)
-    arguments = ["train", "--data", str(digits), "--out", str(tmp_path), "--device", "gpu"]
-    assert "CuPy" in error_of(arguments, capsys)
+    assert "CuPy" in error_of(train(digits, tmp_path, "--device", "gpu"), capsys)
 
 
 def test_diverging_loss_is_reported(
     digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["train", "--data", str(digits), "--out", str(tmp_path), "--lr", "1e30"]) == 2
+    assert main(train(digits, tmp_path, "--lr", "1e30")) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert "the loss became" in error
     assert "--lr" in error
 
 
-def test_results_of_another_run_are_not_overwritten(
-    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["train", "--data", str(digits), "--out", str(tmp_path), "--epochs", "1"]
-    assert main(arguments) == 0
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    capsys.readouterr()
-    error = error_of(arguments, capsys)
-    assert f"the folder {tmp_path} contains the results of another run" in error
-    assert "--resume" in error
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
 @pytest.mark.parametrize(
-    ("option", "words"),
+    ("options", "words"),
     [
-        ("--lr=0.5", "optimizer.learning_rate: 0.02 when saved, 0.5 now"),
-        ("--seed=2", "seed: 1 when saved, 2 now"),
-        ("--batch-size=32", "its epochs had 32 steps, and now have 63"),
-        ("--epochs=1", "it was saved in epoch 2, and 'epoch' is now 1"),
+        ([], "contains the results of another run"),
+        (["--resume", "--lr=0.5"], "optimizer.learning_rate: 0.02 when saved, 0.5 now"),
+        (["--resume", "--seed=2"], "seed: 1 when saved, 2 now"),
+        (["--resume", "--batch-size=32"], "its epochs had 32 steps, and now have 63"),
+        (["--resume", "--epochs=1"], "it was saved in epoch 2, and 'epoch' is now 1"),
     ],
 )
-def test_resume_with_other_arguments_fails(
-    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, words: str
+def test_results_of_another_run_are_unchanged(
+    digits: Path,
+    trained: tuple[Path, list[str]],
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    words: str,
 ) -> None:
-    arguments = ["train", "--data", str(digits), "--out", str(tmp_path), "--epochs", "2"]
-    assert main(arguments) == 0
-    capsys.readouterr()
-    assert words in error_of([*arguments, "--resume", option], capsys)
+    out, _ = trained
+    before = contents(out)
+    error = error_of(train(digits, out, "--epochs", "2", *options), capsys)
+    assert words in error
+    assert options or (str(out) in error and "--resume" in error)
+    assert contents(out) == before
 
 
 def test_resume_without_checkpoint_fails(
     digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mnist-graph.ckpt").touch()
-    arguments = ["train", "--data", str(digits), "--out", str(tmp_path), "--resume"]
     words = f"there is no checkpoint to resume from in the folder {tmp_path}\n"
-    assert error_of(arguments, capsys).endswith(words)
+    assert error_of(train(digits, tmp_path, "--resume"), capsys).endswith(words)
 
 
 def test_threads_option_after_numpy_import_fails(
@@ -194,21 +199,15 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"minispore {minispore.__version__}\n"
 
 
-def test_run_writes_checkpoints_table_and_plot(
-    digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "run"
-    assert main(["train", "--data", str(digits), "--out", str(out), "--epochs", "2"]) == 0
-    printed = capsys.readouterr().out.splitlines()
+def test_run_writes_checkpoints_table_and_plot(trained: tuple[Path, list[str]]) -> None:
+    out, printed = trained
     assert [line.split(":")[0] for line in printed[:-1]] == ["epoch 1/2", "epoch 2/2"]
     assert printed[-1].endswith(f"in {out}: mnist-2_32.ckpt, metrics.csv, plot.png")
-
-    files = {file.name for file in out.iterdir()}
-    assert files == {
+    files = contents(out)
+    assert files.keys() == {
         "mnist-1_32.ckpt", "mnist-2_32.ckpt", "mnist-graph.meta", "metrics.csv", "plot.png",
     }  # fmt: skip
-    assert (out / "plot.png").read_bytes().startswith(b"\x89PNG")
-
+    assert files["plot.png"].startswith(b"\x89PNG")
     table = read_table(out)
     assert [(row["epoch"], row["step"]) for row in table] == [("1", "32"), ("2", "64")]
     assert all(float(a["seconds"]) < float(b["seconds"]) for a, b in pairwise(table))
@@ -216,12 +215,12 @@ def test_run_writes_checkpoints_table_and_plot(
     assert f"Accuracy {float(table[-1]['accuracy']):.4f} after 2 epochs" in printed[-1]
 
 
+@pytest.mark.full
 def test_equal_seeds_give_equal_weights(digits: Path, tmp_path: Path) -> None:
     def weights(name: str, seed: int) -> bytes:
-        out = tmp_path / name
         random.seed()
-        main(["train", "--data", str(digits), "--out", str(out), "--epochs", "1", f"--seed={seed}"])
-        return (out / "mnist-1_32.ckpt").read_bytes()
+        main(train(digits, tmp_path / name, "--epochs", "1", f"--seed={seed}"))
+        return contents(tmp_path / name)["mnist-1_32.ckpt"]
 
     assert weights("a", 3) == weights("b", 3) != weights("c", 4)
 
@@ -233,7 +232,7 @@ def test_missing_matplotlib_is_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert main(["train", "--data", str(digits), "--out", str(tmp_path), "--epochs", "1"]) == 0
+    assert main(train(digits, tmp_path, "--epochs", "1")) == 0
     assert "no plot, since matplotlib is not installed" in capsys.readouterr().out.splitlines()[-1]
     assert not (tmp_path / "plot.png").exists()
 
@@ -247,32 +246,41 @@ def test_results_go_to_a_new_folder_by_default(
     assert (out / "mnist-1_32.ckpt").is_file()
 
 
+@pytest.mark.full
 def test_first_epoch_reaches_90_percent_accuracy(tmp_path: Path) -> None:
     """On the 60,000 digits that are generated by default."""
     assert main(["train", "--epochs", "1", "--out", str(tmp_path)]) == 0
     assert float(read_table(tmp_path)[-1]["accuracy"]) > 0.9
 
 
-def test_download_prints_folder_and_next_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "status", "printed"),
+    [
+        (None, 0, "minispore train --data {folder}\n"),
+        (
+            RuntimeError("no mirror gave 'file':\n  one: is down\n  two: is down"),
+            *(2, "minispore download: error: no mirror gave 'file': one: is down two: is down\n"),
+        ),
+        (KeyboardInterrupt(), 130, "minispore download: stopped by Ctrl-C\n"),
+    ],
+)
+def test_download_prints_the_next_command_or_one_line(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException | None,
+    status: int,
+    printed: str,
 ) -> None:
-    def succeed(folder: Path) -> Path:
+    def download_mnist(folder: Path) -> Path:
+        if error:
+            raise error
         return folder
 
-    monkeypatch.setattr(download, "download_mnist", succeed)
-    assert main(["download", "mnist", str(tmp_path)]) == 0
-    assert f"minispore train --data {tmp_path}" in capsys.readouterr().out
-
-
-def test_failed_download_is_a_one_line_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_folder: Path) -> None:
-        raise RuntimeError("no mirror gave 'file':\n  one: is down\n  two: is down")
-
-    monkeypatch.setattr(download, "download_mnist", fail)
-    error = error_of(["download", "mnist", str(tmp_path)], capsys)
-    assert error.endswith("no mirror gave 'file': one: is down two: is down\n")
+    monkeypatch.setattr(download, "download_mnist", download_mnist)
+    assert main(["download", "mnist", str(tmp_path)]) == status
+    out, err = capsys.readouterr()
+    assert out.endswith(printed.format(folder=tmp_path)) if status == 0 else err == printed
 
 
 THREADS = """
@@ -287,26 +295,21 @@ print(status, computing, *{each["num_threads"] for each in threadpool_info()})
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted by Linux")
+@pytest.mark.full
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_option_sets_number_of_threads(digits: Path, tmp_path: Path, threads: int) -> None:
     """Compare with the number of threads that Linux counts and that numpy's library reports."""
     threads = min(threads, len(os.sched_getaffinity(0)))
-    arguments = ["train", "--data", digits, "--out", tmp_path, "--epochs", "1"]
     process = subprocess.run(
-        [sys.executable, "-c", THREADS, *map(str, arguments), f"--threads={threads}"],
+        [
+            sys.executable,
+            "-c",
+            THREADS,
+            *train(digits, tmp_path, "--epochs=1"),
+            f"--threads={threads}",
+        ],
         capture_output=True,
         encoding="utf-8",
         check=True,
     )
     assert process.stdout.splitlines()[-1] == f"0 {threads} {threads}"
-
-
-def test_ctrl_c_outside_training_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(_folder: Path) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(download, "download_mnist", interrupt)
-    assert main(["download", "mnist", str(tmp_path)]) == 130
-    assert capsys.readouterr().err == "minispore download: stopped by Ctrl-C\n"

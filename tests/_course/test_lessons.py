@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from minispore._course import lessons
-from minispore._course.exercise import CodeExercise, Lesson, TestExercise
+from minispore._course.exercise import CodeExercise, TestExercise
 from minispore._course.source import Bug, lines_of, load_mutant, text_of
 from minispore._course.verdict import evaluate_submission
 from minispore._course.workspace import exercise_file
@@ -31,20 +31,17 @@ def stub_of(number: int) -> ModuleType:
     return module
 
 
-@each_lesson
-def test_shipped_source_is_a_solution(number: int) -> None:
+@pytest.mark.parametrize("speedup", [8, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "number",
+    # Its implementations take seconds.
+    [pytest.param(n, id=lessons.names()[n], marks=[pytest.mark.full] * (n == 4)) for n in NUMBERS],
+)
+def test_shipped_source_is_a_solution(number: int, speedup: int) -> None:
     exercise = exercise_of(number)
-    verdict = evaluate_submission(exercise, import_module(exercise.module), speedup=8)
+    verdict = evaluate_submission(exercise, import_module(exercise.module), speedup=speedup)
     assert verdict.passed, "\n".join(verdict.lines)
     assert verdict.done == verdict.total > 0
-
-
-@pytest.mark.slow
-@each_lesson
-def test_shipped_source_passes_all_cases(number: int) -> None:
-    exercise = exercise_of(number)
-    verdict = evaluate_submission(exercise, import_module(exercise.module))
-    assert verdict.passed, "\n".join(verdict.lines)
 
 
 @each_lesson
@@ -82,8 +79,9 @@ def function(tree: ast.Module, name: str) -> ast.FunctionDef:
     return node
 
 
+# The bugs of most lessons take more than a second.
 CODE = [
-    pytest.param(number, id=name)
+    pytest.param(number, id=name, marks=[] if number == 5 else pytest.mark.full)
     for number, name in lessons.names().items()
     if isinstance(lessons.lesson(number).exercise, CodeExercise)
 ]
@@ -122,39 +120,29 @@ def test_lesson_5_accepts_a_maximum_that_is_not_detached() -> None:
     assert evaluate_submission(exercise, work, speedup=2).passed
 
 
+def page_of(number: int) -> str:
+    return (ROOT / lessons.page(number)).read_text("utf-8").split("---\n\n", 1)[1]
+
+
 @each_lesson
-def test_lesson_has_enough_hints_and_bugs(number: int) -> None:
-    exercise = exercise_of(number)
-    assert len(lessons.lesson(number).hint_list()) >= 3
+def test_lesson_and_its_page_are_complete(number: int) -> None:
+    lesson, exercise, page = lessons.lesson(number), exercise_of(number), page_of(number)
+    assert len(lesson.hint_list()) >= 3
+    assert 20 <= lesson.minutes <= 40
     if isinstance(exercise, CodeExercise):
         assert len(exercise.bugs) >= 4
     else:
         assert len(exercise.correct) >= 4
         assert len(exercise.wrong) >= 5
-
-
-# Pages.
-
-
-def page_of(number: int) -> str:
-    """Return the text of a page, without its front matter."""
-    return (ROOT / lessons.page(number)).read_text("utf-8").split("---\n\n", 1)[1]
-
-
-@each_lesson
-def test_page_has_title_and_all_sections(number: int) -> None:
-    headings = re.findall(r"^#+ .*", page_of(number), flags=re.MULTILINE)
-    assert headings[0] == f"# {lessons.lesson(number).title}"
-    assert page_of(number).splitlines()[2].startswith("*What other frameworks call it: ")
-    assert headings[1] == "## The problem"
+    module = import_module(f"minispore._course.lessons.{lessons.names()[number]}")
+    assert re.match(rf"Lesson {number}: .+\.\Z", module.__doc__ or "")
+    headings = re.findall(r"^#+ .*", page, flags=re.MULTILINE)
+    assert headings[:2] == [f"# {lesson.title}", "## The problem"]
+    assert page.splitlines()[2].startswith("*What other frameworks call it: ")
     assert "## Exercise" in headings
     assert headings[-1] == "## Read next"
-    assert f"minispore learn start {number}\n" in page_of(number)
-    assert f"minispore learn check {number}\n" in page_of(number)
-
-
-@each_lesson
-def test_page_is_in_navigation(number: int) -> None:
+    assert f"minispore learn start {number}\n" in page
+    assert f"minispore learn check {number}\n" in page
     settings = (ROOT / "mkdocs.yml").read_text("utf-8")
     assert lessons.page(number).removeprefix("docs/") in settings
 
@@ -162,11 +150,6 @@ def test_page_is_in_navigation(number: int) -> None:
 def test_every_page_has_a_lesson() -> None:
     pages = {f"docs/learn/{page.name}" for page in (ROOT / "docs" / "learn").glob("[0-9]*.md")}
     assert pages == {lessons.page(number) for number in NUMBERS}
-
-
-@each_lesson
-def test_lesson_takes_20_to_40_minutes(number: int) -> None:
-    assert 20 <= lessons.lesson(number).minutes <= 40
 
 
 # The order in which names are explained.
@@ -256,11 +239,3 @@ def test_name_is_explained_once() -> None:
             others = [where for each, where in explained_names if each is value]
             assert not others, f"{name} is explained in lesson {number} and in {others}"
             explained_names.append((value, f"lesson {number}"))
-
-
-@each_lesson
-def test_lesson_has_idea_and_explained_names(number: int) -> None:
-    module = import_module(f"minispore._course.lessons.{lessons.names()[number]}")
-    assert isinstance(module.LESSON, Lesson)
-    assert re.match(rf"Lesson {number}: .+\.\Z", module.__doc__ or "")
-    assert explained_in(number)

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 RUN = re.compile(r"---\n(?:.+\n)*?run: true\n")
 LESSON = re.compile(r"\d\d-")
+SLOW = {"testing", "inspect", "14-properties"}
 
 
 class PageBuilder(Protocol):
@@ -33,10 +34,15 @@ def is_run(page: Path) -> bool:
     return page_builder().is_run(page.relative_to(DOCS).as_posix(), meta)
 
 
-PAGES = [page for page in sorted(DOCS.rglob("*.md")) if is_run(page)]
+PAGES = [
+    # Their programs take more than a second.
+    pytest.param(page, id=page.stem, marks=pytest.mark.full if page.stem in SLOW else [])
+    for page in sorted(DOCS.rglob("*.md"))
+    if is_run(page)
+]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES)
 def test_page_programs_run_and_quotes_exist(page: Path) -> None:
     text = page.read_text("utf-8")
     filled = page_builder().filled(text, page.name)
@@ -55,27 +61,30 @@ def test_page_programs_run_and_quotes_exist(page: Path) -> None:
         ] == code.splitlines()
 
 
-def test_program_output_follows_program() -> None:
-    filled = page_builder().filled(
-        "```python\nx = 2\nprint(x)\n```\n\n```python\nx += 1\n```\n", "a"
-    )
-    assert filled == (
-        "``` { .python .program }\nx = 2\nprint(x)\n```\n\n``` { .text .printed }\n2\n```\n\n"
-        "``` { .python .program }\nx += 1\n```\n"
-    )
+FILLED = [
+    (
+        "```python\nx = 2\nprint(x)\n```\n\n```python\nx += 1\n```\n",
+        (
+            "``` { .python .program }\nx = 2\nprint(x)\n```\n\n``` { .text .printed }\n2\n```\n\n"
+            "``` { .python .program }\nx += 1\n```\n"
+        ),
+    ),
+    (
+        "```python\nprint('<svg/>')\n```\n",
+        '```\n\n<figure class="printed">\n<svg/>\n</figure>\n',
+    ),
+    (
+        "```python\nprint('<!doctype html>\\n\\n<p id=\"x\">')\n```\n",
+        'srcdoc="&lt;!doctype html&gt;&#10;&#10;&lt;p id=&quot;x&quot;&gt;&#10;"></iframe>\n',
+    ),
+    ("```python\nprint('an <svg/>')\n```\n", "``` { .text .printed }\nan <svg/>\n```\n"),
+]
 
 
-def test_svg_and_html_output_is_embedded() -> None:
-    filled = page_builder().filled("```python\nprint('<svg/>')\n```\n", "a")
-    assert filled.endswith('```\n\n<figure class="printed">\n<svg/>\n</figure>\n')
-    filled = page_builder().filled(
-        "```python\nprint('<!doctype html>\\n\\n<p id=\"x\">')\n```\n", "a"
-    )
-    assert filled.endswith(
-        'srcdoc="&lt;!doctype html&gt;&#10;&#10;&lt;p id=&quot;x&quot;&gt;&#10;"></iframe>\n'
-    )
-    filled = page_builder().filled("```python\nprint('an <svg/>')\n```\n", "a")
-    assert "<figure" not in filled
+@pytest.mark.parametrize(("page", "ending"), FILLED)
+def test_output_follows_its_program(page: str, ending: str) -> None:
+    """As text, or embedded if it is SVG or HTML."""
+    assert page_builder().filled(page, "a").endswith(ending)
 
 
 @pytest.mark.parametrize(

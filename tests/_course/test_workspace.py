@@ -233,6 +233,7 @@ def test_missing_hypothesis_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> 
     assert "pip install 'minispore[testing]'" in learn("list", status=2)
 
 
+@pytest.mark.full
 def test_closed_output_pipe_is_not_an_error(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "minispore", "learn", "list"],

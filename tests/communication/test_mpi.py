@@ -7,6 +7,8 @@ from types import SimpleNamespace
 from typing import Protocol
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from minispore.communication import _mpi
 from tests.communication.echo_communicator import EchoCommunicator
@@ -37,8 +39,6 @@ def test_launcher_of_another_mpi_raises(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 class Pointer(Protocol):
-    """The result of `byref`."""
-
     _obj: c_int
 
 
@@ -57,30 +57,29 @@ def abort() -> int:
     raise AssertionError
 
 
-@pytest.mark.parametrize(
-    ("symbols", "environment", "expected"),
-    [
-        ({}, {}, False),
-        ({"MPIX_Query_cuda_support": lambda: 1}, {}, True),
-        ({"MPIX_Query_cuda_support": lambda: 0}, {}, False),
-        ({"MPIX_GPU_query_support": mpich(0, 1)}, {}, True),
-        ({"MPIX_GPU_query_support": mpich(0, 0)}, {}, False),
-        ({"MPIX_GPU_query_support": mpich(16, 1)}, {}, False),
-        (
-            {
-                "MPIX_GPU_query_support": mpich(16, 0),
-                "MPIX_Query_cuda_support": abort,
-            },
-            {},
-            False,
-        ),
-        ({}, {"MINISPORE_MPI_CUDA": "1"}, True),
-        ({"MPIX_Query_cuda_support": lambda: 1}, {"MINISPORE_MPI_CUDA": "0"}, False),
-    ],
+@given(
+    st.none() | st.booleans(),
+    st.none() | st.tuples(st.sampled_from([0, 16]), st.booleans()),
+    st.none() | st.booleans(),
 )
+@example(True, (16, True), None)
+@example(None, (0, True), None)
+@example(None, (0, False), True)
+@example(False, None, None)
+@example(True, None, None)
+@example(True, None, False)
 def test_cuda_awareness_is_queried_or_set_by_the_user(
-    symbols: dict[str, object], environment: dict[str, str], expected: bool
+    open_mpi: bool | None, mpich_: tuple[int, bool] | None, setting: bool | None
 ) -> None:
+    """MPICH's function, which may fail, precedes that of Open MPI."""
+    symbols: dict[str, object] = {}
+    if open_mpi is not None:
+        symbols["MPIX_Query_cuda_support"] = (lambda: int(open_mpi)) if mpich_ is None else abort
+    if mpich_ is not None:
+        symbols["MPIX_GPU_query_support"] = mpich(*mpich_)
+    environment = {} if setting is None else {"MINISPORE_MPI_CUDA": str(int(setting))}
+    queried = bool(open_mpi) if mpich_ is None else mpich_ == (0, True)
+    expected = queried if setting is None else setting
     assert _mpi.is_cuda_aware(SimpleNamespace(**symbols), environment) is expected
 
 

@@ -4,7 +4,10 @@ Each process writes its results to FOLDER/SCENARIO-RANK.json.
 """
 
 import json
+import os
+import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from ctypes import CDLL
@@ -14,14 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 import minispore as ms
-from minispore import communication, nn
+from minispore import communication, nn, tensorpack
 from minispore.communication import _collectives
 from minispore.communication._mpi import is_cuda_aware
 from minispore.communication._world import require_world
-from minispore.dataset import NumpySlicesDataset
 from minispore.engine.array import DeviceTarget, from_host, register_backend, to_host
 from minispore.train import (
-    BackupAndRestore,
     Callback,
     CheckpointConfig,
     LossMonitor,
@@ -61,26 +62,17 @@ METRICS = Case(21, 8)
 class EventRecorder(Callback):
     """Record the events, each with its step."""
 
-    def __init__(self, stop_at: int = 0, only: int = 0, finished: bool = False) -> None:
+    def __init__(self) -> None:
         self.events: list[tuple[str, int]] = []
-        self._stop = (stop_at, only, finished)
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        step, only, finished = self._stop
-        self._note("step", run_context)
-        if run_context.original_args().cur_step_num == step and communication.get_rank() == only:
-            run_context.request_stop(finished=finished)
+        self.events.append(("step", run_context.original_args().cur_step_num))
 
     def on_train_end(self, run_context: RunContext) -> None:
-        self._note("end", run_context)
-
-    def _note(self, event: str, run_context: RunContext) -> None:
-        self.events.append((event, run_context.original_args().cur_step_num))
+        self.events.append(("end", run_context.original_args().cur_step_num))
 
 
 class Saver(ModelCheckpoint):
-    """Save the training state every second step."""
-
     def __init__(self, folder: str) -> None:
         config = CheckpointConfig(
             save_checkpoint_steps=2, keep_checkpoint_max=99, append_info=["training_state"]
@@ -101,23 +93,12 @@ def train(case: Case, *callbacks: Callback, seed: int = 0, resume: str | None = 
 
 
 def train_cases() -> object:
-    """Return the trained weights of each case."""
     return [weights(train(case)).tolist() for case in CASES]
 
 
 def evaluate() -> object:
-    """Return the metrics of an evaluation in shards."""
     rank, size = communication.get_rank(), communication.get_group_size()
     return model().eval(METRICS.shard(rank, size))
-
-
-def request_stop() -> object:
-    """The last process requests a stop, and then a final one."""
-    last = communication.get_group_size() - 1
-    recorders = EventRecorder(3, last), EventRecorder(4, last, finished=True)
-    for each in recorders:
-        train(CASES[2], each)
-    return [each.events for each in recorders]
 
 
 def chief_only_callbacks() -> object:
@@ -146,7 +127,6 @@ def process_numbers() -> object:
 
 
 def save() -> object:
-    """Train and save the training state."""
     return weights(train(RESUMED, Saver("saves"))).tolist()
 
 
@@ -160,8 +140,6 @@ def resume() -> object:
 
 def request_exit() -> object:
     """Only the last process receives a request to exit."""
-    import os
-    import signal
 
     class Kill(Callback):
         def __init__(self, step: int) -> None:
@@ -180,19 +158,8 @@ def request_exit() -> object:
     return [recorder.events, np.array_equal(weights(resumed), weights(whole))]
 
 
-def restore_backup() -> object:
-    """Restart a training of which only the chief has a backup."""
-    last = communication.get_group_size() - 1
-    train(CASES[2], EventRecorder(4, last), BackupAndRestore("backup"))
-    recorder = EventRecorder()
-    restored = train(CASES[2], recorder, BackupAndRestore("backup"), seed=7)
-    return [recorder.events[0], np.array_equal(weights(restored), weights(train(CASES[2])))]
-
-
 def tensorpack_callbacks() -> object:
     """Run a tensorpack callback in the chief only, which is the default, and one everywhere."""
-    from minispore import tensorpack
-
     called: list[str] = []
 
     class InChief(tensorpack.Callback):
@@ -211,69 +178,6 @@ def tensorpack_callbacks() -> object:
     train(CASES[2], InChief(), Saver("more"))
     train(CASES[2], InChief(), Saver("most"), resume="more/net-1_2.ckpt")
     return called
-
-
-def unequal_batches() -> object:
-    """Unequal numbers of batches raise an error in all processes, which then continue."""
-    rows = 4 + 4 * communication.get_rank()
-    data = {"x": np.zeros((rows, 5), np.float32), "y": np.zeros(rows, np.int32)}
-    try:
-        model().train(1, NumpySlicesDataset(data).batch(4))
-    except ValueError as error:
-        return str(error)
-    return "no error was raised"
-
-
-def different_settings() -> object:
-    """Different settings in the last process raise an error in all processes, which continue."""
-    last = communication.get_rank() == communication.get_group_size() - 1
-    net = network()
-    messages: list[str] = []
-    for work in (
-        lambda: model().train(2 + last, CASES[0].shard(communication.get_rank(), 2)),
-        lambda: nn.TrainOneStepCell(
-            nn.WithLossCell(net, nn.CrossEntropyLoss()),
-            nn.SGD(net.trainable_params(), weight_decay=0.1 * last),
-        ),
-    ):
-        try:
-            work()
-        except ValueError as error:
-            messages.append(str(error))
-    return messages
-
-
-def diverge() -> object:
-    """A callback of the chief only changes weights."""
-
-    class HalveWeights(Callback):
-        chief_only = True
-
-        def on_train_epoch_end(self, run_context: RunContext) -> None:
-            for each in run_context.original_args().network.trainable_params():
-                each.set_data(each / 2)
-
-    train(CASES[0], HalveWeights())
-    return None
-
-
-def custom_loop() -> object:
-    """A custom training loop: reduced gradients, and a step of TrainOneStepCell."""
-    rank = communication.get_rank()
-    net = nn.Dense(2, 1, float(rank), float(rank))
-    reduced = [
-        nn.DistributedGradReducer(net.trainable_params(), mean, degree)(
-            (ms.Tensor([[1.0, rank]]), ms.Tensor([10.0 * rank]).astype(ms.float16))
-        )
-        for mean, degree in ((True, None), (False, None), (None, None), (True, 4))
-    ]
-    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), nn.SGD(net.trainable_params()))
-    loss = step(ms.Tensor([[1.0, 1.0]]), ms.Tensor([[float(rank)]]))
-    return [[[each.tolist() for each in pair] for pair in reduced], loss.item(), weights_of(net)]
-
-
-def weights_of(net: nn.Cell) -> object:
-    return [each.tolist() for each in net.trainable_params()]
 
 
 def train_on_device() -> object:
@@ -350,19 +254,9 @@ def fail_in_callback() -> object:
     return "continued"
 
 
-def fail_outside_training() -> object:
-    """The last process fails outside of a training."""
-    if communication.get_rank():
-        raise ArithmeticError("division by zero")
-    train(CASES[0])
-    return None
-
-
 def skip_collective() -> object:
     """The last process does not call the collective."""
     if communication.get_rank():
-        import time
-
         time.sleep(600)
     train(CASES[0])
     return None
@@ -373,22 +267,15 @@ SCENARIOS: dict[str, Callable[[], object]] = {
     for scenario in (
         train_cases,
         evaluate,
-        request_stop,
         chief_only_callbacks,
         process_numbers,
         save,
         resume,
         request_exit,
-        restore_backup,
         tensorpack_callbacks,
-        unequal_batches,
-        different_settings,
-        diverge,
-        custom_loop,
         train_on_device,
         train_on_gpu,
         fail_in_callback,
-        fail_outside_training,
         skip_collective,
     )
 }

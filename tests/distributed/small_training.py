@@ -50,19 +50,16 @@ class Case:
 
 
 def network(seed: int = 0) -> nn.Cell:
-    """Return a network of two layers."""
     ms.set_seed(seed)
     return nn.SequentialCell(nn.Dense(FEATURES, 7), nn.Tanh(), nn.Dense(7, CLASSES))
 
 
 def model(seed: int = 0, net: nn.Cell | None = None) -> Model:
-    """Return a model with the optimizer Momentum."""
     net = net or network(seed)
     optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
     return Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy", "loss"})
 
 
 def weights(trained: Model) -> Weights:
-    """Return all trained values in one array."""
     parameters = trained.train_network.get_parameters()
     return np.concatenate([each.asnumpy().ravel().astype(np.float32) for each in parameters])

@@ -16,21 +16,18 @@ from tests.distributed.mpi_launcher import HERE, ROOT, launch, needs_mpi
 from tests.distributed.mpi_worker import CASES, METRICS
 from tests.distributed.small_training import EPOCHS, Case, model, weights
 
-pytestmark = needs_mpi
+pytestmark = [needs_mpi, pytest.mark.full]
 WORKER = HERE / "mpi_worker.py"
 Weights = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class Run:
-    """The output and the results of several processes."""
-
     processes: int
     folder: Path
     printed: str
 
     def results(self, scenario: str) -> list[Any]:
-        """Return the result of each process in a scenario."""
         files = [self.folder / f"{scenario}-{i}.json" for i in range(self.processes)]
         return [json.loads(file.read_text("utf-8")) for file in files]
 
@@ -44,14 +41,13 @@ def run_scenarios(processes: int, folder: Path, *scenarios: str) -> Run:
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Run:
     scenarios = (
-        "train_cases evaluate request_stop process_numbers save resume request_exit restore_backup "
-        "tensorpack_callbacks unequal_batches different_settings custom_loop chief_only_callbacks"
+        "train_cases evaluate process_numbers save resume request_exit tensorpack_callbacks "
+        "chief_only_callbacks"
     )
     return run_scenarios(2, tmp_path_factory.mktemp("two"), *scenarios.split())
 
 
 def train_single_process(case: Case) -> Weights:
-    """Return the weights that one process trains on all batches."""
     trained = model()
     ms.set_seed(1)
     trained.train(EPOCHS, case.whole())
@@ -82,12 +78,6 @@ def test_metrics_are_computed_over_all_shards(two: Run) -> None:
     expected = model().eval(METRICS.whole())
     for result in two.results("evaluate"):
         assert result == pytest.approx(expected)
-
-
-def test_stop_request_of_one_process_stops_all(two: Run) -> None:
-    for events, finished in two.results("request_stop"):
-        assert events == [["step", 1], ["step", 2], ["step", 3], ["end", 3]]
-        assert finished == [*(["step", i] for i in (1, 2, 3, 4)), ["end", 4]]
 
 
 def test_run_context_has_mode_and_number_of_processes(two: Run) -> None:
@@ -149,45 +139,8 @@ def test_tensorpack_callbacks_run_in_the_chief_by_default(two: Run) -> None:
     assert second == ["in all"] * 2
 
 
-def test_backup_is_restored_in_all_processes(two: Run) -> None:
-    assert two.results("restore_backup") == [[["step", 5], True]] * 2
-
-
-def test_unequal_batch_counts_raise_in_all_processes(two: Run) -> None:
-    for message in two.results("unequal_batches"):
-        assert re.search("equally many batches, .* are 1, 2", str(message))
-
-
-def test_different_settings_raise_in_all_processes(two: Run) -> None:
-    for epochs, decay in two.results("different_settings"):
-        assert "'epoch' is 2 in process 0 and 3 in process 1." in epochs
-        assert "'optimizer.weight_decay' is 0.0 in process 0 and 0.1 in process 1;" in decay
-
-
-def test_diverged_weights_raise_in_all_processes(tmp_path: Path) -> None:
-    done = launch(2, WORKER, tmp_path, "diverge", folder=tmp_path)
-    assert done.returncode != 0
-    assert "after epoch 1 these differ from process 0's in process 1: '0.weight'" in done.stderr
-    assert not list(tmp_path.glob("*.json"))
-
-
-def test_custom_loop_reduces_gradients_in_all_processes(two: Run) -> None:
-    first, second = two.results("custom_loop")
-    assert first == second
-    mean, total, by_default, by_four = first[0]
-    assert mean == by_default == [[[1.0, 0.5]], [5.0]]
-    assert total == [[[2.0, 1.0]], [10.0]]
-    assert by_four == [[[0.5, 0.25]], [2.5]]
-    # The weights are 0, those of the first process; its loss is 0, and that of the second 1.
-    assert first[1] == 0.5
-
-
-@pytest.mark.parametrize(
-    "scenario",
-    ["fail_in_callback", pytest.param("fail_outside_training", marks=pytest.mark.slow)],
-)
-def test_error_in_one_process_aborts_all_and_is_printed(scenario: str, tmp_path: Path) -> None:
-    done = launch(2, WORKER, tmp_path, scenario, folder=tmp_path)
+def test_error_in_one_process_aborts_all_and_is_printed(tmp_path: Path) -> None:
+    done = launch(2, WORKER, tmp_path, "fail_in_callback", folder=tmp_path)
     assert done.returncode != 0
     assert "minispore: process 1 of 2 has failed; all processes are aborted." in done.stderr
     assert "ArithmeticError: division by zero" in done.stderr

@@ -8,10 +8,13 @@ is tested is everything except the GPU and MPI's access to it.
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.distributed.mpi_launcher import HERE, launch, needs_mpi
 
 
 @needs_mpi
+@pytest.mark.full
 def test_device_training_with_mpi_is_bitwise_the_cpus(tmp_path: Path) -> None:
     worker = HERE / "mpi_worker.py"
     done = launch(2, worker, tmp_path, "train_on_device", folder=tmp_path, MINISPORE_MPI_CUDA="1")

@@ -68,7 +68,6 @@ class ThreadedCommunicator:
         values[...] = op.reduce(gathered)
 
     def enter(self, rank: int) -> None:
-        """Make this thread the process with this rank."""
         self._here.rank = rank
 
     def leave(self) -> None:

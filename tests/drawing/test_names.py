@@ -6,6 +6,8 @@ from functools import wraps
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from minispore import Tensor, ops
 from minispore.drawing import draw_graph
@@ -18,7 +20,10 @@ def test_an_operation_on_a_list_has_its_own_name(join: Callable[[list[Tensor]], 
     assert f"{join.__name__}: value" in picture
 
 
-@pytest.mark.parametrize("x", [np.nan, np.inf, -np.inf, -0.0, 1e-30, 123456.0])
+@given(st.floats(width=32))
+@example(np.nan)
+@example(-np.inf)
+@example(1e-30)
 def test_any_number_can_be_drawn(x: float) -> None:
     box = read(draw_graph(lambda x: x + 1.0, Tensor(x))).boxes[0]
     shown = float(box.partition("value ")[2].partition(",")[0])
@@ -30,8 +35,6 @@ def several(*xs: Tensor, scale: float = 1.0) -> Tensor:
 
 
 class Unsigned:
-    """A callable without a signature."""
-
     __signature__ = "none"
 
     def __call__(self, x: Tensor, y: Tensor) -> Tensor:

@@ -36,11 +36,9 @@ class Disk:
                 self.recover()
 
     def fail(self) -> None:
-        """Make each write fail."""
         raise NotImplementedError
 
     def recover(self) -> None:
-        """Make writing possible again."""
         raise NotImplementedError
 
     def close(self) -> None:

@@ -94,7 +94,6 @@ class ForkServer:
         )
 
     def close(self) -> None:
-        """End the server."""
         self._process.communicate()
 
     def run(self, kind: str, folder: Path, *signals: ScheduledSignal) -> Run:
@@ -139,7 +138,6 @@ class KillRun:
 
     @property
     def kills(self) -> int:
-        """The number of killed processes."""
         return len(self.runs) - 1
 
 

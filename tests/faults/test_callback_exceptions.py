@@ -9,38 +9,12 @@ from typing import Self
 import numpy as np
 import pytest
 
-from minispore import Tensor, nn, set_seed
+from minispore import Tensor, nn, set_seed, tensorpack, train
 from minispore.dataset import NumpySlicesDataset
 from minispore.tensorpack import (
     Callback as TensorpackCallback,
 )
-from minispore.tensorpack import (
-    EstimatedTimeLeft,
-    GraphProfiler,
-    JSONLWriter,
-    JSONWriter,
-    ModelSaver,
-    MovingAverageSummary,
-    ProgressBar,
-    TFEventWriter,
-    ThroughputTracker,
-)
 from minispore.testing._leaks import ProcessResources
-from minispore.train import (
-    BackupAndRestore,
-    BestCheckpoint,
-    Callback,
-    CheckpointConfig,
-    EarlyStopping,
-    History,
-    LossMonitor,
-    Model,
-    ModelCheckpoint,
-    OnRequestExit,
-    RunContext,
-    SummaryCollector,
-    TimeMonitor,
-)
 from minispore.train.protocol.callback import EVENTS
 from tests.faults.kill_harness import check_files
 
@@ -66,7 +40,7 @@ ERRORS: list[type[BaseException]] = [
 ]
 
 
-class Recording(Callback):
+class Recording(train.Callback):
     """Records how it is entered, notified of exceptions and exited."""
 
     def __init__(self) -> None:
@@ -76,7 +50,7 @@ class Recording(Callback):
         self.events.append("entered")
         return self
 
-    def on_exception(self, run_context: RunContext, error: BaseException) -> None:
+    def on_exception(self, run_context: train.RunContext, error: BaseException) -> None:
         self.events.append(error)
 
     def __exit__(
@@ -101,7 +75,7 @@ class Trained(TensorpackCallback):
         self.ended += 1
 
 
-def raising(base: type[Callback], hook: str, error: BaseException) -> Callback:
+def raising(base: type[train.Callback], hook: str, error: BaseException) -> train.Callback:
     """Return a callback whose hook raises, in its second call if there are several."""
     once = hook.startswith(("_set", "_before_train", "__")) or "train_begin" in hook
     calls = iter([True] if once or "train_end" in hook or hook == "on_eval_end" else [False, True])
@@ -111,55 +85,54 @@ def raising(base: type[Callback], hook: str, error: BaseException) -> Callback:
             raise error
         return None
 
-    made: Callback = type("Raises", (base,), {hook: the_hook_that_raises})()
+    made: train.Callback = type("Raises", (base,), {hook: the_hook_that_raises})()
     return made
 
 
-def others(folder: Path) -> list[Callback]:
+def others(folder: Path) -> list[train.Callback]:
     """Return callbacks that hold resources or change settings during a run."""
-    config = CheckpointConfig(1, keep_checkpoint_max=2, async_save=True, exception_save=True)
+    config = train.CheckpointConfig(1, keep_checkpoint_max=2, async_save=True, exception_save=True)
     return [
-        OnRequestExit(directory=folder),
-        LossMonitor(0),
-        TimeMonitor(),
-        History(),
-        SummaryCollector(str(folder), 1),
-        EarlyStopping("accuracy", patience=9),
-        BestCheckpoint("accuracy", directory=folder),
-        BackupAndRestore(folder),
-        ModelCheckpoint("weights", folder, config),
-        ModelSaver(2, checkpoint_dir=folder),
-        MovingAverageSummary(),
-        JSONWriter(folder),
-        JSONLWriter(folder),
-        TFEventWriter(folder),
-        GraphProfiler(),
-        ProgressBar(),
-        ThroughputTracker(),
-        EstimatedTimeLeft(),
+        train.OnRequestExit(directory=folder),
+        train.LossMonitor(0),
+        train.TimeMonitor(),
+        train.History(),
+        train.SummaryCollector(str(folder), 1),
+        train.EarlyStopping("accuracy", patience=9),
+        train.BestCheckpoint("accuracy", directory=folder),
+        train.BackupAndRestore(folder),
+        train.ModelCheckpoint("weights", folder, config),
+        tensorpack.ModelSaver(2, checkpoint_dir=folder),
+        tensorpack.MovingAverageSummary(),
+        tensorpack.JSONWriter(folder),
+        tensorpack.JSONLWriter(folder),
+        tensorpack.TFEventWriter(folder),
+        tensorpack.GraphProfiler(),
+        tensorpack.ProgressBar(),
+        tensorpack.ThroughputTracker(),
+        tensorpack.EstimatedTimeLeft(),
     ]
 
 
-def run(callbacks: list[Callback]) -> None:
+def run(callbacks: list[train.Callback]) -> None:
     """Train for two epochs of two steps, each with a validation of two."""
     set_seed(1)
     x, y = np.eye(8, dtype=np.float32), np.arange(8, dtype=np.int32) % 3
     data = NumpySlicesDataset({"x": x, "y": y}).batch(4)
     net = nn.Dense(8, 3)
     optimizer = nn.SGD(net.trainable_params(), 0.1)
-    Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"}).fit(
+    train.Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"}).fit(
         2, data, data, callbacks=callbacks
     )
 
 
 @pytest.fixture(autouse=True)
 def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Write all files below one folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("minispore.tensorpack.logger._folder", {"dir": str(tmp_path)})
 
 
-CASES = [(Callback, hook) for hook in MINDSPORE_HOOKS] + [
+CASES = [(train.Callback, hook) for hook in MINDSPORE_HOOKS] + [
     (TensorpackCallback, hook) for hook in TENSORPACK_HOOKS
 ]
 
@@ -173,7 +146,7 @@ CASES = [(Callback, hook) for hook in MINDSPORE_HOOKS] + [
 )
 def test_exception_propagates_and_other_callbacks_exit(
     tmp_path: Path,
-    base: type[Callback],
+    base: type[train.Callback],
     hook: str,
     kind: type[BaseException],
 ) -> None:
@@ -221,7 +194,7 @@ def test_exceptions_in_data_and_network_propagate(tmp_path: Path) -> None:
         recording = Recording()
         data = NumpySlicesDataset({"x": np.eye(4, dtype=np.float32)}).batch(2)
         with pytest.raises(kind) as caught:
-            Model(Bad()).train(1, data, callbacks=[recording, *others(tmp_path)[:5]])
+            train.Model(Bad()).train(1, data, callbacks=[recording, *others(tmp_path)[:5]])
         assert caught.value is error
         assert recording.events == ["entered", error, error]
         assert list(before.leaks()) == []
@@ -233,8 +206,8 @@ def test_exception_in_exit_does_not_hide_the_first() -> None:
     recording = Recording()
     callbacks = [
         recording,
-        raising(Callback, "__exit__", second),
-        raising(Callback, "on_train_begin", first),
+        raising(train.Callback, "__exit__", second),
+        raising(train.Callback, "on_train_begin", first),
     ]
     with pytest.raises(RuntimeError) as caught:
         run(callbacks)

@@ -12,27 +12,10 @@ from pathlib import Path
 import pytest
 
 import minispore
-from minispore.tensorpack import (
-    EstimatedTimeLeft,
-    Every,
-    JSONWriter,
-    ModelSaver,
-    ScalarHistory,
-    TFEventWriter,
-    ThroughputTracker,
-)
-from minispore.train import (
-    Callback,
-    CheckpointConfig,
-    LambdaCallback,
-    ModelCheckpoint,
-    SummaryCollector,
-    SummaryRecord,
-    TimeMonitor,
-)
+from minispore import tensorpack, train
 from minispore.train.summary import read_events
 from tests.faults.kill_harness import check_files
-from tests.faults.test_disks import train
+from tests.faults.test_disks import run_training
 
 PACKAGE = Path(minispore.__file__).parent
 # The modules that write dates: into event files and their names, and into names of folders.
@@ -73,16 +56,18 @@ def test_wall_clock_is_read_for_dates_only() -> None:
     assert modules == DATES
 
 
-def policies(folder: Path) -> list[Callback]:
+def policies(folder: Path) -> list[train.Callback]:
     """Return callbacks that measure time, or act after a time."""
-    by_seconds = CheckpointConfig(0, save_checkpoint_seconds=1, keep_checkpoint_max=9)
-    by_minutes = CheckpointConfig(1, keep_checkpoint_max=0, keep_checkpoint_per_n_minutes=1)
+    by_seconds = train.CheckpointConfig(0, save_checkpoint_seconds=1, keep_checkpoint_max=9)
+    by_minutes = train.CheckpointConfig(1, keep_checkpoint_max=0, keep_checkpoint_per_n_minutes=1)
     return [
-        ModelCheckpoint("seconds", folder, by_seconds),
-        ModelCheckpoint("minutes", folder, by_minutes),
-        ModelSaver(2, 0.01, folder),
-        Every(seconds=30)(LambdaCallback(on_train_step_end=lambda _: print("half a minute"))),
-        TimeMonitor(data_time=True),
+        train.ModelCheckpoint("seconds", folder, by_seconds),
+        train.ModelCheckpoint("minutes", folder, by_minutes),
+        tensorpack.ModelSaver(2, 0.01, folder),
+        tensorpack.Every(seconds=30)(
+            train.LambdaCallback(on_train_step_end=lambda _: print("half a minute"))
+        ),
+        train.TimeMonitor(data_time=True),
     ]
 
 
@@ -96,7 +81,7 @@ def test_time_policies_ignore_clock_jumps(
         for module in (time, *modules):
             for name in {"monotonic", "perf_counter"} & vars(module).keys():
                 monkeypatch.setattr(module, name, lambda: next(ticks))
-        train(policies(folder), 20)
+        run_training(policies(folder), 20)
         return {path.name for path in folder.iterdir()}, capsys.readouterr().out.count("half")
 
     expected = run(tmp_path / "steady")
@@ -114,16 +99,16 @@ def test_clock_jump_gives_no_negative_durations(
 ) -> None:
     clock = jumps()
     monkeypatch.setattr(time, "time", lambda: next(clock))
-    history = ScalarHistory()
-    train(
+    history = tensorpack.ScalarHistory()
+    run_training(
         [
-            TimeMonitor(data_time=True),
-            ThroughputTracker(4),
-            EstimatedTimeLeft(),
+            train.TimeMonitor(data_time=True),
+            tensorpack.ThroughputTracker(4),
+            tensorpack.EstimatedTimeLeft(),
             history,
-            SummaryCollector(str(tmp_path), 1),
-            TFEventWriter(tmp_path),
-            JSONWriter(tmp_path),
+            train.SummaryCollector(str(tmp_path), 1),
+            tensorpack.TFEventWriter(tmp_path),
+            tensorpack.JSONWriter(tmp_path),
         ]
     )
     printed = re.findall(r"(-?[\d.]+) ms", capsys.readouterr().out)
@@ -146,8 +131,8 @@ def test_files_of_the_same_second_have_different_names(
     monkeypatch.setattr(time, "time", lambda: 1_000_000.0)
     for _ in range(3):
         monkeypatch.setattr("minispore.train.summary.event_writer._used_names", set())
-        train([TFEventWriter(tmp_path)], 1)
-        with SummaryRecord(str(tmp_path)) as record:
+        run_training([tensorpack.TFEventWriter(tmp_path)], 1)
+        with train.SummaryRecord(str(tmp_path)) as record:
             record.add_value("graph", "graph", b"")
             record.record(1)
     assert len(list(tmp_path.iterdir())) == 6

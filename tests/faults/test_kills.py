@@ -8,15 +8,14 @@ kills each kind of training a hundred times, or as often as MINISPORE_KILLS says
 import os
 import random
 import signal
-from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.faults.conftest import Baseline
 from tests.faults.kill_harness import (
     ForkServer,
     KillRun,
-    Run,
     ScheduledSignal,
     check_files,
     check_lines,
@@ -32,74 +31,53 @@ KILLS = int(os.environ.get("MINISPORE_KILLS", "100"))
 SAVED = [kind for kind in KINDS if kind != "request"]
 
 
-@pytest.fixture(scope="module")
-def baseline(fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory) -> "BaselineRuns":
-    return BaselineRuns(fork_server, tmp_path_factory)
-
-
-class BaselineRuns:
-    """The printed lines and the files of trainings that are not killed."""
-
-    def __init__(self, fork_server: ForkServer, factory: pytest.TempPathFactory) -> None:
-        @cache
-        def of(kind: str) -> tuple[Run, dict[str, bytes]]:
-            folder = factory.mktemp(kind)
-            complete = fork_server.run(kind, folder)
-            assert (complete.status, complete.errors) == (0, "")
-            assert complete.end.startswith("end ")
-            assert check_files(folder) == (0, 0)
-            return complete, output_files(folder)
-
-        self.of = of
-
-
-def check(kind: str, folder: Path, log: KillRun, baseline: BaselineRuns) -> None:
-    complete, files = baseline.of(kind)
+def check(kind: str, folder: Path, log: KillRun, baseline: Baseline) -> None:
+    complete, files = baseline(kind)
     assert log.runs[-1].end == complete.end
     check_lines(log, complete.lines)
     assert output_files(folder) == files
 
 
-@pytest.mark.parametrize("kind", SAVED)
+@pytest.mark.parametrize(
+    "kind", ["backup", *(pytest.param(k, marks=pytest.mark.full) for k in SAVED if k != "backup")]
+)
 def test_killed_training_resumes_with_equal_results(
-    fork_server: ForkServer, tmp_path: Path, kind: str, baseline: BaselineRuns
+    fork_server: ForkServer, tmp_path: Path, kind: str, baseline: Baseline
 ) -> None:
-    seconds = baseline.of(kind)[0].seconds
+    seconds = baseline(kind)[0].seconds
     log = run_with_kills(fork_server, kind, tmp_path, random.Random(kind), 1, seconds)
     check(kind, tmp_path, log, baseline)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SAVED)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda number: number.name)
 def test_repeatedly_killed_training_ends_with_equal_results(
-    fork_server: ForkServer, tmp_path: Path, kind: str, baseline: BaselineRuns
+    fork_server: ForkServer, tmp_path: Path, kind: str, number: int, baseline: Baseline
 ) -> None:
+    """KeyboardInterrupt may be raised between any two statements."""
     rng = random.Random()
-    seconds = baseline.of(kind)[0].seconds
-    kills = trainings = litter = torn = 0
-    while kills < KILLS:
-        folder = tmp_path / str(trainings)
-        log = run_with_kills(
-            fork_server, kind, folder, rng, KILLS - kills, seconds * rng.choice((0.1, 0.3, 1))
-        )
-        check(kind, folder, log, baseline)
-        trainings += 1
-        kills += log.kills
-        litter += log.litter
-        torn += log.torn
+    seconds = baseline(kind)[0].seconds
+    logs: list[KillRun] = []
+    while (left := KILLS - sum(log.kills for log in logs)) > 0:
+        folder = tmp_path / str(len(logs))
+        within = seconds * (1 if number == signal.SIGINT else rng.choice((0.1, 0.3, 1)))
+        logs.append(run_with_kills(fork_server, kind, folder, rng, left, within, number))
+        check(kind, folder, logs[-1], baseline)
     print(
-        f"{kind}: {kills} kills in {trainings} trainings, all with the results of the baseline; "
-        f"hidden files left by kills: {litter}, event files and lines cut short: {torn}"
+        f"{kind}: {sum(log.kills for log in logs)} kills in {len(logs)} trainings, all with the "
+        f"results of the baseline; hidden files left by kills: {sum(log.litter for log in logs)}, "
+        f"event files and lines cut short: {sum(log.torn for log in logs)}"
     )
 
 
 @pytest.mark.slow
 def test_stop_request_followed_by_kill_can_be_resumed(
-    fork_server: ForkServer, tmp_path: Path, baseline: BaselineRuns
+    fork_server: ForkServer, tmp_path: Path, baseline: Baseline
 ) -> None:
     """Clusters send SIGTERM, and shortly after it SIGKILL."""
     rng = random.Random()
-    complete, _ = baseline.of("request")
+    complete, _ = baseline("request")
     stopped = killed = 0
     log = KillRun()
     while stopped + killed < KILLS:

@@ -1,6 +1,5 @@
 """Paths of another kind than expected, or removed during a training."""
 
-import os
 import re
 import shutil
 import warnings
@@ -9,29 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from minispore import train
 from minispore.tensorpack import JSONLWriter, JSONWriter, MinSaver, ModelSaver, TFEventWriter
-from minispore.train import (
-    BackupAndRestore,
-    BestCheckpoint,
-    Callback,
-    ModelCheckpoint,
-    OnRequestExit,
-    RunContext,
-    SummaryCollector,
-    load_checkpoint,
-)
 from tests.faults.disk_faults import contents
 from tests.faults.kill_harness import check_files
-from tests.faults.test_disks import LOGGERS, SAVERS, checkpoints, train
+from tests.faults.test_disks import LOGGERS, SAVERS, checkpoints, run_training
 
 
-class Remove(Callback):
+class Remove(train.Callback):
     """Remove a folder in the middle of a training."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def on_train_step_begin(self, run_context: RunContext) -> None:
+    def on_train_step_begin(self, run_context: train.RunContext) -> None:
         if run_context.original_args().cur_step_num == 5:
             # Renamed first, since a thread may be creating a file in it.
             shutil.rmtree(self.folder.rename(self.folder.with_name("removed")))
@@ -43,10 +33,10 @@ def test_removed_folder_is_recreated(tmp_path: Path, saver: str) -> None:
     folder.mkdir()
     callback = SAVERS[saver][0](folder)
     if saver == "BackupAndRestore":
-        callback = BackupAndRestore(folder, delete_checkpoint=False)
+        callback = train.BackupAndRestore(folder, delete_checkpoint=False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        train([Remove(folder), callback])
+        run_training([Remove(folder), callback])
     # An event file that existed is not created again, and each lost summary is a warning.
     assert all("a summary was lost" in str(each.message) for each in caught)
     lost = saver == "landscape" and not any(folder.glob("*events*"))
@@ -69,12 +59,12 @@ def test_removed_log_files_are_recreated_or_skipped(
     tmp_path: Path, logger: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tmp_path / "made"
-    train([Remove(folder), LOGGERS[logger](folder)])
+    run_training([Remove(folder), LOGGERS[logger](folder)])
     stopped = f"{logger} stops writing" in caplog.text and str(folder) in caplog.text
     assert stopped != folder.exists()
     assert not stopped or not logger.endswith("Saver")
     if not stopped:
-        load_checkpoint(max(folder.glob("*.ckpt")))
+        train.load_checkpoint(max(folder.glob("*.ckpt")))
 
 
 def test_folder_instead_of_file_is_named(tmp_path: Path) -> None:
@@ -82,7 +72,7 @@ def test_folder_instead_of_file_is_named(tmp_path: Path) -> None:
     saver = checkpoints(tmp_path)
     taken.mkdir()
     with pytest.raises(IsADirectoryError, match=re.escape(str(taken))):
-        train([saver])
+        run_training([saver])
     taken.rmdir()
     assert min(path.name for path in tmp_path.glob("*.ckpt")) == "net-1_1.ckpt"
     assert check_files(tmp_path) == (0, 0)
@@ -93,21 +83,21 @@ def test_folder_instead_of_log_file_warns(
     tmp_path: Path, file: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / file).mkdir()
-    train([JSONWriter(tmp_path), JSONLWriter(tmp_path), ModelSaver(checkpoint_dir=tmp_path)])
+    run_training([JSONWriter(tmp_path), JSONLWriter(tmp_path), ModelSaver(checkpoint_dir=tmp_path)])
     assert len([line for line in caplog.text.splitlines() if str(tmp_path / file) in line]) == 1
     assert check_files(tmp_path) == (0, 0)
 
 
 # Functions that take a folder.
 MAKERS: dict[str, Callable[[Path], object]] = {
-    "ModelCheckpoint": lambda folder: ModelCheckpoint("net", folder),
-    "BestCheckpoint": lambda folder: BestCheckpoint(directory=folder),
-    "BackupAndRestore": BackupAndRestore,
-    "SummaryCollector": lambda folder: SummaryCollector(str(folder)),
-    "ModelSaver": lambda folder: train([ModelSaver(checkpoint_dir=folder)]),
-    "MinSaver": lambda folder: train([MinSaver("loss", checkpoint_dir=folder)]),
-    "JSONWriter": lambda folder: train([JSONWriter(folder)]),
-    "TFEventWriter": lambda folder: train([TFEventWriter(folder)]),
+    "ModelCheckpoint": lambda folder: train.ModelCheckpoint("net", folder),
+    "BestCheckpoint": lambda folder: train.BestCheckpoint(directory=folder),
+    "BackupAndRestore": train.BackupAndRestore,
+    "SummaryCollector": lambda folder: train.SummaryCollector(str(folder)),
+    "ModelSaver": lambda folder: run_training([ModelSaver(checkpoint_dir=folder)]),
+    "MinSaver": lambda folder: run_training([MinSaver("loss", checkpoint_dir=folder)]),
+    "JSONWriter": lambda folder: run_training([JSONWriter(folder)]),
+    "TFEventWriter": lambda folder: run_training([TFEventWriter(folder)]),
 }
 
 
@@ -119,15 +109,3 @@ def test_file_instead_of_folder_is_named_at_once(tmp_path: Path, maker: str, bel
     with pytest.raises(OSError, match=re.escape(str(taken))):
         MAKERS[maker](taken / "inner" if below else taken)
     assert contents(tmp_path) == {"taken": b"existing"}
-
-
-def test_failed_exit_save_restores_signal_handlers(tmp_path: Path) -> None:
-    (tmp_path / "rank_0").write_text("existing", "utf-8")
-    with pytest.raises(OSError, match="rank_0"):
-        train([Stop(), OnRequestExit(directory=tmp_path)])
-
-
-class Stop(Callback):
-    def on_train_step_end(self, run_context: RunContext) -> None:
-        if run_context.original_args().cur_step_num == 2:
-            os.kill(os.getpid(), 15)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.conftest import Baseline
 from tests.faults.kill_harness import (
     ForkServer,
     ScheduledSignal,
@@ -14,46 +15,26 @@ from tests.faults.kill_harness import (
     output_files,
     run_with_kills,
 )
-from tests.faults.test_kills import KILLS, SAVED, BaselineRuns, baseline, check
+from tests.faults.test_kills import check
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX only")
-__all__ = ["baseline"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("kind", ["background", "backup"])
 def test_unhandled_signal_is_like_a_kill(
-    fork_server: ForkServer, tmp_path: Path, kind: str, number: int, baseline: BaselineRuns
+    fork_server: ForkServer, tmp_path: Path, kind: str, number: int, baseline: Baseline
 ) -> None:
-    seconds = baseline.of(kind)[0].seconds
+    seconds = baseline(kind)[0].seconds
     log = run_with_kills(fork_server, kind, tmp_path, random.Random(1), 1, seconds, number)
     check(kind, tmp_path, log, baseline)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", SAVED)
-def test_repeatedly_interrupted_training_ends_with_equal_results(
-    fork_server: ForkServer, tmp_path: Path, kind: str, baseline: BaselineRuns
-) -> None:
-    """KeyboardInterrupt may be raised between any two statements."""
-    rng = random.Random()
-    seconds = baseline.of(kind)[0].seconds
-    kills = trainings = litter = 0
-    while kills < KILLS:
-        folder = tmp_path / str(trainings)
-        log = run_with_kills(fork_server, kind, folder, rng, KILLS - kills, seconds, signal.SIGINT)
-        check(kind, folder, log, baseline)
-        trainings += 1
-        kills += log.kills
-        litter += log.litter
-    print(f"{kind}: {kills} interrupts in {trainings} trainings; hidden files left: {litter}")
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stop_request_saves_a_resumable_checkpoint(
-    fork_server: ForkServer, tmp_path: Path, number: int, baseline: BaselineRuns
+    fork_server: ForkServer, tmp_path: Path, number: int, baseline: Baseline
 ) -> None:
-    complete, _ = baseline.of("request")
+    complete, _ = baseline("request")
     stopped = fork_server.run("request", tmp_path, ScheduledSignal(0, number))
     assert (stopped.status, stopped.errors, stopped.end) == (0, "", "stopped")
     assert check_files(tmp_path) == (0, 0)
@@ -62,18 +43,3 @@ def test_stop_request_saves_a_resumable_checkpoint(
     assert rest.end == complete.end
     assert stopped.lines + rest.lines == complete.lines
     assert output_files(tmp_path) == {}
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_second_stop_request_ends_the_process_at_once(
-    fork_server: ForkServer, tmp_path: Path, number: int, baseline: BaselineRuns
-) -> None:
-    twice = fork_server.run(
-        "request", tmp_path, ScheduledSignal(0.01, number), ScheduledSignal(0, number)
-    )
-    # Both may come before Python checks for signals, or the second after the end.
-    if twice.status:
-        assert twice.status == -number
-        assert ("\nKeyboardInterrupt\n" in twice.errors) == (number == signal.SIGINT)
-    rest = fork_server.run("request", tmp_path)
-    assert rest.end == baseline.of("request")[0].end

@@ -12,9 +12,9 @@ import pytest
 from minispore._cli import main
 from minispore.tensorpack import JSONLWriter, JSONWriter
 from minispore.tensorpack.param import HyperFile
-from minispore.train import OnRequestExit, RunContext, save_checkpoint
+from minispore.train import OnRequestExit, RunContext
 from minispore.utils.atomic import regular
-from tests.faults.test_disks import WRITERS, parameters, train
+from tests.faults.test_disks import WRITERS, run_training
 from tests.fuzz.reader_contract import Reader
 from tests.fuzz.reader_registry import READERS
 
@@ -98,7 +98,7 @@ def test_rows_are_not_written_to_fifo(
 ) -> None:
     path = tmp_path / writer.FILENAME
     make(path)
-    train([writer(tmp_path)])
+    run_training([writer(tmp_path)])
     assert re.search(f"{REFUSED}: '{path}'", caplog.text)
 
 
@@ -112,16 +112,3 @@ def test_open_fifo_is_not_used(tmp_path: Path, flags: int) -> None:
         regular(str(path), flags)
     assert before is None or set(os.listdir("/proc/self/fd")) == before
     os.close(other)
-
-
-def test_device_file_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "null.ckpt"
-    try:
-        os.mknod(path, 0o600 | 0o020000, os.makedev(1, 3))
-    except PermissionError:
-        pytest.skip("creating devices requires root")
-    (tmp_path / "link.ckpt").symlink_to(path)
-    for name in ("null", "link"):
-        with pytest.raises(OSError, match="Not a regular file"):
-            save_checkpoint(parameters(1), tmp_path / name)
-        assert path.is_char_device()

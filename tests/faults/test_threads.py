@@ -7,21 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minispore import Tensor, nn, ops, set_seed
+from minispore import Tensor, nn, ops, set_seed, train
 from minispore.dataset import NumpySlicesDataset
 from minispore.tensorpack import InferenceRunner, JSONWriter, ModelSaver, ScalarStats
 from minispore.testing._leaks import ProcessResources
-from minispore.train import (
-    BackupAndRestore,
-    BestCheckpoint,
-    Callback,
-    CheckpointConfig,
-    EarlyStopping,
-    Model,
-    ModelCheckpoint,
-    OnRequestExit,
-    SummaryCollector,
-)
 from tests.faults.kill_harness import check_files, output_files
 
 THREADS = 3
@@ -55,21 +44,21 @@ class Training:
         # Nothing here is random: all threads share the random streams of the process.
         self.data = NumpySlicesDataset({"x": x, "y": y}, shuffle=False).batch(5)
         self.net = Network(20 + number)
-        self.model = Model(
+        self.model = train.Model(
             self.net,
             nn.CrossEntropyLoss(),
             nn.Adam(self.net.trainable_params(), 0.01),
             metrics={"accuracy"},
         )
 
-    def callbacks(self) -> list[Callback]:
-        config = CheckpointConfig(4, keep_checkpoint_max=2, async_save=True)
+    def callbacks(self) -> list[train.Callback]:
+        config = train.CheckpointConfig(4, keep_checkpoint_max=2, async_save=True)
         return [
-            ModelCheckpoint("weights", self.folder, config),
-            BestCheckpoint("accuracy", directory=self.folder),
-            EarlyStopping("accuracy", patience=50),
-            BackupAndRestore(self.folder),
-            SummaryCollector(str(self.folder), 1),
+            train.ModelCheckpoint("weights", self.folder, config),
+            train.BestCheckpoint("accuracy", directory=self.folder),
+            train.EarlyStopping("accuracy", patience=50),
+            train.BackupAndRestore(self.folder),
+            train.SummaryCollector(str(self.folder), 1),
             JSONWriter(self.folder),
             ModelSaver(2, checkpoint_dir=self.folder),
             InferenceRunner(self.data, ScalarStats("loss")),
@@ -145,13 +134,3 @@ def test_recording_is_local_to_a_thread() -> None:
     results = in_threads([lambda: work(True), lambda: work(False)] * 2)
     assert results[0] == results[2]
     assert results[1] == results[3]
-
-
-def test_exit_request_outside_main_thread_raises(tmp_path: Path) -> None:
-    def work() -> Result:
-        training = Training(0, tmp_path)
-        training.model.train(1, training.data, OnRequestExit(directory=tmp_path))
-        return {}
-
-    with pytest.raises(RuntimeError, match="only be caught in the program's main thread"):
-        in_threads([work])

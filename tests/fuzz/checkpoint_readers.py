@@ -30,7 +30,6 @@ _TRAILER = 17
 
 
 def fixtures(ending: str) -> tuple[bytes, ...]:
-    """Return files that MindSpore has written."""
     return tuple(path.read_bytes() for path in sorted(FIXTURES.glob(f"*.{ending}")))
 
 
@@ -44,7 +43,6 @@ def sliced(*, crc: bool) -> bytes:
 
 
 def of_net(*, crc: bool = False, **appended: object) -> bytes:
-    """Return a checkpoint of `net()`."""
     file = BytesIO()
     values: list[tuple[str, Value]] = [
         ("weight", np.ones((2, 3), np.float32)),

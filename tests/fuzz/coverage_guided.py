@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> None:
         rng = Random(seed)
         if rng.random() < 0.5:
             return atheris.Mutate(data, max_size)
-        return mutant([data, *reader.seeds], rng, text=reader.text).data[:max_size]
+        return mutant([data, *reader.seeds], rng, text=reader.text)[:max_size]
 
     with TemporaryDirectory() as name:
         folder, corpus = Path(name, "files"), Path(name, "corpus")

@@ -1,15 +1,12 @@
 """Mutations of the bytes of a file.
 
 Every change replaces a range, which may be empty, by a piece: flipping, inserting, deleting,
-truncating, repeating and splicing are such changes. A change is printed as one line, and can be
-removed from a mutant.
+truncating, repeating and splicing are such changes.
 """
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from random import Random
-from typing import NamedTuple
 
 from minispore.train.checkpoint.protobuf import varint
 
@@ -44,55 +41,18 @@ _TOKENS = (
 )  # fmt: skip
 
 
-class Change(NamedTuple):
-    """A replacement of the bytes from `start` to `stop` by `piece`."""
-
-    start: int
-    stop: int
-    piece: bytes
-
-    def applied(self, data: bytes) -> bytes:
-        return data[: self.start] + self.piece + data[max(self.start, self.stop) :]
-
-    def __repr__(self) -> str:
-        piece = repr(self.piece) if len(self.piece) <= 40 else f"{self.piece[:32]!r}… "
-        return f"[{self.start}:{self.stop}] = {piece} ({len(self.piece)} bytes)"
+# The range to replace, and the new bytes.
+Change = tuple[int, int, bytes]
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A file, and the changes that are applied to it in order."""
-
-    seed: bytes
-    changes: tuple[Change, ...]
-
-    @property
-    def data(self) -> bytes:
-        data = self.seed
-        for change in self.changes:
-            data = change.applied(data)
-        return data
-
-
-def mutant(seeds: Sequence[bytes], rng: Random, *, text: bool) -> Mutant:
+def mutant(seeds: Sequence[bytes], rng: Random, *, text: bool) -> bytes:
     """Return one of the files with one to four changes; in a text most of them change tokens."""
-    seed = data = rng.choice(seeds)
-    other = rng.choice(seeds)
-    changes: list[Change] = []
+    data, other = rng.choice(seeds), rng.choice(seeds)
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
         kinds = _TEXTUAL if text and rng.random() < 0.75 else _BINARY
-        changes.append(rng.choice(kinds)(data, other, rng))
-        data = changes[-1].applied(data)
-    return Mutant(seed, tuple(changes))
-
-
-def smallest(failing: Mutant, fails: Callable[[bytes], bool]) -> Mutant:
-    """Return the mutant without the changes that are not needed for it to fail."""
-    for change in failing.changes:
-        less = Mutant(failing.seed, tuple(each for each in failing.changes if each is not change))
-        if fails(less.data):
-            return smallest(less, fails)
-    return failing
+        start, stop, piece = rng.choice(kinds)(data, other, rng)
+        data = data[:start] + piece + data[max(start, stop) :]
+    return data
 
 
 # One change.
@@ -101,42 +61,42 @@ def smallest(failing: Mutant, fails: Callable[[bytes], bool]) -> Mutant:
 def _flip(data: bytes, _: bytes, rng: Random) -> Change:
     at = rng.randrange(len(data) or 1)
     byte = data[at] if data else 0
-    return Change(at, at + 1, bytes([byte ^ 1 << rng.randrange(8)]))
+    return (at, at + 1, bytes([byte ^ 1 << rng.randrange(8)]))
 
 
 def _number(data: bytes, _: bytes, rng: Random) -> Change:
     at = rng.randrange(len(data) + 1)
     piece = rng.choice(_NUMBERS)
     # Overwrite bytes, insert, or replace a number of another length.
-    return Change(at, at + rng.choice((len(piece), 0, rng.randrange(9))), piece)
+    return (at, at + rng.choice((len(piece), 0, rng.randrange(9))), piece)
 
 
 def _noise(data: bytes, _: bytes, rng: Random) -> Change:
     start, stop = _range(data, rng)
-    return Change(start, stop, rng.randbytes(rng.randrange(9)))
+    return (start, stop, rng.randbytes(rng.randrange(9)))
 
 
 def _delete(data: bytes, _: bytes, rng: Random) -> Change:
-    return Change(*_range(data, rng), b"")
+    return (*_range(data, rng), b"")
 
 
 def _cut(data: bytes, _: bytes, rng: Random) -> Change:
-    return Change(rng.randrange(len(data) + 1), len(data), b"")
+    return (rng.randrange(len(data) + 1), len(data), b"")
 
 
 def _double(data: bytes, _: bytes, rng: Random) -> Change:
     start, stop = _range(data, rng)
-    return Change(stop, stop, data[start:stop] * rng.choice((1, 1, 2, 50)))
+    return (stop, stop, data[start:stop] * rng.choice((1, 1, 2, 50)))
 
 
 def _splice(data: bytes, other: bytes, rng: Random) -> Change:
     begin, end = _range(other, rng)
-    return Change(*_range(data, rng), other[begin:end])
+    return (*_range(data, rng), other[begin:end])
 
 
 def _join(data: bytes, other: bytes, rng: Random) -> Change:
     """Join the head of one file and the tail of another."""
-    return Change(rng.randrange(len(data) + 1), len(data), other[rng.randrange(len(other) + 1) :])
+    return (rng.randrange(len(data) + 1), len(data), other[rng.randrange(len(other) + 1) :])
 
 
 def _range(data: bytes, rng: Random) -> tuple[int, int]:
@@ -155,39 +115,39 @@ _BINARY = (_flip, _flip, _number, _number, _noise, _delete, _cut, _double, _spli
 def _value(data: bytes, _: bytes, rng: Random) -> Change:
     """Replace a value by another one; JSON stays JSON."""
     spans = [match.span() for match in _VALUE.finditer(data)]
-    return Change(*rng.choice(spans or [(0, len(data))]), rng.choice(_VALUES))
+    return (*rng.choice(spans or [(0, len(data))]), rng.choice(_VALUES))
 
 
 def _other_value(data: bytes, other: bytes, rng: Random) -> Change:
     """Replace a value by one of the other file."""
     spans = [match.span() for match in _VALUE.finditer(data)]
     pieces = [match[0] for match in _VALUE.finditer(other)]
-    return Change(*rng.choice(spans or [(0, len(data))]), rng.choice(pieces or [b""]))
+    return (*rng.choice(spans or [(0, len(data))]), rng.choice(pieces or [b""]))
 
 
 def _token(data: bytes, _: bytes, rng: Random) -> Change:
     """Replace a token by another one."""
     start, stop = _tokens(data, rng, most=1)
-    return Change(start, stop, rng.choice(_TOKENS))
+    return (start, stop, rng.choice(_TOKENS))
 
 
 def _inserted_token(data: bytes, _: bytes, rng: Random) -> Change:
     start = _tokens(data, rng, most=0)[0]
-    return Change(start, start, rng.choice(_TOKENS))
+    return (start, start, rng.choice(_TOKENS))
 
 
 def _deleted_tokens(data: bytes, _: bytes, rng: Random) -> Change:
-    return Change(*_tokens(data, rng, most=8), b"")
+    return (*_tokens(data, rng, most=8), b"")
 
 
 def _spliced_tokens(data: bytes, other: bytes, rng: Random) -> Change:
     begin, end = _tokens(other, rng, most=8)
-    return Change(*_tokens(data, rng, most=8), other[begin:end])
+    return (*_tokens(data, rng, most=8), other[begin:end])
 
 
 def _doubled_tokens(data: bytes, _: bytes, rng: Random) -> Change:
     start, stop = _tokens(data, rng, most=12)
-    return Change(stop, stop, data[start:stop])
+    return (stop, stop, data[start:stop])
 
 
 def _tokens(data: bytes, rng: Random, *, most: int) -> tuple[int, int]:

@@ -10,21 +10,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 
-from minispore import nn, set_seed
+from minispore import nn, set_seed, train
 from minispore.common.seed import get_rng_state
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import (
-    BackupAndRestore,
-    Callback,
-    CheckpointConfig,
-    EarlyStopping,
-    History,
-    LossMonitor,
-    Model,
-    ModelCheckpoint,
-    ReduceLROnPlateau,
-    TimeMonitor,
-)
 from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.storage import Value
 from minispore.train.protocol.dataset import SupportsState
@@ -46,20 +34,22 @@ def data() -> NumpySlicesDataset:
     return rows.batch(2)  # type: ignore[return-value]
 
 
-def model() -> Model:
+def model() -> train.Model:
     net = nn.Dense(4, 3)
-    return Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1, momentum=0.9))
+    return train.Model(
+        net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1, momentum=0.9)
+    )
 
 
-def callbacks(folder: Path) -> list[Callback]:
-    config = CheckpointConfig(2, append_info=["training_state"])
+def callbacks(folder: Path) -> list[train.Callback]:
+    config = train.CheckpointConfig(2, append_info=["training_state"])
     return [
-        LossMonitor(0),
-        TimeMonitor(),
-        History(),
-        EarlyStopping("loss", patience=5),
-        ReduceLROnPlateau("loss", patience=5),
-        ModelCheckpoint("m", folder / "saved", config),
+        train.LossMonitor(0),
+        train.TimeMonitor(),
+        train.History(),
+        train.EarlyStopping("loss", patience=5),
+        train.ReduceLROnPlateau("loss", patience=5),
+        train.ModelCheckpoint("m", folder / "saved", config),
     ]
 
 
@@ -71,7 +61,7 @@ def seeds(*, backup: bool = False) -> tuple[bytes, ...]:
         set_seed(1)
         listed = callbacks(folder)
         if backup:
-            listed.append(BackupAndRestore(folder / "saved", delete_checkpoint=False))
+            listed.append(train.BackupAndRestore(folder / "saved", delete_checkpoint=False))
         with redirect_stdout(StringIO()):
             model().train(2, data(), listed)
         names = "backup.ckpt" if backup else "m-*.ckpt"
@@ -106,10 +96,10 @@ def signed(text: bytes, *, safetensors: bool = False, backup: bool = False) -> b
     return file.getvalue()
 
 
-def states(of: list[Callback]) -> list[object]:
+def states(of: list[train.Callback]) -> list[object]:
     """Return the states of the callbacks, without those of times."""
     kept = [each for each in of if isinstance(each, SupportsState)]
-    return [dict(each.state_dict()) for each in kept if not isinstance(each, TimeMonitor)]
+    return [dict(each.state_dict()) for each in kept if not isinstance(each, train.TimeMonitor)]
 
 
 def resume(path: Path, *, backup: bool = False) -> None:
@@ -118,7 +108,7 @@ def resume(path: Path, *, backup: bool = False) -> None:
     trained = model()
     listed = callbacks(path.parent)
     if backup:
-        listed.append(BackupAndRestore(path.parent))
+        listed.append(train.BackupAndRestore(path.parent))
     remembered = states(listed)
     before = [each.asnumpy().copy() for each in trained.train_network.get_parameters()]
     random_state = encode(get_rng_state(), "")

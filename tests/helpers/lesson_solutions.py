@@ -23,11 +23,6 @@ def shipped_body() -> str:
     return text.partition('\n    """\n')[2] + "\n"
 
 
-def shipped_rule(rule: str) -> str:
-    _, text = lines_of("minispore.engine.rules.elementwise", rule)
-    return text.split('"""', 2)[2].removeprefix("\n") + "\n"
-
-
 def feedback(verdict: Verdict) -> str:
     assert not verdict.passed
     text = "\n".join(verdict.lines)

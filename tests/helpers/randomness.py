@@ -34,7 +34,6 @@ def assert_frequencies(draws: Iterable[Hashable], probabilities: Mapping[T, floa
 
 
 def uniform(outcomes: Iterable[T]) -> dict[T, float]:
-    """Return equal probabilities."""
     listed = list(outcomes)
     return dict.fromkeys(listed, 1 / len(listed))
 

@@ -6,7 +6,6 @@ from types import ModuleType
 
 
 def load_script(path: Path) -> ModuleType:
-    """Return a new module with the contents of a file."""
     spec = spec_from_file_location(path.stem, path)
     assert spec
     assert spec.loader

@@ -77,17 +77,14 @@ class Picture(NamedTuple):
 
     @property
     def boxes(self) -> list[str]:
-        """The title of each box."""
         return [box.title for box in self.drawn_boxes]
 
     @property
     def texts(self) -> list[list[str]]:
-        """The visible texts of each box."""
         return [[each.text for each in box.texts] for box in self.drawn_boxes]
 
     @property
     def edges(self) -> list[str]:
-        """The title of each edge that has one."""
         return [edge.title for edge in self.drawn_edges if edge.title]
 
 

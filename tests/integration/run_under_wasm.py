@@ -63,7 +63,6 @@ def comes_to_its_end(name: str, run: Callable[[], None]) -> bool:
 
 
 def main(repository: Path) -> int:
-    """Run all, and return the number of failures."""
     sys.path.insert(0, str(repository))
     runs: dict[str, Callable[[], None]] = {
         file.name: partial(run_example, file)

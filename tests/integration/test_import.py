@@ -4,6 +4,7 @@ import ast
 import builtins
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +21,7 @@ LATER = {
 }  # fmt: skip
 
 
+@cache
 def modules_after(statement: str) -> set[str]:
     """Return the modules that a new interpreter has loaded after one statement."""
     code = f"{statement}\nimport sys\nprint(*sys.modules)"
@@ -29,15 +31,13 @@ def modules_after(statement: str) -> set[str]:
     return set(run.stdout.split())
 
 
-def test_import_loads_only_necessary_modules() -> None:
-    new = modules_after("import minispore") - modules_after("import numpy")
-    assert not {name for name in new if {name, name.partition(".")[0]} & LATER}
-
-
-def test_import_loads_no_third_party_package_except_numpy() -> None:
-    new = modules_after("import minispore") - modules_after("import numpy")
+@pytest.mark.parametrize("name", ["minispore", "minispore.testing"])
+def test_import_loads_only_necessary_modules(name: str) -> None:
+    """And no package of third parties but numpy, whose submodules load Cython's run time."""
+    new = modules_after(f"import {name}") - modules_after("import numpy")
+    if name == "minispore":
+        assert not {name for name in new if {name, name.partition(".")[0]} & LATER}
     tops = {name.partition(".")[0] for name in new} - set(sys.stdlib_module_names)
-    # numpy's submodules load Cython's run time.
     assert {top for top in tops if "cython" not in top} <= {"minispore", "numpy"}
 
 

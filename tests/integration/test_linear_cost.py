@@ -11,27 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minispore import Tensor, nn, ops, value_and_grad
+from minispore import Tensor, nn, ops, train, value_and_grad
 from minispore import dataset as ds
-from minispore.train import (
-    ROC,
-    Accuracy,
-    Callback,
-    CheckpointConfig,
-    ConfusionMatrix,
-    CosineSimilarity,
-    History,
-    LambdaCallback,
-    LossMonitor,
-    Metric,
-    Model,
-    ModelCheckpoint,
-    Precision,
-    TimeMonitor,
-    load_checkpoint,
-    load_param_into_net,
-    save_checkpoint,
-)
 
 Action = Callable[[], object]
 SIZE = 150
@@ -69,8 +50,8 @@ def network(size: int) -> nn.SequentialCell:
     return nn.SequentialCell(layers(size))
 
 
-def model(net: nn.Cell) -> Model:
-    return Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.0))
+def model(net: nn.Cell) -> train.Model:
+    return train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.0))
 
 
 def data(steps: int) -> ds.Dataset:
@@ -151,8 +132,8 @@ def test_cost_of_layers_is_linear(name: str) -> None:
 
 def test_cost_of_checkpoints_of_layers_is_linear(tmp_path: Path) -> None:
     def through_a_file(net: nn.SequentialCell) -> None:
-        save_checkpoint(net, tmp_path / "x.ckpt")
-        load_param_into_net(net, load_checkpoint(tmp_path / "x.ckpt"))
+        train.save_checkpoint(net, tmp_path / "x.ckpt")
+        train.load_param_into_net(net, train.load_checkpoint(tmp_path / "x.ckpt"))
 
     check_linear(of_network(through_a_file))
 
@@ -171,11 +152,14 @@ def test_cost_of_layers_inspected_while_added_is_linear() -> None:
 # Training.
 
 
-def callbacks(size: int) -> list[Callback]:
-    kinds: list[Callable[[], Callback]] = [
-        Callback, History, partial(LossMonitor, 10**9), partial(TimeMonitor, 10**9),
-        partial(LambdaCallback, on_train_step_end=id),
-    ]  # fmt: skip
+def callbacks(size: int) -> list[train.Callback]:
+    kinds: list[Callable[[], train.Callback]] = [
+        train.Callback,
+        train.History,
+        partial(train.LossMonitor, 10**9),
+        partial(train.TimeMonitor, 10**9),
+        partial(train.LambdaCallback, on_train_step_end=id),
+    ]
     return [kinds[i % len(kinds)]() for i in range(size)]
 
 
@@ -191,22 +175,22 @@ def test_cost_of_callbacks_is_linear() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("kept", [5, 10**6])
 def test_cost_of_checkpoints_is_linear(tmp_path: Path, kept: int) -> None:
-    config = CheckpointConfig(save_checkpoint_steps=1, keep_checkpoint_max=kept)
+    config = train.CheckpointConfig(save_checkpoint_steps=1, keep_checkpoint_max=kept)
 
     def prepare(size: int) -> Action:
-        saving = ModelCheckpoint(f"of {size}", tmp_path, config)
+        saving = train.ModelCheckpoint(f"of {size}", tmp_path, config)
         return partial(model(nn.Dense(2, 2)).train, 1, data(size), saving)
 
     check_linear(prepare)
 
 
 def test_cost_of_callbacks_in_a_checkpoint_is_linear(tmp_path: Path) -> None:
-    config = CheckpointConfig(save_checkpoint_steps=1, append_info=["training_state"])
+    config = train.CheckpointConfig(save_checkpoint_steps=1, append_info=["training_state"])
 
     def prepare(size: int) -> Action:
         def run() -> None:
             for epoch, resume in ((1, None), (2, tmp_path / f"of {size}-1_2.ckpt")):
-                saving = ModelCheckpoint(f"of {size}", tmp_path, config)
+                saving = train.ModelCheckpoint(f"of {size}", tmp_path, config)
                 run_of = [*callbacks(size), saving]
                 model(nn.Dense(2, 2)).train(epoch, data(2), run_of, resume=resume)
 
@@ -215,13 +199,17 @@ def test_cost_of_callbacks_in_a_checkpoint_is_linear(tmp_path: Path) -> None:
     check_linear(prepare)
 
 
-METRICS: list[Metric] = [
-    Accuracy(), ConfusionMatrix(2), CosineSimilarity().set_indexes([0]), Precision(), ROC(2),
-]  # fmt: skip
+METRICS: list[train.Metric] = [
+    train.Accuracy(),
+    train.ConfusionMatrix(2),
+    train.CosineSimilarity().set_indexes([0]),
+    train.Precision(),
+    train.ROC(2),
+]
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: type(metric).__name__)
-def test_cost_of_batches_is_linear(metric: Metric) -> None:
+def test_cost_of_batches_is_linear(metric: train.Metric) -> None:
     scores, labels = Tensor([[0.0, 1.0], [1.0, 0.0]]), Tensor([0, 1])
 
     def measure(size: int) -> None:

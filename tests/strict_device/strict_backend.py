@@ -179,7 +179,6 @@ def _host(x: object) -> object:
 
 
 def _index(index: object) -> object:
-    """Return an index for numpy."""
     items = cast("tuple[object, ...]", index) if isinstance(index, tuple) else (index,)
     return tuple(_index_item(item) for item in items)
 
@@ -255,7 +254,6 @@ def _function(name: str) -> Callable[..., object]:
 
 @lru_cache(None)
 def cupy_signatures() -> dict[str, Signature]:
-    """Return the signatures of CuPy's functions from the stored table."""
     found: dict[str, Signature] = {}
     for name, parameters, _ in rows():
         if parameters.startswith("("):

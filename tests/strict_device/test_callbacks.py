@@ -7,27 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minispore import Tensor, set_context
+from minispore import Tensor, set_context, train
 from minispore.engine.array import DeviceTarget
 from minispore.tensorpack import DEFAULT_CALLBACKS, MovingAverageSummary, ScalarHistory
-from minispore.train import (
-    BackupAndRestore,
-    BestCheckpoint,
-    Callback,
-    CheckpointConfig,
-    EarlyStopping,
-    FlopsUtilizationCollector,
-    History,
-    LambdaCallback,
-    LearningRateScheduler,
-    LossMonitor,
-    ModelCheckpoint,
-    OnRequestExit,
-    ReduceLROnPlateau,
-    RunContext,
-    SummaryCollector,
-    TimeMonitor,
-)
 from minispore.train.protocol import pending_values
 from tests.strict_device.runs import BATCHES, run
 from tests.strict_device.strict_backend import TransferCounter
@@ -35,37 +17,37 @@ from tests.strict_device.strict_backend import TransferCounter
 # What a file of a run holds of the device: the network's parameters and Adam's moments. In a
 # training state the loss is tried out and then written.
 PARAMETERS, LOSS = 12, 2
-Make = Callable[[str], Callback]
+Make = Callable[[str], train.Callback]
 
 # Each with how often the host waits in one epoch without an evaluation.
 CALLBACKS: dict[str, tuple[Make, int]] = {
-    "LossMonitor": (lambda folder: LossMonitor(), BATCHES),
-    "LossMonitor, sometimes": (lambda folder: LossMonitor(5), 2),
-    "LossMonitor, never": (lambda folder: LossMonitor(0), 1),
-    "TimeMonitor": (lambda folder: TimeMonitor(data_time=True), 0),
-    "History": (lambda folder: History(), 1),
-    "EarlyStopping": (lambda folder: EarlyStopping("loss"), 1),
-    "ReduceLROnPlateau": (lambda folder: ReduceLROnPlateau("loss", patience=1), 1),
-    "LearningRateScheduler": (lambda folder: LearningRateScheduler(lambda r, s: r * 0.9), 0),
-    "LambdaCallback": (lambda folder: LambdaCallback(), 0),
+    "LossMonitor": (lambda folder: train.LossMonitor(), BATCHES),
+    "LossMonitor, sometimes": (lambda folder: train.LossMonitor(5), 2),
+    "LossMonitor, never": (lambda folder: train.LossMonitor(0), 1),
+    "TimeMonitor": (lambda folder: train.TimeMonitor(data_time=True), 0),
+    "History": (lambda folder: train.History(), 1),
+    "EarlyStopping": (lambda folder: train.EarlyStopping("loss"), 1),
+    "ReduceLROnPlateau": (lambda folder: train.ReduceLROnPlateau("loss", patience=1), 1),
+    "LearningRateScheduler": (lambda folder: train.LearningRateScheduler(lambda r, s: r * 0.9), 0),
+    "LambdaCallback": (lambda folder: train.LambdaCallback(), 0),
     # The last boundary's training state, with the loss.
-    "OnRequestExit": (lambda folder: OnRequestExit(directory=folder), LOSS),
+    "OnRequestExit": (lambda folder: train.OnRequestExit(directory=folder), LOSS),
     "FlopsUtilizationCollector": (
-        lambda folder: FlopsUtilizationCollector(BATCHES, computility=100, full_flops=False),
+        lambda folder: train.FlopsUtilizationCollector(BATCHES, computility=100, full_flops=False),
         0,
     ),
     "ModelCheckpoint": (
-        lambda folder: ModelCheckpoint(
-            "net", folder, CheckpointConfig(save_checkpoint_steps=5, keep_checkpoint_max=3)
+        lambda folder: train.ModelCheckpoint(
+            "net", folder, train.CheckpointConfig(save_checkpoint_steps=5, keep_checkpoint_max=3)
         ),
         2 * PARAMETERS,
     ),
     "BestCheckpoint": (
-        lambda folder: BestCheckpoint("loss", directory=folder),
+        lambda folder: train.BestCheckpoint("loss", directory=folder),
         1 + PARAMETERS,
     ),
-    "BackupAndRestore": (lambda folder: BackupAndRestore(folder), PARAMETERS + 3 + 2 * LOSS),
-    "SummaryCollector": (lambda folder: SummaryCollector(folder, collect_freq=BATCHES), 20),
+    "BackupAndRestore": (lambda folder: train.BackupAndRestore(folder), PARAMETERS + 3 + 2 * LOSS),
+    "SummaryCollector": (lambda folder: train.SummaryCollector(folder, collect_freq=BATCHES), 20),
 }
 
 
@@ -86,7 +68,7 @@ def test_callback_gives_the_same_results_and_transfers(
     def lines() -> str:
         return without_times(capsys.readouterr().out)
 
-    def callbacks() -> list[Callback]:
+    def callbacks() -> list[train.Callback]:
         return [make(str(folder))]
 
     here, there = (run(target, folder, callbacks, lines) for target in ("CPU", "GPU"))
@@ -103,20 +85,20 @@ def test_callback_gives_the_same_results_and_transfers(
     assert alone.counts[0] == 2 * BATCHES
 
 
-def watched(monitor: LossMonitor, *losses: float, batches: int = 5) -> None:
+def watched(monitor: train.LossMonitor, *losses: float, batches: int = 5) -> None:
     """Call the monitor with these losses, in epochs of `batches` steps."""
     args: dict[str, object] = {"batch_num": batches, "cur_epoch_num": 1}
     with monitor:
         for step, loss in enumerate(map(Tensor, losses), 1):
             args |= {"cur_step_num": step, "net_outputs": loss}
-            monitor.on_train_step_end(RunContext(args))
+            monitor.on_train_step_end(train.RunContext(args))
             if step % batches == 0:
-                monitor.on_train_epoch_end(RunContext(args))
+                monitor.on_train_epoch_end(train.RunContext(args))
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 def test_non_finite_loss_error_names_its_step(gpu: TransferCounter, bad: float) -> None:
-    monitor = LossMonitor(4)
+    monitor = train.LossMonitor(4)
     with pytest.raises(ValueError, match="In epoch: 1 step: 2, loss is NAN or INF"):
         watched(monitor, 0.5, bad, 0.5, 0.5)
     with pytest.raises(ValueError, match="In epoch: 1 step: 5, loss is NAN or INF"):
@@ -124,11 +106,11 @@ def test_non_finite_loss_error_names_its_step(gpu: TransferCounter, bad: float) 
 
 
 def test_non_finite_loss_is_detected_before_saving(gpu: TransferCounter) -> None:
-    monitor = LossMonitor(0)
+    monitor = train.LossMonitor(0)
     args: dict[str, object] = {"batch_num": 5, "cur_epoch_num": 1, "cur_step_num": 1}
     args["net_outputs"] = Tensor(np.nan)
     with monitor:
-        monitor.on_train_step_end(RunContext(args))
+        monitor.on_train_step_end(train.RunContext(args))
         with pytest.raises(ValueError, match="step: 1, loss is NAN"):
             monitor.state_dict()
     # A run that has failed leaves nothing to the next one.
@@ -139,9 +121,11 @@ def test_pending_losses_are_checked_in_time(gpu: TransferCounter) -> None:
     losses = [Tensor(0.5)] * 2500
     gpu.clear()
     args: dict[str, object] = {"batch_num": 10_000, "cur_epoch_num": 1}
-    monitor = LossMonitor(0)
+    monitor = train.LossMonitor(0)
     for step, loss in enumerate(losses, 1):
-        monitor.on_train_step_end(RunContext(args | {"cur_step_num": step, "net_outputs": loss}))
+        monitor.on_train_step_end(
+            train.RunContext(args | {"cur_step_num": step, "net_outputs": loss})
+        )
     assert gpu.counts() == (0, 2)
 
 
@@ -154,7 +138,7 @@ def test_first_of_several_outputs_is_printed(
         for outputs in ((Tensor([0.1, 0.2]), Tensor(1.0)), Tensor([0.1, 0.2]), [0.25], 0.5):
             args: dict[str, object] = {"batch_num": 5, "cur_step_num": 1}
             args["net_outputs"] = outputs
-            LossMonitor().on_train_step_end(RunContext(args))
+            train.LossMonitor().on_train_step_end(train.RunContext(args))
         told.append(capsys.readouterr().out)
     assert told[0] == told[1]
 

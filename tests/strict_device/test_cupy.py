@@ -56,7 +56,6 @@ def asked() -> list[str]:
 
 
 def protocol_names() -> list[str]:
-    """The members of the protocol of arrays."""
     own = (n for n, v in vars(Array).items() if isinstance(v, property) or isfunction(v))
     return [n for n in own if n not in {"__init__", "__subclasshook__"}]
 

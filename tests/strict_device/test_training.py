@@ -1,6 +1,7 @@
 """Training steps on a device: bitwise those of the CPU, and only the batch is copied."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,40 +22,27 @@ from tests.strict_device.steps import (
 )
 from tests.strict_device.strict_backend import TransferCounter
 
+# A network, an optimizer, and a loss with whether its labels are classes.
+Case = tuple[Callable[[], nn.Cell], Optimizers, tuple[Losses, bool]]
+ADAM, MOMENTUM = OPTIMIZERS["Adam"], OPTIMIZERS["SGD, momentum"]
+ENTROPY = LOSSES["CrossEntropyLoss"]
+CASES: dict[str, Case] = {
+    **{name: (network, optimizer, ENTROPY) for name, optimizer in OPTIMIZERS.items()},
+    **{name: (network, MOMENTUM, loss) for name, loss in LOSSES.items()},
+    **{name: (partial(network, layer), ADAM, ENTROPY) for name, layer in LAYERS.items()},
+    **{name: (make, ADAM, ENTROPY) for name, make in NETWORKS.items()},
+}
 
-def on_both(
-    gpu: TransferCounter,
-    make: Callable[[], nn.Cell] = network,
-    optimizer: Optimizers = OPTIMIZERS["Adam"],
-    loss: Losses = nn.CrossEntropyLoss,
-    classes: bool = True,
-) -> None:
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_steps_are_bitwise_those_of_the_cpu(gpu: TransferCounter, case: Case) -> None:
     def still() -> None:
         assert gpu.counts() == (0, 0)
 
+    make, optimizer, (loss, classes) = case
     here = steps("CPU", make, optimizer, loss, classes)
     there = steps("GPU", make, optimizer, loss, classes, gpu.clear, still)
     assert [x.tobytes() for x in there] == [x.tobytes() for x in here]
-
-
-@pytest.mark.parametrize("optimizer", OPTIMIZERS.values(), ids=OPTIMIZERS)
-def test_each_optimizer(gpu: TransferCounter, optimizer: Optimizers) -> None:
-    on_both(gpu, optimizer=optimizer)
-
-
-@pytest.mark.parametrize(("loss", "classes"), LOSSES.values(), ids=LOSSES)
-def test_each_loss(gpu: TransferCounter, loss: Losses, classes: bool) -> None:
-    on_both(gpu, network, OPTIMIZERS["SGD, momentum"], loss, classes)
-
-
-@pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
-def test_each_activation(gpu: TransferCounter, layer: Callable[[], nn.Cell]) -> None:
-    on_both(gpu, lambda: network(layer))
-
-
-@pytest.mark.parametrize("make", NETWORKS.values(), ids=NETWORKS)
-def test_each_network(gpu: TransferCounter, make: Callable[[], nn.Cell]) -> None:
-    on_both(gpu, make)
 
 
 def test_dropout_copies_its_mask_once(gpu: TransferCounter) -> None:

@@ -1,55 +1,46 @@
 """Callbacks that violate one invariant of `check_callback` each, with the expected messages."""
 
 import contextlib
-import io
-import logging
 import os
 import random
-import signal
-import sys
-import threading
-import time
 from collections.abc import Callable, Mapping
-from typing import Self, TextIO
+from typing import TextIO
 
 import numpy as np
 
 from minispore import Parameter, Tensor
 from minispore.common.seed import generator
-from minispore.train import Callback, RunContext
+from minispore.train import Callback, InternalCallbackParam, RunContext
 
 
-class NeedsEvaluation(Callback):
-    """It assumes that each epoch ends with an evaluation."""
-
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
-        print(run_context.original_args().metrics["accuracy"])
+def hooks(**methods: Callable[..., object]) -> type[Callback]:
+    """Return a class of callbacks with these methods."""
+    return type("Faulty", (Callback,), methods)
 
 
-class FailsWhenStopped(Callback):
-    """It assumes that a training is never stopped."""
-
-    def on_train_begin(self, run_context: RunContext) -> None:
-        self.done = False
-
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
-        self.done = (
-            run_context.original_args().cur_epoch_num == run_context.original_args().epoch_num
-        )
-
-    def on_train_end(self, run_context: RunContext) -> None:
-        if not self.done:
-            raise RuntimeError("epochs are missing")
+def params(run_context: RunContext) -> InternalCallbackParam:
+    return run_context.original_args()
 
 
-class Swallows(Callback):
-    def __exit__(self, *error: object) -> bool:
-        return True
+def fail(message: str) -> None:
+    raise RuntimeError(message)
 
 
-class SwallowsInterrupts(Callback):
-    def __exit__(self, *error: object) -> bool:
-        return error[0] is KeyboardInterrupt
+def halve(run_context: RunContext, optimizers: bool = False) -> None:
+    """Halve all weights, or the state of the optimizer."""
+    optimizer = params(run_context).optimizer
+    assert optimizer is not None
+    network = params(run_context).network.trainable_params()
+    states = [each for each in optimizer.get_parameters() if each.name.startswith("moments")]
+    for parameter in states if optimizers else network:
+        parameter.set_data(parameter * 0.5)
+
+
+def set_rate(run_context: RunContext, rate: float) -> None:
+    optimizer = params(run_context).optimizer
+    assert optimizer is not None
+    assert isinstance(optimizer.learning_rate, Parameter)
+    optimizer.learning_rate.set_data(Tensor(rate))
 
 
 class FailsItself(Callback):
@@ -65,44 +56,24 @@ class FailsItself(Callback):
         del self.file
 
 
-class CountsDown(Callback):
-    def on_train_epoch_begin(self, run_context: RunContext) -> None:
-        run_context.original_args().cur_epoch_num -= 1
+class GivesUp(Callback):
+    """It raises an exception, and suppresses it."""
 
-
-class CancelsStop(Callback):
     def on_train_step_end(self, run_context: RunContext) -> None:
-        run_context._stop_requested = False
+        raise RuntimeError
+
+    def __exit__(self, *error: object) -> bool:
+        return error[0] is RuntimeError
 
 
-class Decays(Callback):
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
-        for parameter in run_context.original_args().network.trainable_params():
-            parameter.set_data(parameter * 0.5)
+class SkipsResumedRun(GivesUp):
+    """It does so when a training is resumed."""
 
-
-class ResetsMomentum(Callback):
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
-        optimizer = run_context.original_args().optimizer
-        assert optimizer is not None
-        for parameter in optimizer.get_parameters():
-            if parameter.name.startswith("moments"):
-                parameter.set_data(Tensor(np.zeros(parameter.shape, np.float32)))
-
-
-class DrawsOurs(Callback):
     def on_train_begin(self, run_context: RunContext) -> None:
-        generator("dropout").random()
+        if run_context.get_resume_requested() is not None:
+            raise RuntimeError
 
-
-class DrawsNumpys(Callback):
-    def on_eval_begin(self, run_context: RunContext) -> None:
-        np.random.standard_normal()  # noqa: NPY002
-
-
-class DrawsPythons(Callback):
-    def on_train_step_begin(self, run_context: RunContext) -> None:
-        random.random()
+    def on_train_step_end(self, run_context: RunContext) -> None: ...
 
 
 class StopsOnce(Callback):
@@ -124,17 +95,6 @@ class StopsOnce(Callback):
         self.patience = patience
 
 
-class PrintsNumbers(Callback):
-    """It counts its lines over all runs."""
-
-    def __init__(self) -> None:
-        self.lines = 0
-
-    def on_eval_end(self, run_context: RunContext) -> None:
-        self.lines += 1
-        print("line", "one" if self.lines == 1 else "another")
-
-
 class CountsRuns(Callback):
     """It prints the number of its run, which differs in the second one."""
 
@@ -145,49 +105,28 @@ class CountsRuns(Callback):
         print(f"run {self.runs}")
 
 
-class Used(Callback):
-    """It counts its trainings."""
+class PrintsWords(Callback):
+    """It prints another word from its second line on, also in the second run."""
 
-    trainings = 0
+    lines = 0
 
-    def on_train_begin(self, run_context: RunContext) -> None:
-        self.trainings += 1
-        if self.trainings > 1:
-            self.again(run_context)
-
-    def again(self, run_context: RunContext) -> None: ...
+    def on_eval_end(self, run_context: RunContext) -> None:
+        self.lines += 1
+        print("line", "one" if self.lines == 1 else "another")
 
 
-class FailsAgain(Used):
-    def again(self, run_context: RunContext) -> None:
-        raise RuntimeError("not twice")
+def again(action: Callable[[RunContext], object]) -> type[Callback]:
+    """Return a class of callbacks that act when their second training begins."""
 
+    class Again(Callback):
+        trainings = 0
 
-class SlowsDownAgain(Used):
-    def again(self, run_context: RunContext) -> None:
-        set_rate(run_context, 0.001)
+        def on_train_begin(self, run_context: RunContext) -> None:
+            self.trainings += 1
+            if self.trainings > 1:
+                action(run_context)
 
-
-class DecaysAgain(Used):
-    def again(self, run_context: RunContext) -> None:
-        Decays().on_train_epoch_end(run_context)
-
-
-def set_rate(run_context: RunContext, rate: float) -> None:
-    optimizer = run_context.original_args().optimizer
-    assert optimizer is not None
-    assert isinstance(optimizer.learning_rate, Parameter)
-    optimizer.learning_rate.set_data(Tensor(rate))
-
-
-class GivesUp(Callback):
-    """It raises an exception, and suppresses it."""
-
-    def on_train_step_end(self, run_context: RunContext) -> None:
-        raise RuntimeError
-
-    def __exit__(self, *error: object) -> bool:
-        return error[0] is RuntimeError
+    return Again
 
 
 class Forgets(Callback):
@@ -212,52 +151,29 @@ class ForgetsAnEntry(Forgets):
     def load_state_dict(self, state: Mapping[str, object]) -> None: ...
 
 
-class SavesNothing(Callback):
-    """It has an empty state, but counts its steps."""
+def counting(action: Callable[[RunContext, int], object]) -> type[Callback]:
+    """Return a class of callbacks that act at each step, but do not save its number."""
 
-    def on_train_begin(self, run_context: RunContext) -> None:
-        self._steps = 0
+    class Counting(ForgetsAnEntry):
+        def on_train_step_end(self, run_context: RunContext) -> None:
+            self._waited += 1
+            action(run_context, self._waited)
 
-    def on_train_step_end(self, run_context: RunContext) -> None:
-        self._steps += 1
-        self.step(run_context)
-
-    def step(self, run_context: RunContext) -> None: ...
-
-    def state_dict(self) -> dict[str, object]:
-        return {}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None: ...
+    return Counting
 
 
-class ForgetsItsRate(SavesNothing):
-    def step(self, run_context: RunContext) -> None:
-        set_rate(run_context, 0.1 / self._steps)
+class CannotLoad(ForgetsAnEntry):
+    def on_train_step_end(self, run_context: RunContext) -> None: ...
 
-
-class ForgetsWhatItChanged(SavesNothing):
-    def step(self, run_context: RunContext) -> None:
-        if self._steps == 3:
-            Decays().on_train_epoch_end(run_context)
-
-
-class ForgetsItsFiles(SavesNothing):
-    def step(self, run_context: RunContext) -> None:
-        open(f"{self._steps}.txt", "w", encoding="utf-8").close()
-
-
-class CountsFromResume(SavesNothing):
-    """It prints a number that begins again in a resumed run."""
-
-    def step(self, run_context: RunContext) -> None:
-        print(f"{self._steps} steps")
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        raise RuntimeError("unknown state")
 
 
 class RemembersFirstStep(Callback):
     """It has an attribute that is not set in a resumed run."""
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        if run_context.original_args().cur_step_num == 1:
+        if params(run_context).cur_step_num == 1:
             self.first = 1.5
 
 
@@ -265,44 +181,22 @@ class SumsLosses(Callback):
     """It sums in an attribute that is no part of its state."""
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        self.total = 0.0
+        self._total = 0.0
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        self.total += 1e-12
+        self._total += 1e-12
 
 
-class CannotLoad(SavesNothing):
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        raise RuntimeError("unknown state")
-
-
-class SkipsResumedRun(GivesUp):
-    """It does so when a training is resumed."""
-
-    def on_train_begin(self, run_context: RunContext) -> None:
-        if run_context.get_resume_requested() is not None:
-            raise RuntimeError
-
-    def on_train_step_end(self, run_context: RunContext) -> None: ...
-
-
-class OnlySaves(Callback):
-    def state_dict(self) -> dict[str, object]:
-        return {"x": 1}
-
-
-class SavesItself(Callback):
+class SavesItself(CannotLoad):
     def state_dict(self) -> dict[str, object]:
         return {"self": self}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None: ...
 
 
 class LeavesLine(Callback):
     """It ends its line only at the end of the epoch."""
 
     def on_train_step_end(self, run_context: RunContext) -> None:
-        print("\r", run_context.original_args().cur_step_num, end="")
+        print("\r", params(run_context).cur_step_num, end="")
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         print()
@@ -338,96 +232,133 @@ class LeavesFile(Callback):
         self.file.close()
 
 
-class LeavesTemporaryFile(Callback):
-    def on_train_step_end(self, run_context: RunContext) -> None:
-        open("net.ckpt.tmp", "w", encoding="utf-8").close()
-
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
-        os.replace("net.ckpt.tmp", "net.ckpt")
-
-
-class LeavesThread(Callback):
-    def __enter__(self) -> Self:
-        threading.Thread(target=time.sleep, args=(1.3,), name="heart", daemon=True).start()
-        return self
-
-
-class LeavesHandler(Callback):
-    def on_train_begin(self, run_context: RunContext) -> None:
-        self.before = signal.signal(signal.SIGTERM, lambda *_: None)
-
-    def on_train_end(self, run_context: RunContext) -> None:
-        signal.signal(signal.SIGTERM, self.before)
-
-
-class LeavesLogHandler(Callback):
-    def __enter__(self) -> Self:
-        logging.getLogger().addHandler(logging.NullHandler())
-        return self
-
-
-class LeavesStream(Callback):
-    def __enter__(self) -> Self:
-        sys.stdout = io.StringIO()
-        return self
-
-
-class LeavesFolder(Callback):
+class ChangesFolder(Callback):
     def on_eval_end(self, run_context: RunContext) -> None:
         with contextlib.suppress(FileExistsError):
             os.mkdir("elsewhere")
         os.chdir("elsewhere")
 
 
-class LeavesVariable(Callback):
-    def on_eval_end(self, run_context: RunContext) -> None:
-        os.environ["MINISPORE_TEST"] = "1"
+def write_file(step: int) -> None:
+    open(f"{step}.txt", "w", encoding="utf-8").close()
 
 
-# The callback, the invariant that it violates, and a part of the message.
-BAD: list[tuple[Callable[[], Callback], str, str]] = [
-    (NeedsEvaluation, "errors", "It raised AttributeError: The callback parameters hold no"),
-    (FailsWhenStopped, "errors", "It raised RuntimeError: epochs are missing. Raised by"),
-    (Swallows, "exceptions", "The InjectedError did not reach the caller: an __exit__ returned"),
-    (SwallowsInterrupts, "exceptions", "The KeyboardInterrupt did not reach the caller"),
-    (FailsItself, "exceptions", "Instead of the InjectedError the caller received AttributeError:"),
-    (CountsDown, "bookkeeping", "on_train_epoch_begin changed the run's parameter 'cur_epoch_num'"),
-    (CancelsStop, "bookkeeping", "on_train_step_end cancelled a requested stop."),
-    (CancelsStop, "events", "The event after on_train_step_end in epoch 1, step 1 was on_tra"),
-    (CancelsStop, "events", "; without the callback it is on_train_epoch_end in epoch 1"),
-    (Decays, "parameters", "on_train_epoch_end changed the parameter '0.weight'."),
-    (ResetsMomentum, "parameters", "on_train_epoch_end changed the parameter 'moments.0.weight'."),
-    (DrawsOurs, "random", "on_train_begin drew from minispore's random streams."),
-    (DrawsNumpys, "random", "on_eval_begin drew from numpy's global random numbers."),
-    (DrawsPythons, "random", "on_train_step_begin drew from the random numbers of 'random'."),
-    (GivesUp, "events", "There was an on_train_epoch_begin without its on_train_epoch_end."),
-    (FailsAgain, "reuse", "It raised RuntimeError: not twice."),
-    (SlowsDownAgain, "reuse", "The learning rates were different."),
-    (DecaysAgain, "reuse", "At the end the parameter '0.weight' was different."),
-    (StopsOnce, "reuse", "There were 6 events, in the first run 12."),
-    (PrintsNumbers, "reuse", "It printed 'line another\\n' at on_eval_end in step 2; in the"),
-    (CountsRuns, "reuse", "It printed 'run 2\\n' at on_eval_begin; in the first"),
-    (CountsFromResume, "resume", "It printed '1 steps\\n' at on_train_step_end in epoch 1, st"),
-    (RemembersFirstStep, "resume", "At the end its attribute 'first' was missing; in the uninterr"),
-    (SumsLosses, "resume", "At the end its attribute 'total' was 9"),
-    (Forgets, "resume", "The next event was on_train_step_begin in epoch 4, step 8; in the"),
-    (Forgets, "resume", "it is on_train_epoch_end in epoch 4, step 7. It has no state_dict and"),
-    (ForgetsAnEntry, "resume", "The next event was on_train_step_begin in epoch 4, step 8; in the"),
-    (ForgetsItsRate, "resume", "A learning rate was [0.1"),
-    (ForgetsWhatItChanged, "resume", "At the end the parameter '0.weight' was different."),
-    (ForgetsItsFiles, "resume", "At the end there were the files ("),
-    (CannotLoad, "resume", "It raised RuntimeError: unknown state."),
-    (SkipsResumedRun, "resume", "The run did not continue."),
-    (OnlySaves, "resume", "It has state_dict without load_state_dict."),
-    (SavesItself, "resume", "The training state cannot be saved: "),
-    (LeavesLine, "output", "The run left the line ' 1' unfinished."),
-    (PrintsLater, "output", "After the end of the run it printed 'good bye\\n'."),
-    (LeavesFile, "leaks", "/log.txt' is still open."),
-    (LeavesTemporaryFile, "leaks", "After the run, there is the temporary file 'net.ckpt.tmp'."),
-    (LeavesThread, "leaks", "After the run, the thread 'heart' still runs."),
-    (LeavesHandler, "leaks", "After the run, the handler of the signal 15 (Terminated) was"),
-    (LeavesLogHandler, "leaks", "the root logger has an additional handler, <NullHandler (NOTSET)"),
-    (LeavesStream, "leaks", "After the run, sys.stdout was changed."),
-    (LeavesFolder, "leaks", "After the run, the current folder is '"),
-    (LeavesVariable, "leaks", "After the run, the environment variable MINISPORE_TEST was changed"),
-]  # fmt: skip
+def needs_all_epochs(_: object, run_context: RunContext) -> None:
+    if params(run_context).cur_epoch_num != params(run_context).epoch_num:
+        fail("epochs are missing")
+
+
+def count_down(_: object, run_context: RunContext) -> None:
+    params(run_context).cur_epoch_num -= 1
+
+
+def cancel_stop(_: object, run_context: RunContext) -> None:
+    run_context._stop_requested = False
+
+
+def set_variable(*_: object) -> None:
+    os.environ["MINISPORE_TEST"] = "1"
+
+
+def draw_numpys(*_: object) -> None:
+    np.random.standard_normal()  # noqa: NPY002
+
+
+# For each invariant, callbacks that violate it with parts of the messages.
+VIOLATIONS: dict[str, list[tuple[Callable[[], Callback], str]]] = {
+    "errors": [
+        (
+            hooks(on_train_epoch_end=lambda _, c: params(c).metrics["accuracy"]),
+            "It raised AttributeError: The callback parameters hold no",
+        ),
+        (hooks(on_train_end=needs_all_epochs), "RuntimeError: epochs are missing. Raised by"),
+    ],
+    "exceptions": [
+        (
+            hooks(__exit__=lambda *_: True),
+            "The InjectedError did not reach the caller: an __exit__ returned",
+        ),
+        (
+            hooks(__exit__=lambda _, *error: error[0] is KeyboardInterrupt),
+            "The KeyboardInterrupt did not reach the caller",
+        ),
+        (FailsItself, "Instead of the InjectedError the caller received AttributeError:"),
+    ],
+    "bookkeeping": [
+        (
+            hooks(on_train_epoch_begin=count_down),
+            "on_train_epoch_begin changed the run's parameter 'cur_epoch_num'",
+        ),
+        (hooks(on_train_step_end=cancel_stop), "on_train_step_end cancelled a requested stop."),
+    ],
+    "events": [
+        (
+            hooks(on_train_step_end=cancel_stop),
+            (
+                "The event after on_train_step_end in epoch 1, step 1 was on_train_step_begin in "
+                "epoch 1, step 2; without the callback it is on_train_epoch_end in epoch 1"
+            ),
+        ),
+        (GivesUp, "There was an on_train_epoch_begin without its on_train_epoch_end."),
+    ],
+    "parameters": [
+        (
+            hooks(on_train_epoch_end=lambda _, c: halve(c)),
+            "on_train_epoch_end changed the parameter '0.weight'.",
+        ),
+        (
+            hooks(on_train_epoch_end=lambda _, c: halve(c, optimizers=True)),
+            "on_train_epoch_end changed the parameter 'moments.0.weight'.",
+        ),
+    ],
+    "random": [
+        (
+            hooks(on_train_begin=lambda *_: generator("dropout").random()),
+            "on_train_begin drew from minispore's random streams.",
+        ),
+        (hooks(on_eval_begin=draw_numpys), "on_eval_begin drew from numpy's global random numbers"),
+        (
+            hooks(on_train_step_begin=lambda *_: random.random()),
+            "on_train_step_begin drew from the random numbers of 'random'.",
+        ),
+    ],
+    "reuse": [
+        (again(lambda c: fail("not twice")), "It raised RuntimeError: not twice."),
+        (again(lambda c: set_rate(c, 0.001)), "The learning rates were different."),
+        (again(halve), "At the end the parameter '0.weight' was different."),
+        (StopsOnce, "There were 6 events, in the first run 12."),
+        (PrintsWords, "It printed 'line another\\n' at on_eval_end in step 2; in the"),
+        (CountsRuns, "It printed 'run 2\\n' at on_eval_begin; in the first"),
+    ],
+    "resume": [
+        (
+            counting(lambda c, step: print(f"{step} steps")),
+            "It printed '1 steps\\n' at on_train_step_end in epoch 1, st",
+        ),
+        (RemembersFirstStep, "At the end its attribute 'first' was missing; in the uninterr"),
+        (SumsLosses, "At the end its attribute '_total' was 9"),
+        (Forgets, "The next event was on_train_step_begin in epoch 4, step 8; in the"),
+        (Forgets, "it is on_train_epoch_end in epoch 4, step 7. It has no state_dict and"),
+        (ForgetsAnEntry, "The next event was on_train_step_begin in epoch 4, step 8; in the"),
+        (counting(lambda c, step: set_rate(c, 0.1 / step)), "A learning rate was [0.1"),
+        (
+            counting(lambda c, step: halve(c) if step == 3 else None),
+            "At the end the parameter '0.weight' was different.",
+        ),
+        (counting(lambda c, step: write_file(step)), "At the end there were the files ("),
+        (CannotLoad, "It raised RuntimeError: unknown state."),
+        (SkipsResumedRun, "The run did not continue."),
+        (hooks(state_dict=lambda _: {"x": 1}), "It has state_dict without load_state_dict."),
+        (SavesItself, "The training state cannot be saved: "),
+    ],
+    "output": [
+        (LeavesLine, "The run left the line ' 1' unfinished."),
+        (PrintsLater, "After the end of the run it printed 'good bye\\n'."),
+    ],
+    "leaks": [
+        (LeavesFile, "/log.txt' is still open."),
+        (ChangesFolder, "After the run, the current folder is '"),
+        (hooks(on_eval_end=set_variable), "the environment variable MINISPORE_TEST was changed"),
+    ],
+}
+BAD = [(name, *case) for name, cases in VIOLATIONS.items() for case in cases]

@@ -20,6 +20,7 @@ from minispore.testing import (
     gradcheck,
     gradgradcheck,
 )
+from tests.helpers.refusals import Refusal, refusals
 
 Floats = npt.NDArray[np.float64]
 
@@ -199,16 +200,6 @@ def test_a_single_wrong_element_is_reported(
     assert f"central differences say {factor:.6}." in str(raised.value)
 
 
-class Wrong(nn.Cell):
-    """A cell whose bprop lacks a factor."""
-
-    def construct(self, x: Tensor) -> Tensor:
-        return x * x
-
-    def bprop(self, x: Tensor, out: Tensor, dout: Tensor) -> tuple[Tensor]:
-        return (dout * x,)
-
-
 def test_errors_beyond_the_element_search_are_reported() -> None:
     def wrong(x: Tensor) -> Tensor:
         return x.sum() + ops.stop_gradient(x)[_gradcheck._MAX_ELEMENTS]
@@ -218,55 +209,51 @@ def test_errors_beyond_the_element_search_are_reported() -> None:
         gradcheck(wrong, x)
 
 
-def test_wrong_bprop_is_reported() -> None:
-    x = Tensor(np.array([1.0, 3.0]))
+Bprop = Callable[[Tensor, Tensor], Tensor]
+
+
+class Cube(nn.Cell):
+    def __init__(self, derivative: Bprop) -> None:
+        super().__init__()
+        self.derivative = derivative
+
+    def construct(self, x: Tensor) -> Tensor:
+        return x * x * x
+
+    def bprop(self, x: Tensor, out: Tensor, dout: Tensor) -> tuple[Tensor]:
+        return (self.derivative(x, dout),)
+
+
+def test_correct_derivatives_of_a_cell_pass() -> None:
+    right = Cube(lambda x, dout: 3.0 * x * x * dout)
+    gradcheck(right, Tensor(np.array([0.5, -1.0, 3.0])))
+    gradgradcheck(right, Tensor(np.array([0.5, -1.0, 3.0])))
+
+
+def test_a_wrong_derivative_is_reported_with_both_values() -> None:
     with pytest.raises(GradientError) as raised:
-        gradcheck(Wrong(), x)
+        gradcheck(Cube(lambda x, dout: 2.0 * x * x * dout), Tensor(np.array([1.0, 3.0])))
     assert str(raised.value).splitlines() == [
-        "The gradient of 'Wrong' by input 0, a Float64 tensor of shape (2,), is wrong.",
+        "The gradient of 'Cube' by input 0, a Float64 tensor of shape (2,), is wrong.",
         "By its element [0], for element [0] of the output:",
-        "    differentiation says 1.0,",
-        "    central differences say 2.0.",
+        "    differentiation says 2.0,",
+        "    central differences say 3.0.",
     ]
 
 
-def test_custom_rules_are_checked() -> None:
-    def power(factor: float, x: Tensor) -> Tensor:
-        return ops.apply_rule(lambda x: (x * x * x, (lambda g: g * (factor * x * x),)), x)
-
-    x = Tensor(np.array([[0.5, -1.0], [2.0, 3.0]]))
-    gradcheck(lambda x: power(3.0, x), x)
-    gradgradcheck(lambda x: power(3.0, x), x)
-    with pytest.raises(GradientError, match=r"says 0\.5,\n.* say 0\.75"):
-        gradcheck(lambda x: power(2.0, x), x)
-
-
-def test_gradgradcheck_detects_cotangents_that_are_constants() -> None:
-    class Constant(nn.Cell):
-        def construct(self, x: Tensor) -> Tensor:
-            return x**3
-
-        def bprop(self, x: Tensor, out: Tensor, dout: Tensor) -> tuple[Tensor]:
-            return (ops.stop_gradient(dout) * 3 * x**2,)
-
+@pytest.mark.parametrize(
+    ("derivative", "place"),
+    [
+        (lambda x, dout: ops.stop_gradient(dout) * 3.0 * x * x, "by u0, a"),
+        (lambda x, dout: dout * 3.0 * ops.stop_gradient(x * x), "by input 0"),
+    ],
+)
+def test_wrong_second_derivatives_are_reported(derivative: Bprop, place: str) -> None:
+    """Of the operand, and of the cotangent, which is taken for a constant."""
     x = Tensor(np.array([1.0, 3.0]))
-    gradcheck(Constant(), x)
-    with pytest.raises(GradientError, match="the gradient of 'Constant' by u0, a"):
-        gradgradcheck(Constant(), x)
-
-
-def test_gradgradcheck_detects_wrong_second_derivatives() -> None:
-    class Half(nn.Cell):
-        def construct(self, x: Tensor) -> Tensor:
-            return x**3
-
-        def bprop(self, x: Tensor, out: Tensor, dout: Tensor) -> tuple[Tensor]:
-            return (dout * 3 * ops.stop_gradient(x) ** 2,)
-
-    x = Tensor(np.array([1.0, 3.0]))
-    gradcheck(Half(), x)
-    with pytest.raises(GradientError, match="the gradient of 'Half' by input 0"):
-        gradgradcheck(Half(), x)
+    gradcheck(Cube(derivative), x)
+    with pytest.raises(GradientError, match=f"the gradient of 'Cube' {place}"):
+        gradgradcheck(Cube(derivative), x)
 
 
 @pytest.mark.parametrize("dtype", [mstype.float32, mstype.float64])
@@ -302,26 +289,24 @@ def test_weights_of_functions_are_checked() -> None:
         gradcheck(lambda: ops.stop_gradient(weight), [], weights=[weight])
 
 
-def test_uncheckable_functions_raise_errors() -> None:
-    x = Tensor([1.0, 2.0])
+INVALID = """
+    gradcheck(3, X)  # TypeError: 'fn' must be a function | got 3
+    gradcheck(ops.exp, Tensor([1, 2]))  # ValueError: one of 'inputs' must be a tensor of floating
+    gradcheck(ops.exp, X, weights=[3])  # TypeError: weights
+"""
+
+
+@pytest.mark.parametrize("refusal", refusals(INVALID))
+def test_uncheckable_functions_raise_errors(refusal: Refusal) -> None:
+    values = {"ops": ops, "Tensor": Tensor, "X": Tensor(np.ones(2))}
+    refusal.check(values | {"gradcheck": gradcheck})
+
+
+def test_functions_without_a_derivative_are_named() -> None:
+    with pytest.raises(TypeError, match="'argmax' returns no tensor of floating point"):
+        gradcheck(ops.argmax, Tensor(np.ones(2)))
     with pytest.raises(GradientError, match="'Dropout' is not deterministic"):
         gradcheck(nn.Dropout(p=0.5).set_train(), Tensor(np.ones(50)))
-
-    def changes(x: Tensor) -> Tensor:
-        y = x * 1
-        x.asnumpy()[0] += 1
-        return y
-
-    with pytest.raises(GradientError, match="changes its input 0|is not deterministic"):
-        gradcheck(changes, x)
-    with pytest.raises(TypeError, match="'fn' must be a function, but got 3"):
-        gradcheck(3, x)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="returns no tensor of floating point"):
-        gradcheck(lambda x: ops.argmax(x), x)
-    with pytest.raises(ValueError, match="one of 'inputs' must be a tensor of floating point"):
-        gradcheck(ops.exp, Tensor([1, 2]))
-    with pytest.raises(TypeError, match="weights"):
-        gradcheck(ops.exp, x, weights=[3])  # type: ignore[list-item]
 
 
 def test_empty_inputs_pass() -> None:

@@ -11,14 +11,9 @@ from minispore.testing import Event, EventTrace, _recorder, record_events
 from minispore.testing._snapshot import StateSnapshot, StateSnapshotter
 from minispore.train import (
     Callback,
-    EarlyStopping,
-    History,
     LearningRateScheduler,
-    LossMonitor,
     Model,
-    ReduceLROnPlateau,
     RunContext,
-    TimeMonitor,
 )
 from minispore.train.protocol.callback import EVENTS
 from tests.testing.small_training import ROWS
@@ -155,20 +150,6 @@ def test_tree_lines_name_three_changes() -> None:
     assert line(False, "abc", "") == "Own.on_train_end: changes a, b, c"
     assert line(False, "abcde", "") == "Own.on_train_end: changes a, b, c and 2 more"
     assert line(True, "ab", "E") == "Own.on_train_end: requests a stop, changes a, b, raises E"
-
-
-def test_public_callbacks_change_only_what_they_should() -> None:
-    def of(callback: Callback) -> set[str]:
-        with record_events() as trace:
-            make().fit(3, ROWS, ROWS, callbacks=callback)
-        return {name for event in trace for name in named(event)}
-
-    assert of(ReduceLROnPlateau(patience=0, min_delta=10.0)) == {"learning_rate"}
-    assert of(EarlyStopping(patience=0, min_delta=10.0, restore_best_weights=True)) == {
-        "weight", "bias",
-    }  # fmt: skip
-    for silent in (LossMonitor(), TimeMonitor(), History()):
-        assert of(silent) == set()
 
 
 def test_trace_clock_excludes_snapshots(

@@ -15,7 +15,7 @@ from minispore.dataset import Dataset
 from minispore.testing import EventTrace, Scenario, gradcheck
 from minispore.testing import strategies as mst
 from minispore.testing._scenario import Kind
-from minispore.train import Callback, Model
+from minispore.train import Callback
 
 
 @given(mst.dtypes("int", "bool"), mst.tensors(mst.dtypes("float"), special=True))
@@ -43,7 +43,7 @@ def test_broadcastable_tensors_broadcast(drawn: tuple[Tensor, ...]) -> None:
     assert (x + y + z).shape == np.broadcast_shapes(x.shape, y.shape, z.shape)
 
 
-@settings(max_examples=10)
+@settings(max_examples=min(10, settings().max_examples))
 @given(mst.cells(inputs=2, outputs=3), st.integers(0, 3))
 def test_cells_have_the_requested_features(net: nn.Cell, rows: int) -> None:
     x = Tensor(np.linspace(-1, 1, 2 * rows).reshape(rows, 2))
@@ -73,7 +73,7 @@ def test_datasets_yield_batches_for_training(dataset: Dataset) -> None:
         assert set(y.tolist()) <= {0, 1, 2, 3}
 
 
-@settings(max_examples=20)
+@settings(max_examples=min(20, settings().max_examples))
 @given(scenario=mst.scenarios(), data=st.data())
 def test_scenarios_run_with_random_callbacks(
     tmp_path_factory: pytest.TempPathFactory, scenario: Scenario, data: st.DataObject
@@ -115,15 +115,6 @@ def test_callback_lists_draws_the_callbacks_of_a_mode(
 
     collect()
     assert drawn == names
-
-
-@settings(max_examples=10)
-@given(mst.cells(2, 3, dropout=True), mst.datasets(), mst.callback_lists())
-def test_random_networks_datasets_and_callbacks_can_be_trained(
-    net: nn.Cell, data: Dataset, callbacks: list[Callback]
-) -> None:
-    optimizer = nn.SGD(net.trainable_params(), 0.1)
-    Model(net, nn.CrossEntropyLoss(), optimizer).train(2, data, callbacks)
 
 
 def layers_of(net: nn.Cell) -> list[str]:
@@ -203,5 +194,5 @@ def test_failures_shrink_to_short_programs(
 
 def test_rng_state_is_restored() -> None:
     before = get_seed()
-    find(mst.cells(), lambda net: True, settings=settings(max_examples=5))
+    find(mst.cells(), lambda net: True, settings=settings(phases=[Phase.generate]))
     assert get_seed() == before

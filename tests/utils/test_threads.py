@@ -13,16 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minispore as ms
-from minispore import nn
+from minispore import nn, train
 from minispore.dataset import NumpySlicesDataset
-from minispore.train import (
-    CheckpointConfig,
-    History,
-    Model,
-    ModelCheckpoint,
-    SummaryCollector,
-    wait_for_saves,
-)
 from minispore.train.summary import event_writer
 from minispore.utils.threads import (
     SynchronousExecutor,
@@ -48,16 +40,16 @@ def trained(folder: Path) -> tuple[dict[str, list[object]], list[object]]:
     x = np.random.default_rng(0).normal(size=(32, 4)).astype(np.float32)
     data = NumpySlicesDataset((x, x[:, :1]), shuffle=True).batch(8)
     net = nn.SequentialCell(nn.Dense(4, 3), nn.ReLU(), nn.Dense(3, 1))
-    model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
-    history = History()
-    saves = CheckpointConfig(save_checkpoint_steps=2, keep_checkpoint_max=3, async_save=True)
+    model = train.Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+    history = train.History()
+    saves = train.CheckpointConfig(save_checkpoint_steps=2, keep_checkpoint_max=3, async_save=True)
     model.train(
         3,
         data,
         callbacks=[
             history,
-            ModelCheckpoint("net", str(folder / "saved"), saves),
-            SummaryCollector(str(folder / "summaries"), collect_freq=1),
+            train.ModelCheckpoint("net", str(folder / "saved"), saves),
+            train.SummaryCollector(str(folder / "summaries"), collect_freq=1),
         ],
     )
     ms.save_checkpoint(net, str(folder / "last.ckpt"), async_save=True)
@@ -93,8 +85,8 @@ def test_save_error_without_threads_is_raised_by_wait_for_saves(tmp_path: Path) 
     ms.save_checkpoint(nn.Dense(2, 2), str(tmp_path / "nowhere" / "x.ckpt"), async_save=True)
     assert not ms.async_ckpt_thread_status()
     with pytest.raises(FileNotFoundError, match=r"x\.ckpt"):
-        wait_for_saves()
-    wait_for_saves()
+        train.wait_for_saves()
+    train.wait_for_saves()
     with pytest.raises(ValueError, match="does not exist"):
         ms.load_checkpoint_async(str(tmp_path / "y.ckpt")).result()
 
