@@ -17,6 +17,7 @@ from minispore._course.counterexamples import (
     time_limit,
 )
 from minispore._course.exercise import CodeExercise, Implementation, TestExercise
+from minispore.utils.atomic import regular
 
 # Of CPU time, for the learner's check of one implementation.
 _CHECK_SECONDS = 8.0
@@ -79,7 +80,9 @@ def check_own_work(exercise: CodeExercise | TestExercise, path: Path) -> None:
         CourseError: It does.
     """
     asked = {part for name in exercise.tasks for part in name.split(".")}
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    with open(path, "rb", opener=regular) as file:
+        tree = ast.parse(file.read())
+    for node in ast.walk(tree):
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("minispore"):
             continue
         for name in node.names:
