@@ -308,7 +308,7 @@ class _Pool(Primitive):
     ) -> None:
         caller = type(self).__name__
         check_one_of(data_format, ("NCHW",), "data_format", caller)
-        self.pad_mode = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
+        self.pad_mode: str = pad_mode.lower() if isinstance(pad_mode, str) else pad_mode
         check_one_of(self.pad_mode, ("valid", "same"), "pad_mode", caller)
         size = as_pair(kernel_size, "kernel_size", caller)
         step = as_pair(strides, "strides", caller)
@@ -396,7 +396,7 @@ class ResizeNearestNeighbor(Primitive):
         half_pixel_centers: bool = False,
     ) -> None:
         check_type(size, (tuple, list), "size")
-        self.size = as_pair(tuple(size), "size", "ResizeNearestNeighbor")
+        self.size: tuple[int, int] = as_pair(tuple(size), "size", "ResizeNearestNeighbor")
         check_bool(align_corners, "align_corners")
         check_one_of(half_pixel_centers, (False,), "half_pixel_centers")
         self.align_corners = align_corners

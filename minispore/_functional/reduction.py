@@ -505,7 +505,8 @@ def _with_initial(
     if initial is None:
         if mask is not None:
             raise ValueError(
-                f"For '{caller}', the argument 'initial' must be a number with 'where', but got None."
+                f"For '{caller}', the argument 'initial' must be a number if 'where' is given, "
+                "but got None."
             )
         return x
     check_type(initial, (bool, int, float), "initial", caller)
