@@ -213,6 +213,36 @@ def rows_of_logits(draw: st.DrawFn) -> Pair:
     return Pair(ours, theirs, (rng.normal(0, 3, (rows, classes)), labels), 1 if sparse else 2)
 
 
+def images(draw: st.DrawFn, rng: np.random.Generator, channels: int) -> Array:
+    """Draw float64 images (n, channels, height, width)."""
+    n, height, width = draw(st.tuples(*[st.integers(1, 6)] * 3))
+    return np.asarray(rng.normal(0, 2, (n, channels, height, width)))
+
+
+@st.composite
+def group_norms(draw: st.DrawFn) -> Pair:
+    rng, groups, size = draw(generators), draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    channels = groups * size
+    gamma, beta = rng.normal(size=channels), rng.normal(size=channels)
+    layer = nn.GroupNorm(
+        groups, channels, 1e-3, gamma_init=Tensor(gamma), beta_init=Tensor(beta), dtype=ms.float64
+    )
+    theirs = torch.nn.GroupNorm(groups, channels, 1e-3)
+    return Pair(
+        layer, like({"weight": gamma, "bias": beta}, theirs), (images(draw, rng, channels),)
+    )
+
+
+@st.composite
+def adaptive_pools(
+    draw: st.DrawFn, ours: Callable[..., nn.Cell], theirs: Callable[..., Theirs]
+) -> Pair:
+    lengths = st.none() | st.integers(1, 7)
+    size = draw(st.integers(1, 7) | st.tuples(lengths, lengths))
+    x = images(draw, draw(generators), 2)
+    return Pair(ours(size), theirs(size), (x if draw(st.booleans()) else x[0],))
+
+
 PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "ReLU": elementwise(nn.ReLU, torch.nn.ReLU),
     "Sigmoid": elementwise(nn.Sigmoid, torch.nn.Sigmoid),
@@ -238,6 +268,9 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "HShrink": elementwise(lambda: nn.HShrink(0.25), lambda: torch.nn.Hardshrink(0.25)),
     "PReLU": elementwise(lambda: nn.PReLU().to(ms.float64), lambda: torch.nn.PReLU().double()),
     "Softmin": along_an_axis(nn.Softmin, torch.nn.Softmin),
+    "GroupNorm": group_norms(),
+    "AdaptiveAvgPool2d": adaptive_pools(nn.AdaptiveAvgPool2d, torch.nn.AdaptiveAvgPool2d),
+    "AdaptiveMaxPool2d": adaptive_pools(nn.AdaptiveMaxPool2d, torch.nn.AdaptiveMaxPool2d),
     "Identity": elementwise(nn.Identity, torch.nn.Identity),
     # In evaluation mode; for training mode see tests/nn/layer/test_basic.py.
     "Dropout": elementwise(nn.Dropout, torch.nn.Identity),
