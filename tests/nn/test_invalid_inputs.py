@@ -39,7 +39,12 @@ LOSSES: dict[str, nn.Cell] = {
     "BCELoss": nn.BCELoss(Tensor([1.0, 2.0])),
     "BCEWithLogitsLoss": nn.BCEWithLogitsLoss(pos_weight=Tensor([1.0, 2.0])),
     "CrossEntropyLoss": nn.CrossEntropyLoss(Tensor([1.0, 2.0, 3.0])),
+    "HuberLoss": nn.HuberLoss(),
     "L1Loss": nn.L1Loss(),
+    "NLLLoss": nn.NLLLoss(Tensor([1.0, 2.0, 3.0])),
+    "RMSELoss": nn.RMSELoss(),
+    "SmoothL1Loss": nn.SmoothL1Loss(),
+    "SoftMarginLoss": nn.SoftMarginLoss(),
     "MSELoss": nn.MSELoss(),
     "SoftmaxCrossEntropyWithLogits": nn.SoftmaxCrossEntropyWithLogits(sparse=True),
 }

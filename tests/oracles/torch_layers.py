@@ -153,6 +153,28 @@ def distances(draw: st.DrawFn, ours: Callable[..., nn.Cell], theirs: Callable[..
 
 
 @st.composite
+def soft_margins(draw: st.DrawFn) -> Pair:
+    rng, shape, reduction = draw(generators), draw(mst.shapes(0, 3, 1)), draw(reductions)
+    inputs = rng.normal(0, 3, shape), np.asarray(rng.choice([-1.0, 1.0], shape))
+    return Pair(nn.SoftMarginLoss(reduction), torch.nn.SoftMarginLoss(reduction=reduction), inputs)
+
+
+@st.composite
+def log_probabilities(draw: st.DrawFn) -> Pair:
+    rng, reduction = draw(generators), draw(reductions)
+    rows, classes = draw(st.integers(1, 4)), draw(st.integers(2, 5))
+    labels = np.asarray(rng.integers(0, classes - 1, rows))
+    weight = rng.uniform(0.1, 2, classes) if draw(st.booleans()) else None
+    ignored = draw(st.sampled_from([-100, classes - 1]))
+    mine, theirs = optional(weight)
+    return Pair(
+        nn.NLLLoss(mine, ignored, reduction),
+        torch.nn.NLLLoss(theirs, ignore_index=ignored, reduction=reduction),
+        (rng.normal(0, 3, (rows, classes)), labels),
+    )
+
+
+@st.composite
 def binary(draw: st.DrawFn) -> Pair:
     rng, shape, reduction = draw(generators), draw(mst.shapes(0, 3, 1)), draw(reductions)
     weight = rng.uniform(0, 2, shape) if draw(st.booleans()) else None
@@ -279,6 +301,20 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "SequentialCell": sequences(),
     "MSELoss": distances(nn.MSELoss, torch.nn.MSELoss),
     "L1Loss": distances(nn.L1Loss, torch.nn.L1Loss),
+    "SmoothL1Loss": distances(
+        lambda reduction: nn.SmoothL1Loss(2.0, reduction),
+        lambda reduction: torch.nn.SmoothL1Loss(reduction=reduction, beta=2.0),
+    ),
+    "HuberLoss": distances(
+        lambda reduction: nn.HuberLoss(reduction, 2.0),
+        lambda reduction: torch.nn.HuberLoss(reduction=reduction, delta=2.0),
+    ),
+    "RMSELoss": distances(
+        lambda reduction: nn.RMSELoss(),
+        lambda reduction: lambda x, y: torch.nn.functional.mse_loss(x, y).sqrt(),
+    ),
+    "SoftMarginLoss": soft_margins(),
+    "NLLLoss": log_probabilities(),
     "BCELoss": binary(),
     "BCEWithLogitsLoss": binary_with_logits(),
     "CrossEntropyLoss": cross_entropies(),
