@@ -106,7 +106,7 @@ class DynamicLossScaleManager(LossScaleManager):
     ) -> None:
         caller = "DynamicLossScaleManager"
         check_number(init_loss_scale, "init_loss_scale", caller, low=1)
-        self.loss_scale = init_loss_scale
+        self.loss_scale: float = init_loss_scale
         self.scale_factor: float = check_number(scale_factor, "scale_factor", caller, low=1)
         self.scale_window: int = check_int(scale_window, "scale_window", caller, low=1)
         self._good_steps = 0

@@ -40,7 +40,8 @@ GOOD: dict[str, object] = {
     "loss_scale_value": 16, "scale_factor": 2, "scale_window": 2, "scale_sense": Tensor(2.0),
     "milestone": [1, 2], "learning_rates": [0.1, 0.2], "value": 1.0, "kernel_size": 2,
     "parameters": nn.Dense(2, 2).trainable_params(),
-    "num_features": 2, "normalized_shape": (2,), "vocab_size": 4, "embedding_size": 2,
+    "num_features": 2, "num_groups": 1, "num_channels": 2, "output_size": 2,
+    "normalized_shape": (2,), "vocab_size": 4, "embedding_size": 2,
 }  # fmt: skip
 
 

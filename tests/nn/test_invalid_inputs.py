@@ -21,6 +21,8 @@ TENSORS = [
 ]
 LAYERS: dict[str, nn.Cell] = {
     **{name: getattr(nn, name)() for name in activation.__all__ if name != "get_activation"},
+    "AdaptiveAvgPool2d": nn.AdaptiveAvgPool2d(2),
+    "AdaptiveMaxPool2d": nn.AdaptiveMaxPool2d(2),
     "AvgPool2d": nn.AvgPool2d(2),
     "BatchNorm1d": nn.BatchNorm1d(3),
     "BatchNorm2d": nn.BatchNorm2d(3),
@@ -29,6 +31,7 @@ LAYERS: dict[str, nn.Cell] = {
     "Dropout": nn.Dropout(p=0.5),
     "Embedding": nn.Embedding(4, 2),
     "Flatten": nn.Flatten(),
+    "GroupNorm": nn.GroupNorm(3, 3),
     "LayerNorm": nn.LayerNorm((3,)),
     "MaxPool2d": nn.MaxPool2d(2),
 }
@@ -36,7 +39,12 @@ LOSSES: dict[str, nn.Cell] = {
     "BCELoss": nn.BCELoss(Tensor([1.0, 2.0])),
     "BCEWithLogitsLoss": nn.BCEWithLogitsLoss(pos_weight=Tensor([1.0, 2.0])),
     "CrossEntropyLoss": nn.CrossEntropyLoss(Tensor([1.0, 2.0, 3.0])),
+    "HuberLoss": nn.HuberLoss(),
     "L1Loss": nn.L1Loss(),
+    "NLLLoss": nn.NLLLoss(Tensor([1.0, 2.0, 3.0])),
+    "RMSELoss": nn.RMSELoss(),
+    "SmoothL1Loss": nn.SmoothL1Loss(),
+    "SoftMarginLoss": nn.SoftMarginLoss(),
     "MSELoss": nn.MSELoss(),
     "SoftmaxCrossEntropyWithLogits": nn.SoftmaxCrossEntropyWithLogits(sparse=True),
 }

@@ -153,6 +153,28 @@ def distances(draw: st.DrawFn, ours: Callable[..., nn.Cell], theirs: Callable[..
 
 
 @st.composite
+def soft_margins(draw: st.DrawFn) -> Pair:
+    rng, shape, reduction = draw(generators), draw(mst.shapes(0, 3, 1)), draw(reductions)
+    inputs = rng.normal(0, 3, shape), np.asarray(rng.choice([-1.0, 1.0], shape))
+    return Pair(nn.SoftMarginLoss(reduction), torch.nn.SoftMarginLoss(reduction=reduction), inputs)
+
+
+@st.composite
+def log_probabilities(draw: st.DrawFn) -> Pair:
+    rng, reduction = draw(generators), draw(reductions)
+    rows, classes = draw(st.integers(1, 4)), draw(st.integers(2, 5))
+    labels = np.asarray(rng.integers(0, classes - 1, rows))
+    weight = rng.uniform(0.1, 2, classes) if draw(st.booleans()) else None
+    ignored = draw(st.sampled_from([-100, classes - 1]))
+    mine, theirs = optional(weight)
+    return Pair(
+        nn.NLLLoss(mine, ignored, reduction),
+        torch.nn.NLLLoss(theirs, ignore_index=ignored, reduction=reduction),
+        (rng.normal(0, 3, (rows, classes)), labels),
+    )
+
+
+@st.composite
 def binary(draw: st.DrawFn) -> Pair:
     rng, shape, reduction = draw(generators), draw(mst.shapes(0, 3, 1)), draw(reductions)
     weight = rng.uniform(0, 2, shape) if draw(st.booleans()) else None
@@ -213,6 +235,34 @@ def rows_of_logits(draw: st.DrawFn) -> Pair:
     return Pair(ours, theirs, (rng.normal(0, 3, (rows, classes)), labels), 1 if sparse else 2)
 
 
+def images(draw: st.DrawFn, rng: np.random.Generator, channels: int) -> Array:
+    """Draw float64 images (n, channels, height, width)."""
+    height, width = draw(st.tuples(*[st.integers(1, 6)] * 2))
+    return np.asarray(rng.normal(0, 2, (2, channels, height, width)))
+
+
+@st.composite
+def group_norms(draw: st.DrawFn) -> Pair:
+    rng, groups, size = draw(generators), draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    channels = groups * size
+    gamma, beta = rng.normal(size=channels), rng.normal(size=channels)
+    layer = nn.GroupNorm(
+        groups, channels, 1e-3, gamma_init=Tensor(gamma), beta_init=Tensor(beta), dtype=ms.float64
+    )
+    theirs = like({"weight": gamma, "bias": beta}, torch.nn.GroupNorm(groups, channels, 1e-3))
+    return Pair(layer, theirs, (images(draw, rng, channels),))
+
+
+@st.composite
+def adaptive_pools(
+    draw: st.DrawFn, ours: Callable[..., nn.Cell], theirs: Callable[..., Theirs]
+) -> Pair:
+    lengths = st.none() | st.integers(1, 7)
+    size = draw(st.integers(1, 7) | st.tuples(lengths, lengths))
+    x = images(draw, draw(generators), 2)
+    return Pair(ours(size), theirs(size), (x if draw(st.booleans()) else x[0],))
+
+
 PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "ReLU": elementwise(nn.ReLU, torch.nn.ReLU),
     "Sigmoid": elementwise(nn.Sigmoid, torch.nn.Sigmoid),
@@ -238,6 +288,9 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "HShrink": elementwise(lambda: nn.HShrink(0.25), lambda: torch.nn.Hardshrink(0.25)),
     "PReLU": elementwise(lambda: nn.PReLU().to(ms.float64), lambda: torch.nn.PReLU().double()),
     "Softmin": along_an_axis(nn.Softmin, torch.nn.Softmin),
+    "GroupNorm": group_norms(),
+    "AdaptiveAvgPool2d": adaptive_pools(nn.AdaptiveAvgPool2d, torch.nn.AdaptiveAvgPool2d),
+    "AdaptiveMaxPool2d": adaptive_pools(nn.AdaptiveMaxPool2d, torch.nn.AdaptiveMaxPool2d),
     "Identity": elementwise(nn.Identity, torch.nn.Identity),
     # In evaluation mode; for training mode see tests/nn/layer/test_basic.py.
     "Dropout": elementwise(nn.Dropout, torch.nn.Identity),
@@ -248,6 +301,20 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "SequentialCell": sequences(),
     "MSELoss": distances(nn.MSELoss, torch.nn.MSELoss),
     "L1Loss": distances(nn.L1Loss, torch.nn.L1Loss),
+    "SmoothL1Loss": distances(
+        lambda reduction: nn.SmoothL1Loss(2.0, reduction),
+        lambda reduction: torch.nn.SmoothL1Loss(reduction=reduction, beta=2.0),
+    ),
+    "HuberLoss": distances(
+        lambda reduction: nn.HuberLoss(reduction, 2.0),
+        lambda reduction: torch.nn.HuberLoss(reduction=reduction, delta=2.0),
+    ),
+    "RMSELoss": distances(
+        lambda reduction: nn.RMSELoss(),
+        lambda reduction: lambda x, y: torch.nn.functional.mse_loss(x, y).sqrt(),
+    ),
+    "SoftMarginLoss": soft_margins(),
+    "NLLLoss": log_probabilities(),
     "BCELoss": binary(),
     "BCEWithLogitsLoss": binary_with_logits(),
     "CrossEntropyLoss": cross_entropies(),

@@ -1,4 +1,4 @@
-"""Normalization layers: over a batch, and over the last axes of each sample."""
+"""Normalization layers: over a batch, and over the last axes or groups of channels of a sample."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -22,7 +22,7 @@ from minispore.utils.checks import (
     describe_value,
 )
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "LayerNorm"]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "LayerNorm"]
 
 
 class _BatchNorm(Cell):
@@ -252,3 +252,85 @@ class LayerNorm(Cell):
             f"normalized_shape={self.normalized_shape}, begin_norm_axis={self.begin_norm_axis}, "
             f"begin_params_axis={self.begin_params_axis}, gamma={self.gamma}, beta={self.beta}"
         )
+
+
+class GroupNorm(Cell):
+    """Group normalization: (x − mean) / √(variance + eps) · gamma + beta, by groups of channels.
+
+    Mean and variance are those of a group of channels in each sample (Wu and He, 2018).
+
+    Args:
+        num_groups: The number of groups, which divides `num_channels`.
+        num_channels: The number of channels.
+        eps: A number in (0, 1] that keeps the denominator above 0.
+        affine: Whether `gamma` and `beta` are trained.
+        gamma_init: The initial `gamma`, in any form that `initializer` accepts.
+        beta_init: The initial `beta`.
+        dtype: The dtype of the parameters, a float type.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: A number is out of range, `num_groups` does not divide `num_channels`, or a
+            Tensor of initial values has the wrong shape.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> layer = nn.GroupNorm(num_groups=1, num_channels=2)
+        >>> [round(x.item(), 4) for x in layer(Tensor([[[[1.0]], [[3.0]]]])).flatten()]
+        [-1.0, 1.0]
+
+    Source: MindSpore's `mindspore.nn.GroupNorm`.
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        gamma_init: Tensor | str | Initializer | float = "ones",
+        beta_init: Tensor | str | Initializer | float = "zeros",
+        dtype: DType = float32,
+    ) -> None:
+        super().__init__()
+        caller = "GroupNorm"
+        self.num_groups: int = check_int(num_groups, "num_groups", caller, low=1)
+        self.num_channels: int = check_int(num_channels, "num_channels", caller, low=1)
+        if num_channels % num_groups:
+            raise ValueError(
+                f"For '{caller}', the argument 'num_groups' must divide 'num_channels', but got "
+                f"{num_groups} and {num_channels}."
+            )
+        self.eps: float = check_epsilon(eps, "eps", caller)
+        check_type(affine, bool, "affine", caller)
+        self.affine = affine
+        check_float_type(dtype, caller)
+        shape = (num_channels,)
+        self.gamma: Parameter = init_parameter(
+            gamma_init, shape, dtype, "gamma_init", caller, "gamma", requires_grad=affine
+        )
+        self.beta: Parameter = init_parameter(
+            beta_init, shape, dtype, "beta_init", caller, "beta", requires_grad=affine
+        )
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Return the normalized tensor, with the shape of `x`.
+
+        Raises:
+            TypeError: `x` is not a tensor.
+            ValueError: `x` is not of shape (n, num_channels, …).
+        """
+        check_tensor(x, "GroupNorm", "x")
+        if x.shape[1:2] != (self.num_channels,):
+            raise ValueError(
+                f"For 'GroupNorm', 'x' must have {self.num_channels} channels, but its shape is "
+                f"{x.shape}."
+            )
+        groups = x.reshape((x.shape[0], self.num_groups, -1)) if 0 not in x.shape else x
+        y = standardize(as_float(groups, "GroupNorm", "x"), 2, self.eps).reshape(x.shape)
+        by_channel = (self.num_channels, *(1,) * (x.ndim - 2))
+        return y * self.gamma.reshape(by_channel) + self.beta.reshape(by_channel)
+
+    def extend_repr(self) -> str:
+        """Return the arguments for `repr`."""
+        return f"num_groups={self.num_groups}, num_channels={self.num_channels}"

@@ -13,11 +13,12 @@ from minispore._functional.pooling import (
 )
 from minispore._functional.window_geometry import PAD_MODES, WindowGeometry, as_pair, tuple_or_none
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import as_float, check_tensor
+from minispore.engine.dispatch import apply1, as_float, check_tensor
+from minispore.engine.rules import unfold
 from minispore.nn.cell import Cell
 from minispore.utils.checks import check_bool, check_int, check_one_of, describe_value
 
-__all__ = ["AvgPool2d", "MaxPool2d"]
+__all__ = ["AdaptiveAvgPool2d", "AdaptiveMaxPool2d", "AvgPool2d", "MaxPool2d"]
 
 # The result of pooling: a tensor, or a tensor and its indices.
 R = TypeVar("R")
@@ -237,6 +238,118 @@ class AvgPool2d(_Pool2d[Tensor]):
         counted = self.count_include_pad and self.pad_mode == "PAD"
         divisor = self.divisor_override or 0
         return [avg_pool(images, rows, columns, self.ceil_mode, counted, divisor, "AvgPool2d")]
+
+
+class _AdaptivePool2d(Cell):
+    """Base class of adaptive pooling; a subclass defines the reduction of a window of one axis."""
+
+    def __init__(self, output_size: int | tuple[int | None, int | None] | None) -> None:
+        super().__init__()
+        pair = tuple_or_none(output_size) or (output_size, output_size)
+        if len(pair) != 2:
+            raise ValueError(
+                f"For '{self.cls_name}', the argument 'output_size' must be an int, None or a "
+                f"tuple of two, but got {output_size}."
+            )
+        for size in pair:
+            if size is not None:
+                check_int(size, "output_size", self.cls_name, low=1)
+        self.output_size = output_size
+        self._sizes = cast("tuple[int | None, int | None]", pair)
+
+    def _reduce(self, window: Tensor, axis: int) -> Tensor:
+        raise NotImplementedError
+
+    def construct(self, input: Tensor) -> Tensor:
+        """Apply the layer.
+
+        Args:
+            input: A tensor of shape (n, channels, height, width) or (channels, height, width).
+
+        Returns:
+            A tensor with the height and width `output_size`; None for that of the input.
+
+        Raises:
+            TypeError: `input` is not a tensor.
+            ValueError: `input` has another number of axes, or no elements in a window.
+        """
+        x = as_float(input, self.cls_name)
+        if x.ndim not in (3, 4) or 0 in x.shape[-2:]:
+            raise ValueError(
+                f"For '{self.cls_name}', 'input' must have 3 or 4 axes and no empty image, but "
+                f"its shape is {x.shape}."
+            )
+        for axis, size in ((x.ndim - 2, self._sizes[0]), (x.ndim - 1, self._sizes[1])):
+            length = x.shape[axis]
+            count = length if size is None else size
+            # The windows overlap where `count` does not divide the length.
+            windows = [
+                slice(i * length // count, -(-(i + 1) * length // count)) for i in range(count)
+            ]
+            before = (slice(None),) * axis
+            x = ops.stack([self._reduce(x[*before, each], axis) for each in windows], axis)
+        return x
+
+
+class AdaptiveAvgPool2d(_AdaptivePool2d):
+    """Average pooling of images to a given size, with windows that cover each image.
+
+    Args:
+        output_size: The height and width of the result, one int or a tuple of two; None for the
+            size of the input.
+
+    Raises:
+        TypeError: A size is not an int.
+        ValueError: A size is below 1, or there are not two.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.AdaptiveAvgPool2d(1)(Tensor([[[1.0, 2.0], [3.0, 4.0]]])).tolist()
+        [[[2.5]]]
+
+    Source: MindSpore's `mindspore.nn.AdaptiveAvgPool2d`.
+    """
+
+    def _reduce(self, window: Tensor, axis: int) -> Tensor:
+        return window.mean(axis)
+
+
+class AdaptiveMaxPool2d(_AdaptivePool2d):
+    """Maximum pooling of images to a given size, with windows that cover each image.
+
+    Args:
+        output_size: The height and width of the result, one int or a tuple of two; None for the
+            size of the input.
+        return_indices: False: indices are not supported.
+
+    Raises:
+        TypeError: A size is not an int.
+        ValueError: A size is below 1, there are not two, or `return_indices` is not False.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.AdaptiveMaxPool2d((1, None))(Tensor([[[1.0, 2.0], [3.0, 4.0]]])).tolist()
+        [[[3.0, 4.0]]]
+
+    Source: MindSpore's `mindspore.nn.AdaptiveMaxPool2d`.
+    """
+
+    def __init__(
+        self,
+        output_size: int | tuple[int | None, int | None] | None,
+        return_indices: bool = False,
+    ) -> None:
+        super().__init__(output_size)
+        check_bool(return_indices, "return_indices")
+        if return_indices:
+            raise ValueError(
+                "For 'AdaptiveMaxPool2d', 'return_indices' is not supported and must be False, but "
+                "got True."
+            )
+
+    def _reduce(self, window: Tensor, axis: int) -> Tensor:
+        # The gradient is that of the first maximum, as in `MaxPool2d`.
+        return apply1(unfold.max_over_window, window, axis)
 
 
 def _pair(value: object, name: str, caller: str, low: int = 1) -> tuple[int, int]:

@@ -14,15 +14,20 @@ from minispore.engine.array import is_host
 from minispore.engine.dispatch import check_tensor, widen
 from minispore.engine.dtypes import FLOAT
 from minispore.nn.cell import Cell
-from minispore.utils.checks import check_one_of, check_type
+from minispore.utils.checks import check_int, check_number, check_one_of, check_type
 
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
     "CrossEntropyLoss",
+    "HuberLoss",
     "L1Loss",
     "LossBase",
     "MSELoss",
+    "NLLLoss",
+    "RMSELoss",
+    "SmoothL1Loss",
+    "SoftMarginLoss",
     "SoftmaxCrossEntropyWithLogits",
 ]
 
@@ -113,6 +118,110 @@ class L1Loss(LossBase):
         return self.get_loss(ops.abs(self._difference(logits, labels)))
 
 
+class SmoothL1Loss(LossBase):
+    """The absolute difference d of outputs and labels, but d² / (2 beta) + beta / 2 below beta.
+
+    The result is smaller by beta / 2, so that it is 0 where outputs equal labels.
+
+    Args:
+        beta: The difference from which on the loss is linear, a number above 0.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        TypeError: `beta` is not a number.
+        ValueError: `beta` is not above 0, or `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.SmoothL1Loss()(Tensor([1.0, 2.0]), Tensor([2.0, 4.0])).tolist()
+        [0.5, 1.5]
+
+    Source: MindSpore's `mindspore.nn.SmoothL1Loss`.
+    """
+
+    def __init__(self, beta: float = 1.0, reduction: Reduction = "none") -> None:
+        super().__init__(reduction)
+        self.beta: float = check_positive(beta, "beta", self.cls_name)
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
+        d = ops.abs(self._difference(logits, labels))
+        losses = ops.where(d < self.beta, ops.square(d) * (0.5 / self.beta), d - 0.5 * self.beta)
+        return self.get_loss(losses)
+
+
+class HuberLoss(LossBase):
+    """Half the squared difference d of outputs and labels, but delta · (d − delta / 2) above delta.
+
+    Args:
+        reduction: "mean", "sum" or "none".
+        delta: The difference from which on the loss is linear, a number above 0.
+
+    Raises:
+        TypeError: `delta` is not a number.
+        ValueError: `delta` is not above 0, or `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.HuberLoss("none", delta=2.0)(Tensor([1.0, 1.0]), Tensor([2.0, 4.0])).tolist()
+        [0.5, 4.0]
+
+    Source: MindSpore's `mindspore.nn.HuberLoss`.
+    """
+
+    def __init__(self, reduction: Reduction = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction)
+        self.delta: float = check_positive(delta, "delta", self.cls_name)
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
+        d = ops.abs(self._difference(logits, labels))
+        linear = self.delta * (d - 0.5 * self.delta)
+        return self.get_loss(ops.where(d <= self.delta, 0.5 * ops.square(d), linear))
+
+
+class RMSELoss(LossBase):
+    """The square root of the mean squared difference of outputs and labels.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.RMSELoss()(Tensor([1.0, 2.0]), Tensor([4.0, 5.0])).item()
+        3.0
+
+    Source: MindSpore's `mindspore.nn.RMSELoss`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def construct(self, logits: Tensor, label: Tensor) -> Tensor:
+        """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
+        return ops.sqrt(self.get_loss(ops.square(self._difference(logits, label))))
+
+
+class SoftMarginLoss(LossBase):
+    """The logarithm of 1 + exp(−y · x) for outputs x and labels y of 1 and −1, reduced.
+
+    Args:
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> round(nn.SoftMarginLoss()(Tensor([0.0]), Tensor([1.0])).item(), 4)
+        0.6931
+
+    Source: MindSpore's `mindspore.nn.SoftMarginLoss`.
+    """
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss, with the shape of `logits` unless it is reduced."""
+        self._check(logits, labels)
+        return self.get_loss(ops.neg(ops.logsigmoid(logits * labels)))
+
+
 class CrossEntropyLoss(LossBase):
     """Cross entropy: −log of the softmax probability of the true class.
 
@@ -174,6 +283,53 @@ class CrossEntropyLoss(LossBase):
             self.reduction,
             self.label_smoothing,
         )
+
+
+class NLLLoss(LossBase):
+    """The negative logarithm of the probability of the true class, given the logarithms.
+
+    Args:
+        weight: The weight of each class, of shape (classes,).
+        ignore_index: A label whose rows are ignored.
+        reduction: "mean", "sum" or "none"; the mean is weighted by `weight`.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, int32, nn
+        >>> nn.NLLLoss()(Tensor([[-0.5, -1.0]]), Tensor([1], int32)).item()
+        1.0
+
+    Source: MindSpore's `mindspore.nn.NLLLoss`.
+    """
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        ignore_index: int = -100,
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__(reduction)
+        check_type(weight, Tensor, "weight", allow_none=True)
+        check_int(ignore_index, "ignore_index")
+        self.weight = weight
+        self.ignore_index = ignore_index
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss.
+
+        Args:
+            logits: Logarithms of probabilities, of shape (C,), (N, C) or (N, C, d₁, …).
+            labels: Class indices, integers of the shape without C.
+
+        Raises:
+            TypeError: An argument is not a Tensor, or the labels are not integers.
+            ValueError: The shapes do not match, or a label is not a class index.
+        """
+        self._check(logits, labels)
+        return ops.nll_loss(logits, labels, self.weight, self.ignore_index, self.reduction)
 
 
 class SoftmaxCrossEntropyWithLogits(LossBase):
@@ -338,3 +494,11 @@ class BCEWithLogitsLoss(LossBase):
         return ops.binary_cross_entropy_with_logits(
             input, target, self.weight, self.pos_weight, self.reduction
         )
+
+
+def check_positive(value: object, name: str, caller: str) -> float:
+    """Return `value` if it is a number above 0; raise TypeError or ValueError otherwise."""
+    number = check_number(value, name, caller, low=0.0)
+    if not number:
+        raise ValueError(f"For '{caller}', the argument '{name}' must be above 0, but got 0.")
+    return number
