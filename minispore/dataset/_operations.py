@@ -489,7 +489,7 @@ def split_node(
     starts = list(accumulate(counts, initial=0))[:-1]
     key = initial_key()
     if isinstance(node, MapStyleNode):
-        indices = node.sampler.epoch_indices(node.store.count(), key)
+        indices = node.indices(key)
         if randomize:
             indices = key.fold_in().generator().permutation(indices)
         kind = SubsetRandomSampler if node.sampler.shuffles else SubsetSampler

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.common.tensor import Tensor
-from minispore.dataset._batches import Batch
+from minispore.dataset._batches import Batch, Padding
 from minispore.dataset._node import (
     Array,
     EpochKey,
@@ -314,7 +314,7 @@ def _format_fields(item: object, shards: int = 1) -> str:
 
 def _format_setting(value: object) -> str:  # noqa: PLR0911 (one for each kind of value)
     """Return a setting as text; the empty text for a value that is not a setting."""
-    if isinstance(value, bool | int | float | str):
+    if isinstance(value, bool | int | float | str | Padding):
         return repr(value)
     if isinstance(value, np.ndarray):
         array = cast("npt.NDArray[np.generic]", value)

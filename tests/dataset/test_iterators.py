@@ -319,6 +319,19 @@ def test_descriptions_distinguish_numbers_of_repeated_use() -> None:
         data.concat([data, data]).create_tuple_iterator().load_state_dict(state)
 
 
+def test_descriptions_distinguish_paddings() -> None:
+    data = ds.NumpySlicesDataset({"x": [[1, 2], [3, 4]]})
+
+    def iterator(length: int | None, value: int) -> DatasetIterator[list[ms.Tensor]]:
+        return data.padded_batch(2, pad_info={"x": ([length], value)}).create_tuple_iterator()
+
+    state = iterator(3, 0).state_dict()
+    iterator(3, 0).load_state_dict(state)
+    for length, value in ((4, 0), (None, 0), (3, 1)):
+        with pytest.raises(ValueError, match="of another dataset"):
+            iterator(length, value).load_state_dict(state)
+
+
 def test_object_used_twice_has_one_state() -> None:
     data = ds.NumpySlicesDataset([1, 2, 3]).map(Counted())
     iterator = (data + data).create_tuple_iterator()

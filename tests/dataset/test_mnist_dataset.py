@@ -80,9 +80,9 @@ def test_pk_sampler_draws_rows_of_each_class(folder: Path) -> None:
     dataset = MnistDataset(folder, "train", sampler=PKSampler(2))
     rows = list(dataset.project("label").create_tuple_iterator(num_epochs=1, output_numpy=True))
     assert [int(label) for (label,) in rows] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
-    assert (
-        MnistDataset(folder, "train", sampler=PKSampler(2, num_samples=3)).get_dataset_size() == 3
-    )
+    assert [len(part) for part in dataset.split([9, 3])] == [9, 3]
+    dataset.use_sampler(PKSampler(2, num_samples=3))
+    assert dataset.get_dataset_size() == 3
     with pytest.raises(ValueError, match="'class_column' must be a column of labels"):
         MnistDataset(folder, sampler=PKSampler(2, class_column="class"))
     with pytest.raises(NotImplementedError, match="'num_class' must be None, but got 3"):

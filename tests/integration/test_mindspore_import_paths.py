@@ -12,6 +12,7 @@ PATHS = {
     "dataset.callback": "dataset",
     "dataset.transforms.c_transforms": "dataset.transforms",
     "dataset.vision.c_transforms": "dataset.vision",
+    "dataset.vision.utils": "dataset.vision",
     "nn.layer": "nn",
     "nn.layer.activation": "nn",
     "nn.layer.basic": "nn",
