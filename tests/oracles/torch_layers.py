@@ -263,6 +263,11 @@ def adaptive_pools(
     return Pair(ours(size), theirs(size), (x if draw(st.booleans()) else x[0],))
 
 
+def hard_sigmoid(x: Theirs) -> Theirs:
+    """PyTorch's own has 1/6 in float32."""
+    return torch.clamp(x / 6 + 0.5, 0, 1)
+
+
 PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "ReLU": elementwise(nn.ReLU, torch.nn.ReLU),
     "Sigmoid": elementwise(nn.Sigmoid, torch.nn.Sigmoid),
@@ -271,10 +276,7 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "SeLU": elementwise(nn.SeLU, torch.nn.SELU),
     "SiLU": elementwise(nn.SiLU, torch.nn.SiLU),
     "Mish": elementwise(nn.Mish, torch.nn.Mish),
-    "HSigmoid": elementwise(
-        nn.HSigmoid,
-        lambda: lambda x: (x / 6 + 0.5).clamp(0, 1),  # PyTorch's has 1/6 in float32
-    ),
+    "HSigmoid": elementwise(nn.HSigmoid, lambda: hard_sigmoid),
     "HSwish": elementwise(nn.HSwish, torch.nn.Hardswish),
     "LogSigmoid": elementwise(nn.LogSigmoid, torch.nn.LogSigmoid),
     "Softsign": elementwise(nn.Softsign, torch.nn.Softsign),
