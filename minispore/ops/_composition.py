@@ -179,8 +179,8 @@ class HyperMap(Primitive):
             ValueError: There is nothing to apply it to, or the arguments are of unequal lengths.
         """
         function: object = self.ops
-        if function is None:
-            function, *args = args or (None,)  # type: ignore[assignment]
+        if function is None and args:
+            function, args = args[0], args[1:]
         if not callable(function):
             raise TypeError(
                 f"For 'HyperMap', the first argument must be callable, "
