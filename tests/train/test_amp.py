@@ -115,3 +115,10 @@ def test_loss_scale_manager_chooses_the_training_step(
     net = nn.Dense(2, 1)
     optimizer = nn.SGD(net.trainable_params())
     assert type(amp.build_train_network(net, optimizer, nn.MSELoss(), level, **options)) is kind
+
+
+def test_other_types_than_float16_are_refused() -> None:
+    with pytest.raises(ValueError, match="'dtype' must be one of"):
+        amp.auto_mixed_precision(nn.ReLU(), "O2", ms.float64)
+    with pytest.raises(ValueError, match="'dst_type' must be one of"):
+        nn.ReLU().to_float(ms.float64)
