@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial as functools_partial
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from minispore._functional.primitive import Primitive, primitive
 from minispore._functional.shape import stack, unbind
@@ -178,7 +178,7 @@ class HyperMap(Primitive):
             TypeError: There is no function.
             ValueError: There is nothing to apply it to, or the arguments are of unequal lengths.
         """
-        function: object = self.ops
+        function = self.ops
         if function is None and args:
             function, args = args[0], args[1:]
         if not callable(function):
@@ -188,7 +188,7 @@ class HyperMap(Primitive):
             )
         if not args:
             raise ValueError("For 'HyperMap', there must be arguments of the function, got none.")
-        return _map(cast("Callable[..., Any]", function), args)
+        return _map(function, args)
 
 
 def _map(function: Callable[..., Any], args: Sequence[object]) -> Any:  # noqa: ANN401
