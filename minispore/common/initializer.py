@@ -1,7 +1,8 @@
 """Initializers of parameters, as objects or by name.
 
-They draw from the random stream "init" (`minispore.set_seed`) in float64 and then round: the same
-seed gives the same weights in each data type.
+They draw from the random stream "init" of `minispore.set_seed` in float64 and then round: the same
+seed gives the same weights in each data type. Where no seed was set, they draw from numpy's global
+state, so that networks made after the same `np.random.seed` are equal, as in MindSpore.
 
 Source: MindSpore's `mindspore.common.initializer`.
 """
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore.common.dtype import DType, float32
-from minispore.common.seed import generator
+from minispore.common.seed import generator, get_seed
 from minispore.common.tensor import Tensor
 from minispore.utils.checks import (
     as_items,
@@ -374,12 +375,18 @@ def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
     return shape[1] * kernel, shape[0] * kernel
 
 
+def _generator() -> np.random.Generator:
+    if get_seed() is not None:
+        return generator("init")
+    return np.random.default_rng(np.random.randint(2**32, size=4, dtype=np.uint64))  # noqa: NPY002
+
+
 def _uniform(arr: Values, bound: float) -> None:
-    arr[...] = generator("init").uniform(-bound, bound, arr.shape)
+    arr[...] = _generator().uniform(-bound, bound, arr.shape)
 
 
 def _normal(arr: Values, sigma: float, mean: float = 0.0) -> None:
-    arr[...] = generator("init").normal(mean, sigma, arr.shape)
+    arr[...] = _generator().normal(mean, sigma, arr.shape)
 
 
 def _truncated(
@@ -395,7 +402,7 @@ def _truncated(
     offset = abs(mode - mean)
     reach = math.hypot(offset, 8 * sigma) - offset
     low, high = max(low, mode - reach), min(high, mode + reach)
-    rng = generator("init")
+    rng = _generator()
     remaining = np.arange(values.size)
     while remaining.size:
         drawn = rng.uniform(low, high, remaining.size)

@@ -387,7 +387,7 @@ class Model:
                 initial_step=None,
                 last_save_ckpt_step=None,
                 latest_ckpt_file=None,
-                loss_scale_mananger=None,
+                loss_scale_mananger=self._loss_scale_manager,
                 list_callback=manager.callbacks,
                 parallel_mode=get_auto_parallel_context("parallel_mode"),
                 device_number=get_group_size(),

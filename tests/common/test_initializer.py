@@ -3,6 +3,7 @@
 import inspect
 import math
 import re
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -198,6 +199,16 @@ def test_number_is_a_constant_initializer(shape: tuple[int, ...], number: float)
     for values in (initializer(number, shape), initializer(init.Constant(number), shape)):
         assert (values.shape, values.dtype) == (shape, float32)
         assert (values.asnumpy() == number).all()
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["uniform", "normal", "truncatedNormal"]))
+def test_without_a_seed_numpys_global_state_decides(number: int, name: str) -> None:
+    with patch.dict(seed._seeds, seed=None):
+        np.random.seed(number)  # noqa: NPY002
+        first, second = (init.initializer(name, (20,)).asnumpy() for _ in range(2))
+        np.random.seed(number)  # noqa: NPY002
+        np.testing.assert_array_equal(init.initializer(name, (20,)).asnumpy(), first)
+        assert not np.array_equal(first, second)
 
 
 def test_same_seed_gives_the_same_values_in_each_dtype() -> None:

@@ -45,7 +45,7 @@ class InternalCallbackParam(dict[str, object]):
     * `list_callback`: the callbacks in their order; `parallel_mode`: "stand_alone" or
       "data_parallel"; `device_number`: the number of processes;
     * `initial_step`, `last_save_ckpt_step`, `latest_ckpt_file`: always None, as in MindSpore on a
-      CPU; `loss_scale_mananger` (MindSpore's spelling): None.
+      CPU; `loss_scale_mananger` (MindSpore's spelling): the argument of `Model`.
 
     During evaluation `batch_num`, `cur_step_num` and `net_outputs` are the evaluation's; also
     `eval_network`, `valid_dataset`, `eval_dataset_element`. From `on_eval_end` until the end of the
