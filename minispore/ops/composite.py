@@ -8,7 +8,6 @@ from minispore.ops.functional import (
     clip_by_value,
     matmul,
     ones_like,
-    vmap,
     zeros_like,
 )
 
@@ -20,6 +19,5 @@ __all__ = [
     "clip_by_value",
     "matmul",
     "ones_like",
-    "vmap",
     "zeros_like",
 ]
