@@ -2,9 +2,10 @@
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from reprlib import repr as short
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from minispore.utils.atomic import regular
 from minispore.utils.checks import check_type
 
 Default = str | int | float
+_Path: TypeAlias = str | os.PathLike[str]
 _DTYPES: Final[dict[type[Default], type[np.generic]]] = {
     str: np.str_,
     int: np.int32,
@@ -65,7 +67,7 @@ class CSVDataset(MappableDataset):
 
     def __init__(
         self,
-        dataset_files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        dataset_files: _Path | Sequence[_Path],
         field_delim: str = ",",
         column_defaults: Sequence[Default] | None = None,
         column_names: str | Sequence[str] | None = None,
@@ -100,21 +102,25 @@ class CSVDataset(MappableDataset):
                     "unless 'column_names' is given."
                 )
         names = as_names(column_names or header, "column_names", caller)
-        rows = [row for table in tables for row in table]
-        if not rows:
-            raise RuntimeError(f"For '{caller}', the files must have rows, but have none.")
+        if not any(tables):
+            paths = ", ".join(f"'{os.fspath(path)}'" for path in dataset_files)
+            raise RuntimeError(f"For '{caller}', there must be rows, but {paths} has none.")
         types = _types(column_defaults, names)
-        arrays = tuple([_convert(rows, i, each, names) for i, each in enumerate(types)])
+        files = dict(zip(dataset_files, tables, strict=True))
+        arrays = tuple([_convert(files, i, each, names) for i, each in enumerate(types)])
         super().__init__(MapStyleNode(names, ArraySource(arrays), chosen))
 
 
-def _read(path: str | os.PathLike[str], delimiter: str) -> list[list[str]]:
+def _read(path: _Path, delimiter: str) -> list[list[str]]:
     """Return the fields of each line of a file, but for empty lines."""
     check_type(path, (str, os.PathLike), "dataset_files", "CSVDataset")
     if not Path(path).is_file():
         raise ValueError(f"For 'CSVDataset', there is no file '{os.fspath(path)}'.")
-    with open(path, encoding="utf-8-sig", newline="", opener=regular) as file:
-        return [row for row in csv.reader(file, delimiter=delimiter) if row]
+    try:
+        with open(path, encoding="utf-8-sig", newline="", opener=regular) as file:
+            return [row for row in csv.reader(file, delimiter=delimiter) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise RuntimeError(f"'{os.fspath(path)}' cannot be read as CSV: {error}.") from None
 
 
 def _types(defaults: Sequence[Default] | None, names: tuple[str, ...]) -> list[type[Default]]:
@@ -132,18 +138,23 @@ def _types(defaults: Sequence[Default] | None, names: tuple[str, ...]) -> list[t
 
 
 def _convert(
-    rows: Sequence[Sequence[str]], column: int, kind: type[Default], names: tuple[str, ...]
+    files: Mapping[_Path, Sequence[Sequence[str]]],
+    column: int,
+    kind: type[Default],
+    names: tuple[str, ...],
 ) -> Array:
     """Return one field of each row as an array."""
     values: list[Array] = []
-    for number, row in enumerate(rows):
-        try:
-            if len(row) != len(names):
-                raise ValueError(f"it has {len(row)} fields")
-            values.append(np.array(kind(row[column]), _DTYPES[kind]))
-        except (ValueError, OverflowError) as error:
-            raise RuntimeError(
-                f"For 'CSVDataset', row {number} must have {len(names)} fields, and in the column "
-                f"{names[column]!r} a value of {np.dtype(_DTYPES[kind])}, but got {row}: {error}."
-            ) from error
+    for path, rows in files.items():
+        for number, row in enumerate(rows):
+            try:
+                if len(row) != len(names):
+                    raise ValueError(f"it has {len(row)} fields")
+                values.append(np.array(kind(row[column]), _DTYPES[kind]))
+            except (ValueError, OverflowError) as error:
+                raise RuntimeError(
+                    f"Row {number} of '{os.fspath(path)}' must have {len(names)} fields, and in "
+                    f"the column {names[column]!r} a value of {np.dtype(_DTYPES[kind])}, but got "
+                    f"{short(row)}: {str(error)[:200]}."
+                ) from error
     return np.array(values, _DTYPES[kind])

@@ -131,7 +131,7 @@ class StoppingWithoutLoading(_early_stopping.EarlyStopping):
         raise NotImplementedError
 
 
-@mistake(1, "backward_pass", "For a sum of 40000 operations on one input, your code")
+@mistake(1, "backward_pass", "For a sum of 20000 operations on one input, your code")
 def visit_few(
     seeds: Anything, inputs: Anything, first: int, get_pullbacks: Anything, add: Anything
 ) -> object:

@@ -64,8 +64,8 @@ def test_rows_are_shuffled_by_default_and_sharded(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "the first line of each file must name the same columns"),
-        ("a,b\n", "the files must have rows"),
-        ("a,b\n1,2\n3\n", r"row 1 must have 2 fields.* got \['3'\]: it has 1 fields"),
+        ("a,b\n", "there must be rows, but .*csv' has none"),
+        ("a,b\n1,2\n3\n", r"Row 1 of .*csv' must have 2 fields.* got \['3'\]: it has 1 fields"),
         ("a,b\n1,x\n", "column 'b' a value of int32, but got .*'x'"),
         ("a,b\n1,2147483648\n", "column 'b' a value of int32"),
     ],

@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Path:
         (tmp_path / name).mkdir()
         for file in files:
             (tmp_path / name / file).write_bytes(f"{name}/{file}".encode())
-    (tmp_path / "notes.txt").write_text("no image")
+    (tmp_path / "notes.txt").write_text("no image", "utf-8")
     return tmp_path
 
 

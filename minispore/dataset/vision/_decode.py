@@ -67,5 +67,7 @@ def decode_image(content: npt.NDArray[np.uint8], what: str) -> npt.NDArray[np.ui
     try:
         with open_image(BytesIO(content.tobytes())) as image:
             return np.array(image.convert("RGB"))
-    except (OSError, SyntaxError, ValueError) as error:  # Pillow's errors for damaged files
+    except MemoryError:
+        raise
+    except Exception as error:  # Pillow raises errors of many types for damaged files
         raise RuntimeError(f"{what} cannot be decoded as an image.") from error
