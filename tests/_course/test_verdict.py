@@ -223,3 +223,12 @@ def test_file_of_another_encoding_is_reported(tmp_path: Path, encoding: str) -> 
     file.write_text("x = 'Grüße'\n", encoding)
     with pytest.raises(CourseError, match=r"^The file is not Python source in UTF-8: "):
         load(file)
+
+
+def test_memory_error_of_a_check_is_no_rejection() -> None:
+    def run_out(_: object) -> NoReturn:
+        raise MemoryError
+
+    one = (Implementation("one", object),)
+    with pytest.raises(MemoryError):
+        evaluate_submission(TestExercise("work", "check", "", one, one), work_with(check=run_out))

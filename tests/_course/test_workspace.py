@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from minispore._cli import main
-from minispore._course import commands, lessons, sandbox
+from minispore._course import lessons, sandbox
 from minispore._course.exercise import CodeExercise
 from minispore._course.sandbox import CheckResult
 from minispore._course.verdict import Verdict
@@ -103,14 +103,20 @@ class LearnerFolder(RuleBasedStateMachine):
         expected = f"Hint {entry.hints} of {len(hints)}: {hints[entry.hints - 1]}\n"
         assert self.learn("hint", number) == expected
 
-    @rule(data=st.data(), passed=st.booleans(), printed=st.sampled_from(["", "x\ny\n"]))
-    def check(self, data: st.DataObject, passed: bool, printed: str) -> None:
+    @rule(
+        data=st.data(),
+        outcome=st.sampled_from(["passed", "failed", "undecided"]),
+        printed=st.sampled_from(["", "x\ny\n"]),
+    )
+    def check(self, data: st.DataObject, outcome: str, printed: str) -> None:
+        passed = outcome == "passed"
         started = [number for number in NUMBERS if self.file(number) in self.files]
         number = data.draw(st.sampled_from([*started, 1]))
         if self.file(number) not in self.files:
             assert f"learn start {number}\n" in self.learn("check", number, 2)
             return
-        result = CheckResult(Verdict(passed, ("first", "second")), printed, 0.1)
+        verdict = Verdict(passed, ("first", "second"), undecided=outcome == "undecided")
+        result = CheckResult(verdict, printed, 0.1)
         with patch.object(sandbox, "check", return_value=result) as check:
             out = self.learn("check", number, 0 if passed else 1)
         check.assert_called_once_with(number, self.folder / self.file(number))
@@ -118,11 +124,11 @@ class LearnerFolder(RuleBasedStateMachine):
         after = NUMBERS[NUMBERS.index(number) + 1 :]
         following = f" Next: lesson {after[0]}, {lessons.page(after[0])}" if after else ""
         compare = "To compare with minispore's source: minispore learn solution"
-        ending = (
-            f"Lesson {number} is solved.{following}\n{compare} {number}"
-            if passed
-            else f"Not solved yet. For a hint: minispore learn hint {number}"
-        )
+        ending = {
+            "passed": f"Lesson {number} is solved.{following}\n{compare} {number}",
+            "failed": f"Not solved yet. For a hint: minispore learn hint {number}",
+            "undecided": "Undecided: the check ended before it found a mistake.",
+        }[outcome]
         assert out == f"{heading}first\nsecond\n{ending}\n"
         entry = self.progress.setdefault(number, Progress())
         entry.checks += 1
@@ -170,6 +176,13 @@ class LearnerFolder(RuleBasedStateMachine):
 
 LearnerFolder.TestCase.settings = settings(stateful_step_count=12)
 TestLearnerFolder = LearnerFolder.TestCase
+
+
+def test_status_of_a_complete_course_has_no_next_step(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    for number in NUMBERS:
+        workspace.record_check(number, passed=True)
+    assert learn("status", folder=tmp_path).endswith("\nAll lessons are solved.\n")
 
 
 def test_list_contains_every_lesson() -> None:
@@ -265,7 +278,7 @@ def test_watch_checks_each_saved_version_until_one_passes(tmp_path: Path) -> Non
         return CheckResult(Verdict(text == "third", (f"checked {len(text)}",)), "", 0.1)
 
     with patch.object(sandbox, "check", check), patch("time.sleep", save):
-        reports = list(commands.watch(tmp_path, 2))
+        reports = learn("watch", "2", folder=tmp_path).split("\n\n")
     assert [report.partition("\n")[0] for report in reports] == [
         f"checked {len(text)}" for text in texts
     ]

@@ -201,6 +201,12 @@ REFUSED: list[tuple[type[Exception], str, tuple[Callable[[], object], ...]]] = [
         lambda: pairs().project(["a", "a"]),
         lambda: ds.NumpySlicesDataset(([1], [2]), ["a", "a"]),
     )),
+    (TypeError, "'batch_sampler' must be an iterable of lists of row indices, but got 3", (
+        lambda: ds.GeneratorDataset([1, 2], ["a"], batch_sampler=3),
+    )),
+    (ValueError, "'PKSampler', the argument 'class_column' must be a column of labels", (
+        lambda: list(ds.GeneratorDataset([1, 2], ["a"], sampler=ds.PKSampler(1))),
+    )),
     (ValueError, "must not be empty", (
         lambda: pairs().project([]),
         lambda: pairs().map([]),

@@ -178,6 +178,7 @@ def test_differing_initial_value_is_only_logged_on_request(
         ([(-1, 1.0)], None, ValueError),
         ([(1, 1.0)], "cubic", ValueError),
         ([1.0], None, TypeError),
+        ([(1, 1.0, 2.0)], None, TypeError),
         ([(1, "x")], None, TypeError),
         ([(0.5, 1.0)], None, TypeError),
     ],

@@ -105,3 +105,8 @@ def test_arguments_of_a_wrong_type_raise_errors(name: str, argument: str, value:
         assert fits(value, get_type_hints(cls.__init__)[argument])
     else:
         assert all(each in error for each in (f"'{name}'", f"'{argument}'", "but got")), error
+
+
+def test_call_that_python_refuses_has_its_message() -> None:
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'key_word'"):
+        tp.ScalarPrinter(key_word=1)  # type: ignore[call-arg]

@@ -56,6 +56,18 @@ def test_levels_choose_the_types_of_layers(level: str, types: tuple[object, ...]
     assert {each.dtype for each in gradients} == {float32}
 
 
+def test_float_tensors_in_tuples_and_lists_are_cast() -> None:
+    class Types(nn.Cell):
+        def construct(self, pair: tuple[Tensor, list[Tensor]], *, z: Tensor) -> Tensor:
+            self.types = [each.dtype for each in (pair[0], *pair[1], z)]
+            return pair[0]
+
+    net = Types().to_float(float16)
+    numbers = ops.ones((1,)), [ops.ones((1,)), Tensor([1])]
+    net(numbers, z=ops.ones((1,), ms.float64))
+    assert net.types == [float16, float16, ms.int64, float16]
+
+
 def test_parameters_are_restored_after_an_error() -> None:
     net = nn.Dense(2, 1).to_float(float16)
     with pytest.raises(ValueError, match="dense"):

@@ -143,3 +143,18 @@ def test_train_matches_hand_written_loop(rows: int, epochs: int) -> None:
     trained = [np.asarray(p.asnumpy(), np.float32) for p in net.trainable_params()]
     np.testing.assert_allclose(trained[0], weight, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(trained[1], bias, rtol=1e-5, atol=1e-6)
+
+
+@given(rows=st.integers(1, 12), sink_size=st.sampled_from([-1, 1, 2, 5]), sink=st.booleans())
+def test_sink_size_is_the_number_of_steps_in_messages(
+    rows: int, sink_size: int, sink: bool
+) -> None:
+    """All batches are used; only the `batch_num` of the run is the given number."""
+    spy = SpyCallback()
+    data = Rows(rows)
+    make().train(1, data, spy, dataset_sink_mode=sink, sink_size=sink_size)
+    size = data.get_dataset_size()
+    steps = spy.at("on_train_step_end")
+    assert [step["cur_step_num"] for step in steps] == list(range(1, size + 1))
+    expected = sink_size if sink and sink_size > 0 else size
+    assert {step["batch_num"] for step in steps} == {expected}

@@ -133,3 +133,9 @@ def test_names_of_other_libraries_name_ours() -> None:
 )
 def test_is_supported_takes_names_with_or_without_the_package(path: str, supported: bool) -> None:
     assert is_supported(path) is supported
+
+
+def test_attributes_of_an_unsupported_name_are_unsupported_but_not_special_ones() -> None:
+    name = Unsupported("minispore.nn.Absent", "Use nn.Dense.")
+    assert isinstance(name.method, Unsupported)
+    assert not hasattr(name, "__array__")
