@@ -128,7 +128,7 @@ def _run(
         status = process.wait(seconds)
     except subprocess.TimeoutExpired:
         status = None
-        if sys.platform != "win32":  # for the stack trace
+        if sys.platform != "win32":  # pragma: no branch (Windows); for the stack trace
             process.send_signal(signal.SIGXCPU)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_STACK_DUMP_SECONDS)

@@ -64,29 +64,31 @@ def _limit_time(seconds: float, results: IO[str]) -> None:
         return
     import resource
 
-    used = time.process_time()
-    _, hard_limit = resource.getrlimit(resource.RLIMIT_CPU)
-    limit = math.ceil(used + seconds)
-    if hard_limit == resource.RLIM_INFINITY or limit < hard_limit:
-        resource.setrlimit(resource.RLIMIT_CPU, (limit, hard_limit))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _lower(resource.RLIMIT_CPU, math.ceil(time.process_time() + seconds))
+    _lower(resource.RLIMIT_CORE, 0)
     faulthandler.register(signal.SIGXCPU, file=results, chain=True)
 
 
 def _limit_memory(megabytes: int) -> None:
     """Limit the memory of this process to so much more than it uses now, if the system can."""
-    try:
-        import resource
-    except ImportError:  # pragma: no cover (Windows)
+    if sys.platform == "win32":  # pragma: no cover
         return
+    import resource
+
     try:
         used = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
     except (OSError, ValueError):  # pragma: no cover (systems without /proc)
         return  # such systems may not support the limit either
-    _, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
-    limit = used + megabytes * 2**20
+    _lower(resource.RLIMIT_AS, used + megabytes * 2**20)
+
+
+def _lower(kind: int, limit: int) -> None:
+    """Lower a limit of the system for this process."""
+    import resource
+
+    _, hard_limit = resource.getrlimit(kind)
     if hard_limit == resource.RLIM_INFINITY or limit < hard_limit:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(kind, (limit, hard_limit))
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ def fork_safe_lock() -> Lock:
         True
     """
     lock = Lock()
-    if hasattr(os, "register_at_fork"):  # not on Windows
+    if hasattr(os, "register_at_fork"):  # pragma: no branch (Windows)
         os.register_at_fork(
             before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
         )
@@ -128,7 +128,7 @@ def after_fork_in_child(reset: Callable[[], None]) -> None:
         >>> cache = [1, 2]
         >>> after_fork_in_child(cache.clear)
     """
-    if hasattr(os, "register_at_fork"):
+    if hasattr(os, "register_at_fork"):  # pragma: no branch (Windows)
         os.register_at_fork(after_in_child=reset)
 
 

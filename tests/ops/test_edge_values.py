@@ -91,3 +91,15 @@ def test_variance_is_not_negative(values: list[float], ddof: int) -> None:
             value = getattr(ops, name)(x, ddof=ddof).item()
         assert caught[0].filename == __file__
         assert value == np.inf or np.isnan(value)
+
+
+def test_product_of_no_elements_is_one() -> None:
+    x = ops.ones((0, 3))
+    assert ops.prod(x, 0).tolist() == [1, 1, 1]
+    assert ms.grad(lambda x: ops.prod(x, 0).sum())(x).shape == (0, 3)
+
+
+@given(st.integers(3, 9) | st.integers(-9, -4))
+def test_scatter_beyond_the_axis_names_itself(index: int) -> None:
+    with pytest.raises(IndexError, match="^For 'scatter', "):
+        ops.scatter(ops.zeros((3,)), 0, Tensor([index]), 1.0)

@@ -43,7 +43,7 @@ class EventFileNames:
         seconds, host = int(time.time()), socket.gethostname()
         with _lock:
             # Starts with the process id: another process may choose names in the same second.
-            for number in count(os.getpid()):
+            for number in count(os.getpid()):  # pragma: no branch (it is endless)
                 rest = f"{seconds}.{number}.{host}"
                 start = os.path.join(folder, f"{prefix}.out")
                 self.mindspore: str = f"{start}.events.summary.{rest}{suffix}"
