@@ -39,7 +39,7 @@ def generator_loss(noise: Tensor) -> Tensor:
 
 
 def discriminator_loss(noise: Tensor, real: Tensor) -> Tensor:
-    """Return how badly the discriminator tells real numbers from generated ones."""
+    """Return the discriminator's loss for real and generated numbers."""
     scores, generated = discriminator(real), discriminator(ops.stop_gradient(generator(noise)))
     return loss_fn(scores, ops.ones_like(scores)) + loss_fn(generated, ops.zeros_like(generated))
 

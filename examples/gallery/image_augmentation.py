@@ -56,4 +56,4 @@ network = nn.SequentialCell(
 optimizer = nn.SGD(network.trainable_params(), learning_rate=0.03)
 model = Model(network, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
 model.train(8, data, callbacks=[LossMonitor(8)])
-print(f"it tells {model.eval(data)['accuracy']:.1%} of the discs from squares")
+print(f"it classifies {model.eval(data)['accuracy']:.1%} of the discs and squares")

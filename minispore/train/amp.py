@@ -16,6 +16,7 @@ from minispore.nn._float_type import cast_floats
 from minispore.train.loss_scale_manager import DynamicLossScaleManager, LossScaleManager
 from minispore.utils.checks import check_one_of, check_type
 from minispore.utils.unsupported import module_attributes
+from minispore.utils.warn import warn_at_caller
 
 __all__: list[str] = ["auto_mixed_precision", "build_train_network"]
 
@@ -101,7 +102,14 @@ def build_train_network(
         return TrainOneStepCell(network, optimizer)
     update_cell = manager.get_update_cell()
     if update_cell is None:
-        return TrainOneStepCell(network, optimizer, sens=float(manager.get_loss_scale()))
+        scale = float(manager.get_loss_scale())
+        if optimizer.loss_scale != scale:
+            warn_at_caller(
+                f"For '{caller}', the loss is multiplied by {scale:g}, but the optimizer's "
+                f"'loss_scale' divides the gradients by {optimizer.loss_scale:g}: set it to "
+                f"{scale:g}."
+            )
+        return TrainOneStepCell(network, optimizer, sens=scale)
     return TrainOneStepWithLossScaleCell(network, optimizer, update_cell)
 
 

@@ -28,10 +28,11 @@ SUCCESS = {
     "custom_loss": r"^HuberLoss: y = (2\.9|3\.0)\d* x \+ 1\.0",
     "custom_training_step": r"^epoch 10: loss 0\.\d+, accuracy 9\d\.\d%$",
     "gradient_clipping": r"^the weight is 0\.[45]",
-    "image_augmentation": r"^it tells [89]\d\.\d% of",
+    "image_augmentation": r"^it classifies [89]\d\.\d% of",
     "learning_rate_schedule": r"^epoch: 6 step: 8, loss is 0\.1",
     "lenet": r"^it reads [89]\d\.\d% of the digits$",
     "linear_regression": r"^y = (1\.99|2\.00)\d a \+ -(2\.99|3\.00)\d b \+ (0\.49|0\.50)\d$",
+    "mixed_precision": r"^weights \[ ?(0\.9|1\.)\d* +-(1\.9|2\.)",
     "transfer_learning": r"^trained \['head.weight', 'head.bias'\]: accuracy [89]",
     "word_embedding": r"^cat: nearest is (dog|man)",
 }

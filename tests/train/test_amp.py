@@ -1,5 +1,6 @@
 """Mixed precision: what computes in float16, and training with it."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -134,3 +135,18 @@ def test_other_types_than_float16_are_refused() -> None:
         amp.auto_mixed_precision(nn.ReLU(), "O2", ms.float64)
     with pytest.raises(ValueError, match="'dst_type' must be one of"):
         nn.ReLU().to_float(ms.float64)
+
+
+@given(st.sampled_from([1.0, 16.0, 1024.0]), st.sampled_from([1.0, 16.0, 1024.0]))
+def test_loss_scale_that_the_optimizer_does_not_undo_warns(
+    loss_scale: float, undone: float
+) -> None:
+    net = nn.Dense(2, 1)
+    optimizer = nn.SGD(net.trainable_params(), loss_scale=undone)
+    manager = FixedLossScaleManager(loss_scale, drop_overflow_update=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Model(net, nn.MSELoss(), optimizer, loss_scale_manager=manager)
+    texts = [str(each.message) for each in caught]
+    assert len(texts) == (loss_scale != undone)
+    assert all(f"set it to {loss_scale:g}." in text for text in texts)
