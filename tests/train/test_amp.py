@@ -126,7 +126,8 @@ def test_loss_scale_manager_chooses_the_training_step(
     level: str, options: dict[str, Any], kind: type[nn.Cell]
 ) -> None:
     net = nn.Dense(2, 1)
-    optimizer = nn.SGD(net.trainable_params())
+    scale = 8.0 if "loss_scale_manager" in options and kind is nn.TrainOneStepCell else 1.0
+    optimizer = nn.SGD(net.trainable_params(), loss_scale=scale)
     assert type(amp.build_train_network(net, optimizer, nn.MSELoss(), level, **options)) is kind
 
 
