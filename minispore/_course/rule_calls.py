@@ -7,6 +7,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from minispore._course.feedback import WrongResult
+from minispore.utils.checks import is_sequence
 
 
 class RuleResult(NamedTuple):
@@ -66,7 +67,7 @@ def call_rule(work: ModuleType, name: str, x: object, *args: object) -> RuleResu
 
 def _items(value: object) -> list[object]:
     """Return the items of a tuple or list, an empty list for any other value."""
-    return list(cast("list[object]", value)) if isinstance(value, tuple | list) else []
+    return list(value) if is_sequence(value) else []
 
 
 def _kind(value: object) -> str:

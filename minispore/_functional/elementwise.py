@@ -27,7 +27,7 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.engine.rules import elementwise as rules
-from minispore.utils.checks import check_number, check_one_of, check_type
+from minispore.utils.checks import check_number, check_one_of, check_type, is_mapping, is_sequence
 
 __all__ = [
     "Abs",
@@ -902,12 +902,11 @@ def stop_gradient(value: V) -> V:
 def _constant(value: object) -> object:
     if isinstance(value, Variable):
         return value if value._node is None else wrap(value._data, value)
-    if isinstance(value, tuple | list):
-        items = [_constant(item) for item in as_type("list[object]", value)]
+    if is_sequence(value):
+        items = [_constant(item) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
-    if isinstance(value, dict):
-        pairs = as_type("dict[object, object]", value).items()
-        return {key: _constant(item) for key, item in pairs}
+    if is_mapping(value):
+        return {key: _constant(item) for key, item in value.items()}
     return value
 
 

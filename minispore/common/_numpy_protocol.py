@@ -23,6 +23,7 @@ from minispore._functional import shape as _shape
 from minispore.engine.array import Axis, Shape, to_device_of, to_host
 from minispore.engine.dispatch import Variable, is_recorded, wrap
 from minispore.engine.graph import in_record_block
+from minispore.utils.checks import is_sequence
 
 Function = Callable[..., object]
 
@@ -197,8 +198,8 @@ def _differentiated(values: Iterable[object]) -> Variable | None:
         if isinstance(value, Variable):
             if is_recorded(value):
                 return value
-        elif isinstance(value, list | tuple):
-            inner = _differentiated(cast("Sequence[object]", value))
+        elif is_sequence(value):
+            inner = _differentiated(value)
             if inner is not None:
                 return inner
     return None
@@ -207,8 +208,8 @@ def _differentiated(values: Iterable[object]) -> Variable | None:
 def _to_arrays(value: object) -> object:
     if isinstance(value, Variable):
         return to_host(value._data)
-    if isinstance(value, list | tuple):
-        items = [_to_arrays(item) for item in cast("Sequence[object]", value)]
+    if is_sequence(value):
+        items = [_to_arrays(item) for item in value]
         return items if isinstance(value, list) else tuple(items)
     return value
 
@@ -218,8 +219,8 @@ def _to_variables(args: Sequence[object], like: Variable) -> list[object]:
     return [
         wrap(to_device_of(cast("NDArray[np.generic]", arg), like._data), like)
         if isinstance(arg, np.ndarray)
-        else _to_variables(cast("Sequence[object]", arg), like)
-        if isinstance(arg, list | tuple)
+        else _to_variables(arg, like)
+        if is_sequence(arg)
         else arg
         for arg in args
     ]

@@ -28,6 +28,7 @@ from minispore.dataset._node import (
 from minispore.dataset._operations import with_callback_drivers
 from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
+from minispore.utils.checks import is_list, is_mapping
 
 T = TypeVar("T")
 
@@ -245,11 +246,10 @@ def _as_tensor(value: Array) -> object:
 
 def _plain(value: object, convert: Callable[[Array], object]) -> object:
     """Return strings in an array of their length, and a dictionary with its leaves converted."""
-    if isinstance(value, dict):
-        items = cast("dict[object, object]", value).items()
-        return {key: _plain(item, convert) for key, item in items}
-    if isinstance(value, list):
-        return [_plain(item, convert) for item in cast("list[object]", value)]
+    if is_mapping(value):
+        return {key: _plain(item, convert) for key, item in value.items()}
+    if is_list(value):
+        return [_plain(item, convert) for item in value]
     array = as_element(value, "A value in a dictionary")
     if array.dtype.kind in "US":
         # The array of a block has room for its longest string.

@@ -1,13 +1,13 @@
 """Calls of cells that compute in another float type than that of their parameters."""
 
 from collections.abc import Callable
-from typing import cast
 
 from minispore import ops
 from minispore.common.dtype import DType
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
 from minispore.engine.dtypes import FLOAT
+from minispore.utils.checks import is_sequence
 
 
 def construct_in(
@@ -44,7 +44,7 @@ def cast_floats(value: object, dtype: DType) -> object:
     """Return a value with its float tensors cast, also those in tuples and lists."""
     if isinstance(value, Tensor):
         return ops.cast(value, dtype) if value.dtype.category == FLOAT else value
-    if isinstance(value, tuple | list):
-        items = [cast_floats(each, dtype) for each in cast("list[object]", value)]
+    if is_sequence(value):
+        items = [cast_floats(each, dtype) for each in value]
         return tuple(items) if isinstance(value, tuple) else items
     return value

@@ -5,8 +5,8 @@ a `Cell`, in the order of assignment. There is no separate registry that could b
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, ValuesView
-from typing import ParamSpec, Protocol, Self, TypeVar, cast, overload
+from collections.abc import Callable, Collection, Iterable, Iterator, ValuesView
+from typing import ParamSpec, Protocol, Self, TypeVar, overload
 
 from minispore._functional import device_transfer
 from minispore.common.dtype import DType, float16, float32
@@ -14,7 +14,7 @@ from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.engine.dtypes import FLOAT, DTypeLike
 from minispore.nn._hooks import HooksMixin, call
-from minispore.utils.checks import check_one_of, check_type, describe_value
+from minispore.utils.checks import check_one_of, check_type, describe_value, is_mapping, is_sequence
 from minispore.utils.warn import warn_at_caller
 
 P = ParamSpec("P")
@@ -546,6 +546,6 @@ def _parameters_in(value: object) -> Iterator[Parameter]:
 
 
 def _items_of(value: object) -> Collection[object]:
-    if isinstance(value, dict):
-        return cast("dict[object, object]", value).values()
-    return cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
+    if is_mapping(value):
+        return value.values()
+    return value if is_sequence(value) else ()

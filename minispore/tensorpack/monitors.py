@@ -26,6 +26,7 @@ from minispore.train.summary.graph import GraphTracer, parts_of
 from minispore.train.summary.histogram import histogram
 from minispore.train.summary.image import make_grid
 from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.checks import is_list
 
 
 class ScalarHistory(ScalarStore, MonitorBase):
@@ -434,9 +435,9 @@ def _rows_of(path: str, *, in_lines: bool) -> list[Row]:
         with open(path, encoding="utf-8", newline="\n", opener=regular) as file:
             complete_lines = (line for line in file if line.endswith("\n"))
             rows: object = list(map(json.loads, complete_lines)) if in_lines else json.load(file)
-        if not isinstance(rows, list):
+        if not is_list(rows):
             raise ValueError("it is no list of objects")
-        return [_check_row(row) for row in cast("list[object]", rows)]
+        return [_check_row(row) for row in rows]
     except (ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"'{path}' cannot be read: {str(error)[:500]}") from error
 
