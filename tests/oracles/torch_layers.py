@@ -253,6 +253,61 @@ def group_norms(draw: st.DrawFn) -> Pair:
     return Pair(layer, theirs, (images(draw, rng, channels),))
 
 
+def with_kernels(layer: nn.Conv1d | nn.Conv2dTranspose, module: Theirs) -> Theirs:
+    """Return PyTorch's convolution with the parameters of the layer."""
+    for theirs, ours in zip(module.parameters(), layer.get_parameters(), strict=True):
+        theirs.data = torch.tensor(ours.asnumpy().reshape(tuple(theirs.shape)))
+    return module
+
+
+@st.composite
+def convolutions_1d(draw: st.DrawFn) -> Pair:
+    rng, group, bias = draw(generators), draw(st.integers(1, 2)), draw(st.booleans())
+    ins, outs, size, stride, dilation = (draw(st.integers(1, 3)) for _ in range(5))
+    padding = draw(st.integers(0, 2))
+    channels = group * ins, group * outs
+    layer = nn.Conv1d(
+        *channels, size, stride, "pad", padding, dilation, group, bias, dtype=ms.float64
+    )
+    theirs = torch.nn.Conv1d(*channels, size, stride, padding, dilation, group, bias)
+    x = rng.normal(size=(2, channels[0], dilation * (size - 1) + draw(st.integers(1, 4))))
+    return Pair(layer, with_kernels(layer, theirs), (x,))
+
+
+@st.composite
+def transposed_convolutions(draw: st.DrawFn) -> Pair:
+    rng, group, bias = draw(generators), draw(st.integers(1, 2)), draw(st.booleans())
+    two = st.tuples(*[st.integers(1, 3)] * 2)
+    (ins, outs), size, stride, dilation = (draw(two) for _ in range(4))
+    # Of the padding, PyTorch has one number for each axis; there are at least two pixels.
+    high, wide = (
+        min(draw(st.integers(0, 2)), d * (n - 1)) for d, n in zip(dilation, size, strict=True)
+    )
+    added = tuple(
+        draw(st.integers(0, max(s, d) - 1)) for s, d in zip(stride, dilation, strict=True)
+    )
+    channels = group * ins, group * outs
+    layer = nn.Conv2dTranspose(
+        *channels,
+        size,
+        stride,
+        "pad",
+        (high, high, wide, wide),
+        (added[0], added[1]),
+        dilation,
+        group,
+        bias,
+        dtype=ms.float64,
+    )
+    theirs = torch.nn.ConvTranspose2d(
+        *channels, size, stride, (high, wide), 0, group, bias, dilation
+    )
+    # PyTorch's `output_padding` cuts off less, MindSpore's adds zeros.
+    zeros = torch.nn.ZeroPad2d((0, added[1], 0, added[0]))
+    x = rng.normal(size=(2, channels[0], *draw(st.tuples(*[st.integers(2, 4)] * 2))))
+    return Pair(layer, torch.nn.Sequential(with_kernels(layer, theirs), zeros), (x,))
+
+
 @st.composite
 def adaptive_pools(
     draw: st.DrawFn, ours: Callable[..., nn.Cell], theirs: Callable[..., Theirs]
@@ -291,6 +346,8 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "PReLU": elementwise(lambda: nn.PReLU().to(ms.float64), lambda: torch.nn.PReLU().double()),
     "Softmin": along_an_axis(nn.Softmin, torch.nn.Softmin),
     "GroupNorm": group_norms(),
+    "Conv1d": convolutions_1d(),
+    "Conv2dTranspose": transposed_convolutions(),
     "AdaptiveAvgPool2d": adaptive_pools(nn.AdaptiveAvgPool2d, torch.nn.AdaptiveAvgPool2d),
     "AdaptiveMaxPool2d": adaptive_pools(nn.AdaptiveMaxPool2d, torch.nn.AdaptiveMaxPool2d),
     "Identity": elementwise(nn.Identity, torch.nn.Identity),
