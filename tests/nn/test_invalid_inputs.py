@@ -26,6 +26,8 @@ LAYERS: dict[str, nn.Cell] = {
     "AvgPool2d": nn.AvgPool2d(2),
     "BatchNorm1d": nn.BatchNorm1d(3),
     "BatchNorm2d": nn.BatchNorm2d(3),
+    "ConstantPad1d": nn.ConstantPad1d((1, 0), 0.5),
+    "ConstantPad2d": nn.ConstantPad2d(1, 0.5),
     "Conv1d": nn.Conv1d(3, 2, 2),
     "Conv2d": nn.Conv2d(3, 2, 2),
     "Conv2dTranspose": nn.Conv2dTranspose(3, 2, 2),
@@ -36,6 +38,9 @@ LAYERS: dict[str, nn.Cell] = {
     "GroupNorm": nn.GroupNorm(3, 3),
     "LayerNorm": nn.LayerNorm((3,)),
     "MaxPool2d": nn.MaxPool2d(2),
+    "Pad": nn.Pad(((1, 0), (0, 1))),
+    "Unflatten": nn.Unflatten(1, (-1, 1)),
+    "ZeroPad2d": nn.ZeroPad2d(1),
 }
 LOSSES: dict[str, nn.Cell] = {
     "BCELoss": nn.BCELoss(Tensor([1.0, 2.0])),

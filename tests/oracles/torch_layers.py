@@ -84,6 +84,12 @@ def elementwise(draw: st.DrawFn, ours: Callable[[], nn.Cell], theirs: Callable[[
 
 
 @st.composite
+def of_two_axes(draw: st.DrawFn, ours: Callable[[], nn.Cell], theirs: Callable[[], Theirs]) -> Pair:
+    rng, shape = draw(generators), draw(st.tuples(*[st.integers(2, 4)] * 3))
+    return Pair(ours(), theirs(), (rng.normal(size=shape),))
+
+
+@st.composite
 def along_an_axis(draw: st.DrawFn, ours: Callable[[int], nn.Cell], theirs: Theirs) -> Pair:
     rng, shape = draw(generators), draw(mst.shapes(1, 4, 1))
     axis = draw(st.integers(-len(shape), len(shape) - 1))
@@ -356,6 +362,22 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "Softmax": along_an_axis(nn.Softmax, torch.nn.Softmax),
     "LogSoftmax": along_an_axis(nn.LogSoftmax, torch.nn.LogSoftmax),
     "Flatten": flattens(),
+    "Unflatten": of_two_axes(
+        lambda: nn.Unflatten(-2, (1, -1)), lambda: torch.nn.Unflatten(-2, (1, -1))
+    ),
+    "Pad": of_two_axes(
+        lambda: nn.Pad(((0, 0), (1, 2), (3, 0))), lambda: torch.nn.ZeroPad2d((3, 0, 1, 2))
+    ),
+    "ConstantPad1d": of_two_axes(
+        lambda: nn.ConstantPad1d((2, 1), 0.5), lambda: torch.nn.ConstantPad1d((2, 1), 0.5)
+    ),
+    "ConstantPad2d": of_two_axes(
+        lambda: nn.ConstantPad2d((2, -1, 0, 1), 0.5),
+        lambda: torch.nn.ConstantPad2d((2, -1, 0, 1), 0.5),
+    ),
+    "ZeroPad2d": of_two_axes(
+        lambda: nn.ZeroPad2d((-1, 2, 1, 0)), lambda: torch.nn.ZeroPad2d((-1, 2, 1, 0))
+    ),
     "Dense": denses(),
     "SequentialCell": sequences(),
     "MSELoss": distances(nn.MSELoss, torch.nn.MSELoss),
