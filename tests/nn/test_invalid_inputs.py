@@ -21,8 +21,11 @@ TENSORS = [
 ]
 LAYERS: dict[str, nn.Cell] = {
     **{name: getattr(nn, name)() for name in activation.__all__ if name != "get_activation"},
+    "AdaptiveAvgPool1d": nn.AdaptiveAvgPool1d(2),
     "AdaptiveAvgPool2d": nn.AdaptiveAvgPool2d(2),
+    "AdaptiveMaxPool1d": nn.AdaptiveMaxPool1d(2),
     "AdaptiveMaxPool2d": nn.AdaptiveMaxPool2d(2),
+    "AvgPool1d": nn.AvgPool1d(2),
     "AvgPool2d": nn.AvgPool2d(2),
     "BatchNorm1d": nn.BatchNorm1d(3),
     "BatchNorm2d": nn.BatchNorm2d(3),
@@ -37,6 +40,7 @@ LAYERS: dict[str, nn.Cell] = {
     "Flatten": nn.Flatten(),
     "GroupNorm": nn.GroupNorm(3, 3),
     "LayerNorm": nn.LayerNorm((3,)),
+    "MaxPool1d": nn.MaxPool1d(2),
     "MaxPool2d": nn.MaxPool2d(2),
     "Pad": nn.Pad(((1, 0), (0, 1))),
     "Unflatten": nn.Unflatten(1, (-1, 1)),

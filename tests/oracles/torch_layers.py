@@ -354,6 +354,20 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "GroupNorm": group_norms(),
     "Conv1d": convolutions_1d(),
     "Conv2dTranspose": transposed_convolutions(),
+    "MaxPool1d": of_two_axes(
+        lambda: nn.MaxPool1d(2, 2, "pad", 1, 2, ceil_mode=True),
+        lambda: torch.nn.MaxPool1d(2, 2, 1, 2, ceil_mode=True),
+    ),
+    "AvgPool1d": of_two_axes(
+        lambda: nn.AvgPool1d(2, 3, "pad", 1, count_include_pad=False),
+        lambda: torch.nn.AvgPool1d(2, 3, 1, count_include_pad=False),
+    ),
+    "AdaptiveAvgPool1d": of_two_axes(
+        lambda: nn.AdaptiveAvgPool1d(2), lambda: torch.nn.AdaptiveAvgPool1d(2)
+    ),
+    "AdaptiveMaxPool1d": of_two_axes(
+        lambda: nn.AdaptiveMaxPool1d(2), lambda: torch.nn.AdaptiveMaxPool1d(2)
+    ),
     "AdaptiveAvgPool2d": adaptive_pools(nn.AdaptiveAvgPool2d, torch.nn.AdaptiveAvgPool2d),
     "AdaptiveMaxPool2d": adaptive_pools(nn.AdaptiveMaxPool2d, torch.nn.AdaptiveMaxPool2d),
     "Identity": elementwise(nn.Identity, torch.nn.Identity),
