@@ -166,6 +166,31 @@ def soft_margins(draw: st.DrawFn) -> Pair:
 
 
 @st.composite
+def divergences(draw: st.DrawFn) -> Pair:
+    rng, shape = draw(generators), draw(mst.shapes(1, 3, 1))
+    others: st.SearchStrategy[Literal["batchmean"]] = st.just("batchmean")
+    reduction = draw(reductions | others)
+    inputs = rng.normal(0, 3, shape), rng.uniform(0.1, 1, shape)
+
+    def theirs(x: Theirs, y: Theirs) -> Theirs:
+        # PyTorch warns of the mean.
+        losses = torch.nn.functional.kl_div(x, y, reduction="none")
+        return {"none": losses, "mean": losses.mean(), "sum": losses.sum()}.get(
+            reduction, losses.sum() / len(x)
+        )
+
+    return Pair(nn.KLDivLoss(reduction), theirs, inputs, 2)
+
+
+@st.composite
+def hinges(draw: st.DrawFn) -> Pair:
+    rng, shape, reduction = draw(generators), draw(mst.shapes(0, 3, 1)), draw(reductions)
+    inputs = rng.normal(0, 3, shape), np.asarray(rng.choice([-1.0, 1.0], shape))
+    theirs = torch.nn.HingeEmbeddingLoss(0.5, reduction=reduction)
+    return Pair(nn.HingeEmbeddingLoss(0.5, reduction), theirs, inputs)
+
+
+@st.composite
 def log_probabilities(draw: st.DrawFn) -> Pair:
     rng, reduction = draw(generators), draw(reductions)
     rows, classes = draw(st.integers(1, 4)), draw(st.integers(2, 5))
@@ -395,6 +420,9 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "Dense": denses(),
     "SequentialCell": sequences(),
     "MSELoss": distances(nn.MSELoss, torch.nn.MSELoss),
+    "MAELoss": distances(nn.MAELoss, torch.nn.L1Loss),
+    "KLDivLoss": divergences(),
+    "HingeEmbeddingLoss": hinges(),
     "L1Loss": distances(nn.L1Loss, torch.nn.L1Loss),
     "SmoothL1Loss": distances(
         lambda reduction: nn.SmoothL1Loss(2.0, reduction),
