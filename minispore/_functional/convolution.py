@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from minispore._functional.arithmetic import add
+from minispore._functional.shape import pad_constant
 from minispore._functional.window_geometry import (
     COLUMNS,
     PAD_MODES,
@@ -11,6 +12,7 @@ from minispore._functional.window_geometry import (
     WindowGeometry,
     as_pair,
     check_output_length,
+    fold_axis,
     hcwn_to_nchw,
     nchw_to_hcwn,
     pad_spatial,
@@ -18,7 +20,7 @@ from minispore._functional.window_geometry import (
 )
 from minispore.engine.array import Shape
 from minispore.engine.dispatch import T, apply1, apply2, as_float, check_tensor, promote_operands
-from minispore.engine.rules import linalg, shape
+from minispore.engine.rules import indexing, linalg, shape
 from minispore.utils.checks import check_int, check_one_of
 
 __all__ = [
@@ -103,15 +105,87 @@ def conv2d_unchecked(
     check_output_length(rows, x.shape[2], "height", caller)
     check_output_length(columns, x.shape[3], "width", caller)
     y = _unfold_and_matmul(x, w, rows, columns, groups)
-    if bias is not None:
-        check_tensor(bias, caller, "bias")
-        if bias.shape != w.shape[:1]:
+    return hcwn_to_nchw(_add_bias(y, bias, caller))
+
+
+def conv2d_transpose_unchecked(
+    input: T,
+    weight: T,
+    bias: T | None,
+    stride: tuple[int, int],
+    pad_mode: str,
+    padding: Padding,
+    dilation: tuple[int, int],
+    groups: int,
+    caller: str,
+) -> T:
+    """Return the gradient of `conv2d` by its images, where `input` is that by its result.
+
+    Args:
+        input: Images, of shape (n, in_channels, height, width).
+        weight: Kernels, of shape (in_channels, out_channels / groups, rows, columns).
+        bias: The summand of each output channel, of shape (out_channels,).
+        stride: The factor between the sizes of `input` and the result, as (rows, columns).
+        pad_mode: "same": `stride` times the size of `input`; "valid": nothing is cut off, and there
+            is space for the strides; "pad": `padding` is cut off.
+        padding: What "pad" cuts off.
+        dilation: The distance between the elements of a kernel.
+        groups: The number of groups of channels.
+        caller: The function in error messages.
+
+    Returns:
+        A tensor of shape (n, out_channels, height', width').
+
+    Raises:
+        ValueError: The shapes do not match, or more is cut off than there is.
+    """
+    x, w = promote_operands(as_float(input, caller), as_float(weight, caller, "weight"), caller)
+    if x.ndim != 4 or x.shape[1] != w.shape[0]:
+        raise ValueError(
+            f"For '{caller}', the input must have 4 axes and {w.shape[0]} channels, but its shape "
+            f"is {x.shape}."
+        )
+    windows: list[WindowGeometry] = []
+    lengths: list[int] = []
+    for i, count in enumerate(x.shape[2:]):
+        around = padding[2 * i : 2 * i + 2]
+        window = WindowGeometry(w.shape[2 + i], stride[i], dilation[i], *around)
+        length = (count - 1) * stride[i] + window.effective_kernel_size
+        if pad_mode == "same":
+            length = count * stride[i]
+            window = window.with_same_padding(length)
+        elif pad_mode == "valid":
+            length = max(length, count * stride[i])
+        else:
+            length -= sum(around)
+        if length < 0 or not count:
             raise ValueError(
-                f"For '{caller}', 'bias' must be of shape {w.shape[:1]}, but got {bias.shape}."
+                f"For '{caller}', the argument 'padding' must cut off no more than there is, but "
+                f"got {padding} for an input of shape {x.shape}."
             )
-        y, b = promote_operands(y, bias, caller)
-        y = add(y, apply1(shape.reshape, b, (*b.shape, 1, 1)))
-    return hcwn_to_nchw(y)
+        windows.append(window)
+        lengths.append(length)
+    rows, columns = windows
+    y = _matmul_and_fold(x, w, rows, columns, groups)
+    (top, left), (high, wide) = (rows.pad_before, columns.pad_before), lengths
+    # The last kernel may end before the result does, if it is smaller than the stride.
+    missing = max(top + high - y.shape[0], 0), max(left + wide - y.shape[2], 0)
+    y = pad_constant(y, [(0, missing[0]), (0, 0), (0, missing[1]), (0, 0)], 0)
+    inner = (slice(top, top + high), slice(None), slice(left, left + wide))
+    return hcwn_to_nchw(_add_bias(apply1(indexing.getitem, y, inner), bias, caller))
+
+
+def _add_bias(y: T, bias: T | None, caller: str) -> T:
+    """Return images (H, C, W, N) with the bias of each channel added."""
+    if bias is None:
+        return y
+    check_tensor(bias, caller, "bias")
+    if bias.shape != y.shape[1:2]:
+        raise ValueError(
+            f"For '{caller}', 'bias' must be of shape {y.shape[1:2]}, but got {bias.shape}."
+        )
+    y, b = promote_operands(y, bias, caller)
+    return add(y, apply1(shape.reshape, b, (*b.shape, 1, 1)))
 
 
 def _unfold_and_matmul(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry, groups: int) -> T:
@@ -132,6 +206,22 @@ def _unfold_and_matmul(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry
     matrix = apply1(shape.permute, w, (0, 2, 1, 3))
     matrix = apply1(shape.reshape, matrix, (groups, kernels // groups, rows.kernel_size * strip))
     return apply1(shape.reshape, apply2(linalg.matmul, matrix, y), (down, kernels, right, n))
+
+
+def _matmul_and_fold(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry, groups: int) -> T:
+    """Return the transpose of `_unfold_and_matmul`: its steps in reverse, without padding."""
+    n, kernels, down, right = x.shape
+    channels = w.shape[1] * groups
+    strip, places = w.shape[1] * columns.kernel_size, right * n
+    matrix = apply1(shape.permute, w, (2, 1, 3, 0))
+    matrix = apply1(shape.reshape, matrix, (rows.kernel_size * strip, groups, kernels // groups))
+    matrix = apply1(shape.permute, matrix, (1, 0, 2))
+    y = apply1(shape.reshape, nchw_to_hcwn(x), (down, groups, kernels // groups, places))
+    y = apply2(linalg.matmul, matrix, y)
+    y = apply1(shape.reshape, y, (down, groups, rows.kernel_size, strip, places))
+    y = fold_axis(apply1(shape.permute, y, (0, 2, 1, 3, 4)), ROWS, rows)
+    y = apply1(shape.reshape, y, (y.shape[0], channels, columns.kernel_size, right, n))
+    return fold_axis(apply1(shape.permute, y, (0, 1, 3, 2, 4)), COLUMNS, columns)
 
 
 def _check_shapes(images: Shape, kernels: Shape, groups: int, caller: str) -> None:

@@ -91,6 +91,12 @@ def unfold_axis(x: T, axis: int, window: WindowGeometry) -> T:
     return apply1(unfold.unfold, x, axis, window.kernel_size, window.stride, window.dilation)
 
 
+def fold_axis(x: T, axis: int, window: WindowGeometry) -> T:
+    """Return the sum of the windows (count, size) at `axis`, in the shortest axis that has them."""
+    length = (x.shape[axis] - 1) * window.stride + window.effective_kernel_size
+    return apply1(unfold.fold, x, axis, length, window.stride, window.dilation)
+
+
 def tuple_or_none(value: object) -> tuple[object, ...] | None:
     """Return the items of a tuple; None for any other value, also for a list."""
     # The cast says what isinstance cannot: that the items are objects rather than unknown.

@@ -42,6 +42,7 @@ GOOD: dict[str, object] = {
     "parameters": nn.Dense(2, 2).trainable_params(),
     "num_features": 2, "num_groups": 1, "num_channels": 2, "output_size": 2,
     "normalized_shape": (2,), "vocab_size": 4, "embedding_size": 2,
+    "padding": 1, "paddings": ((1, 1),), "axis": 1, "unflattened_size": (1, -1),
 }  # fmt: skip
 
 

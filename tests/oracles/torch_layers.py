@@ -84,6 +84,12 @@ def elementwise(draw: st.DrawFn, ours: Callable[[], nn.Cell], theirs: Callable[[
 
 
 @st.composite
+def of_two_axes(draw: st.DrawFn, ours: Callable[[], nn.Cell], theirs: Callable[[], Theirs]) -> Pair:
+    rng, shape = draw(generators), draw(st.tuples(*[st.integers(2, 4)] * 3))
+    return Pair(ours(), theirs(), (rng.normal(size=shape),))
+
+
+@st.composite
 def along_an_axis(draw: st.DrawFn, ours: Callable[[int], nn.Cell], theirs: Theirs) -> Pair:
     rng, shape = draw(generators), draw(mst.shapes(1, 4, 1))
     axis = draw(st.integers(-len(shape), len(shape) - 1))
@@ -157,6 +163,31 @@ def soft_margins(draw: st.DrawFn) -> Pair:
     rng, shape, reduction = draw(generators), draw(mst.shapes(0, 3, 1)), draw(reductions)
     inputs = rng.normal(0, 3, shape), np.asarray(rng.choice([-1.0, 1.0], shape))
     return Pair(nn.SoftMarginLoss(reduction), torch.nn.SoftMarginLoss(reduction=reduction), inputs)
+
+
+@st.composite
+def divergences(draw: st.DrawFn) -> Pair:
+    rng, shape = draw(generators), draw(mst.shapes(1, 3, 1))
+    others: st.SearchStrategy[Literal["batchmean"]] = st.just("batchmean")
+    reduction = draw(reductions | others)
+    inputs = rng.normal(0, 3, shape), rng.uniform(0.1, 1, shape)
+
+    def theirs(x: Theirs, y: Theirs) -> Theirs:
+        # PyTorch warns of the mean.
+        losses = torch.nn.functional.kl_div(x, y, reduction="none")
+        return {"none": losses, "mean": losses.mean(), "sum": losses.sum()}.get(
+            reduction, losses.sum() / len(x)
+        )
+
+    return Pair(nn.KLDivLoss(reduction), theirs, inputs, 2)
+
+
+@st.composite
+def hinges(draw: st.DrawFn) -> Pair:
+    rng, shape, reduction = draw(generators), draw(mst.shapes(0, 3, 1)), draw(reductions)
+    inputs = rng.normal(0, 3, shape), np.asarray(rng.choice([-1.0, 1.0], shape))
+    theirs = torch.nn.HingeEmbeddingLoss(0.5, reduction=reduction)
+    return Pair(nn.HingeEmbeddingLoss(0.5, reduction), theirs, inputs)
 
 
 @st.composite
@@ -253,6 +284,61 @@ def group_norms(draw: st.DrawFn) -> Pair:
     return Pair(layer, theirs, (images(draw, rng, channels),))
 
 
+def with_kernels(layer: nn.Conv1d | nn.Conv2dTranspose, module: Theirs) -> Theirs:
+    """Return PyTorch's convolution with the parameters of the layer."""
+    for theirs, ours in zip(module.parameters(), layer.get_parameters(), strict=True):
+        theirs.data = torch.tensor(ours.asnumpy().reshape(tuple(theirs.shape)))
+    return module
+
+
+@st.composite
+def convolutions_1d(draw: st.DrawFn) -> Pair:
+    rng, group, bias = draw(generators), draw(st.integers(1, 2)), draw(st.booleans())
+    ins, outs, size, stride, dilation = (draw(st.integers(1, 3)) for _ in range(5))
+    padding = draw(st.integers(0, 2))
+    channels = group * ins, group * outs
+    layer = nn.Conv1d(
+        *channels, size, stride, "pad", padding, dilation, group, bias, dtype=ms.float64
+    )
+    theirs = torch.nn.Conv1d(*channels, size, stride, padding, dilation, group, bias)
+    x = rng.normal(size=(2, channels[0], dilation * (size - 1) + draw(st.integers(1, 4))))
+    return Pair(layer, with_kernels(layer, theirs), (x,))
+
+
+@st.composite
+def transposed_convolutions(draw: st.DrawFn) -> Pair:
+    rng, group, bias = draw(generators), draw(st.integers(1, 2)), draw(st.booleans())
+    two = st.tuples(*[st.integers(1, 3)] * 2)
+    (ins, outs), size, stride, dilation = (draw(two) for _ in range(4))
+    # Of the padding, PyTorch has one number for each axis; there are at least two pixels.
+    high, wide = (
+        min(draw(st.integers(0, 2)), d * (n - 1)) for d, n in zip(dilation, size, strict=True)
+    )
+    added = tuple(
+        draw(st.integers(0, max(s, d) - 1)) for s, d in zip(stride, dilation, strict=True)
+    )
+    channels = group * ins, group * outs
+    layer = nn.Conv2dTranspose(
+        *channels,
+        size,
+        stride,
+        "pad",
+        (high, high, wide, wide),
+        (added[0], added[1]),
+        dilation,
+        group,
+        bias,
+        dtype=ms.float64,
+    )
+    theirs = torch.nn.ConvTranspose2d(
+        *channels, size, stride, (high, wide), 0, group, bias, dilation
+    )
+    # PyTorch's `output_padding` cuts off less, MindSpore's adds zeros.
+    zeros = torch.nn.ZeroPad2d((0, added[1], 0, added[0]))
+    x = rng.normal(size=(2, channels[0], *draw(st.tuples(*[st.integers(2, 4)] * 2))))
+    return Pair(layer, torch.nn.Sequential(with_kernels(layer, theirs), zeros), (x,))
+
+
 @st.composite
 def adaptive_pools(
     draw: st.DrawFn, ours: Callable[..., nn.Cell], theirs: Callable[..., Theirs]
@@ -291,6 +377,22 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "PReLU": elementwise(lambda: nn.PReLU().to(ms.float64), lambda: torch.nn.PReLU().double()),
     "Softmin": along_an_axis(nn.Softmin, torch.nn.Softmin),
     "GroupNorm": group_norms(),
+    "Conv1d": convolutions_1d(),
+    "Conv2dTranspose": transposed_convolutions(),
+    "MaxPool1d": of_two_axes(
+        lambda: nn.MaxPool1d(2, 2, "pad", 1, 2, ceil_mode=True),
+        lambda: torch.nn.MaxPool1d(2, 2, 1, 2, ceil_mode=True),
+    ),
+    "AvgPool1d": of_two_axes(
+        lambda: nn.AvgPool1d(2, 3, "pad", 1, count_include_pad=False),
+        lambda: torch.nn.AvgPool1d(2, 3, 1, count_include_pad=False),
+    ),
+    "AdaptiveAvgPool1d": of_two_axes(
+        lambda: nn.AdaptiveAvgPool1d(2), lambda: torch.nn.AdaptiveAvgPool1d(2)
+    ),
+    "AdaptiveMaxPool1d": of_two_axes(
+        lambda: nn.AdaptiveMaxPool1d(2), lambda: torch.nn.AdaptiveMaxPool1d(2)
+    ),
     "AdaptiveAvgPool2d": adaptive_pools(nn.AdaptiveAvgPool2d, torch.nn.AdaptiveAvgPool2d),
     "AdaptiveMaxPool2d": adaptive_pools(nn.AdaptiveMaxPool2d, torch.nn.AdaptiveMaxPool2d),
     "Identity": elementwise(nn.Identity, torch.nn.Identity),
@@ -299,9 +401,28 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "Softmax": along_an_axis(nn.Softmax, torch.nn.Softmax),
     "LogSoftmax": along_an_axis(nn.LogSoftmax, torch.nn.LogSoftmax),
     "Flatten": flattens(),
+    "Unflatten": of_two_axes(
+        lambda: nn.Unflatten(-2, (1, -1)), lambda: torch.nn.Unflatten(-2, (1, -1))
+    ),
+    "Pad": of_two_axes(
+        lambda: nn.Pad(((0, 0), (1, 2), (3, 0))), lambda: torch.nn.ZeroPad2d((3, 0, 1, 2))
+    ),
+    "ConstantPad1d": of_two_axes(
+        lambda: nn.ConstantPad1d((2, 1), 0.5), lambda: torch.nn.ConstantPad1d((2, 1), 0.5)
+    ),
+    "ConstantPad2d": of_two_axes(
+        lambda: nn.ConstantPad2d((2, -1, 0, 1), 0.5),
+        lambda: torch.nn.ConstantPad2d((2, -1, 0, 1), 0.5),
+    ),
+    "ZeroPad2d": of_two_axes(
+        lambda: nn.ZeroPad2d((-1, 2, 1, 0)), lambda: torch.nn.ZeroPad2d((-1, 2, 1, 0))
+    ),
     "Dense": denses(),
     "SequentialCell": sequences(),
     "MSELoss": distances(nn.MSELoss, torch.nn.MSELoss),
+    "MAELoss": distances(nn.MAELoss, torch.nn.L1Loss),
+    "KLDivLoss": divergences(),
+    "HingeEmbeddingLoss": hinges(),
     "L1Loss": distances(nn.L1Loss, torch.nn.L1Loss),
     "SmoothL1Loss": distances(
         lambda reduction: nn.SmoothL1Loss(2.0, reduction),

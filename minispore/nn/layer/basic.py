@@ -1,8 +1,11 @@
-"""Basic layers: Dense, Flatten, Identity and Dropout."""
+"""Basic layers: Dense, Flatten, Unflatten, Identity, Dropout and Pad."""
 
 import math
+from collections.abc import Sequence
 
 from minispore import ops
+from minispore._functional.shape import normalize_axis_index
+from minispore._functional.window_geometry import as_pair
 from minispore.common.dtype import DType, float32
 from minispore.common.initializer import HeUniform, Initializer, Uniform
 from minispore.common.parameter import Parameter
@@ -13,9 +16,15 @@ from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
 from minispore.nn.layer.activation import get_activation
 from minispore.ops._random import apply_dropout_mask
-from minispore.utils.checks import check_arguments, check_int, check_number, check_type
+from minispore.utils.checks import (
+    check_arguments,
+    check_int,
+    check_number,
+    check_one_of,
+    check_type,
+)
 
-__all__ = ["Dense", "Dropout", "Flatten", "Identity"]
+__all__ = ["Dense", "Dropout", "Flatten", "Identity", "Pad", "Unflatten"]
 
 
 class Dense(Cell):
@@ -136,6 +145,97 @@ class Flatten(Cell):
                 f"number of the input's axes, but got {self.start_dim}."
             )
         return ops.flatten(x, start_dim=self.start_dim, end_dim=self.end_dim)
+
+
+class Unflatten(Cell):
+    """Split an axis into several ones.
+
+    Args:
+        axis: The axis.
+        unflattened_size: The lengths of the new axes, a tuple or list; one of them may be -1.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+
+    Examples:
+        >>> from minispore import nn, ops
+        >>> nn.Unflatten(1, (2, 3))(ops.ones((5, 6))).shape
+        (5, 2, 3)
+
+    Source: MindSpore's `mindspore.nn.Unflatten`.
+    """
+
+    def __init__(self, axis: int, unflattened_size: Sequence[int]) -> None:
+        super().__init__()
+        self.axis: int = check_int(axis, "axis")
+        check_type(unflattened_size, (tuple, list), "unflattened_size")
+        self.unflattened_size = unflattened_size
+
+    def construct(self, input_x: Tensor) -> Tensor:
+        """Return `input_x` with the axis split.
+
+        Raises:
+            ValueError: The axis is out of range, or the lengths do not fit.
+        """
+        check_tensor(input_x, "Unflatten", "input_x")
+        axis = normalize_axis_index(self.axis, input_x.ndim, "axis", "Unflatten")
+        before, after = input_x.shape[:axis], input_x.shape[axis + 1 :]
+        return input_x.reshape((*before, *self.unflattened_size, *after))
+
+
+class Pad(Cell):
+    """Padding of every axis with zeros.
+
+    Args:
+        paddings: A tuple with two numbers for each axis: how many zeros are added before and after.
+        mode: "CONSTANT". The other modes of MindSpore, "REFLECT" and "SYMMETRIC", are not
+            supported: join reversed slices with `ops.concat`.
+
+    Raises:
+        TypeError: `paddings` is not a tuple of tuples of ints.
+        ValueError: There are not two numbers for an axis, one is negative, or `mode` is another.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.Pad(((1, 0), (0, 2)))(Tensor([[1.0]])).tolist()
+        [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+
+    Source: MindSpore's `mindspore.nn.Pad`.
+    """
+
+    def __init__(self, paddings: tuple[tuple[int, int], ...], mode: str = "CONSTANT") -> None:
+        super().__init__()
+        check_type(paddings, tuple, "paddings")
+        pairs: list[tuple[int, int]] = []
+        for pair in paddings:
+            check_type(pair, (tuple, list), "paddings")
+            pairs.append(as_pair(pair, "paddings", "Pad", low=0, lists=True))
+        self.paddings = paddings
+        check_type(mode, str, "mode", "Pad")
+        if mode in ("REFLECT", "SYMMETRIC"):
+            raise ValueError(
+                f"For 'Pad', the argument 'mode' must be 'CONSTANT', but got '{mode}', which is "
+                "not supported: join reversed slices with ops.concat."
+            )
+        check_one_of(mode, ("CONSTANT",), "mode", "Pad")
+        self.mode = mode
+        # `ops.pad` takes the last axis first.
+        self._around = tuple(n for pair in reversed(pairs) for n in pair)
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Return `x` padded.
+
+        Raises:
+            TypeError: `x` is not a tensor.
+            ValueError: The number of its axes is not that of the pairs.
+        """
+        check_tensor(x, "Pad", "x")
+        if x.ndim != len(self.paddings):
+            raise ValueError(
+                f"For 'Pad', 'x' must have {len(self.paddings)} axes, one for each pair of "
+                f"'paddings', but its shape is {x.shape}."
+            )
+        return ops.pad(x, self._around)
 
 
 class Identity(Cell):

@@ -13,16 +13,26 @@ from minispore._functional.pooling import (
 )
 from minispore._functional.window_geometry import PAD_MODES, WindowGeometry, as_pair, tuple_or_none
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import apply1, as_float, check_tensor
+from minispore.engine.dispatch import apply1, as_float, check_numbers, check_tensor
 from minispore.engine.rules import unfold
 from minispore.nn.cell import Cell
 from minispore.utils.checks import check_bool, check_int, check_one_of, describe_value
 
-__all__ = ["AdaptiveAvgPool2d", "AdaptiveMaxPool2d", "AvgPool2d", "MaxPool2d"]
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "MaxPool1d",
+    "MaxPool2d",
+]
 
 # The result of pooling: a tensor, or a tensor and its indices.
 R = TypeVar("R")
 _Pair = int | tuple[int] | tuple[int, int]
+_Single = int | tuple[int]
 _Padding = int | tuple[int, ...] | list[int]
 
 
@@ -100,7 +110,41 @@ class _Pool2d(Cell, Generic[R]):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, pad_mode={self.pad_mode}"
 
 
-class MaxPool2d(_Pool2d[R]):
+class _MaxPool(_Pool2d[R]):
+    """Base class of max pooling."""
+
+    def __init__(
+        self,
+        kernel_size: _Pair,
+        stride: _Pair,
+        pad_mode: str,
+        padding: _Padding,
+        dilation: _Pair,
+        return_indices: bool,
+        ceil_mode: bool,
+        data_format: str,
+    ) -> None:
+        super().__init__(kernel_size, stride, pad_mode, padding, dilation, ceil_mode, data_format)
+        check_bool(return_indices, "return_indices", self.cls_name)
+        self.return_indices = return_indices
+        self.dilation = dilation
+        dilated = _pair(dilation, "dilation", self.cls_name) != (1, 1)
+        if self.pad_mode != "PAD" and (return_indices or ceil_mode or dilated):
+            raise ValueError(
+                f"For '{self.cls_name}', the arguments 'dilation', 'return_indices' and "
+                "'ceil_mode' must have their default values unless 'pad_mode' is 'pad', "
+                f"but got '{pad_mode}'."
+            )
+        check_max_padding(self.padding, self._size, self.cls_name)
+
+    def _pool(self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> list[Tensor]:
+        check_numbers(images, self.cls_name)
+        rows, columns = resolve_geometry(images, rows, columns, self.ceil_mode, self.cls_name)
+        y = max_pool(images, rows, columns)
+        return [y, max_pool_indices(images, rows, columns)] if self.return_indices else [y]
+
+
+class MaxPool2d(_MaxPool[R]):
     """Max pooling: the maximum of each window of an image.
 
     If several elements of a window equal its maximum, the first receives the gradient.
@@ -167,22 +211,16 @@ class MaxPool2d(_Pool2d[R]):
         ceil_mode: bool = False,
         data_format: str = "NCHW",
     ) -> None:
-        super().__init__(kernel_size, stride, pad_mode, padding, dilation, ceil_mode, data_format)
-        check_bool(return_indices, "return_indices")
-        self.return_indices = return_indices
-        self.dilation = dilation
-        dilated = _pair(dilation, "dilation", "MaxPool2d") != (1, 1)
-        if self.pad_mode != "PAD" and (return_indices or ceil_mode or dilated):
-            raise ValueError(
-                "For 'MaxPool2d', the arguments 'dilation', 'return_indices' and 'ceil_mode' must "
-                f"have their default values unless 'pad_mode' is 'pad', but got '{pad_mode}'."
-            )
-        check_max_padding(self.padding, self._size, "MaxPool2d")
-
-    def _pool(self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> list[Tensor]:
-        rows, columns = resolve_geometry(images, rows, columns, self.ceil_mode, "MaxPool2d")
-        y = max_pool(images, rows, columns)
-        return [y, max_pool_indices(images, rows, columns)] if self.return_indices else [y]
+        super().__init__(
+            kernel_size,
+            stride,
+            pad_mode,
+            padding,
+            dilation,
+            return_indices,
+            ceil_mode,
+            data_format,
+        )
 
 
 class AvgPool2d(_Pool2d[Tensor]):
@@ -231,13 +269,156 @@ class AvgPool2d(_Pool2d[Tensor]):
         if divisor_override is not None:
             check_int(divisor_override, "divisor_override", low=1)
         self.divisor_override = divisor_override
-        check_max_padding(self.padding, self._size, "AvgPool2d")
+        check_max_padding(self.padding, self._size, self.cls_name)
 
     def _pool(self, images: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> list[Tensor]:
-        images = as_float(images, "AvgPool2d", "x")
+        images = as_float(images, self.cls_name, "x")
         counted = self.count_include_pad and self.pad_mode == "PAD"
         divisor = self.divisor_override or 0
-        return [avg_pool(images, rows, columns, self.ceil_mode, counted, divisor, "AvgPool2d")]
+        return [avg_pool(images, rows, columns, self.ceil_mode, counted, divisor, self.cls_name)]
+
+
+class MaxPool1d(_MaxPool[R]):
+    """Max pooling: the maximum of each window of a sequence.
+
+    If several elements of a window equal its maximum, the first receives the gradient.
+
+    Args:
+        kernel_size: The length of a window.
+        stride: The distance between windows.
+        pad_mode: "valid", "same" or "pad", as in `MaxPool2d`.
+        padding: How far to pad on each side with "pad"; at most half of `kernel_size`.
+        dilation: The spacing of window elements.
+        return_indices: Whether to return the indices of the maxima too (int64).
+        ceil_mode: Whether to round the output length up instead of down.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: A number is out of range; or `padding`, `dilation`, `return_indices` or
+            `ceil_mode` is set although `pad_mode` is not "pad".
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.MaxPool1d(kernel_size=2, stride=2)(Tensor([[[1.0, 2.0, 4.0, 3.0]]])).tolist()
+        [[[2.0, 4.0]]]
+
+    Source: MindSpore's `mindspore.nn.MaxPool1d`.
+    """
+
+    @overload
+    def __init__(
+        self: "MaxPool1d[Tensor]",
+        kernel_size: _Single = 1,
+        stride: _Single = 1,
+        pad_mode: str = "valid",
+        padding: _Single = 0,
+        dilation: _Single = 1,
+        return_indices: Literal[False] = False,
+        ceil_mode: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: "MaxPool1d[tuple[Tensor, Tensor]]",
+        kernel_size: _Single = 1,
+        stride: _Single = 1,
+        pad_mode: str = "valid",
+        padding: _Single = 0,
+        dilation: _Single = 1,
+        *,
+        return_indices: Literal[True],
+        ceil_mode: bool = False,
+    ) -> None: ...
+    def __init__(
+        self,
+        kernel_size: _Single = 1,
+        stride: _Single = 1,
+        pad_mode: str = "valid",
+        padding: _Single = 0,
+        dilation: _Single = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__(
+            _beside(1, kernel_size, "kernel_size", "MaxPool1d"),
+            _beside(1, stride, "stride", "MaxPool1d"),
+            pad_mode,
+            _beside(0, padding, "padding", "MaxPool1d"),
+            _beside(1, dilation, "dilation", "MaxPool1d"),
+            return_indices,
+            ceil_mode,
+            "NCHW",
+        )
+
+    def construct(self, x: Tensor) -> R:
+        """Apply the layer.
+
+        Args:
+            x: A tensor of shape (n, channels, length), or without n.
+
+        Raises:
+            TypeError: `x` is not a tensor.
+            ValueError: `x` has another number of axes, or the windows do not fit.
+        """
+        pooled = super().construct(_as_image(x, (2, 3), "MaxPool1d"))
+        if isinstance(pooled, Tensor):
+            return cast("R", ops.squeeze(pooled, -2))
+        values, indices = cast("tuple[Tensor, Tensor]", pooled)
+        return cast("R", (ops.squeeze(values, -2), ops.squeeze(indices, -2)))
+
+
+class AvgPool1d(AvgPool2d):
+    """Average pooling: the mean of each window of a sequence.
+
+    Args:
+        kernel_size: The length of a window.
+        stride: The distance between windows.
+        pad_mode: "valid", "same" or "pad", as in `AvgPool2d`.
+        padding: How many zeros to pad with on each side with "pad"; at most half of `kernel_size`.
+        ceil_mode: Whether to round the output length up instead of down.
+        count_include_pad: Whether the zeros of `pad_mode="pad"` count as elements.
+
+    Raises:
+        TypeError: An argument is of the wrong type.
+        ValueError: A number is out of range, or `padding` is not 0 although `pad_mode` is not
+            "pad".
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.AvgPool1d(kernel_size=2, stride=2)(Tensor([[[1.0, 2.0, 4.0, 3.0]]])).tolist()
+        [[[1.5, 3.5]]]
+
+    Source: MindSpore's `mindspore.nn.AvgPool1d`.
+    """
+
+    def __init__(
+        self,
+        kernel_size: _Single = 1,
+        stride: _Single = 1,
+        pad_mode: str = "valid",
+        padding: _Single = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__(
+            _beside(1, kernel_size, "kernel_size", "AvgPool1d"),
+            _beside(1, stride, "stride", "AvgPool1d"),
+            pad_mode,
+            _beside(0, padding, "padding", "AvgPool1d"),
+            ceil_mode,
+            count_include_pad,
+        )
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply the layer.
+
+        Args:
+            x: A tensor of shape (n, channels, length), or without n.
+
+        Raises:
+            TypeError: `x` is not a tensor.
+            ValueError: `x` has another number of axes, or the windows do not fit.
+        """
+        return ops.squeeze(super().construct(_as_image(x, (2, 3), "AvgPool1d")), -2)
 
 
 class _AdaptivePool2d(Cell):
@@ -350,6 +531,104 @@ class AdaptiveMaxPool2d(_AdaptivePool2d):
     def _reduce(self, window: Tensor, axis: int) -> Tensor:
         # The gradient is that of the first maximum, as in `MaxPool2d`.
         return apply1(unfold.max_over_window, window, axis)
+
+
+class AdaptiveAvgPool1d(AdaptiveAvgPool2d):
+    """Average pooling of sequences to a given length, with windows that cover each sequence.
+
+    Args:
+        output_size: The length of the result.
+
+    Raises:
+        TypeError: `output_size` is not an int.
+        ValueError: It is below 1.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.AdaptiveAvgPool1d(2)(Tensor([[[1.0, 2.0, 4.0, 3.0]]])).tolist()
+        [[[1.5, 3.5]]]
+
+    Source: MindSpore's `mindspore.nn.AdaptiveAvgPool1d`.
+    """
+
+    def __init__(self, output_size: int) -> None:
+        super().__init__((1, check_int(output_size, "output_size", "AdaptiveAvgPool1d", low=1)))
+        self.output_size = output_size
+
+    def construct(self, input: Tensor) -> Tensor:
+        """Apply the layer.
+
+        Args:
+            input: A tensor of shape (n, channels, length).
+
+        Returns:
+            A tensor of shape (n, channels, output_size).
+
+        Raises:
+            TypeError: `input` is not a tensor.
+            ValueError: `input` has another number of axes, or is empty.
+        """
+        return ops.squeeze(
+            super().construct(_as_image(input, (3,), "AdaptiveAvgPool1d", "input")), -2
+        )
+
+
+class AdaptiveMaxPool1d(AdaptiveMaxPool2d):
+    """Maximum pooling of sequences to a given length, with windows that cover each sequence.
+
+    Args:
+        output_size: The length of the result.
+
+    Raises:
+        TypeError: `output_size` is not an int.
+        ValueError: It is below 1.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.AdaptiveMaxPool1d(2)(Tensor([[[1.0, 2.0, 4.0, 3.0]]])).tolist()
+        [[[2.0, 4.0]]]
+
+    Source: MindSpore's `mindspore.nn.AdaptiveMaxPool1d`.
+    """
+
+    def __init__(self, output_size: int) -> None:
+        super().__init__((1, check_int(output_size, "output_size", "AdaptiveMaxPool1d", low=1)))
+        self.output_size = output_size
+
+    def construct(self, input: Tensor) -> Tensor:
+        """Apply the layer.
+
+        Args:
+            input: A tensor of shape (n, channels, length).
+
+        Returns:
+            A tensor of shape (n, channels, output_size).
+
+        Raises:
+            TypeError: `input` is not a tensor.
+            ValueError: `input` has another number of axes, or is empty.
+        """
+        return ops.squeeze(
+            super().construct(_as_image(input, (3,), "AdaptiveMaxPool1d", "input")), -2
+        )
+
+
+def _beside(first: int, value: object, name: str, caller: str) -> tuple[int, int]:
+    """Return `first` and an int, which may be the only one of a tuple."""
+    items = tuple_or_none(value) or ()
+    number = items[0] if len(items) == 1 else value
+    return first, check_int(number, name, caller, low=first)
+
+
+def _as_image(x: Tensor, ndims: tuple[int, ...], caller: str, name: str = "x") -> Tensor:
+    """Return sequences as images of height 1."""
+    check_tensor(x, caller, name)
+    if x.ndim not in ndims:
+        raise ValueError(
+            f"For '{caller}', '{name}' must have {' or '.join(map(str, ndims))} axes, but its "
+            f"shape is {x.shape}."
+        )
+    return ops.expand_dims(x, -2)
 
 
 def _pair(value: object, name: str, caller: str, low: int = 1) -> tuple[int, int]:

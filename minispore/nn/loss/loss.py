@@ -1,5 +1,7 @@
 """Loss functions: cells that compute a loss from a network's outputs and the labels."""
 
+from typing import Literal
+
 from minispore import ops
 from minispore._functional.losses import (
     REDUCTIONS,
@@ -20,9 +22,12 @@ __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
     "CrossEntropyLoss",
+    "HingeEmbeddingLoss",
     "HuberLoss",
+    "KLDivLoss",
     "L1Loss",
     "LossBase",
+    "MAELoss",
     "MSELoss",
     "NLLLoss",
     "RMSELoss",
@@ -197,6 +202,102 @@ class RMSELoss(LossBase):
     def construct(self, logits: Tensor, label: Tensor) -> Tensor:
         """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
         return ops.sqrt(self.get_loss(ops.square(self._difference(logits, label))))
+
+
+class MAELoss(LossBase):
+    """The absolute difference of outputs and labels, reduced: `L1Loss` by another name.
+
+    Args:
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.MAELoss()(Tensor([1.0, 2.0]), Tensor([1.0, 4.0])).item()
+        1.0
+
+    Source: MindSpore's `mindspore.nn.MAELoss`.
+    """
+
+    def construct(self, logits: Tensor, label: Tensor) -> Tensor:
+        """Return the loss; shapes are broadcast, with a warning unless one is a scalar's."""
+        return self.get_loss(ops.abs(self._difference(logits, label)))
+
+
+class KLDivLoss(LossBase):
+    """The Kullback–Leibler divergence y · (log y − x) of probabilities y and logarithms x, reduced.
+
+    Args:
+        reduction: "mean" over all elements, "batchmean" for the sum divided by the length of the
+            first axis, "sum" or "none".
+
+    Raises:
+        ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.KLDivLoss("sum")(Tensor([-1.0, -2.0]), Tensor([1.0, 0.0])).item()
+        1.0
+
+    Source: MindSpore's `mindspore.nn.KLDivLoss`.
+    """
+
+    def __init__(self, reduction: Reduction | Literal["batchmean"] = "mean") -> None:
+        check_one_of(reduction, (*REDUCTIONS, "batchmean"), "reduction", "KLDivLoss")
+        super().__init__("sum" if reduction == "batchmean" else reduction)
+        self._by_batch = reduction == "batchmean"
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss.
+
+        Args:
+            logits: Logarithms of probabilities.
+            labels: Probabilities, of the same shape; those that are not above 0 do not count.
+
+        Raises:
+            TypeError: An argument is not a Tensor.
+            ValueError: The shapes differ.
+        """
+        self._check(logits, labels)
+        check_same_shape(logits, labels, self.cls_name)
+        if self._by_batch and not logits.ndim:
+            raise ValueError("For 'KLDivLoss', 'logits' must have a first axis, but is a scalar.")
+        present = labels > 0
+        logarithms = ops.log(ops.where(present, labels, 1.0))
+        loss = self.get_loss(ops.where(present, labels * (logarithms - logits), 0.0))
+        return loss / logits.shape[0] if self._by_batch else loss
+
+
+class HingeEmbeddingLoss(LossBase):
+    """The output x where the label is 1, max(0, margin − x) where it is −1, reduced.
+
+    Args:
+        margin: The output from which on the loss of label −1 is 0.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        TypeError: `margin` is not a number.
+        ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.HingeEmbeddingLoss(2.0, "none")(Tensor([0.5, 0.5]), Tensor([1.0, -1.0])).tolist()
+        [0.5, 1.5]
+
+    Source: MindSpore's `mindspore.nn.HingeEmbeddingLoss`.
+    """
+
+    def __init__(self, margin: float = 1.0, reduction: Reduction = "mean") -> None:
+        super().__init__(reduction)
+        self.margin: float = check_number(margin, "margin", self.cls_name)
+
+    def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss; elements with the label 0 do not count."""
+        self._check(logits, labels)
+        near = ops.where(labels > 0, logits, 0.0)
+        return self.get_loss(near + ops.where(labels < 0, ops.relu(self.margin - logits), 0.0))
 
 
 class SoftMarginLoss(LossBase):
@@ -431,11 +532,7 @@ class BCELoss(LossBase):
             RuntimeError: A probability is not in [0, 1]. On a GPU the loss is NaN instead.
         """
         self._check(logits, labels)
-        if logits.shape != labels.shape:
-            raise ValueError(
-                "For 'BCELoss', 'logits' and 'labels' must be of one shape, "
-                f"but got {logits.shape} and {labels.shape}."
-            )
+        check_same_shape(logits, labels, self.cls_name)
         # Not on a device, where the check would synchronize; the loss is NaN there.
         if is_host(logits._data) and ops.any((logits < 0) | (logits > 1)):
             raise RuntimeError("For 'BCELoss', 'logits' must be in [0, 1], but are not all.")
@@ -493,6 +590,15 @@ class BCEWithLogitsLoss(LossBase):
         check_tensor(target, self.cls_name, "target")
         return ops.binary_cross_entropy_with_logits(
             input, target, self.weight, self.pos_weight, self.reduction
+        )
+
+
+def check_same_shape(logits: Tensor, labels: Tensor, caller: str) -> None:
+    """Raise ValueError unless both have one shape."""
+    if logits.shape != labels.shape:
+        raise ValueError(
+            f"For '{caller}', 'logits' and 'labels' must be of one shape, "
+            f"but got {logits.shape} and {labels.shape}."
         )
 
 

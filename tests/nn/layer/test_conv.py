@@ -1,4 +1,4 @@
-"""Conv2d: shapes, dtypes, derivatives, initial values, memory, counted operations."""
+"""Convolutions: shapes, dtypes, derivatives, initial values, memory, counted operations."""
 
 from math import prod, sqrt
 from pathlib import Path
@@ -41,6 +41,7 @@ def test_same_padding_output_size(length: int, kernel: int, stride: int, dilatio
     ("layer", "shape"),
     [
         (nn.Conv2d(2, 2, (2, 3), 2, has_bias=True, dtype=ms.float64), (2, 2, 3, 4)),
+        (nn.Conv2dTranspose(2, 4, 2, (1, 3), group=2, dtype=ms.float64), (1, 2, 2, 2)),
         (nn.Conv2d(2, 4, 2, pad_mode="valid", dilation=2, group=2, dtype=ms.float64), (1, 2, 4, 3)),
     ],
 )
