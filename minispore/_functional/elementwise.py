@@ -30,6 +30,26 @@ from minispore.engine.rules import elementwise as rules
 from minispore.utils.checks import check_number, check_one_of, check_type
 
 __all__ = [
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "ACos",
+    "Asin",
+    "Atan",
+    "Asinh",
+    "Acosh",
+    "Atanh",
+    "erfc",
+    "Erfc",
     "Abs",
     "Cast",
     "Ceil",
@@ -368,6 +388,66 @@ def tan(input: T) -> T:
 Tan: Final = primitive("Tan", tan)
 
 
+@_documented(0.5, 0.5236)
+def asin(input: T) -> T:
+    """Return the inverse sine of each element, in radians."""
+    return apply1(rules.asin, as_float(input, "asin"))
+
+
+arcsin = asin
+Asin: Final = primitive("Asin", asin)
+
+
+@_documented(0.5, 1.0472)
+def acos(input: T) -> T:
+    """Return the inverse cosine of each element, in radians."""
+    return apply1(rules.acos, as_float(input, "acos"))
+
+
+arccos = acos
+ACos: Final = primitive("ACos", acos)
+
+
+@_documented(0.5, 0.4636)
+def atan(input: T) -> T:
+    """Return the inverse tangent of each element, in radians."""
+    return apply1(rules.atan, as_float(input, "atan"))
+
+
+arctan = atan
+Atan: Final = primitive("Atan", atan)
+
+
+@_documented(0.5, 0.4812)
+def asinh(input: T) -> T:
+    """Return the inverse hyperbolic sine of each element."""
+    return apply1(rules.asinh, as_float(input, "asinh"))
+
+
+arcsinh = asinh
+Asinh: Final = primitive("Asinh", asinh)
+
+
+@_documented(2.0, 1.317)
+def acosh(input: T) -> T:
+    """Return the inverse hyperbolic cosine of each element."""
+    return apply1(rules.acosh, as_float(input, "acosh"))
+
+
+arccosh = acosh
+Acosh: Final = primitive("Acosh", acosh)
+
+
+@_documented(0.5, 0.5493)
+def atanh(input: T) -> T:
+    """Return the inverse hyperbolic tangent of each element."""
+    return apply1(rules.atanh, as_float(input, "atanh"))
+
+
+arctanh = atanh
+Atanh: Final = primitive("Atanh", atanh)
+
+
 @_documented(1.0, 0.7311)
 def sigmoid(input: T) -> T:
     """Return 1 / (1 + exp(-x)) for each element x."""
@@ -385,6 +465,16 @@ def erf(input: T) -> T:
 
 
 Erf: Final = primitive("Erf", erf)
+
+
+@_documented(1.0, 0.1573)
+def erfc(input: T) -> T:
+    """Return 1 - erf(x) for each element x, with the rounding of that difference."""
+    x = as_float(input, "erfc")
+    return cast_to(sub(1.0, apply1(rules.erf, widen(x))), dtype_of(x))
+
+
+Erfc: Final = primitive("Erfc", erfc)
 
 
 @_documented(1.0, 1.7183)
