@@ -27,6 +27,7 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.engine.rules import elementwise as rules
+from minispore.engine.rules import shape as shape_rules
 from minispore.utils.checks import check_number, check_one_of, check_type
 
 __all__ = [
@@ -82,6 +83,8 @@ __all__ = [
     "Trunc",
     "abs",
     "absolute",
+    "prelu",
+    "PReLU",
     "cast",
     "ceil",
     "celu",
@@ -547,6 +550,41 @@ def leaky_relu(input: T, alpha: float = 0.2) -> T:
     x = as_float(input, "leaky_relu")
     check_type(alpha, (int, float), "alpha")
     return (maximum if alpha <= 1 else minimum)(x, mul(x, alpha))
+
+
+def prelu(input: T, weight: T) -> T:
+    """Return x for each element x > 0, and `weight * x` elsewhere.
+
+    Args:
+        input: A tensor of any shape; integers and bools are computed as float32.
+        weight: The slopes, one for each channel (the second axis of `input`), or a single one.
+
+    Returns:
+        A tensor of the same shape, of a float type.
+
+    Raises:
+        ValueError: `weight` has not one axis, or another length.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.prelu(Tensor([[-1.0, -4.0]]), Tensor([0.5, 0.25])).tolist()
+        [[-0.5, -1.0]]
+
+    Source: MindSpore's `mindspore.ops.prelu`.
+    """
+    x = as_float(input, "prelu")
+    check_tensor(weight, "prelu", "weight")
+    channels = x.shape[1:2]
+    if weight.shape not in ((1,), channels):
+        raise ValueError(
+            f"For 'prelu', the shape of 'weight' must be (1,) or that of the channels of 'input', "
+            f"{channels}, but got {weight.shape}."
+        )
+    factors = apply1(shape_rules.reshape, weight, (*weight.shape, *(1,) * (x.ndim - 2))[: x.ndim])
+    return where(greater(x, 0), x, mul(factors, x))
+
+
+PReLU: Final = primitive("PReLU", prelu)
 
 
 @_documented(7.0, 6.0)
