@@ -27,9 +27,30 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.engine.rules import elementwise as rules
+from minispore.engine.rules import shape as shape_rules
 from minispore.utils.checks import check_number, check_one_of, check_type, is_mapping, is_sequence
 
 __all__ = [
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "ACos",
+    "Asin",
+    "Atan",
+    "Asinh",
+    "Acosh",
+    "Atanh",
+    "erfc",
+    "Erfc",
     "Abs",
     "Cast",
     "Ceil",
@@ -62,6 +83,8 @@ __all__ = [
     "Trunc",
     "abs",
     "absolute",
+    "prelu",
+    "PReLU",
     "cast",
     "ceil",
     "celu",
@@ -368,6 +391,66 @@ def tan(input: T) -> T:
 Tan: Final = primitive("Tan", tan)
 
 
+@_documented(0.5, 0.5236)
+def asin(input: T) -> T:
+    """Return the inverse sine of each element, in radians."""
+    return apply1(rules.asin, as_float(input, "asin"))
+
+
+arcsin = asin
+Asin: Final = primitive("Asin", asin)
+
+
+@_documented(0.5, 1.0472)
+def acos(input: T) -> T:
+    """Return the inverse cosine of each element, in radians."""
+    return apply1(rules.acos, as_float(input, "acos"))
+
+
+arccos = acos
+ACos: Final = primitive("ACos", acos)
+
+
+@_documented(0.5, 0.4636)
+def atan(input: T) -> T:
+    """Return the inverse tangent of each element, in radians."""
+    return apply1(rules.atan, as_float(input, "atan"))
+
+
+arctan = atan
+Atan: Final = primitive("Atan", atan)
+
+
+@_documented(0.5, 0.4812)
+def asinh(input: T) -> T:
+    """Return the inverse hyperbolic sine of each element."""
+    return apply1(rules.asinh, as_float(input, "asinh"))
+
+
+arcsinh = asinh
+Asinh: Final = primitive("Asinh", asinh)
+
+
+@_documented(2.0, 1.317)
+def acosh(input: T) -> T:
+    """Return the inverse hyperbolic cosine of each element."""
+    return apply1(rules.acosh, as_float(input, "acosh"))
+
+
+arccosh = acosh
+Acosh: Final = primitive("Acosh", acosh)
+
+
+@_documented(0.5, 0.5493)
+def atanh(input: T) -> T:
+    """Return the inverse hyperbolic tangent of each element."""
+    return apply1(rules.atanh, as_float(input, "atanh"))
+
+
+arctanh = atanh
+Atanh: Final = primitive("Atanh", atanh)
+
+
 @_documented(1.0, 0.7311)
 def sigmoid(input: T) -> T:
     """Return 1 / (1 + exp(-x)) for each element x."""
@@ -385,6 +468,16 @@ def erf(input: T) -> T:
 
 
 Erf: Final = primitive("Erf", erf)
+
+
+@_documented(1.0, 0.1573)
+def erfc(input: T) -> T:
+    """Return 1 - erf(x) for each element x, with the rounding of that difference."""
+    x = as_float(input, "erfc")
+    return cast_to(sub(1.0, apply1(rules.erf, widen(x))), dtype_of(x))
+
+
+Erfc: Final = primitive("Erfc", erfc)
 
 
 @_documented(1.0, 1.7183)
@@ -457,6 +550,41 @@ def leaky_relu(input: T, alpha: float = 0.2) -> T:
     x = as_float(input, "leaky_relu")
     check_type(alpha, (int, float), "alpha")
     return (maximum if alpha <= 1 else minimum)(x, mul(x, alpha))
+
+
+def prelu(input: T, weight: T) -> T:
+    """Return x for each element x > 0, and `weight * x` elsewhere.
+
+    Args:
+        input: A tensor of any shape; integers and bools are computed as float32.
+        weight: The slopes, one for each channel (the second axis of `input`), or a single one.
+
+    Returns:
+        A tensor of the same shape, of a float type.
+
+    Raises:
+        ValueError: `weight` has not one axis, or another length.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.prelu(Tensor([[-1.0, -4.0]]), Tensor([0.5, 0.25])).tolist()
+        [[-0.5, -1.0]]
+
+    Source: MindSpore's `mindspore.ops.prelu`.
+    """
+    x = as_float(input, "prelu")
+    check_tensor(weight, "prelu", "weight")
+    channels = x.shape[1:2]
+    if weight.shape not in ((1,), channels):
+        raise ValueError(
+            f"For 'prelu', the shape of 'weight' must be (1,) or that of the channels of 'input', "
+            f"{channels}, but got {weight.shape}."
+        )
+    factors = apply1(shape_rules.reshape, weight, (*weight.shape, *(1,) * (x.ndim - 2))[: x.ndim])
+    return where(greater(x, 0), x, mul(factors, x))
+
+
+PReLU: Final = primitive("PReLU", prelu)
 
 
 @_documented(7.0, 6.0)

@@ -40,6 +40,18 @@ OF_ONE: dict[str, Function] = {
     "sin": np.sin,
     "cos": np.cos,
     "tan": np.tan,
+    "asin": lambda x: np.asin(x / 4.0),
+    "acos": lambda x: np.acos(x / 4.0),
+    "atan": np.atan,
+    "asinh": np.asinh,
+    "acosh": lambda x: np.acosh(x + 1.0),
+    "atanh": lambda x: np.atanh(x / 4.0),
+    "arcsin": lambda x: np.arcsin(x / 4.0),
+    "arccos": lambda x: np.arccos(x / 4.0),
+    "arctan": np.arctan,
+    "arcsinh": np.arcsinh,
+    "arccosh": lambda x: np.arccosh(x + 1.0),
+    "arctanh": lambda x: np.arctanh(x / 4.0),
     "tanh": np.tanh,
     "floor": np.floor,
     "rint": np.rint,
@@ -156,7 +168,7 @@ def test_product_of_numpy_array_and_tensor() -> None:
 
 
 UNKNOWN: dict[str, Function] = {
-    "arctan": np.arctan,
+    "cbrt": np.cbrt,
     "cumsum": np.cumsum,
     "linalg.norm": lambda x: np.linalg.norm(np.asarray(x)),
     "svd": np.linalg.svd,

@@ -49,6 +49,15 @@ def positive(rng: np.random.Generator, shape: Shape) -> Array:
     return np.abs(numbers(rng, shape)) + 0.25
 
 
+def within_one(rng: np.random.Generator, shape: Shape) -> Array:
+    """Numbers between -1 and 1, where inverse functions of sines are differentiable."""
+    return 0.9 * np.tanh(numbers(rng, shape))
+
+
+def above_one(rng: np.random.Generator, shape: Shape) -> Array:
+    return positive(rng, shape) + 1.0
+
+
 def whole(rng: np.random.Generator, shape: Shape) -> Array:
     return np.asarray(rng.integers(-9, 10, shape))
 

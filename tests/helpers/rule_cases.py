@@ -54,6 +54,15 @@ def near_zero(x: Floats) -> Floats:
     return np.tanh(x)
 
 
+def within_one(x: Floats) -> Floats:
+    """Numbers far from -1 and 1, where some derivatives are infinite."""
+    return 0.75 * np.tanh(x)
+
+
+def above_one(x: Floats) -> Floats:
+    return np.abs(x) + 1.25
+
+
 def halves(x: Floats) -> Floats:
     """Numbers that are not multiples of integers."""
     below: Floats = np.floor(8 * x)
@@ -366,6 +375,12 @@ CASES: dict[str, Case] = {
     "elementwise.sin": Case(elementwise.sin),
     "elementwise.cos": Case(elementwise.cos),
     "elementwise.tan": Case(elementwise.tan, domains=(near_zero,)),
+    "elementwise.asin": Case(elementwise.asin, domains=(within_one,)),
+    "elementwise.acos": Case(elementwise.acos, domains=(within_one,)),
+    "elementwise.atan": Case(elementwise.atan),
+    "elementwise.asinh": Case(elementwise.asinh),
+    "elementwise.acosh": Case(elementwise.acosh, domains=(above_one,)),
+    "elementwise.atanh": Case(elementwise.atanh, domains=(within_one,)),
     "elementwise.sigmoid": Case(elementwise.sigmoid),
     "elementwise.softplus": Case(elementwise.softplus),
     "elementwise.relu": Case(elementwise.relu),

@@ -159,6 +159,7 @@ VALID: dict[str, dict[str, object]] = {
     "hardshrink": {"input": x(), "lambd": 0.5},
     "hardtanh": {"input": x(), "min_val": -1.0, "max_val": 1.0},
     "leaky_relu": {"input": x(), "alpha": 0.1},
+    "prelu": {"input": x(), "weight": Tensor([0.5])},
     "dense": {"input": x(), "weight": Tensor(np.ones((4, 3))), "bias": Tensor(np.ones(4))},
     "div": {"input": x(), "other": x(), "rounding_mode": "floor"},
     "expand_dims": {"input_x": x(), "axis": 0},

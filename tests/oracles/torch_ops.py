@@ -14,6 +14,7 @@ from tests.helpers import random_op_calls as calls
 from tests.helpers.random_op_calls import (
     PRIMITIVES,
     Call,
+    above_one,
     along,
     numbers,
     of_one,
@@ -22,6 +23,7 @@ from tests.helpers.random_op_calls import (
     positive,
     truths,
     whole,
+    within_one,
 )
 from tests.oracles import torch_losses as losses
 
@@ -143,6 +145,8 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
         name: (getattr(torch, name), of_one(positive))
         for name in ("log1p", "log2", "log10", "rsqrt", "reciprocal")
     },
+    **{name: (getattr(torch, name), of_one(within_one)) for name in ("asin", "acos", "atanh")},
+    "acosh": (torch.acosh, of_one(above_one)),
     "logical_not": (torch.logical_not, of_one() | of_one(truths)),
     "neg": (torch.neg, of_one() | of_one(whole)),
     "relu": (torch.relu, of_one() | of_one(whole)),
@@ -158,6 +162,7 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
         of_one() | of_one(numbers, st.just("tanh")),
     ),
     "leaky_relu": (functional.leaky_relu, of_one(numbers, st.sampled_from([0.1, -1.5, 2]))),
+    "prelu": (functional.prelu, calls.of_lengths("nc", "c") | calls.of_lengths("ncl", "c")),
     "logsigmoid": (functional.logsigmoid, of_one()),
     "hardshrink": (functional.hardshrink, of_one(numbers, st.sampled_from([0.513, 1.713]))),
     "softshrink": (functional.softshrink, of_one(numbers, st.sampled_from([0, 0.513, 1.713]))),

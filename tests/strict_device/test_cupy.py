@@ -24,7 +24,25 @@ needs_cupy = pytest.mark.skipif(not PYTHON, reason="MINISPORE_CUPY_PYTHON is not
 FLOATS = {"e", "f", "d"}
 # The functions of one operand or two that take floats and give them.
 OF_FLOATS = (
-    ("abs", "exp", "floor", "log", "sign", "sqrt", "square", "tanh", "sin", "cos", "trunc"),
+    (
+        "abs",
+        "exp",
+        "floor",
+        "log",
+        "sign",
+        "sqrt",
+        "square",
+        "tanh",
+        "sin",
+        "cos",
+        "trunc",
+        "asin",
+        "acos",
+        "atan",
+        "asinh",
+        "acosh",
+        "atanh",
+    ),
     ("add", "divide", "floor_divide", "maximum", "minimum", "multiply", "remainder", "subtract"),
 )
 OF_ARRAYS = ("copy", "flags", "__iadd__", "__setitem__")

@@ -64,6 +64,41 @@ def tan(x: A) -> Unary[A]:
     return value, (lambda g: g * (value * value + 1.0),)
 
 
+def asin(x: A) -> Unary[A]:
+    """Return the inverse of the sine, in radians."""
+    xp = namespace(x)
+    return xp.asin(x), (lambda g: g / xp.sqrt(1.0 - x * x),)
+
+
+def acos(x: A) -> Unary[A]:
+    """Return the inverse of the cosine, in radians."""
+    xp = namespace(x)
+    return xp.acos(x), (lambda g: -g / xp.sqrt(1.0 - x * x),)
+
+
+def atan(x: A) -> Unary[A]:
+    """Return the inverse of the tangent, in radians."""
+    return namespace(x).atan(x), (lambda g: g / (x * x + 1.0),)
+
+
+def asinh(x: A) -> Unary[A]:
+    """Return the inverse of the hyperbolic sine."""
+    xp = namespace(x)
+    return xp.asinh(x), (lambda g: g / xp.sqrt(x * x + 1.0),)
+
+
+def acosh(x: A) -> Unary[A]:
+    """Return the inverse of the hyperbolic cosine."""
+    xp = namespace(x)
+    # Two roots: a product of two negative factors would be positive.
+    return xp.acosh(x), (lambda g: g / (xp.sqrt(x - 1.0) * xp.sqrt(x + 1.0)),)
+
+
+def atanh(x: A) -> Unary[A]:
+    """Return the inverse of the hyperbolic tangent."""
+    return namespace(x).atanh(x), (lambda g: g / (1.0 - x * x),)
+
+
 def sigmoid(x: A) -> Unary[A]:
     """Return 1 / (1 + e⁻ˣ), computed with tanh, which does not overflow."""
     value = 0.5 * namespace(x).tanh(0.5 * x) + 0.5
