@@ -32,7 +32,7 @@ SUCCESS = {
     "learning_rate_schedule": r"^epoch: 6 step: 8, loss is 0\.1",
     "lenet": r"^it reads [89]\d\.\d% of the digits$",
     "linear_regression": r"^y = (1\.99|2\.00)\d a \+ -(2\.99|3\.00)\d b \+ (0\.49|0\.50)\d$",
-    "mixed_precision": r"^weights \[ ?(0\.9|1\.)\d* +-(1\.9|2\.)",
+    "mixed_precision": r"^weights \[1\.0, -2\.0, 0\.5, 1\.5\]$",
     "transfer_learning": r"^trained \['head.weight', 'head.bias'\]: accuracy [89]",
     "word_embedding": r"^cat: nearest is (dog|man)",
 }
