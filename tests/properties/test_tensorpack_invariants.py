@@ -171,7 +171,12 @@ def test_stateful_callbacks_satisfy_all_invariants_in_training(name: str) -> Non
     check(name, ["train"])
 
 
+# A resumed run has no times of the steps before it, and logs none where there is no step after it.
+MEASURES = {"EstimatedTimeLeft", "ThroughputTracker"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OURS)
 def test_all_callbacks_satisfy_all_invariants(name: str) -> None:
-    check(name, ["train", "fit", "eval"])
+    invariants = INVARIANTS.keys() - {"resume"} if name in MEASURES else ()
+    check(name, ["train", "fit", "eval"], *invariants)
