@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from minispore.dataset import Cifar10Dataset, Cifar100Dataset, CSVDataset, ImageFolderDataset
+from minispore.dataset import Cifar10Dataset, Cifar100Dataset, CSVDataset
+from minispore.dataset._image_folder_dataset import ImageSource
 from tests.fuzz.reader_contract import Reader
 
 IMAGE = bytes(range(256)) * 12
@@ -28,11 +29,10 @@ def read_csv(path: Path) -> None:
 
 
 def read_image(path: Path) -> None:
-    data = ImageFolderDataset(path.parents[1], class_indexing={path.parent.name: 0}, decode=True)
-    [(image, label)] = data.create_tuple_iterator(num_epochs=1, output_numpy=True)
-    assert image.ndim == 3
-    assert image.shape[2] == 3
-    assert label == 0
+    [(images, labels)] = ImageSource(((path, 3),), decode=True).rows(np.array([0]))
+    assert images.ndim == 4
+    assert images.shape[3] == 3
+    assert labels.tolist() == [3]
 
 
 def picture(form: str) -> bytes:
