@@ -539,8 +539,7 @@ class PReLU(Cell):
             raise ValueError(
                 f"For 'PReLU', 'x' must have {self.channel} channels, but its shape is {x.shape}."
             )
-        factors = self.w.reshape((self.channel, *(1,) * (x.ndim - 2)) if x.ndim else ())
-        return ops.where(x > 0, x, factors * x)
+        return ops.prelu(x, self.w)
 
 
 # MindSpore has no names for the others.
