@@ -285,6 +285,12 @@ def min(
     return _extremum_and_index(x, axis, keepdims, amin, argmin, "min")
 
 
+def _checked_axes(input: Variable, axis: Axis, keep_dims: bool, caller: str) -> Axis:
+    check_tensor(input, caller)
+    check_bool(keep_dims, "keep_dims", caller)
+    return normalize_axis_tuple(axis, input.ndim, caller)
+
+
 def all(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
     """Return whether all elements along axes are true.
 
@@ -303,9 +309,7 @@ def all(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
 
     Source: MindSpore's `mindspore.ops.all`.
     """
-    check_tensor(input, "all")
-    check_bool(keep_dims, "keep_dims")
-    axes = normalize_axis_tuple(axis, input.ndim, "all")
+    axes = _checked_axes(input, axis, keep_dims, "all")
     xp = device_namespace(input._data)
     return wrap(xp.all(input._data, axis=axes, keepdims=keep_dims), input)
 
@@ -328,9 +332,7 @@ def any(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
 
     Source: MindSpore's `mindspore.ops.any`.
     """
-    check_tensor(input, "any")
-    check_bool(keep_dims, "keep_dims")
-    axes = normalize_axis_tuple(axis, input.ndim, "any")
+    axes = _checked_axes(input, axis, keep_dims, "any")
     xp = device_namespace(input._data)
     return wrap(xp.any(input._data, axis=axes, keepdims=keep_dims), input)
 
