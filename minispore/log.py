@@ -29,6 +29,9 @@ def get_level() -> str:
 
     It is that of Python's logger; the environment variable GLOG_v has no effect.
 
+    Returns:
+        One digit.
+
     Examples:
         >>> get_level()
         '2'
@@ -40,6 +43,9 @@ def get_level() -> str:
 
 def get_log_config() -> dict[str, str]:
     """Return the configuration of the logger under MindSpore's names.
+
+    Returns:
+        The level, and that messages go to stderr.
 
     Examples:
         >>> get_log_config()

@@ -70,6 +70,11 @@ class Initializer:
 class Zero(Initializer):
     """Fill with zeros.
 
+    Examples:
+        >>> from minispore.common.initializer import Zero, initializer
+        >>> initializer(Zero(), [2]).tolist()
+        [0.0, 0.0]
+
     Source: MindSpore's `mindspore.common.initializer.Zero`.
     """
 
@@ -79,6 +84,11 @@ class Zero(Initializer):
 
 class One(Initializer):
     """Fill with ones.
+
+    Examples:
+        >>> from minispore.common.initializer import One, initializer
+        >>> initializer(One(), [2]).tolist()
+        [1.0, 1.0]
 
     Source: MindSpore's `mindspore.common.initializer.One`.
     """
@@ -95,6 +105,11 @@ class Constant(Initializer):
 
     Raises:
         TypeError: `value` is not a number.
+
+    Examples:
+        >>> from minispore.common.initializer import Constant, initializer
+        >>> initializer(Constant(3), [2]).tolist()
+        [3.0, 3.0]
 
     Source: MindSpore's `mindspore.common.initializer.Constant`.
     """
@@ -117,6 +132,11 @@ class Uniform(Initializer):
     Raises:
         TypeError: `scale` is not a number.
 
+    Examples:
+        >>> from minispore.common.initializer import Uniform, initializer
+        >>> bool((initializer(Uniform(0.5), [100]).abs() <= 0.5).all())
+        True
+
     Source: MindSpore's `mindspore.common.initializer.Uniform`.
     """
 
@@ -138,6 +158,11 @@ class Normal(Initializer):
     Raises:
         TypeError: An argument is not a number.
         ValueError: `sigma` is negative.
+
+    Examples:
+        >>> from minispore.common.initializer import Normal, initializer
+        >>> initializer(Normal(sigma=0, mean=2), [2]).tolist()
+        [2.0, 2.0]
 
     Source: MindSpore's `mindspore.common.initializer.Normal`.
     """
@@ -163,6 +188,11 @@ class TruncatedNormal(Initializer):
     Raises:
         TypeError: An argument is not a number.
         ValueError: `sigma` is negative, or `a` is not smaller than `b`.
+
+    Examples:
+        >>> from minispore.common.initializer import TruncatedNormal, initializer
+        >>> bool((initializer(TruncatedNormal(sigma=1, a=0, b=1), [100]) >= 0).all())
+        True
 
     Source: MindSpore's `mindspore.common.initializer.TruncatedNormal`.
     """
@@ -201,6 +231,11 @@ class XavierUniform(_Xavier):
     Raises:
         TypeError: `gain` is not a number.
 
+    Examples:
+        >>> from minispore.common.initializer import XavierUniform, initializer
+        >>> bool((initializer(XavierUniform(), [2, 4]).abs() <= 1).all())
+        True
+
     Source: MindSpore's `mindspore.common.initializer.XavierUniform`.
     """
 
@@ -216,6 +251,11 @@ class XavierNormal(_Xavier):
 
     Raises:
         TypeError: `gain` is not a number.
+
+    Examples:
+        >>> from minispore.common.initializer import XavierNormal, initializer
+        >>> initializer(XavierNormal(gain=0), [1, 2]).tolist()
+        [[0.0, 0.0]]
 
     Source: MindSpore's `mindspore.common.initializer.XavierNormal`.
     """
@@ -258,6 +298,11 @@ class HeUniform(_He):
         TypeError: `negative_slope` is not a number.
         ValueError: `mode` or `nonlinearity` is not one of the supported values.
 
+    Examples:
+        >>> from minispore.common.initializer import HeUniform, initializer
+        >>> bool((initializer(HeUniform(), [2, 6]).abs() <= 1).all())
+        True
+
     Source: MindSpore's `mindspore.common.initializer.HeUniform`.
     """
 
@@ -269,6 +314,11 @@ class HeNormal(_He):
     """Draw from a normal distribution with deviation gain / √fan.
 
     The arguments are those of `HeUniform`.
+
+    Examples:
+        >>> from minispore.common.initializer import HeNormal, initializer
+        >>> initializer(HeNormal(mode="fan_out"), [2, 6]).shape
+        (2, 6)
 
     Source: MindSpore's `mindspore.common.initializer.HeNormal`.
     """

@@ -21,17 +21,36 @@ class _StdoutHandler(logging.Handler):
 
 
 def info(message: str) -> None:
-    """Log a message; it is printed unless the program has configured `logging`."""
+    """Log a message; it is printed unless the program has configured `logging`.
+
+    Args:
+        message: The text.
+
+    Source: tensorpack's `logger.info`.
+    """
     _log_message(logging.INFO, message)
 
 
 def warn(message: str) -> None:
-    """Log a warning about a problem that does not end the training."""
+    """Log a warning about a problem that does not end the training.
+
+    Args:
+        message: The text.
+
+    Source: tensorpack's `logger.warn`.
+    """
     _log_message(logging.WARNING, message)
 
 
 def error(message: str, cause: BaseException | None = None) -> None:
-    """Log an error that does not end the training, with the traceback of its cause."""
+    """Log an error that does not end the training, with the traceback of its cause.
+
+    Args:
+        message: The text.
+        cause: The exception whose traceback follows the text, if there is one.
+
+    Source: tensorpack's `logger.error`.
+    """
     _log_message(logging.ERROR, message, cause)
 
 
@@ -53,6 +72,16 @@ def set_logger_dir(dirname: Path, action: str | None = None) -> None:
     Raises:
         OSError: With "q", if the folder contains files.
         ValueError: `action` is something else.
+
+    Examples:
+        >>> import os
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     set_logger_dir(folder)
+        ...     print(get_logger_dir() == os.path.abspath(folder))
+        True
+
+    Source: tensorpack's `logger.set_logger_dir`.
     """
     check_one_of(action, (None, "k", "d", "q"), "action", "set_logger_dir")
     path = os.path.abspath(dirname)
@@ -66,7 +95,13 @@ def set_logger_dir(dirname: Path, action: str | None = None) -> None:
 
 
 def get_logger_dir() -> str | None:
-    """Return the folder that `set_logger_dir` has set, or None."""
+    """Return the folder that `set_logger_dir` has set.
+
+    Returns:
+        The absolute path, or None.
+
+    Source: tensorpack's `logger.get_logger_dir`.
+    """
     return _folder.get("dir")
 
 

@@ -32,6 +32,9 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: DType = fl
             "O2" or "O3" for float16 everywhere but in normalization, which computes in float32.
         dtype: float16.
 
+    Returns:
+        The same network.
+
     Raises:
         TypeError: `network` is not a Cell.
         ValueError: There is no such level, or `dtype` is not float16.
@@ -86,6 +89,14 @@ def build_train_network(
     Raises:
         TypeError: An argument is of the wrong type.
         ValueError: An option is not supported.
+
+    Examples:
+        >>> from minispore import Tensor, amp, nn
+        >>> net = nn.Dense(2, 1, weight_init="zeros", has_bias=False)
+        >>> optimizer = nn.SGD(net.trainable_params(), learning_rate=0.1)
+        >>> step = amp.build_train_network(net, optimizer, nn.MSELoss(), level="O3")
+        >>> step(Tensor([[1.0, 2.0]]), Tensor([[1.0]])).item()
+        1.0
 
     Source: MindSpore's `mindspore.amp.build_train_network`.
     """

@@ -119,6 +119,9 @@ def find_module(path: str) -> ModuleSpec | None:
     Args:
         path: The module's name, as in `minispore.numpy`.
 
+    Returns:
+        The specification, or None.
+
     Examples:
         >>> import minispore.train.data_sink as module
         >>> module.data_sink
@@ -142,6 +145,9 @@ def is_supported(path: str) -> bool:
 
     Args:
         path: The name with its module, with or without the package's name in front.
+
+    Returns:
+        Whether it can be used.
 
     Examples:
         >>> is_supported("mindspore.nn.Dense"), is_supported("nn.LSTM")

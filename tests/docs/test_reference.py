@@ -1,12 +1,14 @@
 """The reference documents each public name; cross-references name objects that exist."""
 
+import inspect
 import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
+from typing import NoReturn
 
 import pytest
 
@@ -104,3 +106,26 @@ def test_unknown_name_raises() -> None:
 def test_cross_references_name_existing_objects(page: Path) -> None:
     for path in CROSS_REFERENCE.findall(page.read_text("utf-8")):
         resolve(path)
+
+
+def documented_functions() -> Iterator[tuple[str, FunctionType]]:
+    """Yield the documented functions; those of the engine follow one convention, on their page."""
+    for home, name in documented():
+        value = resolve(f"{home}.{name}")
+        if isinstance(value, FunctionType) and not home.startswith("minispore.engine"):
+            yield f"{home}.{name}", value
+
+
+def test_functions_document_their_arguments_and_results() -> None:
+    incomplete = []
+    for path, function in documented_functions():
+        text = inspect.getdoc(function) or ""
+        arguments = inspect.signature(function).parameters
+        described = [rf"  \*{{0,2}}{name}:" for name in arguments]
+        if arguments:
+            described.append("Args:")
+        if function.__annotations__.get("return") not in {None, "None", NoReturn}:
+            described.append("(Returns|Yields):")
+        if missing := [d for d in described if not re.search(rf"^ *{d}", text, re.MULTILINE)]:
+            incomplete.append((path, missing))
+    assert not incomplete

@@ -32,6 +32,9 @@ def all_finite(inputs: Sequence[Tensor]) -> Tensor:
     Args:
         inputs: Tensors, such as gradients.
 
+    Returns:
+        A bool tensor of shape ().
+
     Raises:
         TypeError: `inputs` is not a tuple or list.
 
