@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import (
+    TYPE_CHECKING,
     Any,
     Concatenate,
     Final,
@@ -42,10 +43,14 @@ from minispore.engine.array import (
     Array,
     Axis,
     Namespace,
+    SupportsDLPack,
     device_namespace,
+    dlpack_device,
+    from_dlpack,
     from_host,
     is_host,
     register_namespace,
+    to_dlpack,
     to_host,
 )
 from minispore.engine.dispatch import (
@@ -63,6 +68,9 @@ from minispore.engine.dispatch import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import in_record_block
 from minispore.utils.checks import check_one_of, check_type, describe_value
+
+if TYPE_CHECKING:
+    from typing_extensions import CapsuleType
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -184,6 +192,41 @@ class Tensor(Variable):
         tensor._node = None
         return tensor
 
+    @staticmethod
+    def from_dlpack(array: SupportsDLPack) -> "Tensor":
+        """Return a tensor that shares the memory of another library's array.
+
+        Args:
+            array: An array with the methods of the DLPack protocol, such as a tensor of PyTorch or
+                an array of JAX or CuPy.
+
+        Returns:
+            A tensor of its shape and type, on its device.
+
+        Raises:
+            TypeError: `array` has no `__dlpack__`, or its type is not supported.
+            BufferError: `array` does not share its memory, for example since it requires a
+                gradient.
+            RuntimeError: `array` is on a GPU, and CuPy is not installed.
+
+        Examples:
+            >>> array = np.array([1, 2])
+            >>> Tensor.from_dlpack(array).fill_(7).shape, array
+            ((2,), array([7, 7]))
+
+        Source: MindSpore's `mindspore.Tensor.from_dlpack`, which takes a capsule.
+        """
+        if not hasattr(array, "__dlpack__"):
+            raise TypeError(
+                "For 'from_dlpack', the argument 'array' must be an array with the method "
+                f"'__dlpack__', but got {describe_value(array)}."
+            )
+        tensor = object.__new__(Tensor)
+        tensor._data = from_dlpack(array)
+        tensor._node = None
+        dtypes.from_array_dtype(tensor._data.dtype)
+        return tensor
+
     @property
     def dtype(self) -> DType:
         """The data type."""
@@ -301,9 +344,25 @@ class Tensor(Variable):
 
     def __array__(
         self, dtype: "np.dtype[np.generic] | None" = None, copy: bool | None = None
-    ) -> NDArray[np.generic]:
+    ) -> NDArray[Any]:
         check_not_differentiated(self)
         return np.array(to_host(self._data), dtype=dtype, copy=copy)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> "CapsuleType":
+        check_not_differentiated(self)
+        return to_dlpack(
+            self._data, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack_device(self._data)
 
     @property
     def T(self) -> "Tensor":  # noqa: N802 (MindSpore's name)

@@ -335,7 +335,7 @@ def array_from_values(
         return array if like is None else to_device(array, device_of(like), caller)
     host = to_numpy_array(values, caller)
     if dtype is None:
-        typed = isinstance(values, np.ndarray | np.generic)
+        typed = hasattr(values, "__array__")
         dtype = dtypes.from_array_dtype(host.dtype, caller) if typed else _default_dtype(host)
     host = host.astype(dtype.numpy_dtype, copy=False)
     return from_host(host) if like is None else to_device_of(host, like)
@@ -347,14 +347,17 @@ def to_numpy_array(values: object, caller: str) -> NDArray[np.generic]:
     Raises:
         TypeError: The values are not numbers, or the lists are ragged.
     """
+    if hasattr(values, "__array__") and not isinstance(values, np.ndarray | np.generic):
+        # An array of another library.
+        values = np.asarray(values)
     if isinstance(values, np.ndarray | np.generic):
         # A copy, since only `Tensor.from_numpy` shares memory.
         array = np.array(cast("NDArray[np.generic]", values))
         return _check_numeric(array, cast("object", values), caller)
     if not isinstance(values, int | float) and as_items(values) is None:
         raise TypeError(
-            f"For '{caller}', the argument 'input_data' must be a Tensor, a numpy array, a number, "
-            f"or a list or tuple of them, but got {describe_value(values)}."
+            f"For '{caller}', the argument 'input_data' must be a Tensor, an array, a number, or a "
+            f"list or tuple of them, but got {describe_value(values)}."
         )
     plain = _variables_to_numpy(values, caller)
     try:

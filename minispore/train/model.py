@@ -14,12 +14,13 @@ from minispore.train import amp, loop
 from minispore.train._metric_collection import get_metrics
 from minispore.train.metrics import Metric
 from minispore.train.protocol.callback import Callback, CallbackManager, reject_legacy_hooks
-from minispore.train.protocol.dataset import DatasetLike, check_dataset
+from minispore.train.protocol.dataset import BatchIterable, DatasetLike, check_dataset
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.strategy import SingleProcess, current_strategy
 from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type, is_int_list
 
 Callbacks = Callback | Iterable[Callback]
+TrainingData = DatasetLike | BatchIterable
 
 # Options for boosting, with the values that have no effect here.
 _SUPPORTED_OPTIONS: Mapping[str, tuple[object, ...]] = {
@@ -131,7 +132,7 @@ class Model:
     def train(
         self,
         epoch: int,
-        train_dataset: DatasetLike,
+        train_dataset: TrainingData,
         callbacks: Callbacks | None = None,
         dataset_sink_mode: bool = False,
         sink_size: int = -1,
@@ -143,7 +144,8 @@ class Model:
 
         Args:
             epoch: The number of the last epoch.
-            train_dataset: The training data; each batch is a step.
+            train_dataset: The training data, a data set or a sized iterable of batches; each batch
+                is a step.
             callbacks: The callbacks, called in this order at each event.
             dataset_sink_mode: Has no effect without a `sink_size`, as in MindSpore on a CPU.
             sink_size: With `dataset_sink_mode`, the value of `batch_num` in the callbacks'
@@ -173,8 +175,8 @@ class Model:
     def fit(
         self,
         epoch: int,
-        train_dataset: DatasetLike,
-        valid_dataset: DatasetLike | None = None,
+        train_dataset: TrainingData,
+        valid_dataset: TrainingData | None = None,
         valid_frequency: int | list[int] = 1,
         callbacks: Callbacks | None = None,
         dataset_sink_mode: bool = False,
@@ -244,7 +246,7 @@ class Model:
 
     def eval(
         self,
-        valid_dataset: DatasetLike,
+        valid_dataset: TrainingData,
         callbacks: Callbacks | None = None,
         dataset_sink_mode: bool = False,
     ) -> dict[str, Any]:
@@ -306,8 +308,8 @@ class Model:
 
     def build(
         self,
-        train_dataset: DatasetLike | None = None,
-        valid_dataset: DatasetLike | None = None,
+        train_dataset: TrainingData | None = None,
+        valid_dataset: TrainingData | None = None,
         sink_size: int = -1,
         epoch: int = 1,
         sink_mode: bool = True,
@@ -351,7 +353,7 @@ class Model:
         caller: str,
         strategy: SingleProcess,
         epoch: int,
-        train_dataset: DatasetLike,
+        train_dataset: TrainingData,
         initial_epoch: int,
         manager: CallbackManager,
         resume: str | os.PathLike[str] | None,

@@ -253,6 +253,6 @@ def test_operator_of_array_and_tensor_returns_a_tensor(
 def test_in_place_operator_on_array_keeps_the_array() -> None:
     array = np.array([1.0, 2.0], np.float32)
     same = array
-    array += Tensor([1.0, 1.0])  # type: ignore[arg-type]
+    array += Tensor([1.0, 1.0])
     assert array is same
     assert array.tolist() == [2.0, 3.0]

@@ -3,17 +3,20 @@
 import copy
 import pickle
 from collections.abc import Callable
+from typing import Any, Never
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from numpy.typing import NDArray
 
 import minispore as ms
 from minispore import Parameter, Tensor, grad, ops
 from minispore.common.initializer import One
 from minispore.common.tensor import host_tensor, tensor
+from minispore.engine.array import device
 from tests.common.strategies import Arrays, arrays, float_types, number_types
 
 scalars = arrays(shapes=st.just(()))
@@ -46,6 +49,60 @@ def test_from_numpy_shares_memory_both_ways(array: Arrays) -> None:
     assert same(x.asnumpy(), array)
     x[...] = 1
     assert bool(np.all(array == 1))
+
+
+@given(arrays(), st.booleans())
+def test_dlpack_shares_memory_both_ways(array: Arrays, reverse: bool) -> None:
+    given_array: NDArray[Any] = array
+    x = Tensor.from_dlpack(given_array)
+    assert same(x.asnumpy(), array)
+    assert np.shares_memory(x.asnumpy(), array) or not array.size
+    turned = x[::-1] if reverse and x.ndim else x
+    shared = np.from_dlpack(turned)
+    assert same(shared, turned.asnumpy())
+    if turned is x:
+        assert np.shares_memory(shared, array) or not array.size
+    # Other libraries end the process at a negative stride.
+    assert min(shared.strides, default=0) >= 0
+
+
+def test_dlpack_errors() -> None:
+    with pytest.raises(TypeError, match="'__dlpack__'"):
+        Tensor.from_dlpack([1.0])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match="complex"):
+        Tensor.from_dlpack(np.ones(2, np.complex64))
+    with pytest.raises(BufferError, match="negative stride"):
+        Tensor([1.0, 2.0])[::-1].__dlpack__(copy=False)
+    with pytest.raises(TypeError, match="differentiated"):
+        grad(lambda x: ops.sum(Tensor.from_dlpack(x)))(Tensor([1.0]))
+
+    class OnGpu:
+        def __dlpack__(self, *, stream: None = None) -> Never:
+            raise AssertionError
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (2, 0)
+
+    if "GPU" not in device._backends:
+        with pytest.raises(RuntimeError, match="'GPU'"):
+            Tensor.from_dlpack(OnGpu())
+
+
+class OtherArray:
+    """An array of another library, which numpy converts."""
+
+    def __init__(self, values: Arrays) -> None:
+        self.values = values
+
+    def __array__(self, dtype: object = None, copy: object = None) -> Arrays:
+        return self.values
+
+
+@given(arrays())
+def test_tensor_copies_an_array_of_another_library(array: Arrays) -> None:
+    x = Tensor(OtherArray(array))
+    assert same(x.asnumpy(), array)
+    assert not np.shares_memory(x.asnumpy(), array)
 
 
 def test_ndarray_subclass_is_accepted() -> None:

@@ -17,7 +17,9 @@ from minispore.engine.array.device import (
     device_namespace,
     device_of,
     device_target,
+    dlpack_device,
     ensure_owned,
+    from_dlpack,
     from_host,
     is_host,
     namespace,
@@ -26,6 +28,7 @@ from minispore.engine.array.device import (
     set_device_target,
     to_device,
     to_device_of,
+    to_dlpack,
     to_host,
 )
 from minispore.engine.array.protocol import (
@@ -36,6 +39,7 @@ from minispore.engine.array.protocol import (
     DeviceNamespace,
     Namespace,
     Shape,
+    SupportsDLPack,
 )
 
 __all__ = [
@@ -47,12 +51,15 @@ __all__ = [
     "DeviceTarget",
     "Namespace",
     "Shape",
+    "SupportsDLPack",
     "as_buffer",
     "current_namespace",
     "device_namespace",
     "device_of",
     "device_target",
+    "dlpack_device",
     "ensure_owned",
+    "from_dlpack",
     "from_host",
     "is_host",
     "namespace",
@@ -61,5 +68,6 @@ __all__ = [
     "set_device_target",
     "to_device",
     "to_device_of",
+    "to_dlpack",
     "to_host",
 ]

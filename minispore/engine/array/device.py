@@ -1,12 +1,23 @@
 """The array namespace of each array type, the backend of each device, and transfers."""
 
-from typing import Any, Final, Literal, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minispore.engine.array import _numpy
-from minispore.engine.array.protocol import A, Array, ArrayBackend, DeviceNamespace, Namespace
+from minispore.engine.array.protocol import (
+    A,
+    Array,
+    ArrayBackend,
+    DeviceNamespace,
+    Namespace,
+    SupportsDLPack,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import CapsuleType
 
 NUMPY: Final = cast("DeviceNamespace[Array]", _numpy)
 
@@ -151,6 +162,67 @@ def from_host(values: NDArray[np.generic]) -> Array:
         True
     """
     return current_namespace().asarray(values) if _target[0] == "GPU" else cast("Array", values)
+
+
+# DLPack's numbers of the devices whose memory the host reads: CPU and pinned memory.
+_DLPACK_HOSTS: Final = (1, 3)
+
+
+def from_dlpack(x: SupportsDLPack) -> Array:
+    """Return an array of another library as one of numpy's or CuPy's that shares its memory.
+
+    Args:
+        x: An array of any library, on the host or on the GPU.
+
+    Returns:
+        An array on the device of `x`.
+
+    Raises:
+        RuntimeError: `x` is on a GPU, and there is none, or CuPy is not installed.
+
+    Examples:
+        >>> x = np.zeros(2)
+        >>> np.shares_memory(from_dlpack(x), x)
+        True
+    """
+    if x.__dlpack_device__()[0] in _DLPACK_HOSTS:
+        return cast("Array", np.from_dlpack(cast("NDArray[Any]", x)))
+    return _backend("GPU", "from_dlpack").asarray(x)
+
+
+def to_dlpack(x: Array, **options: object) -> "CapsuleType":
+    """Return what `__dlpack__` of an array returns: a capsule that owns its memory.
+
+    Args:
+        x: An array on any device.
+        **options: The arguments of `__dlpack__`.
+
+    Raises:
+        BufferError: A stride is negative, which other libraries do not read, and a copy is not
+            allowed.
+    """
+    values = cast("NDArray[np.generic]", to_host(x) if is_host(x) else x)
+    if min(values.strides, default=0) < 0:
+        if options.get("copy") is False:
+            raise BufferError("An array with a negative stride is not shared without a copy.")
+        values = values.copy()
+    export: Callable[..., CapsuleType] = cast("SupportsDLPack", values).__dlpack__
+    return export(**options)
+
+
+def dlpack_device(x: Array) -> tuple[int, int]:
+    """Return DLPack's number of the kind of an array's device, and the number of the device.
+
+    Args:
+        x: An array on any device.
+
+    Examples:
+        >>> dlpack_device(np.zeros(2))
+        (1, 0)
+    """
+    values = cast("NDArray[np.generic]", to_host(x) if is_host(x) else x)
+    kind, number = values.__dlpack_device__()
+    return int(kind), int(number)
 
 
 def to_device_of(values: NDArray[np.generic], x: Array) -> Array:

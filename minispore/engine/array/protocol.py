@@ -7,10 +7,13 @@ be differentiated itself. Names and meanings are those of the Python array API s
 """
 
 from collections.abc import Sequence
-from typing import Final, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from typing_extensions import CapsuleType
 
 Axis = int | tuple[int, ...] | None
 Shape = tuple[int, ...]
@@ -169,6 +172,13 @@ class ArrayBackend(DeviceNamespace[A], Protocol[A]):
     def synchronize(self) -> None:
         """Wait until all operations that were started have finished."""
         ...
+
+
+class SupportsDLPack(Protocol):
+    """An array of any library that exchanges memory by the DLPack protocol."""
+
+    def __dlpack__(self, *, stream: None = None) -> "CapsuleType": ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
 
 
 # The functions of a device namespace.

@@ -18,6 +18,7 @@ from minispore.train.protocol.callback import (
     reject_legacy_hooks,
 )
 from minispore.train.protocol.dataset import (
+    BatchIterable,
     DatasetLike,
     EpochIterator,
     SupportsState,
@@ -43,6 +44,7 @@ __all__ = [
     "EVENTS",
     "Callback",
     "CallbackManager",
+    "BatchIterable",
     "DatasetLike",
     "EpochIterator",
     "Event",

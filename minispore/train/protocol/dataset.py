@@ -1,12 +1,15 @@
-"""The datasets that `Model` accepts, and the iteration over their batches, epoch by epoch."""
+"""The data that `Model` accepts, and the iteration over their batches, epoch by epoch."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Protocol, cast, runtime_checkable
+from typing import Final, Protocol, TypeGuard, cast, runtime_checkable
 
 from minispore.common import Tensor
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.train.resume.training_state import read_field
+from minispore.utils.checks import describe_value, is_sequence
 
 _MAX_COUNT: Final = 2**63
 
@@ -38,8 +41,60 @@ class DatasetLike(Protocol):
         ...
 
 
+class BatchIterable(Protocol):
+    """A sized iterable of batches: a list, or the data loader of another library.
+
+    A batch is a tuple or list of columns, a dict whose values are the columns in this order, or an
+    array, which is the only column. A column is a tensor or a value that `Tensor` takes.
+    """
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[object]: ...
+
+
+@dataclass(frozen=True)
+class IterableDataset:
+    """A sized iterable of batches with the methods of a dataset."""
+
+    batches: BatchIterable
+
+    def get_dataset_size(self) -> int:
+        """Return the number of batches in an epoch."""
+        return len(self.batches)
+
+    def create_tuple_iterator(self, *, num_epochs: int) -> "IterableDataset":
+        """Return the dataset itself, which is iterated over once in each epoch."""
+        return self
+
+    def __iter__(self) -> Iterator[Sequence[object]]:
+        return map(_columns, self.batches)
+
+
+def _columns(batch: object) -> Sequence[object]:
+    """Return the columns of a batch.
+
+    Raises:
+        TypeError: It is no batch.
+    """
+    if isinstance(batch, Mapping):
+        return tuple(cast("Mapping[object, object]", batch).values())
+    if hasattr(batch, "__array__"):
+        return (batch,)
+    if is_sequence(batch):
+        return batch
+    raise TypeError(
+        "A batch must be a tuple, list or dict of columns, or an array, but got "
+        f"{describe_value(batch)}."
+    )
+
+
+def _is_batch_iterable(value: object) -> TypeGuard[BatchIterable]:
+    ordered = not isinstance(value, str | bytes | Mapping | AbstractSet)
+    return ordered and isinstance(value, Sized) and isinstance(value, Iterable)
+
+
 def check_dataset(dataset: object, name: str, caller: str) -> DatasetLike:
-    """Return `dataset`, if it is a dataset with at least one batch.
+    """Return `dataset` as a dataset, if it has at least one batch.
 
     Args:
         dataset: The value to check.
@@ -47,22 +102,27 @@ def check_dataset(dataset: object, name: str, caller: str) -> DatasetLike:
         caller: The name of the function, for the error.
 
     Returns:
-        `dataset` itself, for type checkers a `DatasetLike`.
+        `dataset` itself, or with the methods of a dataset if it is a sized iterable.
 
     Raises:
-        TypeError: It is not a dataset.
+        TypeError: It is neither a dataset nor a sized iterable.
         ValueError: It has no batch.
 
     Examples:
-        >>> check_dataset([1.0], "train_dataset", "Model.train")
+        >>> check_dataset(1.0, "train_dataset", "Model.train")
         Traceback (most recent call last):
-        TypeError: For 'Model.train', the argument 'train_dataset' must be a dataset, ...
+        TypeError: For 'Model.train', the argument 'train_dataset' must be a dataset or ...
+        >>> check_dataset([([1.0], [0])], "train_dataset", "Model.train").get_dataset_size()
+        1
     """
     if not isinstance(dataset, DatasetLike):
-        raise TypeError(
-            f"For '{caller}', the argument '{name}' must be a dataset, with 'get_dataset_size' and "
-            f"'create_tuple_iterator', but got {dataset!r} of type {type(dataset).__name__}."
-        )
+        if not _is_batch_iterable(dataset):
+            raise TypeError(
+                f"For '{caller}', the argument '{name}' must be a dataset or a sized iterable of "
+                f"batches, such as a list of tuples or a data loader, but got {dataset!r} of type "
+                f"{type(dataset).__name__}."
+            )
+        dataset = IterableDataset(dataset)
     if dataset.get_dataset_size() == 0:
         raise ValueError(f"For '{caller}', the argument '{name}' holds no batch: {dataset!r}.")
     return dataset

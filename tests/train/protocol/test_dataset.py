@@ -1,10 +1,16 @@
 """Datasets of `Model`: one iterator for all epochs, with the expected columns."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from minispore import Tensor, set_seed
 from minispore.train import Model
+from minispore.train.protocol.dataset import IterableDataset
+from tests.helpers.spy_callback import SpyCallback
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, X, Y, make
 
 
@@ -43,3 +49,47 @@ def test_loss_function_requires_two_columns(columns: int) -> None:
         f"the label, but got {columns}."
     )
     Model(ConstantLoss()).train(1, Batches(1, columns))
+
+
+class Row(NamedTuple):
+    x: object
+    label: object
+
+
+# The same batches as `Rows` yields, in the forms of other libraries.
+FORMS: dict[str, Callable[[Any, Any], object]] = {
+    "tuple": lambda x, y: (x, y),
+    "list": lambda x, y: [x.asnumpy(), y.asnumpy()],
+    "named tuple": Row,
+    "dict": lambda x, y: {"x": x.tolist(), "label": y},
+}
+
+
+@given(st.lists(st.sampled_from(sorted(FORMS)), min_size=3, max_size=3))
+def test_list_of_batches_trains_as_a_dataset_does(forms: list[str]) -> None:
+    data = Rows()
+    rows = data.create_tuple_iterator(num_epochs=1)
+    batches = [FORMS[form](*row) for form, row in zip(forms, rows, strict=True)]
+    losses: list[list[str]] = []
+    for given_data in (data, batches):
+        set_seed(1)
+        model = make({"accuracy", "loss"})
+        spy = SpyCallback()
+        model.fit(2, given_data, given_data, callbacks=spy)
+        outputs = [params["net_outputs"] for params in spy.at("on_train_step_end")]
+        losses.append([repr(outputs), repr(model.eval(given_data))])
+    assert losses[0] == losses[1]
+
+
+def test_array_is_a_batch_of_one_column() -> None:
+    data = IterableDataset([X, Tensor(X), Y])
+    rows = list(data.create_tuple_iterator(num_epochs=1))
+    assert [len(row) for row in rows] == [1, 1, 1]
+    assert data.get_dataset_size() == 3
+
+
+@pytest.mark.parametrize("batch", [1.0, "a", None, {1, 2}])
+def test_value_that_is_no_batch_raises_with_the_value(batch: object) -> None:
+    with pytest.raises(TypeError, match="A batch must be a tuple, list or dict") as raised:
+        make().train(1, [batch])
+    assert repr(batch) in str(raised.value)
