@@ -313,7 +313,11 @@ class InferenceRunner(Callback):
             outputs = params.network(*batch)
             return {"label": label, "output": outputs, "loss": outputs}
         output = params.network(*batch[:-1])
-        return {"label": label, "output": output, "loss": params.loss_fn(output, label)}
+        return {
+            "label": label,
+            "output": output,
+            "loss": cast("Tensor", params.loss_fn(output, label)),
+        }
 
 
 def _as_inferencer(measure: object) -> Inferencer:

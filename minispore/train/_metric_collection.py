@@ -10,16 +10,21 @@ from minispore.train.metrics import Loss, Metric, get_metric_fn
 from minispore.utils.checks import check_type
 
 
-def get_metrics(metrics: AbstractSet[str] | Mapping[str, Metric] | None) -> dict[str, Metric]:
-    """Return the metrics of `Model`'s argument: a set of names, a dict of metrics, or None."""
+def get_metrics(
+    metrics: AbstractSet[str] | Mapping[str, Metric | str] | None,
+) -> dict[str, Metric]:
+    """Return the metrics of `Model`'s argument: a set of names, a dict of both, or None."""
     check_type(metrics, (dict, set, frozenset), "metrics", "Model", allow_none=True)
     if metrics is None:
         return {}
     if isinstance(metrics, Mapping):
         for name, metric in metrics.items():
             check_type(name, str, "metrics.keys", "Model")
-            check_type(metric, Metric, f"metrics[{name!r}]", "Model")
-        return dict(metrics)
+            check_type(metric, (Metric, str), f"metrics[{name!r}]", "Model")
+        return {
+            name: _metric_from_name(metric) if isinstance(metric, str) else metric
+            for name, metric in metrics.items()
+        }
     # Sorted, since the order of a set changes from run to run.
     return {name: _metric_from_name(name) for name in sorted(metrics, key=str)}
 

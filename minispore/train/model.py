@@ -1,8 +1,9 @@
 """`Model`: train, evaluate and call a network, given its loss, optimizer and metrics."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from types import FunctionType
 from typing import Any, cast
 
 from minispore._metrics.names import MetricName
@@ -21,6 +22,7 @@ from minispore.utils.checks import check_arguments, check_int, check_one_of, che
 
 Callbacks = Callback | Iterable[Callback]
 TrainingData = DatasetLike | BatchIterable
+LossFunction = Callable[..., object]
 
 # Options for boosting, with the values that have no effect here.
 _SUPPORTED_OPTIONS: Mapping[str, tuple[object, ...]] = {
@@ -38,11 +40,11 @@ class Model:
     Args:
         network: The network. Without `loss_fn` its output is the loss; without `optimizer` as
             well, the network does the training step itself, as a `TrainOneStepCell` does.
-        loss_fn: The loss function of the network's output and the label. With it, a batch is
-            (input, label).
+        loss_fn: The loss function of the network's output and the label, a cell or any function.
+            With it, a batch is (input, label).
         optimizer: The optimizer of the network's parameters.
-        metrics: What `eval` measures: a set of names, ``{"accuracy", "loss"}``, or a dict,
-            ``{"acc": Accuracy()}``.
+        metrics: What `eval` measures: a set of names, ``{"accuracy", "loss"}``, or a dict of
+            metrics and their names, ``{"acc": "accuracy", "f1": F1()}``.
         eval_network: The cell that `eval` calls; by default a `WithEvalCell` of `network` and
             `loss_fn`.
         eval_indexes: The positions of loss, prediction and label among the outputs of
@@ -74,9 +76,9 @@ class Model:
     def __init__(
         self,
         network: Cell,
-        loss_fn: Cell | None = None,
+        loss_fn: LossFunction | None = None,
         optimizer: Optimizer | None = None,
-        metrics: AbstractSet[MetricName | str] | Mapping[str, Metric] | None = None,
+        metrics: AbstractSet[MetricName | str] | Mapping[str, Metric | str] | None = None,
         eval_network: Cell | None = None,
         eval_indexes: list[int] | None = None,
         amp_level: str = "O0",
@@ -84,6 +86,8 @@ class Model:
         **kwargs: object,
     ) -> None:
         check_arguments(Model.__init__, locals())
+        if not callable(loss_fn) or isinstance(loss_fn, type):
+            check_type(loss_fn, (Cell, FunctionType), "loss_fn", "Model", allow_none=True)
         _check_options({"amp_level": amp_level, "boost_level": boost_level}, kwargs)
         self._loss_scale_manager = kwargs.get("loss_scale_manager")
         if optimizer is None:

@@ -7,6 +7,7 @@ import pytest
 from minispore import Tensor, nn
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import (
+    F1,
     ROC,
     Accuracy,
     ConfusionMatrix,
@@ -84,6 +85,9 @@ def test_metrics_argument_accepts_names_and_dicts() -> None:
     assert get_metrics(None) == {}
     assert get_metrics({"a": accuracy}) == {"a": accuracy}
     assert list(get_metrics({"loss", "accuracy", "acc"})) == ["acc", "accuracy", "loss"]
+    mixed = get_metrics({"a": accuracy, "f": "F1"})
+    assert mixed["a"] is accuracy
+    assert isinstance(mixed["f"], F1)
     for wrong in (["accuracy"], ("accuracy",), "accuracy", accuracy):
         with pytest.raises(TypeError, match="'metrics' must be one of dict, set"):
             get_metrics(wrong)  # type: ignore[arg-type]

@@ -1,14 +1,15 @@
 """`Model`: the parameters that callbacks see in each hook, and the networks that are called."""
 
+from functools import partial
 from typing import cast
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import nn
-from minispore.train import Model
+from minispore import Tensor, nn, set_seed
+from minispore.train import MAE, Model
 from tests.helpers.spy_callback import SpyCallback
-from tests.helpers.stub_models import Rows, make
+from tests.helpers.stub_models import Rows, X, make
 
 # The names that MindSpore 2.10 gives in each hook, without those of its own machinery.
 TRAIN = {
@@ -132,3 +133,19 @@ def test_model_builds_train_and_eval_networks() -> None:
     )
     assert Model(net).train_network is net
     assert Model(net, loss, optimizer).eval_network is None
+
+
+def test_function_as_loss_trains_as_the_cell_does() -> None:
+    def squares(output: Tensor, label: Tensor) -> Tensor:
+        return ((output - label) ** 2).mean()
+
+    results: list[object] = []
+    for loss in (nn.MSELoss(), squares, partial(squares)):
+        set_seed(1)
+        net = nn.Dense(4, 4)
+        optimizer = nn.SGD(net.trainable_params(), 0.1)
+        model = Model(net, loss, optimizer, metrics={"error": "mse", "mae": MAE()})
+        data = [(X[:4], X[4:8])] * 2
+        model.train(2, data)
+        results.append(model.eval(data))
+    assert results[0] == results[1] == results[2]

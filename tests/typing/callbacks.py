@@ -7,6 +7,7 @@ the comment unused.
 # pyright: reportUnnecessaryTypeIgnoreComment=true
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, assert_type
 
@@ -59,7 +60,7 @@ def known_names_have_types(cb_params: _InternalCallbackParam) -> None:
     assert_type(cb_params.cur_step_num, int)
     assert_type(cb_params.batch_num, int)
     assert_type(cb_params.mode, str)
-    assert_type(cb_params.loss_fn, nn.Cell | None)
+    assert_type(cb_params.loss_fn, Callable[..., object] | None)
     assert_type(cb_params.optimizer, nn.Optimizer | None)
     assert_type(cb_params.train_network, nn.Cell)
     assert_type(cb_params.metrics, dict[str, Any])
@@ -161,7 +162,8 @@ def models(net: nn.Cell, loss: nn.Cell, optimizer: nn.Optimizer) -> None:
     model = Model(net, loss, optimizer, metrics={"accuracy"})
     Model(net, loss, optimizer, metrics={"acc": Accuracy()})
     Model(net, loss, optimizer, metrics=["accuracy"])  # type: ignore[arg-type]
-    Model(net, loss, optimizer, metrics={"acc": "accuracy"})  # type: ignore[dict-item]
+    Model(net, lambda x, y: (x - y) ** 2, metrics={"acc": "accuracy", "again": Accuracy()})
+    Model(net, loss, optimizer, metrics={"acc": 1})  # type: ignore[dict-item]
     model.train(1, Data(), [LossMonitor(), StopAfter(4)])
     model.train(1, Data(), LossMonitor())
     model.train(1, Data(), LossMonitor)  # type: ignore[arg-type]

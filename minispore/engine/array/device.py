@@ -201,13 +201,12 @@ def to_dlpack(x: Array, **options: object) -> "CapsuleType":
         BufferError: A stride is negative, which other libraries do not read, and a copy is not
             allowed.
     """
-    values = cast("NDArray[np.generic]", to_host(x) if is_host(x) else x)
+    values = cast("NDArray[Any]", to_host(x) if is_host(x) else x)
     if min(values.strides, default=0) < 0:
         if options.get("copy") is False:
             raise BufferError("An array with a negative stride is not shared without a copy.")
         values = values.copy()
-    export: Callable[..., CapsuleType] = cast("SupportsDLPack", values).__dlpack__
-    return export(**options)
+    return cast("Callable[..., CapsuleType]", values.__dlpack__)(**options)
 
 
 def dlpack_device(x: Array) -> tuple[int, int]:
@@ -220,7 +219,7 @@ def dlpack_device(x: Array) -> tuple[int, int]:
         >>> dlpack_device(np.zeros(2))
         (1, 0)
     """
-    values = cast("NDArray[np.generic]", to_host(x) if is_host(x) else x)
+    values = cast("NDArray[Any]", to_host(x) if is_host(x) else x)
     kind, number = values.__dlpack_device__()
     return int(kind), int(number)
 

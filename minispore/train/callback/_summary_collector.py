@@ -391,7 +391,7 @@ def _train_lineage(params: InternalCallbackParam) -> TrainLineage:
     batch_size = _batch_size(params.train_dataset)
     return TrainLineage(
         network=type(params.network).__name__,
-        loss_function="" if params.loss_fn is None else type(params.loss_fn).__name__,
+        loss_function=_name_of(params.loss_fn),
         optimizer="" if optimizer is None else type(optimizer).__name__,
         learning_rate=0.0 if optimizer is None else _learning_rate(optimizer),
         loss=_loss(params.get("net_outputs")) or 0.0,
@@ -420,6 +420,11 @@ def _checkpoint(params: InternalCallbackParam) -> tuple[str, int]:
     paths = (checkpoint.latest_ckpt_file_name for checkpoint in checkpoints)
     path = next(filter(os.path.isfile, paths), None)
     return json.dumps({"ckpt": path}), os.path.getsize(path) if path else 0
+
+
+def _name_of(loss_fn: object) -> str:
+    """Return the name of a function, or of the class of a cell; "" for None."""
+    return "" if loss_fn is None else getattr(loss_fn, "__name__", type(loss_fn).__name__)
 
 
 def _batch_size(dataset: object) -> int:

@@ -1,7 +1,7 @@
 """The run context, which every hook receives: the run's parameters, and requests to the loop."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from minispore.common import Tensor
@@ -75,7 +75,7 @@ class InternalCallbackParam(dict[str, object]):
     cur_step_num: int
     network: Cell
     train_network: Cell
-    loss_fn: Cell | None
+    loss_fn: Callable[..., object] | None
     optimizer: Optimizer | None
     train_dataset: DatasetLike
     train_dataset_element: Sequence[Tensor] | None
@@ -100,7 +100,7 @@ class InternalCallbackParam(dict[str, object]):
         @overload
         def __getitem__(self, key: _Cell, /) -> Cell: ...
         @overload
-        def __getitem__(self, key: Literal["loss_fn"], /) -> Cell | None: ...
+        def __getitem__(self, key: Literal["loss_fn"], /) -> Callable[..., object] | None: ...
         @overload
         def __getitem__(self, key: Literal["optimizer"], /) -> Optimizer | None: ...
         @overload
