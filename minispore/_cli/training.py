@@ -9,12 +9,12 @@ import numpy as np
 
 from minispore import nn
 from minispore._cli.arguments import Arguments
-from minispore._cli.callbacks import ProgressBar, StopOnInterrupt
+from minispore._cli.callbacks import StopOnInterrupt
 from minispore._cli.errors import UserError, as_user_error
 from minispore._cli.history import History, plot
 from minispore._cli.tutorial import Network, batches, data_folder
 from minispore.common import set_context, set_seed
-from minispore.train import CheckpointConfig, Model, ModelCheckpoint
+from minispore.train import CheckpointConfig, Model, ModelCheckpoint, ProgressBar
 
 
 def train(arguments: Arguments) -> bool:
@@ -67,7 +67,7 @@ def train(arguments: Arguments) -> bool:
             arguments.epochs,
             train_data,
             test_data,
-            callbacks=[interrupt, history, ProgressBar(arguments.epochs), checkpoint],
+            callbacks=[interrupt, history, ProgressBar(), checkpoint],
             resume=resume,
         )
         drawn = plot(history.rows, out / "plot.png")

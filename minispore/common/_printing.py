@@ -1,6 +1,7 @@
 """The repr of a tensor, in MindSpore's format."""
 
 from collections.abc import Callable, Iterable
+from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,18 @@ def tensor_repr(values: NDArray[np.generic]) -> str:
         return f"{head} {_scalar(values)})"
     gap = " " if values.ndim == 1 else "\n"
     return f"{head}{gap}{_values(values) if values.size else ''})"
+
+
+def tensor_html(values: NDArray[np.generic], kind: str, name: str) -> str:
+    """Return the kind, name, shape, type and values of a tensor as HTML.
+
+    >>> tensor_html(np.array([1, 2]), "Tensor", "")
+    '<b>Tensor</b> (2,) Int64<pre>[1 2]</pre>'
+    """
+    dtype = dtypes.from_array_dtype(values.dtype)
+    head = f"<b>{kind}{f' {escape(name)}' if name else ''}</b> {values.shape} {dtype}"
+    text = np.array2string(values, threshold=200, edgeitems=3, precision=4, suppress_small=True)
+    return f"{head}<pre>{escape(text)}</pre>"
 
 
 def _scalar(values: NDArray[np.generic]) -> str:

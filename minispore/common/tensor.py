@@ -37,7 +37,7 @@ from minispore.common._numpy_protocol import (
     apply_ufunc,
     check_not_differentiated,
 )
-from minispore.common._printing import tensor_repr
+from minispore.common._printing import tensor_html, tensor_repr
 from minispore.engine import dtypes
 from minispore.engine.array import (
     Array,
@@ -302,6 +302,9 @@ class Tensor(Variable):
 
     def __str__(self) -> str:
         return str(to_host(self._data))
+
+    def _repr_html_(self) -> str:
+        return tensor_html(to_host(self._data), type(self).__name__, getattr(self, "name", ""))
 
     def __format__(self, spec: str) -> str:
         # With a format, the only element is formatted.

@@ -30,6 +30,7 @@ from minispore.dataset._operations import (
     Zip,
     split_node,
 )
+from minispore.dataset._pipeline_table import pipeline_table
 from minispore.dataset.iterators import DatasetIterator, arrays, tensors
 from minispore.dataset.transforms import flatten_transforms
 from minispore.utils.checks import as_items, check_arguments, check_int, check_type, describe_value
@@ -63,6 +64,13 @@ class Dataset:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._known_size: int | None = None
+
+    def __repr__(self) -> str:
+        steps = (f"{name}({settings})" for name, settings, _ in pipeline_table(self._node).rows)
+        return f"<{type(self).__name__}: {' → '.join(steps)}>"
+
+    def _repr_html_(self) -> str:
+        return pipeline_table(self._node)._repr_html_()
 
     # Operations.
 

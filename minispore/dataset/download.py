@@ -264,7 +264,7 @@ def _get(
         if response.status_code == 206 and not resumes:
             raise OSError("the server sent another range of the file than requested")
 
-    from tqdm import tqdm
+    from tqdm.auto import tqdm
 
     # Otherwise a server may unpack gzip files.
     headers = {"Accept-Encoding": "identity"}

@@ -20,7 +20,7 @@ _LETTERS_PER_LINE = 44
 _ADDRESS = re.compile(r"<(?:[\w.]+\.)?(\w+) object at 0x[0-9a-fA-F]+>")
 
 
-def draw_cell(cell: Cell) -> str:
+def draw_cell(cell: Cell) -> svg.Drawing:
     """Return a drawing of a cell with its inner cells, their settings and parameters.
 
     Each cell is a box with its name, its class, its settings as printed, and the shape and size of
@@ -31,7 +31,7 @@ def draw_cell(cell: Cell) -> str:
         cell: The cell. It is not called.
 
     Returns:
-        The text of an SVG file.
+        The text of an SVG file, a str with a method `save`.
 
     Raises:
         ValueError: If there are more than 200 cells.

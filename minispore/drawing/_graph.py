@@ -7,6 +7,7 @@ from minispore.drawing._boxes import Boxes
 from minispore.drawing._gradients import Gradients
 from minispore.drawing._graph_svg import GraphSvg
 from minispore.drawing._names import Names, function_name, parameter_names, referenced_tensors
+from minispore.drawing._svg import Drawing
 from minispore.nn import Cell
 from minispore.nn._graph_recorder import Call, CellCallRecorder, GraphRecord, record_graph
 from minispore.ops.gradients import check_callable, tree_leaves
@@ -17,7 +18,7 @@ MAX_DETAILED_BOXES = 40
 MAX_BOXES = 200
 
 
-def draw_graph(fn: Callable[..., object], *inputs: object) -> str:
+def draw_graph(fn: Callable[..., object], *inputs: object) -> Drawing:
     """Return a drawing of the computation graph of a function, with gradients of its output.
 
     Each operation is a box with its value and the gradient of the output with respect to it. If the
@@ -35,7 +36,7 @@ def draw_graph(fn: Callable[..., object], *inputs: object) -> str:
         *inputs: The arguments of the call: tensors and any other objects.
 
     Returns:
-        The text of an SVG file.
+        The text of an SVG file, a str with a method `save`.
 
     Raises:
         TypeError: If `fn` does not return a tensor.

@@ -34,7 +34,7 @@ class GraphSvg:
         self._ranks = {number: rank for rank, number in enumerate(made, 1)}
         self._lines = [self._lines_of(box) for box in self._boxes]
 
-    def text(self) -> str:
+    def text(self) -> svg.Drawing:
         """Return the text of the SVG file."""
         sizes = [_size(lines) for lines in self._lines]
         places = layout(sizes, [(edge.start, edge.end) for edge in self._edges])

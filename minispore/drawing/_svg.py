@@ -4,9 +4,12 @@ The result needs no external font, style sheet or script. Its colours follow the
 and the colour scheme of the page.
 """
 
+import os
 import re
 from collections.abc import Iterable
 from unicodedata import east_asian_width
+
+from minispore.utils.atomic import atomic_write
 
 # Characters that XML does not allow, not even as references.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -25,6 +28,32 @@ COLOURS = {
     "parameter": ("#5c6bc0", "light-dark(#3949ab,#9fa8da)"),
     "gradient": ("#d9530f", "light-dark(#bf360c,#ff8a65)"),
 }
+
+
+class Drawing(str):
+    """The text of an SVG file, which a notebook shows as a picture.
+
+    Examples:
+        >>> Drawing("<svg/>")._repr_svg_()
+        '<svg/>'
+    """
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the drawing to a file.
+
+        Args:
+            path: The file, which should end in ".svg".
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        with atomic_write(path) as file:
+            file.write(self.encode())
 
 
 def text_of(value: object) -> str:
@@ -79,7 +108,9 @@ def arrow_head(x: float, y: float) -> str:
     return tag("path", d=f"M{x:.1f} {y:.1f}l-3.5 -7h7z", fill=PLAIN, opacity="0.75")
 
 
-def picture(width: float, height: float, name: str, description: str, parts: Iterable[str]) -> str:
+def picture(
+    width: float, height: float, name: str, description: str, parts: Iterable[str]
+) -> Drawing:
     """Return the text of an SVG file.
 
     Args:
@@ -91,7 +122,7 @@ def picture(width: float, height: float, name: str, description: str, parts: Ite
     """
     margin = 8
     wide, high = round(width) + 2 * margin, round(height) + 2 * margin
-    return tag(
+    text = tag(
         "svg",
         f"\n{title(name)}\n",
         f"{tag('desc', text_of(description))}\n",
@@ -105,6 +136,7 @@ def picture(width: float, height: float, name: str, description: str, parts: Ite
         style="max-width:100%;height:auto",
         font_family=FONT,
     )
+    return Drawing(text)
 
 
 def _number(value: object) -> object:

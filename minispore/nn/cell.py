@@ -15,6 +15,7 @@ from minispore.common.tensor import Tensor
 from minispore.engine.dtypes import FLOAT, DTypeLike
 from minispore.nn._hooks import HooksMixin, call
 from minispore.utils.checks import check_one_of, check_type, describe_value, is_mapping, is_sequence
+from minispore.utils.tables import Table
 from minispore.utils.warn import warn_at_caller
 
 P = ParamSpec("P")
@@ -504,6 +505,23 @@ class Cell(HooksMixin):
             return f"{type(self).__name__}({extra})"
         lines = [extra, *children] if extra else children
         return "\n  ".join([f"{type(self).__name__}(", *lines]) + "\n)"
+
+    def _repr_html_(self) -> str:
+        return self._table()._repr_html_()
+
+    def _table(self) -> Table:
+        """Return a table of the cells, with all parameters of each."""
+        rows = [
+            (name, type(each).__name__, each.extend_repr(), _count(each.get_parameters()))
+            for name, each in self.cells_and_names()
+        ]
+        trained = _count(each for each in self.get_parameters() if each.requires_grad)
+        title = f"{type(self).__name__}: {rows[0][3]:,} parameters, {trained:,} of them trained"
+        return Table(title, ["name", "layer", "settings", "parameters"], rows)
+
+
+def _count(parameters: Iterable[Parameter]) -> int:
+    return sum(each.size for each in parameters)
 
 
 def _warn_of_unregistered(

@@ -13,7 +13,7 @@ from time import perf_counter, perf_counter_ns
 from types import FrameType
 from typing import Protocol
 
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from minispore.engine import rules
 from minispore.nn import Optimizer

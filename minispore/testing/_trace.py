@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
+from html import escape
 from typing import ClassVar, Final, cast, overload
 
 from minispore.testing._event import Event
@@ -106,7 +107,12 @@ class EventTrace(Sequence[Event]):
         return self.tree()
 
     def __repr__(self) -> str:
-        return f"EventTrace({self._events!r})"
+        sources = len({event.source for event in self} - {""})
+        return f"<EventTrace: {len(self)} events, {sources} callbacks>"
+
+    def _repr_html_(self) -> str:
+        frame = 'style="width:100%;height:30em;border:0" sandbox="allow-scripts"'
+        return f'<iframe {frame} srcdoc="{escape(self.to_html())}"></iframe>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the events in a file.

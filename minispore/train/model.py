@@ -19,6 +19,7 @@ from minispore.train.protocol.dataset import BatchIterable, DatasetLike, check_d
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.strategy import SingleProcess, current_strategy
 from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type, is_int_list
+from minispore.utils.tables import Table
 
 Callbacks = Callback | Iterable[Callback]
 TrainingData = DatasetLike | BatchIterable
@@ -117,6 +118,23 @@ class Model:
                 )
             self._eval_network = WithEvalCell(network, loss_fn)
             self._eval_indexes = [0, 1, 2]
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={value}" for name, value in self._table().rows)
+        return f"<Model: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        return self._table()._repr_html_() + self._network._repr_html_()
+
+    def _table(self) -> Table:
+        loss = getattr(self._loss_fn, "__name__", type(self._loss_fn).__name__)
+        rows = [
+            ("network", type(self._network).__name__),
+            ("loss_fn", None if self._loss_fn is None else loss),
+            ("optimizer", None if self._optimizer is None else type(self._optimizer).__name__),
+            ("metrics", list(self._metrics)),
+        ]
+        return Table("Model", ["argument", "value"], rows)
 
     @property
     def train_network(self) -> Cell:

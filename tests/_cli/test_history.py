@@ -15,9 +15,15 @@ from hypothesis import strategies as st
 
 import minispore
 from minispore._cli import main
-from minispore._cli.callbacks import ProgressBar
 from minispore._cli.history import EVERY, History, Row, read_table
-from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
+from minispore.train import (
+    Callback,
+    CheckpointConfig,
+    Model,
+    ModelCheckpoint,
+    ProgressBar,
+    RunContext,
+)
 from minispore.train.metrics import Loss
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
 
@@ -121,7 +127,7 @@ def test_resumed_table_equals_that_of_one_run(
         callbacks = [
             Stop(last),
             History(folder / "metrics.csv"),
-            ProgressBar(2),
+            ProgressBar(),
             ModelCheckpoint(
                 "m", folder, CheckpointConfig(2 * EVERY, append_info=["training_state"])
             ),

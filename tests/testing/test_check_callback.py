@@ -79,6 +79,8 @@ OURS: dict[str, list[Case]] = {
     ],
     "FlopsUtilizationCollector": [(lambda: cb.FlopsUtilizationCollector(2, 10**9), {})],
     "History": [(cb.History, {})],
+    "CSVLogger": [(lambda: cb.CSVLogger("run.csv"), {})],
+    "ProgressBar": [(cb.ProgressBar, {})],
     "LambdaCallback": [
         (lambda: train.LambdaCallback(on_train_epoch_end=lambda _: print("done")), {})
     ],

@@ -17,10 +17,11 @@ from tests.testing.small_training import ROWS, make
 
 
 @given(mst.scenarios())
-def test_repr_of_a_trace_evaluates_to_it(scenario: Scenario) -> None:
+def test_reprs_of_a_trace_s_events_evaluate_to_them(scenario: Scenario) -> None:
     trace = scenario.run([])
     names = {"Event": Event, "EventTrace": EventTrace}
-    assert eval(repr(trace), names) == trace
+    assert eval(repr(list(trace)), names) == list(trace)
+    assert repr(trace).startswith(f"<EventTrace: {len(trace)} events, ")
     assert str(trace) == trace.tree()
 
 

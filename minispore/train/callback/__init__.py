@@ -9,6 +9,7 @@ from minispore.train.callback._callback import (
     _InternalCallbackParam,
 )
 from minispore.train.callback._checkpoint import CheckpointConfig, ModelCheckpoint
+from minispore.train.callback._csv_logger import CSVLogger
 from minispore.train.callback._early_stopping import EarlyStopping
 from minispore.train.callback._flops_collector import FlopsUtilizationCollector
 from minispore.train.callback._history import History
@@ -16,6 +17,7 @@ from minispore.train.callback._lambda_callback import LambdaCallback
 from minispore.train.callback._learning_rate_scheduler import LearningRateScheduler
 from minispore.train.callback._loss_monitor import LossMonitor
 from minispore.train.callback._on_request_exit import OnRequestExit
+from minispore.train.callback._progress_bar import ProgressBar
 from minispore.train.callback._reduce_lr_on_plateau import ReduceLROnPlateau
 from minispore.train.callback._summary_collector import SummaryCollector
 from minispore.train.callback._summary_landscape import SummaryLandscape
@@ -27,6 +29,7 @@ __all__ = [
     "BackupAndRestore",
     "BestCheckpoint",
     "Callback",
+    "CSVLogger",
     "CheckpointConfig",
     "EarlyStopping",
     "History",
@@ -35,6 +38,7 @@ __all__ = [
     "LossMonitor",
     "ModelCheckpoint",
     "OnRequestExit",
+    "ProgressBar",
     "ReduceLROnPlateau",
     "RunContext",
     "SummaryCollector",

@@ -7,6 +7,7 @@ from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import as_array, first_output, shortest_float
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.resume import read_dict_field, read_list_field
+from minispore.utils.curves import plot_curves
 
 _CALLER = "History"
 
@@ -43,6 +44,18 @@ class History(Callback):
         # Any: a metric returns a number, an array, or what its author wants.
         self.history: dict[str, list[Any]] = {}
         self.epoch: dict[str, list[int]] | None = None
+
+    def __repr__(self) -> str:
+        latest = {name: values[-1] for name, values in self.history.items() if values}
+        return f"<History: {len(self.epoch['epoch']) if self.epoch else 0} epochs, latest {latest}>"
+
+    def _repr_html_(self) -> str:
+        numbers = {
+            name: [float(value) for value in values]
+            for name, values in self.history.items()
+            if all(isinstance(value, int | float) for value in values)
+        }
+        return plot_curves(numbers)
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Start a new list of epochs."""

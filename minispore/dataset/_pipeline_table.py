@@ -1,0 +1,44 @@
+"""The operations of a pipeline as a table."""
+
+import reprlib
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import cast
+
+from minispore.dataset._node import Node, nodes_of
+from minispore.utils.checks import is_sequence
+from minispore.utils.tables import Table
+
+
+def pipeline_table(node: Node) -> Table:
+    """Return a table of the operations in their order, with their settings and columns.
+
+    No row is read, and no function of the user is called.
+    """
+    rows = [
+        (type(each).__name__.removesuffix("Node"), _settings(each), ", ".join(each.columns))
+        for each in reversed(nodes_of(node))
+    ]
+    return Table("Dataset", ["operation", "settings", "columns"], rows)
+
+
+def _settings(node: Node) -> str:
+    settings = {field.name: getattr(node, field.name) for field in fields(node)}
+    return ", ".join(
+        f"{name}={_text(value)}"
+        for name, value in settings.items()
+        if not isinstance(value, Node) and not _is_default(value)
+    )
+
+
+def _is_default(value: object) -> bool:
+    return value is None or value is False or (is_sequence(value) and not value)
+
+
+def _text(value: object) -> str:
+    """Return a short text of a setting; for an object the name of the function or class."""
+    if isinstance(value, str | int | float):
+        return reprlib.repr(value)
+    if is_sequence(value):
+        return f"[{', '.join(map(_text, cast('Iterable[object]', value)))}]"
+    return str(getattr(value, "__name__", type(value).__name__))

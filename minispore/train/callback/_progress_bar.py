@@ -1,0 +1,112 @@
+"""ProgressBar: show the progress of an epoch, and print its loss and metrics."""
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from time import perf_counter
+from typing import TYPE_CHECKING, NoReturn
+
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.monitor import as_array, first_output
+from minispore.train.protocol.run_context import RunContext
+from minispore.train.resume import read_field
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+_CALLER = "ProgressBar"
+
+
+class ProgressBar(Callback):
+    """Show a bar with the current loss, and print a line with loss and metrics of each epoch.
+
+    The bar is shown on a terminal and in a notebook. The loss of the line is the mean over the
+    steps of the epoch; metrics are those of the validation of `Model.fit`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from minispore import nn
+        >>> from minispore.train import Model
+        >>> net = nn.Dense(2, 1, "zeros", "zeros")
+        >>> model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1))
+        >>> x = np.zeros((1, 2), np.float32)
+        >>> model.train(2, [(x, x[:, :1])] * 3, callbacks=ProgressBar())
+        epoch 1/2: loss 0.0000 (... s)
+        epoch 2/2: loss 0.0000 (... s)
+    """
+
+    _bar: "tqdm[NoReturn] | None" = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._total_loss = 0.0
+        self._steps = 0
+        self._started = 0.0
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        """Start a bar."""
+        in_notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
+        # `tqdm.auto` warns in a notebook without widgets, and its bars of text fill the page.
+        tqdm = import_module("tqdm.notebook" if in_notebook else "tqdm").tqdm
+        params = run_context.original_args()
+        self._started = perf_counter()
+        self._total_loss = 0.0
+        self._steps = 0
+        self._close()
+        self._bar = tqdm(
+            total=params.batch_num,
+            desc=_epoch_of(run_context),
+            unit="step",
+            leave=False,
+            disable=not (sys.stderr.isatty() or in_notebook),
+        )
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Update the bar."""
+        loss = as_array(first_output(run_context.original_args().net_outputs))
+        value = float("nan") if loss is None else float(loss.mean())
+        self._total_loss += value
+        self._steps += 1
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"loss {value:.3f}", refresh=False)
+            self._bar.update()
+
+    def state_dict(self) -> dict[str, object]:
+        """Return the sum of the epoch's losses, and the number of its steps."""
+        return {"total_loss": self._total_loss, "steps": self._steps}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        """Continue within an epoch.
+
+        Raises:
+            ValueError: An entry is missing or has the wrong type.
+        """
+        total = read_field(state, "total_loss", float, _CALLER)
+        self._steps = read_field(state, "steps", int, _CALLER)
+        self._total_loss = total
+        if self._bar is not None:
+            self._bar.update(self._steps)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Replace the bar by a line."""
+        self._close()
+        params = run_context.original_args()
+        parts = [f"loss {self._total_loss / self._steps:.4f}"] if self._steps else []
+        for name, value in (params.metrics if "metrics" in params else {}).items():
+            parts.append(f"{name} {value:.4f}" if isinstance(value, float) else f"{name} {value}")
+        seconds = perf_counter() - self._started
+        print(f"{_epoch_of(run_context)}: {', '.join(parts)} ({seconds:.1f} s)", flush=True)
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def _epoch_of(run_context: RunContext) -> str:
+    params = run_context.original_args()
+    return f"epoch {params.cur_epoch_num}/{params.initial_epoch + params.epoch_num}"
