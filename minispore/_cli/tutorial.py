@@ -1,12 +1,15 @@
 """The network of MindSpore's callback tutorial, its data pipeline, and its images."""
 
 import os
+import sys
 from pathlib import Path
 
 from minispore import nn
 from minispore.common import Tensor
 from minispore.common import dtype as mstype
 from minispore.dataset import Dataset, MnistDataset, digits, transforms, vision
+
+_IMAGES = 70_000  # that `digits.write` draws by default
 
 
 class Network(nn.Cell):
@@ -51,13 +54,26 @@ def data_folder(data: str) -> Path:
     """
     if data != "digits":
         return Path(data)
+    from tqdm.auto import tqdm
+
     folder = cache_folder() / "digits"
     print(f"Images: digits that minispore draws, once, into {folder}", flush=True)
-    return digits.write(folder)
+    # No bar unless standard error is a terminal.
+    with tqdm(total=_IMAGES, desc="drawing", unit="image", leave=False, disable=None) as bar:
+        return digits.write(folder, progress=bar.update)
 
 
 def cache_folder() -> Path:
-    """Return the folder of cached files: MINISPORE_CACHE, or one in the user's cache folder."""
-    if own := os.environ.get("MINISPORE_CACHE"):
+    """Return the folder of cached files: MINISPORE_CACHE, or one in the user's cache folder.
+
+    These are the folders that platformdirs gives on Linux, macOS and Windows.
+    """
+    environ, home = os.environ, Path.home()
+    if own := environ.get("MINISPORE_CACHE"):
         return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minispore"
+    if sys.platform == "win32":
+        local = environ.get("LOCALAPPDATA")
+        return (Path(local) if local else home / "AppData" / "Local") / "minispore" / "Cache"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "minispore"
+    return Path(environ.get("XDG_CACHE_HOME") or home / ".cache") / "minispore"

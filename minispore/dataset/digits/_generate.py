@@ -1,5 +1,6 @@
 """Generate labelled images in blocks, each from its own random stream."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Final
 
@@ -21,7 +22,12 @@ _STREAMS: Final = {"train": 0, "test": 1}
 _drawings = cache(read_drawings)
 
 
-def generate(count: int, seed: int = 0, usage: str = "train") -> tuple[Images, Labels]:
+def generate(
+    count: int,
+    seed: int = 0,
+    usage: str = "train",
+    progress: Callable[[int], object] | None = None,
+) -> tuple[Images, Labels]:
     """Return images of synthetic handwritten digits in the format of MNIST.
 
     Image i depends on `seed`, `usage` and i only, not on `count`. The ten digits are equally
@@ -32,6 +38,8 @@ def generate(count: int, seed: int = 0, usage: str = "train") -> tuple[Images, L
         count: The number of images, from 0 to 2,147,483,647.
         seed: The seed, at least 0.
         usage: 'train' or 'test', which have no image in common.
+        progress: A function that is called with the number of images of each block, up to 250,
+            after they are drawn.
 
     Returns:
         The images, uint8 of shape (count, 28, 28), with 0 for paper and 255 for ink, and their
@@ -52,6 +60,8 @@ def generate(count: int, seed: int = 0, usage: str = "train") -> tuple[Images, L
         block = _draw_block(np.random.default_rng([seed, _STREAMS[usage], number]))
         size = len(labels[part])
         images[part], labels[part] = block[0][:size], block[1][:size]
+        if progress is not None:
+            progress(size)
     return images, labels
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from minispore.dataset.digits._geometry import BOX, FloatArray, Glyphs
 
@@ -43,19 +44,20 @@ def distance_to_ink(glyphs: Glyphs) -> FloatArray:
         near strokes, and a large constant elsewhere.
     """
     n, pieces = len(glyphs.inked), glyphs.inked.shape[1]
-    nearest = np.full(n * _SIDE * _SIDE, _FAR, np.float32)
-    image = np.arange(n)[:, None, None] * (_SIDE * _SIDE)
+    nearest = np.full((n, _SIDE, _SIDE), _FAR, np.float32)
+    windows = sliding_window_view(nearest, (_WINDOW, _WINDOW), (1, 2), writeable=True)
     offset = np.arange(_WINDOW)
     points = glyphs.points + _MARGIN
     for i in range(pieces):
-        a, b = points[:, i, :, None], points[:, i + 1, :, None]
+        inked = np.flatnonzero(glyphs.inked[:, i])
+        a, b = points[inked, i, :, None], points[inked, i + 1, :, None]
         corner = ((a + b) / 2 - (_WINDOW / 2 - 1)).astype(np.intp)
-        x, y = np.moveaxis(np.clip(corner, 0, _SIDE - _WINDOW) + offset, 1, 0)
-        distance = _capsule(x, y, a, b, glyphs.radius[:, i], glyphs.radius[:, i + 1])
-        distance[~glyphs.inked[:, i]] = _FAR
-        pixels = image + y[:, :, None] * _SIDE + x[:, None, :]
-        nearest[pixels] = np.minimum(nearest[pixels], distance)
-    return nearest.reshape(n, _SIDE, _SIDE)
+        corner = np.clip(corner, 0, _SIDE - _WINDOW)
+        x, y = np.moveaxis(corner + offset, 1, 0)
+        distance = _capsule(x, y, a, b, glyphs.radius[inked, i], glyphs.radius[inked, i + 1])
+        at = (inked, corner[:, 1, 0], corner[:, 0, 0])
+        windows[at] = np.minimum(windows[at], distance)
+    return nearest
 
 
 def _crop_centred(distance: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ after a kill is detected, and files without a marker are never overwritten.
 """
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import chain, product
 from pathlib import Path
@@ -31,6 +32,7 @@ def write(
     train: int = 60_000,
     test: int = 10_000,
     seed: int = 0,
+    progress: Callable[[int], object] | None = None,
 ) -> Path:
     """Write generated digits to a folder as MNIST's four files, unless it has them already.
 
@@ -42,6 +44,7 @@ def write(
         train: The number of training images, from 1 to 2,147,483,647.
         test: The number of test images.
         seed: The seed, at least 0, as for `generate`.
+        progress: A function that is called with a number of images after they are drawn.
 
     Returns:
         The folder.
@@ -76,7 +79,8 @@ def write(
     _refuse_foreign_files(folder)
     with ExitStack() as files:
         for usage, names in MNIST_NAMES.items():
-            for name, array in zip(names, generate(params[usage], seed, usage), strict=True):
+            arrays = generate(params[usage], seed, usage, progress)
+            for name, array in zip(names, arrays, strict=True):
                 # It gets its final name when `files` is closed.
                 file = files.enter_context(atomic_write(folder / name))
                 file.writelines(idx_bytes(array))

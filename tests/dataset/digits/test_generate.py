@@ -125,3 +125,11 @@ def test_network_trained_on_digits_classifies_mnist(tmp_path: Path, mnist: Path)
     model = Model(network, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
     model.train(2, pipeline(digits.write(tmp_path, train=15_000, test=10), "train"))
     assert model.eval(pipeline(mnist, "test"))["accuracy"] > 0.8  # about 0.87
+
+
+@pytest.mark.parametrize("count", [0, 1, 249, 250, 251, 600])
+def test_progress_counts_all_images(count: int) -> None:
+    drawn: list[int] = []
+    digits.generate(count, progress=drawn.append)
+    assert sum(drawn) == count
+    assert all(0 < part <= 250 for part in drawn)

@@ -30,7 +30,9 @@ def fast_images(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_write, "generate", fast_generate)
 
 
-def fast_generate(count: int, seed: int, usage: str) -> tuple[Images, Images]:
+def fast_generate(
+    count: int, seed: int, usage: str, progress: object = None
+) -> tuple[Images, Images]:
     rng = np.random.default_rng([seed, usage == "test"])
     return rng.integers(0, 256, (count, 28, 28), np.uint8), rng.integers(0, 10, count, np.uint8)
 
