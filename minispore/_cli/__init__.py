@@ -1,4 +1,4 @@
-"""The command line: `minispore train`, `download`, `learn` and `trace`."""
+"""The command line: `minispore train`, `eval`, `predict`, `info`, `download`, `learn`, `trace`."""
 
 import os
 import sys
@@ -47,13 +47,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Arguments) -> int:
+    if arguments.threads is not None:
+        _set_threads(arguments.threads)
     if arguments.command == "train":
-        if arguments.threads is not None:
-            _set_threads(arguments.threads)
         # These import numpy.
         from minispore._cli.training import train
 
         return 0 if train(arguments) else INTERRUPTED
+    if arguments.command in {"eval", "predict", "info"}:
+        from minispore._cli import inspection
+
+        match arguments.command:
+            case "eval":
+                inspection.evaluate(arguments)
+            case "predict":
+                inspection.predict(arguments)
+            case _:
+                inspection.info(arguments)
+        return 0
     from minispore._cli import commands
 
     if arguments.command == "learn":

@@ -13,7 +13,7 @@ from minispore import __version__
 class Arguments(argparse.Namespace):
     """The arguments. The command determines which of them are set."""
 
-    command: Literal["train", "download", "learn", "trace"]
+    command: Literal["train", "eval", "predict", "info", "download", "learn", "trace"]
     # train
     data: str
     epochs: int
@@ -34,8 +34,12 @@ class Arguments(argparse.Namespace):
     number: int
     form: Literal["table", "json", "csv"]
     jobs: int | None = None
-    # trace, together with out
+    # trace, together with out; eval, predict and info
     file: Path
+    # predict
+    image: Path
+    # eval, predict and info
+    json: bool = False
 
 
 def _integer(low: int, high: int) -> Callable[[str], int]:
@@ -75,6 +79,9 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     parser.add_argument("--version", action="version", version=f"minispore {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_train(commands.add_parser("train", help="train the tutorial's network on digits"))
+    _add_eval(commands.add_parser("eval", help="measure a checkpoint on the test images"))
+    _add_predict(commands.add_parser("predict", help="read the digit in an image"))
+    _add_info(commands.add_parser("info", help="show what a checkpoint or event file contains"))
     _add_download(commands.add_parser("download", help="fetch a data set"))
     _add_learn(commands.add_parser("learn", help="the course: lessons with exercises"))
     _add_trace(commands.add_parser("trace", help="show the events of a run as a page"))
@@ -90,12 +97,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "checkpoints, metrics and a plot."
     )
     parser.formatter_class = argparse.ArgumentDefaultsHelpFormatter
-    parser.add_argument(
-        "--data",
-        default="digits",
-        metavar="DIR|digits",
-        help="a folder with MNIST's four files, or 'digits' for generated images",
-    )
+    _add_data(parser)
     parser.add_argument("--epochs", type=_POSITIVE, default=3, help="passes over the data")
     parser.add_argument("--batch-size", type=_POSITIVE, default=64, help="images in a step")
     parser.add_argument("--lr", type=_positive_float, default=0.02, help="the learning rate")
@@ -116,11 +118,53 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         default=False,
         help="resume the run in --out from its newest checkpoint",
     )
+    _add_threads(parser)
+
+
+def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data",
+        default="digits",
+        metavar="DIR|digits",
+        help="a folder with MNIST's four files, or 'digits' for generated images",
+    )
+
+
+def _add_threads(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads",
         type=_POSITIVE,
         default=argparse.SUPPRESS,
         help="number of threads of numpy (default: its library's choice, often all cores)",
+    )
+
+
+def _add_eval(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Measure a checkpoint of 'minispore train' on the test images."
+    _add_checkpoint(parser)
+    _add_data(parser)
+    _add_threads(parser)
+
+
+def _add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Read the digit in an image with a checkpoint of 'minispore train', and print the "
+        "probability of each digit. The digit should fill the image as in MNIST; it may be dark on "
+        "bright or bright on dark."
+    )
+    _add_checkpoint(parser)
+    parser.add_argument("image", type=Path, metavar="IMAGE", help="the image, such as a PNG file")
+
+
+def _add_info(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Show the names in a checkpoint (.ckpt, .safetensors) or in an event file."
+    _add_checkpoint(parser)
+
+
+def _add_checkpoint(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="the checkpoint")
+    parser.add_argument(
+        "--json", action="store_true", default=False, help="print JSON for a program"
     )
 
 

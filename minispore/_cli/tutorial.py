@@ -46,7 +46,7 @@ def batches(folder: Path, usage: str, batch_size: int) -> Dataset:
     return dataset.batch(batch_size)
 
 
-def data_folder(data: str) -> Path:
+def data_folder(data: str, *, quiet: bool = False) -> Path:
     """Return the folder with MNIST's four files for the argument `--data`.
 
     Raises:
@@ -57,7 +57,8 @@ def data_folder(data: str) -> Path:
     from tqdm.auto import tqdm
 
     folder = cache_folder() / "digits"
-    print(f"Images: digits that minispore draws, once, into {folder}", flush=True)
+    if not quiet:
+        print(f"Images: digits that minispore draws, once, into {folder}", flush=True)
     # No bar unless standard error is a terminal.
     with tqdm(total=_IMAGES, desc="drawing", unit="image", leave=False, disable=None) as bar:
         return digits.write(folder, progress=bar.update)

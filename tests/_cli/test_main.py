@@ -192,6 +192,26 @@ def test_generated_digits_are_cached(
     assert cache_folder() == Path(folder)
 
 
+@pytest.mark.parametrize(
+    ("platform", "variables", "folder"),
+    [
+        ("darwin", {}, "/home/ada/Library/Caches/minispore"),
+        ("win32", {}, "/home/ada/AppData/Local/minispore/Cache"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/minispore/Cache"),
+    ],
+)
+def test_cache_folder_is_that_of_the_platform(
+    platform: str, variables: dict[str, str], folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/ada"))
+    for name in ("MINISPORE_CACHE", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert cache_folder() == Path(folder)
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["--version"])
