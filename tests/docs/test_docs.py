@@ -11,7 +11,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 # The programs of a page with `run: true` are run by the tests of the course.
 RUN = re.compile(r"---\n(?:.+\n)*?run: true\n")
 # Libraries that some programs show, and that the tests do not install.
-OPTIONAL = {"datasets", "jax", "mlflow", "onnx", "optuna", "pandas", "torch", "wandb"}
+OPTIONAL = {"datasets", "jax", "mlflow", "onnx", "optuna", "pandas", "sklearn", "torch", "wandb"}
 WITH_PROGRAMS = [
     page
     for page in PAGES
