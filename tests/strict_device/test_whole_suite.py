@@ -26,6 +26,8 @@ OF_THE_CPU = {
     "shares memory with numpy": (
         "_functional/test_indexing.py::test_basic_indices_share_memory",
         "common/test_parameter.py::test_parameter_from_memory_does_not_copy",
+        "common/test_tensor.py::test_dlpack_errors",
+        "common/test_tensor.py::test_dlpack_shares_memory_both_ways",
         "common/test_tensor.py::test_from_numpy_shares_memory_both_ways",
         "common/test_tensor.py::test_in_place_method_writes_into_the_memory",
         "common/test_tensor.py::test_ndarray_subclass_is_accepted",
