@@ -3,6 +3,8 @@
 `pytest FOLDER` may be called from any working directory.
 """
 
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ collect_ignore = ["benchmarks", "conftest.py", "docs", "examples", "hatch_build.
 collect_ignore += ["minispore/engine/array/_cupy.py"]
 # What the tests share, too: `python -O` leaves out all other assertions.
 pytest.register_assert_rewrite("tests")
+if "mutmut" in sys.modules:
+    import_module("tests.helpers.mutants")
 
 # No deadlines: the machines are shared, and a slow example is not an error. For doctests;
 # tests/conftest.py loads a profile of its own.

@@ -1,0 +1,45 @@
+"""Make mutants look like the functions that they replace, for tests that read names.
+
+mutmut keeps all mutants of a function beside it, under names of their own, and calls them through
+functions whose frames would be taken for the user's. This module is imported before minispore.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import reduce
+from importlib import import_module
+from pkgutil import walk_packages
+from types import FunctionType
+from typing import Any
+
+_trampoline = import_module("mutmut.mutation.trampoline")
+_wrap_in_trampoline = _trampoline.wrap_in_trampoline
+_mutated: list[tuple[FunctionType, dict[str, FunctionType]]] = []
+
+
+def _wrap(
+    mutants: dict[str, FunctionType], is_classmethod: bool = False
+) -> Callable[[FunctionType], Callable[..., Any]]:
+    def decorate(function: FunctionType) -> Callable[..., Any]:
+        # mutmut looks up mutants of class methods by their names.
+        if not is_classmethod:
+            _mutated.append((function, mutants))
+        wrapped: Callable[..., Any] = _wrap_in_trampoline(mutants, is_classmethod)(function)
+        return wrapped
+
+    return decorate
+
+
+# Warnings skip the frames of the package's modules.
+_trampoline.__dict__.update(wrap_in_trampoline=_wrap, __name__="minispore.mutmut")
+for package in walk_packages(import_module("minispore").__path__, "minispore."):
+    if not package.name.endswith(("_cupy", "__main__")):
+        import_module(package.name)
+for function, mutants in _mutated:
+    scope = function.__qualname__.split(".")[:-1]
+    owner: object = reduce(getattr, scope, sys.modules[function.__module__])
+    for mutant in mutants.values():
+        delattr(owner, mutant.__name__)
+        mutant.__code__ = mutant.__code__.replace(
+            co_name=function.__code__.co_name, co_qualname=function.__code__.co_qualname
+        )
