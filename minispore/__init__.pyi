@@ -2,6 +2,7 @@
 
 from minispore import amp, common, communication, context, dataset, nn, ops, tensorpack, train
 from minispore.common import dtype
+from minispore.common.api import ms_function
 from minispore.common.context import (
     GRAPH_MODE,
     PYNATIVE_MODE,
@@ -196,6 +197,7 @@ __all__ = [
     "load_checkpoint_async",
     "load_param_into_net",
     "long",
+    "ms_function",
     "names",
     "nn",
     "ops",

@@ -23,7 +23,7 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.engine.rules import arithmetic as rules
-from minispore.utils.checks import check_one_of
+from minispore.utils.checks import check_one_of, check_type
 
 __all__ = [
     "Add",
@@ -105,7 +105,47 @@ def sub(input: T | Values, other: T | Values) -> T:
     return apply2(rules.subtract, x, y)
 
 
-subtract = sub
+def subtract(input: T | Values, other: T | Values, *, alpha: Number = 1) -> T:
+    """Return `input - alpha * other`, elementwise and broadcast.
+
+    Args:
+        input: The left operand: a tensor or a number.
+        other: The right operand: a tensor or a number; at least one is a tensor.
+        alpha: The factor, an int for operands of integers.
+
+    Returns:
+        A tensor of the broadcast shape and the promoted type.
+
+    Raises:
+        TypeError: The operands are bools, or `alpha` is a float for integers.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.subtract(Tensor([5, 6]), Tensor([1, 2]), alpha=2).tolist()
+        [3, 2]
+
+    Source: MindSpore's `mindspore.ops.subtract`.
+    """
+    x, y = promote_operands(input, scaled(input, other, alpha, "subtract"), "subtract")
+    check_numbers(x, "subtract")
+    return apply2(rules.subtract, x, y)
+
+
+def scaled(input: T | Values, other: T | Values, alpha: Number, caller: str) -> T | Values:
+    """Return `alpha * other` in the type that it has as the other operand of `input`."""
+    check_type(alpha, (int, float), "alpha", caller)
+    if alpha == 1:
+        return other
+    _, right = promote_operands(input, other, caller)
+    check_numbers(right, caller)
+    if isinstance(alpha, float) and dtype_of(right).category != dtypes.FLOAT:
+        raise TypeError(
+            f"For '{caller}', the argument 'alpha' must be an int for operands of integers, "
+            f"but got {alpha}."
+        )
+    return mul(right, alpha)
+
+
 Sub: Final = primitive("Sub", sub)
 
 

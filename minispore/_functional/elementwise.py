@@ -8,7 +8,7 @@ from typing import cast as as_type
 
 from minispore._functional.arithmetic import add, div, maximum, minimum, mul, neg, pow, sub, where
 from minispore._functional.comparison import greater, greater_equal, less, less_equal
-from minispore._functional.primitive import primitive
+from minispore._functional.primitive import Primitive, primitive
 from minispore.engine import dtypes
 from minispore.engine.array import device_namespace
 from minispore.engine.dispatch import (
@@ -19,6 +19,7 @@ from minispore.engine.dispatch import (
     as_float,
     broadcast_error,
     cast_to,
+    check_category,
     check_numbers,
     check_tensor,
     dtype_of,
@@ -99,6 +100,7 @@ __all__ = [
     "expm1",
     "floor",
     "frac",
+    "GeLU",
     "gelu",
     "hardshrink",
     "hardsigmoid",
@@ -608,6 +610,23 @@ def gelu(input: T, approximate: Literal["none", "tanh"] = "none") -> T:
     else:
         twice = apply1(rules.erf, mul(x, math.sqrt(0.5)))
     return cast_to(mul(mul(x, 0.5), add(twice, 1.0)), dtype_of(own))
+
+
+class GeLU(Primitive):
+    """The primitive of `gelu` with the approximation by tanh.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> round(ops.GeLU()(Tensor(1.0)).item(), 4)
+        0.8412
+
+    Source: MindSpore's `mindspore.ops.GeLU`.
+    """
+
+    def __call__(self, x: T) -> T:
+        """Apply the operation."""
+        check_category(x, dtypes.FLOAT, "GeLU", "x")
+        return gelu(x, "tanh")
 
 
 @_documented(-1.0, -0.6321, alpha="The negative of the limit at -inf, a number.")

@@ -28,6 +28,7 @@ from minispore.engine.dispatch import (
     broadcast_error,
     cast_to,
     check_category,
+    check_numbers,
     check_tensor,
     dtype_of,
     promote_operands,
@@ -41,10 +42,14 @@ from minispore.utils.checks import as_items, check_bool, check_int, check_type, 
 __all__ = [
     "Gather",
     "GatherD",
+    "GatherNd",
     "OneHot",
+    "StridedSlice",
+    "UnsortedSegmentSum",
     "diagonal",
     "gather",
     "gather_elements",
+    "gather_nd",
     "index_select",
     "masked_fill",
     "masked_select",
@@ -53,6 +58,8 @@ __all__ = [
     "scatter",
     "tril",
     "triu",
+    "unique",
+    "unsorted_segment_sum",
 ]
 
 _BASIC_ITEMS = (int, slice, EllipsisType, np.integer)
@@ -102,14 +109,15 @@ def gather(input_params: T, input_indices: Variable, axis: int, batch_dims: int 
     Args:
         input_params: A tensor with at least one axis.
         input_indices: A tensor of integers of any shape; negative ones count from the end.
-        axis: The axis.
-        batch_dims: Only 0 is supported.
+        axis: The axis, which does not come before the first `batch_dims`.
+        batch_dims: The number of first axes that both have, of equal lengths: each slice along them
+            is gathered from with its own indices.
 
     Returns:
-        A tensor in which the axis is replaced by the shape of `input_indices`.
+        A tensor in which the axis is replaced by the other axes of `input_indices`.
 
     Raises:
-        ValueError: `batch_dims` is not 0.
+        ValueError: The first `batch_dims` lengths are not equal.
         IndexError: An index is out of range.
 
     Examples:
@@ -120,12 +128,29 @@ def gather(input_params: T, input_indices: Variable, axis: int, batch_dims: int 
     Source: MindSpore's `mindspore.ops.gather`.
     """
     check_tensor(input_params, "gather", "input_params")
-    check_int(batch_dims, "batch_dims", low=0, high=0)
     place = normalize_axis_index(axis, input_params.ndim, "axis", "gather")
     check_category(input_indices, dtypes.INTEGER, "gather", "input_indices")
-    return _getitem_with_caller(
-        input_params, (slice(None),) * place + (input_indices._data,), "gather"
-    )
+    check_int(batch_dims, "batch_dims", "gather", low=0, high=min(place, input_indices.ndim))
+    batch = input_params.shape[:batch_dims]
+    if batch != input_indices.shape[:batch_dims]:
+        raise ValueError(
+            f"For 'gather', the first {batch_dims} lengths of 'input_params' and 'input_indices' "
+            f"must be equal, but the shapes are {input_params.shape} and {input_indices.shape}."
+        )
+    if not batch_dims:
+        index = (slice(None),) * place + (input_indices._data,)
+        return _getitem_with_caller(input_params, index, "gather")
+    # One index for all batch axes, broadcast with the indices; numpy puts their axes first.
+    inner = place - batch_dims
+    others = (1,) * (input_indices.ndim - batch_dims)
+    places = np.arange(prod(batch)).reshape(*batch, *others)
+    flat = apply1(reshape, input_params, (prod(batch), *input_params.shape[batch_dims:]))
+    rows = to_device_of(places, flat._data)
+    index = (rows, *(slice(None),) * inner, input_indices._data)
+    found = _getitem_with_caller(flat, index, "gather")
+    count = input_indices.ndim
+    order = (*range(batch_dims), *range(count, count + inner), *range(batch_dims, count))
+    return permute(found, (*order, *range(count + inner, found.ndim))) if inner else found
 
 
 def gather_elements(input: T, dim: int, index: Variable) -> T:
@@ -156,6 +181,118 @@ def gather_elements(input: T, dim: int, index: Variable) -> T:
 
 
 GatherD: Final = primitive("GatherD", gather_elements)
+
+
+def gather_nd(input_x: T, indices: Variable) -> T:
+    """Return the elements or slices of `input_x` at positions.
+
+    Args:
+        input_x: A tensor with at least one axis.
+        indices: A tensor of integers. Its last axis holds the indices along the first axes of
+            `input_x`; negative ones count from the end.
+
+    Returns:
+        A tensor of the shape of `indices` without the last axis, and of the further axes.
+
+    Raises:
+        ValueError: `indices` has no axis, or more indices than `input_x` has axes.
+        IndexError: An index is out of range.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.gather_nd(Tensor([[1, 2], [3, 4]]), Tensor([[0, 1], [1, 0]])).tolist()
+        [2, 3]
+
+    Source: MindSpore's `mindspore.ops.gather_nd`.
+    """
+    check_tensor(input_x, "gather_nd", "input_x")
+    check_category(indices, dtypes.INTEGER, "gather_nd", "indices")
+    count = indices.shape[-1] if indices.ndim else 0
+    if not 0 < count <= input_x.ndim:
+        raise ValueError(
+            f"For 'gather_nd', the last length of 'indices' must be from 1 to {input_x.ndim}, the "
+            f"number of axes of 'input_x', but the shape is {indices.shape}."
+        )
+    index = tuple(indices._data[..., i] for i in range(count))
+    return _getitem_with_caller(input_x, index, "gather_nd")
+
+
+GatherNd: Final = primitive("GatherNd", gather_nd)
+
+
+def unsorted_segment_sum(input_x: T, segment_ids: Variable, num_segments: int) -> T:
+    """Return the sums of the slices of `input_x` with equal numbers.
+
+    Args:
+        input_x: A tensor of numbers.
+        segment_ids: A tensor of integers, whose shape is that of the first axes of `input_x`: the
+            number of the sum to which each slice is added; none if it is negative.
+        num_segments: How many sums there are.
+
+    Returns:
+        A tensor of the same type with one axis of `num_segments` sums, and the further axes.
+
+    Raises:
+        ValueError: The shapes do not fit, or a number is not below `num_segments`.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.unsorted_segment_sum(Tensor([1, 2, 3]), Tensor([0, 1, 0]), 2).tolist()
+        [4, 2]
+
+    Source: MindSpore's `mindspore.ops.unsorted_segment_sum`.
+    """
+    caller = "unsorted_segment_sum"
+    check_tensor(input_x, caller, "input_x")
+    check_numbers(input_x, caller)
+    check_category(segment_ids, dtypes.INTEGER, caller, "segment_ids")
+    check_int(num_segments, "num_segments", caller, low=1, high=(1 << 31) - 1)
+    count = segment_ids.ndim
+    if not count or input_x.shape[:count] != segment_ids.shape:
+        raise ValueError(
+            f"For '{caller}', the shape of 'segment_ids' must be that of the first axes of "
+            f"'input_x', {input_x.shape}, but is {segment_ids.shape}."
+        )
+    numbers = cast("NDArray[np.int64]", to_host(segment_ids._data))
+    if (numbers >= num_segments).any():
+        raise ValueError(
+            f"For '{caller}', 'segment_ids' must be below {num_segments}, the argument "
+            f"'num_segments', but got {numbers.max()}."
+        )
+    # Negative numbers get a sum of their own, which is dropped.
+    places = to_device_of(np.where(numbers < 0, num_segments, numbers), input_x._data)
+    shape = (num_segments + 1, *input_x.shape[count:])
+    return apply1(rules.getitem, apply1(rules.scatter_add, input_x, (places,), shape), (slice(-1),))
+
+
+UnsortedSegmentSum: Final = primitive("UnsortedSegmentSum", unsorted_segment_sum)
+
+
+def unique(input: T) -> tuple[T, T]:
+    """Return the different elements, in the order of their first occurrence, and their places.
+
+    Args:
+        input: A tensor of any shape.
+
+    Returns:
+        The different elements, along one axis; and for each element of `input` the int32 index of
+        its value there.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [x.tolist() for x in ops.unique(Tensor([5, 2, 2, 1]))]
+        [[5, 2, 1], [0, 1, 1, 2]]
+
+    Source: MindSpore's `mindspore.ops.unique`.
+    """
+    check_tensor(input, "unique")
+    host = to_host(input._data)
+    _, first, inverse = np.unique(host, return_index=True, return_inverse=True)
+    order = first.argsort()
+    values = host.reshape(-1)[first[order]]
+    index = order.argsort()[inverse.reshape(host.shape)].astype(np.int32)
+    like = input._data
+    return wrap(to_device_of(values, like), input), wrap(to_device_of(index, like), input)
 
 
 def index_select(input: T, axis: int, index: Variable) -> T:
@@ -617,7 +754,7 @@ class Gather(Primitive):
     """The primitive of `gather`: the slices along an axis that indices select.
 
     Args:
-        batch_dims: Only 0 is supported.
+        batch_dims: The number of first axes that both have.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -633,3 +770,62 @@ class Gather(Primitive):
     def __call__(self, input_params: T, input_indices: Variable, axis: int) -> T:
         """Apply the operation."""
         return gather(input_params, input_indices, axis, self.batch_dims)
+
+
+class StridedSlice(Primitive):
+    """The primitive that returns a part of a tensor: `x[begin:end:stride]` along each axis.
+
+    The bit i of a mask is for the item i of `begin`, `end` and `strides`.
+
+    Args:
+        begin_mask: Where the part begins at the first element, whatever `begin` says.
+        end_mask: Where it ends with the last one.
+        ellipsis_mask: Where all axes stand that are not mentioned.
+        new_axis_mask: Where a new axis of length 1 stands.
+        shrink_axis_mask: Where the element at `begin` is taken, without the axis.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.StridedSlice()(Tensor([[1, 2], [3, 4]]), (0, 1), (2, 2), (1, 1)).tolist()
+        [[2], [4]]
+
+    Source: MindSpore's `mindspore.ops.StridedSlice`.
+    """
+
+    def __init__(
+        self,
+        begin_mask: int = 0,
+        end_mask: int = 0,
+        ellipsis_mask: int = 0,
+        new_axis_mask: int = 0,
+        shrink_axis_mask: int = 0,
+    ) -> None:
+        self.begin_mask: int = check_int(begin_mask, "begin_mask", low=0)
+        self.end_mask: int = check_int(end_mask, "end_mask", low=0)
+        self.ellipsis_mask: int = check_int(ellipsis_mask, "ellipsis_mask", low=0)
+        self.new_axis_mask: int = check_int(new_axis_mask, "new_axis_mask", low=0)
+        self.shrink_axis_mask: int = check_int(shrink_axis_mask, "shrink_axis_mask", low=0)
+
+    def __call__(
+        self, input_x: T, begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]
+    ) -> T:
+        """Apply the operation."""
+        check_tensor(input_x, "StridedSlice", "input_x")
+        if not len(begin) == len(end) == len(strides):
+            raise ValueError(
+                "For 'StridedSlice', 'begin', 'end' and 'strides' must be of one length, but got "
+                f"{begin}, {end} and {strides}."
+            )
+        return _getitem_with_caller(
+            input_x, tuple(map(self._item, range(len(begin)), begin, end, strides)), "StridedSlice"
+        )
+
+    def _item(self, i: int, begin: int, end: int, stride: int) -> object:
+        if self.ellipsis_mask >> i & 1:
+            return ...
+        if self.new_axis_mask >> i & 1:
+            return None
+        if self.shrink_axis_mask >> i & 1:
+            return begin
+        first = None if self.begin_mask >> i & 1 else begin
+        return slice(first, None if self.end_mask >> i & 1 else end, stride)

@@ -2,18 +2,24 @@
 
 from collections.abc import Callable
 from math import nan
-from typing import Generic, Literal, NamedTuple, TypeAlias
+from typing import Generic, Literal, NamedTuple, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from minispore._functional.arithmetic import add, div, mul, neg, sub, where
 from minispore._functional.comparison import (
     equal,
+    greater,
     greater_equal,
     less,
     logical_and,
     logical_not,
     logical_or,
 )
+from minispore._functional.elementwise import log
 from minispore._functional.indexing import one_hot
+from minispore._functional.primitive import Primitive
 from minispore._functional.reduction import mean, sum
 from minispore._functional.shape import check_nonempty, permute
 from minispore.engine import dtypes
@@ -39,8 +45,13 @@ from minispore.utils.checks import check_int, check_one_of, check_type
 from minispore.utils.warn import warn_at_caller
 
 __all__ = [
+    "BinaryCrossEntropy",
+    "KLDivLoss",
+    "SigmoidCrossEntropyWithLogits",
+    "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "cross_entropy",
+    "kl_div",
     "l1_loss",
     "mse_loss",
     "nll_loss",
@@ -50,6 +61,8 @@ __all__ = [
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 REDUCTIONS = ("mean", "sum", "none")
+DivergenceReduction: TypeAlias = Literal["mean", "sum", "none", "batchmean"]
+DIVERGENCE_REDUCTIONS = (*REDUCTIONS, "batchmean")
 
 
 def mse_loss(input: T, target: T, reduction: Reduction = "mean") -> T:
@@ -485,6 +498,172 @@ def binary_cross_entropy_with_logits(
     if weight is not None:
         losses = mul(losses, weight)
     return apply_reduction(losses, reduction)
+
+
+class SigmoidCrossEntropyWithLogits(Primitive):
+    """The primitive of `binary_cross_entropy_with_logits`, which does not reduce the losses.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> loss = ops.SigmoidCrossEntropyWithLogits()(Tensor([0.0, 100.0]), Tensor([1.0, 1.0]))
+        >>> [round(x, 4) for x in loss.tolist()]
+        [0.6931, 0.0]
+
+    Source: MindSpore's `mindspore.ops.SigmoidCrossEntropyWithLogits`.
+    """
+
+    def __call__(self, logits: T, label: T) -> T:
+        """Apply the operation."""
+        return binary_cross_entropy_with_logits(logits, label, reduction="none")
+
+
+def binary_cross_entropy(
+    logits: T, labels: T, weight: T | None = None, reduction: Reduction = "mean"
+) -> T:
+    """Return −(y log x + (1 − y) log(1 − x)) of probabilities x and targets y.
+
+    The arguments of the logarithms are increased by 1e-12, so the loss of an element is at most
+    27.6 instead of infinity.
+
+    Args:
+        logits: Probabilities, not logits: the name is MindSpore's.
+        labels: The targets, in [0, 1], of the same shape.
+        weight: A factor of each element, whose shape broadcasts with that of `logits`.
+        reduction: "mean", "sum", or "none" for the elementwise losses.
+
+    Returns:
+        A tensor without axes; with "none" of the shape of `logits`.
+
+    Raises:
+        ValueError: The shapes differ.
+        RuntimeError: A probability is not in [0, 1]. On a GPU the loss is NaN instead.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> round(ops.binary_cross_entropy(Tensor([0.5]), Tensor([1.0])).item(), 4)
+        0.6931
+
+    Source: MindSpore's `mindspore.ops.binary_cross_entropy`.
+    """
+    return binary_cross_entropy_as("binary_cross_entropy", logits, labels, weight, reduction)
+
+
+def binary_cross_entropy_as(
+    caller: str, logits: T, labels: T, weight: T | None, reduction: Reduction
+) -> T:
+    """Return `binary_cross_entropy` of the other arguments, for a caller that errors name."""
+    check_one_of(reduction, REDUCTIONS, "reduction", caller)
+    x = as_float(logits, caller, "logits")
+    y = as_float(labels, caller, "labels")
+    _check_shapes(x, y, caller)
+    _check_factor(weight, x, "weight", caller)
+    # Not on a device, where the check would synchronize; the loss is NaN there.
+    if is_host(x._data):
+        host = cast("NDArray[np.float64]", to_host(x._data))
+        if ((host < 0) | (host > 1)).any():
+            raise RuntimeError(f"For '{caller}', 'logits' must be in [0, 1], but are not all.")
+    epsilon = 1e-12
+    positive = mul(y, log(add(x, epsilon)))
+    negative = mul(sub(1, y), log(add(sub(1, x), epsilon)))
+    losses = neg(add(positive, negative))
+    if weight is not None:
+        losses = mul(losses, as_float(weight, caller, "weight"))
+    return apply_reduction(losses, reduction)
+
+
+class BinaryCrossEntropy(Primitive):
+    """The primitive of `binary_cross_entropy`.
+
+    Args:
+        reduction: "mean", "sum" or "none".
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> round(ops.BinaryCrossEntropy()(Tensor([0.5]), Tensor([1.0])).item(), 4)
+        0.6931
+
+    Source: MindSpore's `mindspore.ops.BinaryCrossEntropy`.
+    """
+
+    def __init__(self, reduction: Reduction = "mean") -> None:
+        check_one_of(reduction, REDUCTIONS, "reduction", "BinaryCrossEntropy")
+        self.reduction: Reduction = reduction
+
+    def __call__(self, logits: T, labels: T, weight: T | None = None) -> T:
+        """Apply the operation."""
+        return binary_cross_entropy(logits, labels, weight, self.reduction)
+
+
+def kl_div(logits: T, labels: T, reduction: DivergenceReduction = "mean") -> T:
+    """Return the Kullback–Leibler divergence y · (log y − x) of probabilities y and logarithms x.
+
+    Args:
+        logits: Logarithms of probabilities.
+        labels: Probabilities, of the same shape; those that are not above 0 do not count.
+        reduction: "mean" over all elements, "batchmean" for the sum divided by the length of the
+            first axis, "sum", or "none" for the elements.
+
+    Returns:
+        A tensor without axes; with "none" of the shape of `logits`.
+
+    Raises:
+        ValueError: The shapes differ.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.kl_div(Tensor([-1.0, -2.0]), Tensor([1.0, 0.0]), "sum").item()
+        1.0
+
+    Source: MindSpore's `mindspore.ops.kl_div`.
+    """
+    return kl_div_as("kl_div", logits, labels, reduction)
+
+
+def kl_div_as(caller: str, logits: T, labels: T, reduction: DivergenceReduction) -> T:
+    """Return `kl_div` of the other arguments, for a caller that errors name."""
+    check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction", caller)
+    x = as_float(logits, caller, "logits")
+    y = as_float(labels, caller, "labels")
+    _check_shapes(x, y, caller)
+    present = greater(y, 0)
+    logarithms = log(where(present, y, 1.0))
+    losses = where(present, mul(y, sub(logarithms, x)), 0.0)
+    if reduction != "batchmean":
+        return apply_reduction(losses, reduction)
+    if not x.ndim:
+        raise ValueError(f"For '{caller}', 'logits' must have a first axis, but is a scalar.")
+    return div(sum(losses), x.shape[0])
+
+
+class KLDivLoss(Primitive):
+    """The primitive of `kl_div`.
+
+    Args:
+        reduction: "mean", "batchmean", "sum" or "none".
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.KLDivLoss("sum")(Tensor([-1.0, -2.0]), Tensor([1.0, 0.0])).item()
+        1.0
+
+    Source: MindSpore's `mindspore.ops.KLDivLoss`.
+    """
+
+    def __init__(self, reduction: DivergenceReduction = "mean") -> None:
+        check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction", "KLDivLoss")
+        self.reduction: DivergenceReduction = reduction
+
+    def __call__(self, logits: T, labels: T) -> T:
+        """Apply the operation."""
+        return kl_div(logits, labels, self.reduction)
+
+
+def _check_shapes(logits: Variable, labels: Variable, caller: str) -> None:
+    if logits.shape != labels.shape:
+        raise ValueError(
+            f"For '{caller}', 'logits' and 'labels' must be of one shape, "
+            f"but got {logits.shape} and {labels.shape}."
+        )
 
 
 def _check_factor(factor: Variable | None, x: Variable, name: str, caller: str) -> None:

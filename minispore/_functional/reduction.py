@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from math import inf
 
-from minispore._functional.arithmetic import add, maximum, minimum, mul, pow, sub, where
+from minispore._functional.arithmetic import add, div, maximum, minimum, mul, pow, sub, where
 from minispore._functional.comparison import equal, not_equal
 from minispore._functional.elementwise import sqrt
 from minispore._functional.indexing import gather_elements, getitem
@@ -42,7 +42,11 @@ from minispore.utils.checks import as_items, check_bool, check_int, check_one_of
 from minispore.utils.warn import warn_at_caller
 
 __all__ = [
+    "ArgMaxWithValue",
+    "ArgMinWithValue",
     "Argmax",
+    "Argmin",
+    "L2Normalize",
     "LogSoftmax",
     "ReduceAll",
     "ReduceAny",
@@ -52,6 +56,7 @@ __all__ = [
     "ReduceProd",
     "ReduceSum",
     "Softmax",
+    "Sort",
     "TopK",
     "all",
     "amax",
@@ -1052,6 +1057,101 @@ class Argmax(Primitive):
         return cast_to(argmax(input_x, self.axis), dtypes.as_dtype(self.output_type, "Argmax"))
 
 
+class Argmin(Argmax):
+    """The primitive of `argmin`: the index of the first minimum along an axis.
+
+    Args:
+        axis: The axis.
+        output_type: The data type of the indices.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.Argmin(1)(Tensor([[1.0, 3.0], [4.0, 2.0]])).tolist()
+        [0, 1]
+
+    Source: MindSpore's `mindspore.ops.Argmin`.
+    """
+
+    def __call__(self, input_x: T) -> T:
+        """Apply the operation."""
+        return cast_to(argmin(input_x, self.axis), dtypes.as_dtype(self.output_type, "Argmin"))
+
+
+class ArgMaxWithValue(Primitive):
+    """The primitive of `max`, which returns the index before the maximum.
+
+    Args:
+        axis: The axis.
+        keep_dims: Whether the axis stays, with length 1.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [x.tolist() for x in ops.ArgMaxWithValue(1)(Tensor([[1.0, 3.0], [4.0, 2.0]]))]
+        [[1, 0], [3.0, 4.0]]
+
+    Source: MindSpore's `mindspore.ops.ArgMaxWithValue`.
+    """
+
+    def __init__(self, axis: int = 0, keep_dims: bool = False) -> None:
+        self.axis: int = check_int(axis, "axis", type(self).__name__)
+        check_bool(keep_dims, "keep_dims", type(self).__name__)
+        self.keep_dims = keep_dims
+
+    def __call__(self, input: T) -> tuple[T, T]:
+        """Apply the operation."""
+        value, index = max(input, self.axis, self.keep_dims)
+        return index, value
+
+
+class ArgMinWithValue(ArgMaxWithValue):
+    """The primitive of `min`, which returns the index before the minimum.
+
+    Args:
+        axis: The axis.
+        keep_dims: Whether the axis stays, with length 1.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [x.tolist() for x in ops.ArgMinWithValue(1)(Tensor([[1.0, 3.0], [4.0, 2.0]]))]
+        [[0, 1], [1.0, 2.0]]
+
+    Source: MindSpore's `mindspore.ops.ArgMinWithValue`.
+    """
+
+    def __call__(self, input: T) -> tuple[T, T]:
+        """Apply the operation."""
+        value, index = min(input, self.axis, self.keep_dims)
+        return index, value
+
+
+class L2Normalize(Primitive):
+    """The primitive that divides vectors along an axis by their lengths.
+
+    Args:
+        axis: The axis.
+        epsilon: The least square of a length to divide by, above 0.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [round(x, 4) for x in ops.L2Normalize()(Tensor([3.0, 4.0])).tolist()]
+        [0.6, 0.8]
+
+    Source: MindSpore's `mindspore.ops.L2Normalize`.
+    """
+
+    def __init__(self, axis: int = 0, epsilon: float = 1e-4) -> None:
+        self.axis: int = check_int(axis, "axis")
+        check_type(epsilon, (int, float), "epsilon")
+        self.epsilon = epsilon
+
+    def __call__(self, input_x: T) -> T:
+        """Apply the operation."""
+        x = as_float(input_x, "L2Normalize", "input_x")
+        wide = widen(x)
+        squares = sum(apply1(elementwise.square, wide), self.axis, True)
+        return cast_to(div(wide, sqrt(maximum(squares, self.epsilon))), dtype_of(x))
+
+
 class Softmax(Primitive):
     """The primitive of `softmax` along an axis.
 
@@ -1132,6 +1232,31 @@ class ReduceAny(Reduction):
     def __call__(self, x: T, axis: Axis = ()) -> T:
         """Apply the operation."""
         return any(x, axis, self.keep_dims)
+
+
+class Sort(Primitive):
+    """The primitive of `sort`: the sorted elements along an axis and their indices.
+
+    Args:
+        axis: The axis.
+        descending: Whether the largest come first.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [x.tolist() for x in ops.Sort()(Tensor([3, 1, 2]))]
+        [[1, 2, 3], [1, 2, 0]]
+
+    Source: MindSpore's `mindspore.ops.Sort`.
+    """
+
+    def __init__(self, axis: int = -1, descending: bool = False) -> None:
+        self.axis: int = check_int(axis, "axis")
+        check_bool(descending, "descending")
+        self.descending = descending
+
+    def __call__(self, x: T) -> tuple[T, T]:
+        """Apply the operation."""
+        return sort(x, self.axis, self.descending)
 
 
 class TopK(Primitive):

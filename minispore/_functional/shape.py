@@ -37,6 +37,7 @@ __all__ = [
     "Stack",
     "Tile",
     "Transpose",
+    "Unstack",
     "broadcast_to",
     "cat",
     "chunk",
@@ -49,6 +50,7 @@ __all__ = [
     "movedim",
     "pad",
     "permute",
+    "repeat_elements",
     "repeat_interleave",
     "reshape",
     "roll",
@@ -61,10 +63,10 @@ __all__ = [
     "transpose",
     "unbind",
     "unsqueeze",
+    "unstack",
 ]
 
-# Of MindSpore's four modes the others are not supported.
-_PAD_MODES = ("constant",)
+_PAD_MODES = ("constant", "reflect", "replicate", "circular")
 
 _INT32_MAX = (1 << 31) - 1
 
@@ -115,7 +117,7 @@ def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1
 
     Args:
         input: A tensor of any shape.
-        order: "C": the last axis varies fastest.
+        order: "C", or "F" to reverse the axes first.
         start_dim: The first axis to merge.
         end_dim: The last axis to merge.
 
@@ -123,7 +125,7 @@ def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1
         A tensor with the same elements.
 
     Raises:
-        ValueError: `order` is not "C", or `start_dim` comes after `end_dim`.
+        ValueError: `order` is another one, or `start_dim` comes after `end_dim`.
 
     Examples:
         >>> from minispore import ops
@@ -133,10 +135,9 @@ def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1
     Source: MindSpore's `mindspore.ops.flatten`.
     """
     check_tensor(input, "flatten")
-    if not isinstance(order, str) or order != "C":
-        raise ValueError(
-            f"For 'flatten', the argument 'order' must be 'C', but got {describe_value(order)}."
-        )
+    check_one_of(order, ("C", "F"), "order", "flatten")
+    if order == "F":
+        input = permute(input, range(input.ndim)[::-1])
     own = input.shape
     if not own:
         return reshape(input, (1,))
@@ -536,6 +537,27 @@ def unbind(input: T, dim: int = 0) -> tuple[T, ...]:
     return tuple(apply1(indexing.getitem, input, (*before, i)) for i in range(input.shape[place]))
 
 
+def unstack(input_x: T, axis: int = 0) -> tuple[T, ...]:
+    """Return `unbind(input_x, axis)`.
+
+    Args:
+        input_x: A tensor of any shape.
+        axis: The axis.
+
+    Returns:
+        A tuple of tensors, which share the memory of `input_x`.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [part.tolist() for part in ops.unstack(Tensor([[1, 2], [3, 4]]))]
+        [[1, 2], [3, 4]]
+
+    Source: MindSpore's `mindspore.ops.unstack`.
+    """
+    check_tensor(input_x, "unstack", "input_x")
+    return unbind(input_x, normalize_axis_index(axis, input_x.ndim, "axis", "unstack"))
+
+
 def _promote_tensors(tensors: Sequence[T], caller: str) -> list[T]:
     operands = cast("tuple[T, ...] | None", as_items(tensors))
     if operands is None:
@@ -641,6 +663,30 @@ def repeat_interleave(
         )
     places = to_device_of(np.repeat(np.arange(length), counts), x._data)
     return apply1(indexing.getitem, x, (slice(None),) * place + (places,))
+
+
+def repeat_elements(x: T, rep: int, axis: int = 0) -> T:
+    """Return `repeat_interleave(x, rep, axis)`.
+
+    Args:
+        x: A tensor of any shape.
+        rep: The number of repetitions.
+        axis: The axis.
+
+    Returns:
+        A tensor of the same type.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.repeat_elements(Tensor([1, 2]), 2).tolist()
+        [1, 1, 2, 2]
+
+    Source: MindSpore's `mindspore.ops.repeat_elements`.
+    """
+    check_tensor(x, "repeat_elements", "x")
+    check_int(rep, "rep", "repeat_elements", low=0, high=_INT32_MAX)
+    place = normalize_axis_index(axis, x.ndim, "axis", "repeat_elements")
+    return repeat_interleave(x, rep, place)
 
 
 def flip(input: T, dims: Sequence[int]) -> T:
@@ -773,15 +819,16 @@ def pad(
         input_x: A tensor of any shape.
         padding: The number of elements before and after the last axis, then the last but one, and
             so on; a negative number removes elements.
-        mode: "constant" adds `value`.
-        value: The number; None for 0.
+        mode: "constant" adds `value`, "reflect" the elements mirrored at the first and the last
+            one, "replicate" these two themselves, and "circular" those of the other end.
+        value: The number, in the mode "constant"; None for 0.
 
     Returns:
         A tensor of the same type.
 
     Raises:
         ValueError: `padding` has an odd length, has more pairs than there are axes or removes more
-            than there is; or `mode` is another one of MindSpore's, which are not supported.
+            than there is; or `mode` is unknown or adds more than there is to take.
 
     Examples:
         >>> from minispore import Tensor, ops
@@ -807,12 +854,40 @@ def pad(
             f"For 'pad', the argument 'padding' must not cut off more than there is, but got "
             f"{numbers} for the shape {lengths}."
         )
+    if mode != "constant":
+        if value is not None:
+            raise ValueError(f"For 'pad', the mode {mode!r} takes no 'value', but got {value}.")
+        for axis, (before, after) in enumerate(pairs):
+            if before or after:
+                index = _places_beyond(lengths[axis], before, after, mode)
+                places = to_device_of(index, input_x._data)
+                input_x = apply1(indexing.getitem, input_x, (*(slice(None),) * axis, places))
+        return input_x
     kept = [slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(lengths, pairs, strict=True)]
     inner = apply1(indexing.getitem, input_x, tuple(kept))
     number = 0 if value is None else value
     if not isinstance(number, int | float):
         check_type(value, (bool, int, float), "value", allow_none=True)
     return pad_constant(inner, [(max(a, 0), max(b, 0)) for a, b in pairs], number)
+
+
+def _places_beyond(
+    length: int, before: int, after: int, mode: str
+) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return for each element of a padded axis its place on the axis that is padded."""
+    most = {"reflect": length - 1, "circular": length}.get(mode, _INT32_MAX if length else 0)
+    if max(before, after) > most:
+        raise ValueError(
+            f"For 'pad', the mode {mode!r} adds at most {most} elements to an axis of length "
+            f"{length}, but got {before} and {after}."
+        )
+    places = np.arange(-before, length + after)
+    if mode == "replicate":
+        return places.clip(0, length - 1)
+    if mode == "circular":
+        return places % length
+    places = np.abs(places)
+    return np.where(places < length, places, 2 * (length - 1) - places)
 
 
 def pad_constant(x: T, added: Sequence[tuple[int, int]], value: float) -> T:
@@ -972,6 +1047,30 @@ class Stack(Primitive):
     def __call__(self, tensors: Sequence[T]) -> T:
         """Apply the operation."""
         return stack(tensors, self.axis)
+
+
+class Unstack(Primitive):
+    """The primitive of `unstack`: the slices along an axis, which they no longer have.
+
+    Args:
+        axis: The axis.
+        num: Accepted for compatibility with MindSpore, without effect.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> [part.tolist() for part in ops.Unstack(1)(Tensor([[1, 2], [3, 4]]))]
+        [[1, 3], [2, 4]]
+
+    Source: MindSpore's `mindspore.ops.Unstack`.
+    """
+
+    def __init__(self, axis: int = 0, num: int | None = None) -> None:
+        self.axis: int = check_int(axis, "axis")
+        self.num = num
+
+    def __call__(self, input_x: T) -> tuple[T, ...]:
+        """Apply the operation."""
+        return unstack(input_x, self.axis)
 
 
 class Squeeze(Primitive):

@@ -7,6 +7,7 @@ from typing import (
     Any,
     Concatenate,
     Final,
+    Literal,
     NoReturn,
     ParamSpec,
     Self,
@@ -62,7 +63,6 @@ from minispore.engine.dispatch import (
     check_tensor,
     dtype_of,
     is_recorded,
-    promote_operands,
     wrap,
 )
 from minispore.engine.dtypes import DType
@@ -539,11 +539,15 @@ class Tensor(Variable):
 
     def add_(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
         """Add `alpha * other` in place."""
-        return self._assign(arithmetic.add(self, self._scaled(other, alpha, "add_")), "add_")
+        return self._assign(
+            arithmetic.add(self, arithmetic.scaled(self, other, alpha, "add_")), "add_"
+        )
 
     def sub_(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
         """Subtract `alpha * other` in place."""
-        return self._assign(arithmetic.sub(self, self._scaled(other, alpha, "sub_")), "sub_")
+        return self._assign(
+            arithmetic.sub(self, arithmetic.scaled(self, other, alpha, "sub_")), "sub_"
+        )
 
     def mul_(self, other: Operand) -> "Tensor":
         """Multiply by `other` in place."""
@@ -570,12 +574,12 @@ class Tensor(Variable):
 
     # Operations of `minispore.ops`: the same functions, with the tensor as their first argument.
 
+    subtract: Final = method(arithmetic.subtract)
     mul: Final = method(arithmetic.mul)
     multiply: Final = method(arithmetic.mul)
     div: Final = method(arithmetic.div)
     divide: Final = method(arithmetic.div)
     floor_divide: Final = method(arithmetic.floor_divide)
-    remainder: Final = method(arithmetic.remainder)
     pow: Final = method(arithmetic.pow)
     maximum: Final = method(arithmetic.maximum)
     minimum: Final = method(arithmetic.minimum)
@@ -676,30 +680,25 @@ class Tensor(Variable):
     addmv: Final = method(linalg.addmv)
     baddbmm: Final = method(linalg.baddbmm)
 
+    @overload
+    def remainder(self, other: Operand) -> "Tensor": ...
+    @overload
+    def remainder(self, *, divisor: Operand) -> "Tensor": ...
+    def remainder(self, other: Any = None, *, divisor: Any = None) -> "Tensor":
+        """Return the remainder of the division by `other`, also called `divisor`, with its sign."""
+        right: Operand = _either("remainder", other, divisor)
+        return arithmetic.remainder(self, right)
+
     # Methods whose arguments have two names. `dim` is `axis`, `keepdim` is `keepdims`, and the
     # forms with `dim` are those of PyTorch.
 
     def add(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
         """Return `self + alpha * other`."""
-        return arithmetic.add(self, self._scaled(other, alpha, "add"))
+        return arithmetic.add(self, arithmetic.scaled(self, other, alpha, "add"))
 
     def sub(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
         """Return `self - alpha * other`."""
-        return arithmetic.sub(self, self._scaled(other, alpha, "sub"))
-
-    subtract = sub
-
-    def _scaled(self, other: Operand, alpha: Number, caller: str) -> Operand:
-        check_type(alpha, (int, float), "alpha", caller)
-        if alpha == 1:
-            return other
-        _, scaled = promote_operands(self, other, caller)
-        if isinstance(alpha, float) and scaled.dtype.category != dtypes.FLOAT:
-            raise TypeError(
-                f"For '{caller}', the argument 'alpha' must be an int for operands of integers, "
-                f"but got {alpha}."
-            )
-        return arithmetic.mul(scaled, alpha)
+        return arithmetic.sub(self, arithmetic.scaled(self, other, alpha, "sub"))
 
     def sum(
         self,
@@ -818,14 +817,22 @@ class Tensor(Variable):
     ) -> "Tensor": ...
     @overload
     def max(self, axis: Int, /, *, keepdims: Bool) -> "Tensor": ...
+    @overload
+    def max(
+        self, axis: Int | None = None, keepdims: Bool = False, *, return_indices: Literal[True]
+    ) -> "tuple[Tensor, Tensor]": ...
     def max(self, *args: Any, **kwargs: Any) -> "Tensor | tuple[Tensor, Tensor]":
         """Return the maximum over axes; `max(dim)` returns the maxima and their indices.
+
+        So does `max(axis, keepdims, return_indices=True)` for one axis or all.
 
         Examples:
             >>> x = Tensor([[1, 2], [4, 3]])
             >>> x.max().item(), x.max(axis=1).tolist(), [y.tolist() for y in x.max(1)]
             (4, [2, 4], [[2, 4], [1, 0]])
         """
+        if kwargs.pop("return_indices", False):
+            return self._extrema(reduction.max, reduction.amax, *args, **kwargs)
         if _is_by_dim(args, kwargs):
             return reduction.max(self, *_dim_arguments(*args, **kwargs))
         return reduction.amax(self, *args, **kwargs)
@@ -852,11 +859,30 @@ class Tensor(Variable):
     ) -> "Tensor": ...
     @overload
     def min(self, axis: Int, /, *, keepdims: Bool) -> "Tensor": ...
+    @overload
+    def min(
+        self, axis: Int | None = None, keepdims: Bool = False, *, return_indices: Literal[True]
+    ) -> "tuple[Tensor, Tensor]": ...
     def min(self, *args: Any, **kwargs: Any) -> "Tensor | tuple[Tensor, Tensor]":
         """Return the minimum over axes; `min(dim)` returns the minima and their indices."""
+        if kwargs.pop("return_indices", False):
+            return self._extrema(reduction.min, reduction.amin, *args, **kwargs)
         if _is_by_dim(args, kwargs):
             return reduction.min(self, *_dim_arguments(*args, **kwargs))
         return reduction.amin(self, *args, **kwargs)
+
+    def _extrema(
+        self,
+        with_indices: "Callable[..., tuple[Tensor, Tensor]]",
+        values: "Callable[..., Tensor]",
+        axis: Axis = None,
+        keepdims: Bool = False,
+        **settings: Any,  # noqa: ANN401
+    ) -> "Tensor | tuple[Tensor, Tensor]":
+        """Return extrema with their indices; of several axes without, as in MindSpore."""
+        if isinstance(axis, tuple | list):
+            return values(self, axis, keepdims, **settings)
+        return with_indices(self, axis, keepdims, **settings)
 
     def std(
         self,
@@ -1112,9 +1138,28 @@ class Tensor(Variable):
         """Return whether the elements are floats."""
         return self.dtype.category == dtypes.FLOAT
 
-    def flatten(self, start_dim: Int = 0, end_dim: Int = -1) -> "Tensor":
-        """Return the tensor with the axes from `start_dim` to `end_dim` merged into one."""
-        return shapes.flatten(self, start_dim=start_dim, end_dim=end_dim)
+    @overload
+    def flatten(self, start_dim: Int = 0, end_dim: Int = -1) -> "Tensor": ...
+    @overload
+    def flatten(
+        self, order: Literal["C", "F"], *, start_dim: Int = 0, end_dim: Int = -1
+    ) -> "Tensor": ...
+    def flatten(self, *args: Any, **kwargs: Any) -> "Tensor":
+        """Return the tensor with the axes from `start_dim` to `end_dim` merged into one.
+
+        With `order="F"`, the axes are reversed first.
+
+        Examples:
+            >>> x = Tensor([[1, 2], [3, 4]])
+            >>> x.flatten().tolist(), x.flatten(order="F").tolist()
+            ([1, 2, 3, 4], [1, 3, 2, 4])
+        """
+        if args and isinstance(args[0], str):
+            kwargs, args = {"order": args[0]} | kwargs, args[1:]
+        if len(args) > 2:
+            raise TypeError(f"For 'flatten', at most two axes can be given, but got {len(args)}.")
+        named: dict[str, Any] = dict(zip(("start_dim", "end_dim"), args, strict=False))
+        return shapes.flatten(self, **({"start_dim": 0} | kwargs | named))
 
     def reshape(self, *shape_: Int | Sequence[Int]) -> "Tensor":
         """Return the elements in another shape, which is one sequence or several ints.
@@ -1140,9 +1185,39 @@ class Tensor(Variable):
         """Return the tensor broadcast to another shape."""
         return shapes.broadcast_to(self, _lengths(shape_))
 
-    def view(self, *shape_: Int | Sequence[Int]) -> "Tensor":
-        """Return `self.reshape(*shape_)`."""
-        return self.reshape(*shape_)
+    def view(self, *shape_: Int | Sequence[Int] | DType) -> "Tensor":
+        """Return `self.reshape(*shape_)`; with a data type, the same memory read as that type.
+
+        Gradients do not flow to the memory.
+
+        Examples:
+            >>> Tensor([1.0]).view(dtypes.int32).tolist()
+            [1065353216]
+        """
+        if len(shape_) == 1 and isinstance(shape_[0], DType):
+            try:
+                return Tensor.from_numpy(self.asnumpy().view(shape_[0].numpy_dtype))
+            except ValueError as error:
+                raise ValueError(f"For 'view', {error}") from None
+        return self.reshape(*cast("tuple[Int | Sequence[Int], ...]", shape_))
+
+    def repeat(self, *repeats: Int | Sequence[Int]) -> "Tensor":
+        """Return the tensor repeated as a whole along each axis, as `tile` does.
+
+        Raises:
+            ValueError: There are fewer numbers than axes.
+
+        Examples:
+            >>> Tensor([[1, 2]]).repeat(2, 2).tolist()
+            [[1, 2, 1, 2], [1, 2, 1, 2]]
+        """
+        counts = as_shape(_lengths(repeats), "repeat", "repeats")
+        if len(counts) < self.ndim:
+            raise ValueError(
+                f"For 'repeat', there must be a number for each of the {self.ndim} axes, "
+                f"but got {counts}."
+            )
+        return shapes.tile(self, counts)
 
     def cumsum(
         self,

@@ -9,7 +9,19 @@ from minispore._functional.shape import stack, unbind
 from minispore.common.tensor import Tensor
 from minispore.utils.checks import as_items, check_bool, check_type, describe_value
 
-__all__ = ["Depend", "HyperMap", "MultitypeFuncGraph", "depend", "partial", "vmap"]
+__all__ = [
+    "Depend",
+    "HyperMap",
+    "Identity",
+    "Map",
+    "MultitypeFuncGraph",
+    "Partial",
+    "constexpr",
+    "depend",
+    "identity",
+    "partial",
+    "vmap",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")
@@ -77,6 +89,65 @@ def partial(func: Callable[..., V], *args: object) -> Callable[..., V]:
             f"For 'partial', the argument 'func' must be callable, but got {describe_value(func)}."
         )
     return functools_partial(func, *args)
+
+
+Partial: Final = primitive("Partial", partial)
+
+
+def identity(x: V) -> V:
+    """Return `x`.
+
+    Args:
+        x: Anything.
+
+    Returns:
+        `x` itself.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.identity("x")
+        'x'
+
+    Source: MindSpore's `mindspore.ops.identity`.
+    """
+    return x
+
+
+Identity: Final = primitive("Identity", identity)
+
+
+def constexpr(
+    fn: F | None = None,
+    get_instance: bool = True,
+    name: str | None = None,
+    reuse_result: bool = True,
+    check: bool = True,
+) -> F | Callable[[F], F]:
+    """Return a function unchanged; used as a decorator.
+
+    MindSpore computes such a function of constants when it compiles a graph.
+
+    Args:
+        fn: The function; None for a decorator.
+        get_instance: Has no effect.
+        name: Has no effect.
+        reuse_result: Has no effect.
+        check: Has no effect.
+
+    Returns:
+        The function, or a decorator that returns it.
+
+    Examples:
+        >>> from minispore import ops
+        >>> @ops.constexpr
+        ... def middle(length):
+        ...     return length // 2
+        >>> middle(5)
+        2
+
+    Source: MindSpore's `mindspore.ops.constexpr`.
+    """
+    return identity if fn is None else fn
 
 
 class MultitypeFuncGraph(Primitive):
@@ -165,7 +236,7 @@ class HyperMap(Primitive):
     def __init__(self, ops: Callable[..., Any] | None = None, reverse: bool = False) -> None:
         if ops is not None and not callable(ops):
             raise TypeError(
-                f"For 'HyperMap', the argument 'ops' must be callable, "
+                f"For '{type(self).__name__}', the argument 'ops' must be callable, "
                 f"but got {describe_value(ops)}."
             )
         check_bool(reverse, "reverse")
@@ -188,10 +259,32 @@ class HyperMap(Primitive):
             )
         if not args:
             raise ValueError("For 'HyperMap', there must be arguments of the function, got none.")
+        return self._map(function, args)
+
+    def _map(self, function: Callable[..., Any], args: Sequence[object]) -> Any:  # noqa: ANN401
         return _map(function, args)
 
 
-def _map(function: Callable[..., Any], args: Sequence[object]) -> Any:  # noqa: ANN401
+class Map(HyperMap):
+    """A function that applies another to the items of lists and tuples, at the first depth.
+
+    Args:
+        ops: The function; None if it is the first argument of each call.
+        reverse: Accepted for compatibility with MindSpore; it has no effect on the results.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.Map()(lambda x, y: x + y, ((1,), (2,)), ((3,), (4,)))
+        ((1, 3), (2, 4))
+
+    Source: MindSpore's `mindspore.ops.Map`.
+    """
+
+    def _map(self, function: Callable[..., Any], args: Sequence[object]) -> Any:  # noqa: ANN401
+        return _map(function, args, deep=False)
+
+
+def _map(function: Callable[..., Any], args: Sequence[object], *, deep: bool = True) -> Any:  # noqa: ANN401
     listed = [as_items(each) for each in args]
     if listed[0] is None:
         return function(*args)
@@ -201,7 +294,8 @@ def _map(function: Callable[..., Any], args: Sequence[object]) -> Any:  # noqa: 
             f"but got {', '.join(describe_value(each) for each in args)}."
         )
     columns = [items for items in listed if items is not None]
-    return tuple(_map(function, row) for row in zip(*columns, strict=True))
+    rows = zip(*columns, strict=True)
+    return tuple(_map(function, row) if deep else function(*row) for row in rows)
 
 
 def vmap(

@@ -29,6 +29,8 @@ __all__ = [
     "linspace",
     "ones",
     "ones_like",
+    "scalar_to_tensor",
+    "tuple_to_array",
     "zeros",
     "zeros_like",
 ]
@@ -110,6 +112,58 @@ def full(size: Size, fill_value: Number, *, dtype: DTypeLike | None = None) -> T
     chosen = _type(dtype, "full", _default_dtype(fill_value))
     lengths = parse_shape(size, "size", "full")
     return tensor_from_array("full", current_namespace().full, lengths, fill_value, chosen)
+
+
+def scalar_to_tensor(input_x: Number, dtype: DTypeLike = dtypes.float32) -> Tensor:
+    """Return a number as a tensor without axes.
+
+    Args:
+        input_x: The number.
+        dtype: The data type.
+
+    Returns:
+        A tensor.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.scalar_to_tensor(3).item()
+        3.0
+
+    Source: MindSpore's `mindspore.ops.scalar_to_tensor`.
+    """
+    check_type(input_x, (int, float, bool), "input_x", "scalar_to_tensor")
+    chosen = dtypes.as_dtype(dtype, "scalar_to_tensor").numpy_dtype
+    return tensor_from_array(
+        "scalar_to_tensor", lambda: from_host(np.asarray(np.array(input_x).astype(chosen)))
+    )
+
+
+def tuple_to_array(input_x: tuple[Number, ...]) -> Tensor:
+    """Return a tuple of numbers as a tensor with one axis.
+
+    Args:
+        input_x: A tuple of ints or of floats.
+
+    Returns:
+        A tensor of int32 or float32.
+
+    Raises:
+        TypeError: `input_x` is not such a tuple.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.tuple_to_array((1, 2))
+        Tensor(shape=[2], dtype=Int32, value= [1, 2])
+
+    Source: MindSpore's `mindspore.ops.tuple_to_array`.
+    """
+    kinds: set[type] = {type(item) for item in input_x} if isinstance(input_x, tuple) else set()
+    if kinds not in ({int}, {float}):
+        raise TypeError(
+            "For 'tuple_to_array', the argument 'input_x' must be a tuple of ints or of floats, "
+            f"but got {describe_value(input_x)}."
+        )
+    return Tensor(input_x, dtypes.int32 if kinds == {int} else dtypes.float32)
 
 
 def zeros_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:

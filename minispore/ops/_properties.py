@@ -12,6 +12,7 @@ __all__ = [
     "Rank",
     "Shape",
     "Size",
+    "dtype",
     "rank",
     "shape",
     "size",
@@ -87,24 +88,24 @@ def rank(input_x: Tensor) -> int:
 Rank: Final = primitive("Rank", rank)
 
 
-def _dtype(input_x: Tensor) -> dtypes.DType:
+def dtype(x: Tensor) -> dtypes.DType:
     """Return the data type of a tensor.
 
     Args:
-        input_x: A tensor of any shape.
+        x: A tensor of any shape.
 
     Returns:
         The data type.
 
     Examples:
         >>> from minispore import ops
-        >>> ops.DType()(ops.ones(2))
+        >>> ops.dtype(ops.ones(2))
         minispore.float32
 
-    Source: MindSpore's `mindspore.ops.DType`.
+    Source: MindSpore's `mindspore.ops.dtype`.
     """
-    check_tensor(input_x, "DType", "input_x")
-    return input_x.dtype
+    check_tensor(x, "dtype", "x")
+    return x.dtype
 
 
-DType: Final = primitive("DType", _dtype)
+DType: Final = primitive("DType", dtype)

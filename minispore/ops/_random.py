@@ -10,12 +10,21 @@ from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import from_host, to_device_of
-from minispore.engine.dispatch import check_tensor, dtype_of, wrap
+from minispore.engine.dispatch import broadcast_error, check_tensor, dtype_of, wrap
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._creation import parse_shape, tensor_from_array
 from minispore.utils.checks import as_items, check_bool, check_int, check_type, describe_value
 
-__all__ = ["dropout", "rand", "randint", "randn"]
+__all__ = [
+    "dropout",
+    "normal",
+    "rand",
+    "randint",
+    "randn",
+    "randperm",
+    "standard_normal",
+    "uniform",
+]
 
 # The number of random bits of an element in [0, 1), by the size of the float type in bytes.
 _BITS = {2: 11, 4: 24, 8: 53}
@@ -126,6 +135,142 @@ def randint(
     return _draw(caller, lambda: rng.integers(low, high, lengths, numpy_dtype), chosen)
 
 
+def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DTypeLike = dtypes.int64) -> Tensor:
+    """Return the integers from 0 to n − 1 in random order.
+
+    Args:
+        n: How many integers.
+        seed: The seed of a separate random stream; 0 for the program's stream "ops".
+        offset: Accepted for compatibility with MindSpore, without effect.
+        dtype: The integer type.
+
+    Returns:
+        A tensor with one axis.
+
+    Raises:
+        ValueError: `n` is not above 0.
+
+    Examples:
+        >>> from minispore import ops
+        >>> sorted(ops.randperm(4).tolist())
+        [0, 1, 2, 3]
+
+    Source: MindSpore's `mindspore.ops.randperm`.
+    """
+    check_int(n, "n", "randperm", low=1)
+    check_int(offset, "offset", "randperm", low=0)
+    chosen = dtypes.as_dtype(dtype, "randperm")
+    rng = _stream(check_int(seed, "seed", "randperm", low=0) or None, "randperm")
+    return _draw("randperm", lambda: rng.permutation(n), chosen)
+
+
+def uniform(
+    shape: tuple[int, ...],
+    minval: Tensor,
+    maxval: Tensor,
+    seed: int | None = None,
+    dtype: DTypeLike = dtypes.float32,
+) -> Tensor:
+    """Return random numbers from the uniform distribution on [minval, maxval).
+
+    Args:
+        shape: The shape, which broadcasts with those of the bounds.
+        minval: The smallest numbers.
+        maxval: The bounds above.
+        seed: As in `rand`.
+        dtype: float32, or int32 for integers.
+
+    Returns:
+        A tensor of the broadcast shape.
+
+    Raises:
+        ValueError: `dtype` is another type, or a bound above is not above the smallest number.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.uniform((2, 3), Tensor(1.0), Tensor(2.0)).shape
+        (2, 3)
+
+    Source: MindSpore's `mindspore.ops.uniform`.
+    """
+    check_tensor(minval, "uniform", "minval")
+    check_tensor(maxval, "uniform", "maxval")
+    chosen = dtypes.as_dtype(dtype, "uniform")
+    if chosen not in (dtypes.float32, dtypes.int32):
+        raise ValueError(
+            f"For 'uniform', the argument 'dtype' must be float32 or int32, but got {chosen!r}."
+        )
+    low, high = minval.asnumpy(), maxval.asnumpy()
+    lengths = _broadcast_lengths("uniform", shape, low, high)
+    if not (low < high).all():
+        raise ValueError(
+            f"For 'uniform', the argument 'maxval' must be above 'minval', but got {high.tolist()} "
+            f"and {low.tolist()}."
+        )
+    rng = _stream(seed, "uniform")
+    if chosen is dtypes.int32:
+        return _draw("uniform", lambda: rng.integers(low, high, lengths), chosen)
+    # Rounding must not give the bound above.
+    below = np.nextafter(np.float32(high), np.float32(low))
+    return _draw(
+        "uniform", lambda: np.minimum(low + (high - low) * rng.random(lengths), below), chosen
+    )
+
+
+def standard_normal(shape: tuple[int, ...], seed: int | None = None) -> Tensor:
+    """Return float32 random numbers from the standard normal distribution.
+
+    Args:
+        shape: The shape.
+        seed: As in `rand`.
+
+    Returns:
+        A tensor of that shape.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.standard_normal((2, 3)).shape
+        (2, 3)
+
+    Source: MindSpore's `mindspore.ops.standard_normal`.
+    """
+    lengths = parse_shape(shape, "shape", "standard_normal")
+    rng = _stream(seed, "standard_normal")
+    return _draw("standard_normal", lambda: rng.standard_normal(lengths), dtypes.float32)
+
+
+def normal(
+    shape: tuple[int, ...],
+    mean: Tensor | float,
+    stddev: Tensor | float,
+    seed: int | None = None,
+) -> Tensor:
+    """Return float32 random numbers from normal distributions.
+
+    Args:
+        shape: The shape, which broadcasts with those of the other arguments.
+        mean: The means.
+        stddev: The standard deviations.
+        seed: As in `rand`.
+
+    Returns:
+        A tensor of the broadcast shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.normal((2, 3), Tensor([0.0, 100.0, 200.0]), 1.0).shape
+        (2, 3)
+
+    Source: MindSpore's `mindspore.ops.normal`.
+    """
+    check_type(mean, (Tensor, int, float), "mean", "normal")
+    check_type(stddev, (Tensor, int, float), "stddev", "normal")
+    center, width = np.asarray(mean), np.asarray(stddev)
+    lengths = _broadcast_lengths("normal", shape, center, width)
+    rng = _stream(seed, "normal")
+    return _draw("normal", lambda: center + width * rng.standard_normal(lengths), dtypes.float32)
+
+
 def dropout(
     input: Tensor, p: float = 0.5, training: bool = True, seed: int | None = None
 ) -> Tensor:
@@ -195,6 +340,15 @@ def _stream(seed: object, caller: str, name: str = "ops") -> "np.random.Generato
     if seed is None:
         return generator(name)
     return generator(f"ops {check_int(seed, 'seed', caller, low=0)}")
+
+
+def _broadcast_lengths(caller: str, shape: object, *arrays: NDArray[np.generic]) -> tuple[int, ...]:
+    """Return the shape to which the argument `shape` and those of arrays broadcast."""
+    lengths = parse_shape(cast("Sequence[int]", shape), "shape", caller)
+    try:
+        return np.broadcast_shapes(lengths, *(x.shape for x in arrays))
+    except ValueError:
+        raise broadcast_error(caller, lengths, *(x.shape for x in arrays)) from None
 
 
 def _float_dtype(dtype: DTypeLike | None, caller: str) -> DType:

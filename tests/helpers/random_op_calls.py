@@ -260,6 +260,30 @@ def gathered_elements(draw: st.DrawFn) -> Call:
 
 
 @st.composite
+def positions(draw: st.DrawFn) -> Call:
+    """Draw an operand and the indices of some of its elements or slices."""
+    rng, shape = draw(generators), draw(mst.shapes(1, 3, 1))
+    axes = draw(st.integers(1, len(shape)))
+    index = rng.integers(0, shape[:axes], (*draw(mst.shapes(0, 2, 1)), axes))
+    return Call((numbers(rng, shape), index))
+
+
+@st.composite
+def segments(draw: st.DrawFn) -> Call:
+    """Draw an operand, the number of the sum of each slice, and the number of sums."""
+    rng, shape, count = draw(generators), draw(mst.shapes(1, 3, 1)), draw(st.integers(1, 4))
+    return Call((numbers(rng, shape), np.asarray(rng.integers(0, count, shape[0]))), (count,))
+
+
+@st.composite
+def probabilities(draw: st.DrawFn, *more: st.SearchStrategy[object]) -> Call:
+    """Draw two operands of one shape, of numbers between 0 and 1, and the other arguments."""
+    rng, shape = draw(generators), draw(mst.shapes(1, 3, 1))
+    both = 0.05 + 0.9 * rng.random((2, *shape))
+    return Call((both[0], both[1]), tuple(draw(each) for each in more))
+
+
+@st.composite
 def classes(draw: st.DrawFn) -> Call:
     rng, depth = draw(generators), draw(st.integers(1, 4))
     return Call((np.asarray(rng.integers(0, depth, draw(mst.shapes(0, 2)))),), (depth,))

@@ -10,8 +10,11 @@ import pytest
 PATHS = {
     "common.api": "",
     "dataset.callback": "dataset",
+    "dataset.engine": "dataset",
     "dataset.transforms.c_transforms": "dataset.transforms",
+    "dataset.transforms.py_transforms": "dataset.transforms",
     "dataset.vision.c_transforms": "dataset.vision",
+    "dataset.vision.py_transforms": "dataset.vision",
     "dataset.vision.utils": "dataset.vision",
     "nn.layer": "nn",
     "nn.layer.activation": "nn",
@@ -32,7 +35,9 @@ PATHS = {
 OLDER = {
     "common.api": {"ms_function"},
     "dataset.transforms.c_transforms": None,
+    "dataset.transforms.py_transforms": None,
     "dataset.vision.c_transforms": None,
+    "dataset.vision.py_transforms": None,
 }
 PYTHON = os.environ.get("MINISPORE_MINDSPORE_PYTHON", "")
 

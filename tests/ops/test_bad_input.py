@@ -101,6 +101,9 @@ VALID: dict[str, dict[str, object]] = {
     "binary_cross_entropy_with_logits": {
         "input": x(), "target": x(), "weight": x(), "pos_weight": x(), "reduction": "sum",
     },
+    "binary_cross_entropy": {
+        "logits": ops.ones(3) / 4, "labels": ops.ones(3), "weight": ops.ones(3), "reduction": "sum",
+    },
     "bias_add": {"input_x": x(), "bias": ops.ones(3)},
     "bitwise_not": {"input": Tensor([6, 7])},
     "bmm": {"input_x": ops.ones((2, 2, 3)), "mat2": ops.ones((2, 3, 2))},
@@ -140,9 +143,15 @@ VALID: dict[str, dict[str, object]] = {
         "inputs": x(), "target": Tensor([2, 0]), "weight": ops.ones(3), "ignore_index": 0,
         "reduction": "sum", "label_smoothing": 0.25,
     },
+    "normal": {"shape": (2, 3), "mean": ops.ones(3), "stddev": 0.5, "seed": 3},
     "norm": {"A": x(), "ord": 1, "dim": 1, "keepdim": True, "dtype": ms.float64},
     "randint": {"low": 0, "high": 9, "size": (2, 3), "seed": 3, "dtype": ms.int32},
+    "randperm": {"n": 4, "seed": 3, "offset": 0, "dtype": ms.int32},
+    "repeat_elements": {"x": x(), "rep": 2, "axis": 1},
     "repeat_interleave": {"input": x(), "repeats": 2, "axis": 1},
+    "scalar_to_tensor": {"input_x": 7, "dtype": ms.int32},
+    "standard_normal": {"shape": (2, 3), "seed": 3},
+    "subtract": {"input": x(), "other": x(), "alpha": 0.5},
     "sort": {"input_x": x(), "axis": 0, "descending": True},
     "std": {"input": x(), "axis": (0, 1), "ddof": 1, "keepdims": True},
     "tile": {"input": x(), "dims": (2, 2)},
@@ -154,6 +163,7 @@ VALID: dict[str, dict[str, object]] = {
         "input": images(), "weight": ops.ones((4, 1, 2, 2)), "bias": ops.ones(4), "stride": 1,
         "pad_mode": "pad", "padding": 1, "dilation": 1, "groups": 2,
     },
+    "dtype": {"x": x()},
     "elu": {"input_x": x(), "alpha": 0.5},
     "gelu": {"input": x(), "approximate": "tanh"},
     "hardshrink": {"input": x(), "lambd": 0.5},
@@ -169,6 +179,7 @@ VALID: dict[str, dict[str, object]] = {
     "full": {"size": (2, 3), "fill_value": 7, "dtype": ms.int32},
     "full_like": {"input": x(), "fill_value": 7, "dtype": ms.int32},
     "gather": {"input_params": x(), "input_indices": Tensor([1]), "axis": 1, "batch_dims": 0},
+    "gather_nd": {"input_x": x(), "indices": Tensor([[0, 1]])},
     "gather_elements": {"input": x(), "dim": 1, "index": Tensor([[0], [1]])},
     "grad": {
         "fn": total, "grad_position": 0, "weights": None, "has_aux": False, "return_ids": False,
@@ -178,6 +189,7 @@ VALID: dict[str, dict[str, object]] = {
         "input": x(), "normalized_shape": (3,), "weight": ops.ones(3), "bias": ops.ones(3),
         "eps": 1e-5,
     },
+    "kl_div": {"logits": x(), "labels": x(), "reduction": "sum"},
     "log_softmax": {"logits": x(), "axis": 1},
     "logsumexp": {"input": x(), "dim": 1, "keepdim": True},
     "matmul": {"input": x(), "other": Tensor(np.ones((3, 4)))},
@@ -206,7 +218,17 @@ VALID: dict[str, dict[str, object]] = {
     "softmax": {"input": x(), "axis": 1, "dtype": ms.float16},
     "softplus": {"input": x(), "beta": 2, "threshold": 5},
     "softshrink": {"input": x(), "lambd": 0.5},
+    "tuple_to_array": {"input_x": (1, 2)},
+    "uniform": {
+        "shape": (2, 3), "minval": ops.zeros(3), "maxval": ops.ones(3), "seed": 3,
+        "dtype": ms.float32,
+    },
+    "unique": {"input": x()},
     "unsqueeze": {"input": x(), "dim": 0},
+    "unsorted_segment_sum": {
+        "input_x": x(), "segment_ids": Tensor([0, 1]), "num_segments": 3
+    },
+    "unstack": {"input_x": x(), "axis": 1},
     "softmax_cross_entropy": {"logits": x(), "targets": x()},
     "split": {"tensor": x(), "split_size_or_sections": [1, 2], "axis": 1},
     "squeeze": {"input": Tensor(np.ones((1, 3))), "axis": 0},
@@ -225,8 +247,8 @@ VALID: dict[str, dict[str, object]] = {
 # into an argument; the summaries and the primitives.
 EXCLUDED = {
     *("apply_rule", "assign", "assign_add", "assign_sub", "clip_by_global_norm", "clip_by_value"),
-    *("depend", "get_grad", "meshgrid", "partial", "rand", "randn", "vmap"),
-    "stop_gradient",  # takes any value
+    *("constexpr", "depend", "get_grad", "meshgrid", "partial", "rand", "randn", "vmap"),
+    *("identity", "stop_gradient"),  # take any value
     *(name for name in dir(operations) if name != "GradOperation"),
 }
 
@@ -234,6 +256,7 @@ EXCLUDED = {
 NAMES: dict[int, set[str]] = {}
 for each in dir(ops):
     NAMES.setdefault(id(getattr(ops, each)), set()).add(each)
+NAMES[id(ops.sub)].add("subtract")  # the name of its rule
 
 
 def names_of(function: object) -> set[str]:

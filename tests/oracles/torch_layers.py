@@ -191,6 +191,33 @@ def hinges(draw: st.DrawFn) -> Pair:
 
 
 @st.composite
+def rankings(draw: st.DrawFn) -> Pair:
+    rng, shape, reduction = draw(generators), draw(mst.shapes(0, 3, 1)), draw(reductions)
+    target = np.asarray(rng.choice([-1.0, 1.0], shape))
+    inputs = rng.normal(0, 3, shape), rng.normal(0, 3, shape), target
+    theirs = torch.nn.MarginRankingLoss(0.5, reduction=reduction)
+    return Pair(nn.MarginRankingLoss(0.5, reduction), theirs, inputs, 2)
+
+
+@st.composite
+def angles(draw: st.DrawFn) -> Pair:
+    rng, shape, reduction = draw(generators), draw(mst.shapes(2, 2, 1)), draw(reductions)
+    target = np.asarray(rng.choice([-1, 1], shape[:1]))
+    inputs = rng.normal(0, 3, shape), rng.normal(0, 3, shape), target
+    theirs = torch.nn.CosineEmbeddingLoss(0.25, reduction=reduction)
+    return Pair(nn.CosineEmbeddingLoss(0.25, reduction), theirs, inputs, 2)
+
+
+@st.composite
+def padded(draw: st.DrawFn, name: str, axes: int) -> Pair:
+    """Pad images of at least two rows and columns, or sequences."""
+    sides = draw(st.tuples(*[st.integers(0, 1)] * 2 * axes))
+    rng, shape = draw(generators), draw(mst.shapes(2 + axes, 2 + axes, 2))
+    ours, theirs = getattr(nn, name), getattr(torch.nn, name)
+    return Pair(ours(sides), theirs(sides), (rng.normal(0, 3, shape),))
+
+
+@st.composite
 def log_probabilities(draw: st.DrawFn) -> Pair:
     rng, reduction = draw(generators), draw(reductions)
     rows, classes = draw(st.integers(1, 4)), draw(st.integers(2, 5))
@@ -414,6 +441,11 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
         lambda: nn.ConstantPad2d((2, -1, 0, 1), 0.5),
         lambda: torch.nn.ConstantPad2d((2, -1, 0, 1), 0.5),
     ),
+    **{
+        f"{kind}Pad{axes}d": padded(f"{kind}Pad{axes}d", axes)
+        for kind in ("Reflection", "Replication")
+        for axes in (1, 2)
+    },
     "ZeroPad2d": of_two_axes(
         lambda: nn.ZeroPad2d((-1, 2, 1, 0)), lambda: torch.nn.ZeroPad2d((-1, 2, 1, 0))
     ),
@@ -423,6 +455,8 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "MAELoss": distances(nn.MAELoss, torch.nn.L1Loss),
     "KLDivLoss": divergences(),
     "HingeEmbeddingLoss": hinges(),
+    "MarginRankingLoss": rankings(),
+    "CosineEmbeddingLoss": angles(),
     "L1Loss": distances(nn.L1Loss, torch.nn.L1Loss),
     "SmoothL1Loss": distances(
         lambda reduction: nn.SmoothL1Loss(2.0, reduction),

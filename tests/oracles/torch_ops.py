@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore import Tensor, ops
 from minispore._functional import elementwise
+from minispore._functional.losses import Reduction
 from minispore.utils.checks import as_items
 from tests.helpers import random_op_calls as calls
 from tests.helpers.random_op_calls import (
@@ -50,6 +51,10 @@ def gathered(x: Theirs, index: Theirs, axis: int) -> Theirs:
     return x.index_select(axis, index.reshape(-1)).reshape((*before, *index.shape, *after))
 
 
+def gathered_at(x: Theirs, positions: Theirs) -> Theirs:
+    return x[tuple(positions.unbind(-1))]
+
+
 def gathered_elements(x: Theirs, index: Theirs, axis: int) -> Theirs:
     return torch.gather(x, axis, index)
 
@@ -61,8 +66,7 @@ def cross_entropy(x: Theirs, y: Theirs) -> Theirs:
 def binary_cross_entropy(x: Theirs, y: Theirs, w: Theirs, p: Theirs, reduction: str) -> Theirs:
     """PyTorch's own has no gradient by the weights."""
     right, wrong = functional.logsigmoid(x), functional.logsigmoid(-x)
-    losses = -w * (p * y * right + (1 - y) * wrong)
-    return losses if reduction == "none" else getattr(torch, reduction)(losses)
+    return reduced(-w * (p * y * right + (1 - y) * wrong), reduction)
 
 
 def norms(x: Theirs, order: object, axis: object, keep: bool) -> Theirs:
@@ -111,6 +115,33 @@ def scattered(x: Theirs, index: Theirs, source: Theirs, axis: int) -> Theirs:
     return torch.scatter(x, axis, index, source)
 
 
+def segment_sums(x: Theirs, numbers: Theirs, count: int) -> Theirs:
+    return torch.zeros((count, *x.shape[1:]), dtype=x.dtype).index_add(0, numbers, x)
+
+
+def different(x: Theirs) -> tuple[Theirs, Theirs]:
+    """PyTorch's own sorts the elements; these are in the order of their first occurrence."""
+    values = list(dict.fromkeys(x.reshape(-1).tolist()))
+    places = [values.index(each) for each in x.reshape(-1).tolist()]
+    return torch.tensor(values, dtype=x.dtype), torch.tensor(places).reshape(x.shape)
+
+
+def divergence(x: Theirs, y: Theirs, reduction: str) -> Theirs:
+    """PyTorch's own warns of the mean."""
+    losses = functional.kl_div(x, y, reduction="none")
+    return losses.sum() / len(x) if reduction == "batchmean" else reduced(losses, reduction)
+
+
+def probable(x: Theirs, y: Theirs, reduction: str) -> Theirs:
+    """PyTorch's own adds nothing to the arguments of the logarithms."""
+    right, wrong = torch.log(x + 1e-12), torch.log(1 - x + 1e-12)
+    return reduced(-(y * right + (1 - y) * wrong), reduction)
+
+
+def reduced(losses: Theirs, reduction: str) -> Theirs:
+    return losses if reduction == "none" else getattr(torch, reduction)(losses)
+
+
 def given_values(*values: object) -> st.SearchStrategy[Call]:
     """Calls without operands."""
     return st.sampled_from([Call((), cast("tuple[object, ...]", each)) for each in values])
@@ -126,6 +157,10 @@ def selected(x: Tensor, index: Tensor, axis: int) -> Tensor:
 
 def put(x: Tensor, index: Tensor, source: Tensor, axis: int) -> Tensor:
     return ops.scatter(x, axis, index, source)
+
+
+def binary(x: Tensor, y: Tensor, reduction: Reduction) -> Tensor:
+    return ops.binary_cross_entropy(x, y, None, reduction)
 
 
 def elements(x: Tensor, index: Tensor, axis: int) -> Tensor:
@@ -182,6 +217,7 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "clip": (torch.clip, of_one(numbers, st.just(-0.513), st.sampled_from([None, 0.713]))),
     "add": (torch.add, of_several(numbers, numbers) | of_several(whole, whole)),
     "sub": (torch.sub, of_several(numbers, numbers) | of_several(whole, whole)),
+    "subtract": (torch.subtract, of_several(numbers, numbers) | of_several(whole, whole)),
     "mul": (torch.mul, of_several(numbers, numbers) | of_several(whole, numbers)),
     "div": (torch.div, of_several(numbers, numbers)),
     "floor_divide": (
@@ -234,9 +270,14 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "dense": (functional.linear, calls.neurons()),
     "gather": (gathered, calls.gathered()),
     "gather_elements": (gathered_elements, calls.gathered_elements()),
+    "gather_nd": (gathered_at, calls.positions()),
+    "unsorted_segment_sum": (segment_sums, calls.segments()),
+    "unique": (different, calls.of_lengths("mn", fill=whole)),
     "one_hot": (functional.one_hot, calls.classes()),
     "softmax_cross_entropy": (cross_entropy, calls.rows()),
     "binary_cross_entropy_with_logits": (binary_cross_entropy, calls.shares()),
+    "binary_cross_entropy": (probable, calls.probabilities(losses.reductions)),
+    "kl_div": (divergence, calls.probabilities(losses.reductions | st.just("batchmean"))),
     "cross_entropy": (losses.cross_entropy, losses.of_classes()),
     "nll_loss": (losses.nll, losses.of_classes()),
     "mse_loss": (losses.mse, calls.two_alike(losses.reductions)),
@@ -266,6 +307,7 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "trace": (torch.trace, calls.of_lengths("mn")),
     "diagonal": (torch.diagonal, calls.diagonals()),
     "unbind": (torch.unbind, along()),
+    "unstack": (torch.unbind, along()),
     "chunk": (torch.chunk, along(st.integers(1, 4)).map(calls.reversed_arguments)),
     "roll": (torch.roll, along(st.integers(-4, 4)).map(calls.reversed_arguments)),
     "movedim": (torch.movedim, calls.swapped()),
@@ -287,6 +329,10 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "tile": (torch.tile, calls.tiled()),
     "flip": (torch.flip, calls.flipped()),
     "repeat_interleave": (repeated, calls.interleaved()),
+    "repeat_elements": (
+        torch.repeat_interleave,
+        along(st.integers(0, 3)).map(calls.reversed_arguments),
+    ),
     "linspace": (torch.linspace, given_values((0, 1, 5), (2.5, -1, 4), (3, 3, 1))),
     "arange": (torch.arange, given_values((5,), (2, 9), (1.0, 2.0, 0.25), (7, 1, -2), (0,))),
     "eye": (torch.eye, given_values((3,), (2, 3), (3, 1), (0,))),
@@ -305,6 +351,7 @@ PAIRS.update(
 )
 # Operations whose arguments have another order in PyTorch.
 ORDERED: Mapping[str, Callable[..., Tensor]] = {
+    "binary_cross_entropy": binary,
     "flatten": flattened,
     "index_select": selected,
     "scatter": put,
@@ -328,14 +375,23 @@ REASONS: Mapping[str, str] = {
     "value_and_grad": GRADIENTS,
     **dict.fromkeys(("assign", "assign_add", "assign_sub"), "writes into its argument"),
     **dict.fromkeys(
-        ("MultitypeFuncGraph", "depend", "partial", "vmap"), "is a function of functions"
+        ("MultitypeFuncGraph", "constexpr", "depend", "partial", "vmap"),
+        "is a function of functions",
     ),
+    "identity": "returns its argument",
+    **dict.fromkeys(("scalar_to_tensor", "tuple_to_array"), "is the constructor of a tensor"),
     "fill": "is full, with the type as its first argument",
     "clip_by_value": "is clip, of several tensors",
-    **dict.fromkeys(("rank", "shape", "size"), "reads a property"),
+    **dict.fromkeys(("dtype", "rank", "shape", "size"), "reads a property"),
     "get_grad": "looks up a gradient",
     "apply_rule": "applies a rule of the user's",
-    **dict.fromkeys(("dropout", "rand", "randint", "randn"), "draws numbers"),
+    **dict.fromkeys(
+        (
+            *("dropout", "normal", "rand", "randint", "randn", "randperm"),
+            *("standard_normal", "uniform"),
+        ),
+        "draws numbers",
+    ),
     **{name: "writes a summary" for name in dir(ops) if name.endswith("Summary")},
     **dict.fromkeys(PRIMITIVES, "is another form of a function"),
 }

@@ -1,4 +1,4 @@
-"""Layers that pad the last axes with a constant."""
+"""Layers that pad the last axes."""
 
 from typing import ClassVar
 
@@ -8,15 +8,24 @@ from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
 from minispore.utils.checks import check_int, check_number
 
-__all__ = ["ConstantPad1d", "ConstantPad2d", "ZeroPad2d"]
+__all__ = [
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ZeroPad2d",
+]
 
 
-class _ConstantPad(Cell):
-    """Base class of constant padding; a subclass says how many axes an int pads."""
+class _Pad(Cell):
+    """Base class of padding; a subclass says how many axes an int pads, and with what."""
 
     _ndim: ClassVar[int]
+    _mode: ClassVar[str]
 
-    def __init__(self, padding: int | tuple[int, ...], value: float) -> None:
+    def __init__(self, padding: int | tuple[int, ...]) -> None:
         super().__init__()
         items = tuple_or_none(padding)
         items = (padding,) * 2 * self._ndim if items is None else items
@@ -26,6 +35,23 @@ class _ConstantPad(Cell):
                 f"For '{self.cls_name}', the argument 'padding' must be an int or of pairs, "
                 f"but got {padding}."
             )
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Return `x` padded.
+
+        Raises:
+            TypeError: `x` is not a tensor.
+            ValueError: There are more pairs than axes, or more is removed or repeated than there
+                is.
+        """
+        return ops.pad(x, self.padding, self._mode)
+
+
+class _ConstantPad(_Pad):
+    """Base class of constant padding."""
+
+    def __init__(self, padding: int | tuple[int, ...], value: float) -> None:
+        super().__init__(padding)
         self.value: float = check_number(value, "value", self.cls_name)
 
     def construct(self, x: Tensor) -> Tensor:
@@ -107,3 +133,91 @@ class ZeroPad2d(_ConstantPad):
 
     def __init__(self, padding: int | tuple[int, ...]) -> None:
         super().__init__(padding, 0)
+
+
+class ReflectionPad1d(_Pad):
+    """Padding of the last axis with its elements, mirrored at the first and the last one.
+
+    Args:
+        padding: The number of elements on both sides, or a tuple (before, after).
+
+    Raises:
+        TypeError: `padding` is not an int or a tuple of ints.
+        ValueError: `padding` has an odd length.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.ReflectionPad1d((1, 0))(Tensor([[1.0, 2.0, 3.0]])).tolist()
+        [[2.0, 1.0, 2.0, 3.0]]
+
+    Source: MindSpore's `mindspore.nn.ReflectionPad1d`.
+    """
+
+    _ndim: ClassVar[int] = 1
+    _mode: ClassVar[str] = "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """Padding of the last two axes with their elements, mirrored at the first and the last one.
+
+    Args:
+        padding: The number of elements on all sides, or a tuple (left, right, top, bottom).
+
+    Raises:
+        TypeError: `padding` is not an int or a tuple of ints.
+        ValueError: `padding` has an odd length.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.ReflectionPad2d((0, 0, 1, 0))(Tensor([[[1.0, 2.0], [3.0, 4.0]]])).tolist()
+        [[[3.0, 4.0], [1.0, 2.0], [3.0, 4.0]]]
+
+    Source: MindSpore's `mindspore.nn.ReflectionPad2d`.
+    """
+
+    _ndim: ClassVar[int] = 2
+    _mode: ClassVar[str] = "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """Padding of the last axis with its first and last element.
+
+    Args:
+        padding: The number of elements on both sides, or a tuple (before, after).
+
+    Raises:
+        TypeError: `padding` is not an int or a tuple of ints.
+        ValueError: `padding` has an odd length.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.ReplicationPad1d((1, 0))(Tensor([[1.0, 2.0, 3.0]])).tolist()
+        [[1.0, 1.0, 2.0, 3.0]]
+
+    Source: MindSpore's `mindspore.nn.ReplicationPad1d`.
+    """
+
+    _ndim: ClassVar[int] = 1
+    _mode: ClassVar[str] = "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """Padding of the last two axes with their first and last element.
+
+    Args:
+        padding: The number of elements on all sides, or a tuple (left, right, top, bottom).
+
+    Raises:
+        TypeError: `padding` is not an int or a tuple of ints.
+        ValueError: `padding` has an odd length.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.ReplicationPad2d((0, 0, 1, 0))(Tensor([[[1.0, 2.0], [3.0, 4.0]]])).tolist()
+        [[[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]]]
+
+    Source: MindSpore's `mindspore.nn.ReplicationPad2d`.
+    """
+
+    _ndim: ClassVar[int] = 2
+    _mode: ClassVar[str] = "replicate"

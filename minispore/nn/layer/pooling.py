@@ -533,7 +533,30 @@ class AdaptiveMaxPool2d(_AdaptivePool2d):
         return apply1(unfold.max_over_window, window, axis)
 
 
-class AdaptiveAvgPool1d(AdaptiveAvgPool2d):
+class _AdaptivePool1d(_AdaptivePool2d):
+    """Pooling of sequences, as images of height 1; a class after it says how."""
+
+    def __init__(self, output_size: int) -> None:
+        super().__init__((1, check_int(output_size, "output_size", type(self).__name__, low=1)))
+        self.output_size = output_size
+
+    def construct(self, input: Tensor) -> Tensor:
+        """Apply the layer.
+
+        Args:
+            input: A tensor of shape (n, channels, length).
+
+        Returns:
+            A tensor of shape (n, channels, output_size).
+
+        Raises:
+            TypeError: `input` is not a tensor.
+            ValueError: `input` has another number of axes, or is empty.
+        """
+        return ops.squeeze(super().construct(_as_image(input, (3,), self.cls_name, "input")), -2)
+
+
+class AdaptiveAvgPool1d(_AdaptivePool1d, AdaptiveAvgPool2d):
     """Average pooling of sequences to a given length, with windows that cover each sequence.
 
     Args:
@@ -551,29 +574,8 @@ class AdaptiveAvgPool1d(AdaptiveAvgPool2d):
     Source: MindSpore's `mindspore.nn.AdaptiveAvgPool1d`.
     """
 
-    def __init__(self, output_size: int) -> None:
-        super().__init__((1, check_int(output_size, "output_size", "AdaptiveAvgPool1d", low=1)))
-        self.output_size = output_size
 
-    def construct(self, input: Tensor) -> Tensor:
-        """Apply the layer.
-
-        Args:
-            input: A tensor of shape (n, channels, length).
-
-        Returns:
-            A tensor of shape (n, channels, output_size).
-
-        Raises:
-            TypeError: `input` is not a tensor.
-            ValueError: `input` has another number of axes, or is empty.
-        """
-        return ops.squeeze(
-            super().construct(_as_image(input, (3,), "AdaptiveAvgPool1d", "input")), -2
-        )
-
-
-class AdaptiveMaxPool1d(AdaptiveMaxPool2d):
+class AdaptiveMaxPool1d(_AdaptivePool1d, AdaptiveMaxPool2d):
     """Maximum pooling of sequences to a given length, with windows that cover each sequence.
 
     Args:
@@ -590,27 +592,6 @@ class AdaptiveMaxPool1d(AdaptiveMaxPool2d):
 
     Source: MindSpore's `mindspore.nn.AdaptiveMaxPool1d`.
     """
-
-    def __init__(self, output_size: int) -> None:
-        super().__init__((1, check_int(output_size, "output_size", "AdaptiveMaxPool1d", low=1)))
-        self.output_size = output_size
-
-    def construct(self, input: Tensor) -> Tensor:
-        """Apply the layer.
-
-        Args:
-            input: A tensor of shape (n, channels, length).
-
-        Returns:
-            A tensor of shape (n, channels, output_size).
-
-        Raises:
-            TypeError: `input` is not a tensor.
-            ValueError: `input` has another number of axes, or is empty.
-        """
-        return ops.squeeze(
-            super().construct(_as_image(input, (3,), "AdaptiveMaxPool1d", "input")), -2
-        )
 
 
 def _beside(first: int, value: object, name: str, caller: str) -> tuple[int, int]:

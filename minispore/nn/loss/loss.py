@@ -1,18 +1,19 @@
 """Loss functions: cells that compute a loss from a network's outputs and the labels."""
 
-from typing import Literal
-
 from minispore import ops
 from minispore._functional.losses import (
+    DIVERGENCE_REDUCTIONS,
     REDUCTIONS,
     ClassificationLossOptions,
+    DivergenceReduction,
     Reduction,
+    binary_cross_entropy_as,
     check_settings,
     from_logits,
+    kl_div_as,
     warn_of_broadcasting,
 )
 from minispore.common.tensor import Tensor
-from minispore.engine.array import is_host
 from minispore.engine.dispatch import check_tensor, widen
 from minispore.engine.dtypes import FLOAT
 from minispore.nn.cell import Cell
@@ -21,6 +22,7 @@ from minispore.utils.checks import check_int, check_number, check_one_of, check_
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "HingeEmbeddingLoss",
     "HuberLoss",
@@ -29,6 +31,7 @@ __all__ = [
     "LossBase",
     "MAELoss",
     "MSELoss",
+    "MarginRankingLoss",
     "NLLLoss",
     "RMSELoss",
     "SmoothL1Loss",
@@ -77,6 +80,10 @@ class LossBase(Cell):
         difference = outputs - labels
         warn_of_broadcasting(outputs, labels, self.cls_name)
         return difference
+
+
+# The name in MindSpore 1.x.
+_Loss = LossBase
 
 
 class MSELoss(LossBase):
@@ -244,10 +251,10 @@ class KLDivLoss(LossBase):
     Source: MindSpore's `mindspore.nn.KLDivLoss`.
     """
 
-    def __init__(self, reduction: Reduction | Literal["batchmean"] = "mean") -> None:
-        check_one_of(reduction, (*REDUCTIONS, "batchmean"), "reduction", "KLDivLoss")
+    def __init__(self, reduction: DivergenceReduction = "mean") -> None:
+        check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction", "KLDivLoss")
         super().__init__("sum" if reduction == "batchmean" else reduction)
-        self._by_batch = reduction == "batchmean"
+        self._divergence: DivergenceReduction = reduction
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss.
@@ -260,14 +267,7 @@ class KLDivLoss(LossBase):
             TypeError: An argument is not a Tensor.
             ValueError: The shapes differ.
         """
-        self._check(logits, labels)
-        check_same_shape(logits, labels, self.cls_name)
-        if self._by_batch and not logits.ndim:
-            raise ValueError("For 'KLDivLoss', 'logits' must have a first axis, but is a scalar.")
-        present = labels > 0
-        logarithms = ops.log(ops.where(present, labels, 1.0))
-        loss = self.get_loss(ops.where(present, labels * (logarithms - logits), 0.0))
-        return loss / logits.shape[0] if self._by_batch else loss
+        return kl_div_as(self.cls_name, logits, labels, self._divergence)
 
 
 class HingeEmbeddingLoss(LossBase):
@@ -298,6 +298,108 @@ class HingeEmbeddingLoss(LossBase):
         self._check(logits, labels)
         near = ops.where(labels > 0, logits, 0.0)
         return self.get_loss(near + ops.where(labels < 0, ops.relu(self.margin - logits), 0.0))
+
+
+class CosineEmbeddingLoss(LossBase):
+    """1 − c where the target is 1, max(0, c − margin) where it is −1, reduced.
+
+    c is the cosine of the angle between two vectors.
+
+    Args:
+        margin: The cosine from which on the loss of target −1 is above 0, a float in [-1, 1].
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        TypeError: `margin` is not a float.
+        ValueError: `margin` is out of range, or `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> x, y = Tensor([[1.0, 0.0], [1.0, 0.0]]), Tensor([[0.0, 2.0], [2.0, 0.0]])
+        >>> nn.CosineEmbeddingLoss(reduction="none")(x, y, Tensor([1, -1])).tolist()
+        [1.0, 1.0]
+
+    Source: MindSpore's `mindspore.nn.CosineEmbeddingLoss`.
+    """
+
+    def __init__(self, margin: float = 0.0, reduction: Reduction = "mean") -> None:
+        super().__init__(reduction)
+        check_type(margin, float, "margin", self.cls_name)
+        self.margin: float = check_number(margin, "margin", self.cls_name, low=-1.0, high=1.0)
+
+    def construct(self, logits_x1: Tensor, logits_x2: Tensor, labels: Tensor) -> Tensor:
+        """Return the loss.
+
+        Args:
+            logits_x1: Vectors along the axis 1.
+            logits_x2: Others, of the same shape.
+            labels: 1 or −1 for each pair: a tensor of the shape without the axis 1.
+
+        Raises:
+            TypeError: An argument is not a Tensor.
+            ValueError: The shapes do not fit.
+        """
+        self._check(logits_x1, labels)
+        check_tensor(logits_x2, self.cls_name, "logits_x2")
+        shape = logits_x1.shape
+        if len(shape) < 2 or logits_x2.shape != shape or labels.shape != shape[:1] + shape[2:]:
+            raise ValueError(
+                f"For '{self.cls_name}', 'logits_x1' and 'logits_x2' must be of one shape "
+                "(N, C, …) and 'labels' of shape (N, …), but got "
+                f"{shape}, {logits_x2.shape} and {labels.shape}."
+            )
+        squares = ops.sum(logits_x1 * logits_x1, 1) * ops.sum(logits_x2 * logits_x2, 1)
+        cosine = ops.sum(logits_x1 * logits_x2, 1) / ops.sqrt(squares)
+        near = ops.where(labels == 1, 1.0 - cosine, 0.0)
+        far = ops.where(labels == -1, ops.relu(cosine - self.margin), 0.0)
+        return self.get_loss(near + far)
+
+
+class MarginRankingLoss(LossBase):
+    """max(0, −y · (a − b) + margin) for outputs a and b and targets y of 1 and −1, reduced.
+
+    Args:
+        margin: The difference in the right order from which on the loss is 0.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        TypeError: `margin` is not a number.
+        ValueError: `reduction` is none of these.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> loss = nn.MarginRankingLoss(1.0, "none")
+        >>> loss(Tensor([2.0, 2.0]), Tensor([0.0, 0.0]), Tensor([1.0, -1.0])).tolist()
+        [0.0, 3.0]
+
+    Source: MindSpore's `mindspore.nn.MarginRankingLoss`.
+    """
+
+    def __init__(self, margin: float = 0.0, reduction: Reduction = "mean") -> None:
+        super().__init__(reduction)
+        self.margin: float = check_number(margin, "margin", self.cls_name)
+
+    def construct(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """Return the loss.
+
+        Args:
+            input1: The outputs a.
+            input2: The outputs b, of the same shape.
+            target: 1 where a should be larger, −1 where b should be; of the same shape.
+
+        Raises:
+            TypeError: An argument is not a Tensor.
+            ValueError: The shapes differ.
+        """
+        names = ("input1", "input2", "target")
+        for name, x in zip(names, (input1, input2, target), strict=True):
+            check_tensor(x, self.cls_name, name)
+        if not input1.shape == input2.shape == target.shape:
+            raise ValueError(
+                f"For '{self.cls_name}', 'input1', 'input2' and 'target' must be of one shape, "
+                f"but got {input1.shape}, {input2.shape} and {target.shape}."
+            )
+        return self.get_loss(ops.relu(self.margin - target * (input1 - input2)))
 
 
 class SoftMarginLoss(LossBase):
@@ -531,15 +633,7 @@ class BCELoss(LossBase):
             ValueError: The shapes differ.
             RuntimeError: A probability is not in [0, 1]. On a GPU the loss is NaN instead.
         """
-        self._check(logits, labels)
-        check_same_shape(logits, labels, self.cls_name)
-        # Not on a device, where the check would synchronize; the loss is NaN there.
-        if is_host(logits._data) and ops.any((logits < 0) | (logits > 1)):
-            raise RuntimeError("For 'BCELoss', 'logits' must be in [0, 1], but are not all.")
-        epsilon = 1e-12
-        positive = labels * ops.log(logits + epsilon)
-        negative = (1 - labels) * ops.log(1 - logits + epsilon)
-        return self.get_loss(-(positive + negative), 1.0 if self.weight is None else self.weight)
+        return binary_cross_entropy_as(self.cls_name, logits, labels, self.weight, self.reduction)
 
 
 class BCEWithLogitsLoss(LossBase):

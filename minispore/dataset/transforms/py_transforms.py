@@ -1,0 +1,4 @@
+"""The transforms, in the module in which MindSpore 1.x has those written in Python."""
+
+from minispore.dataset.transforms import *  # noqa: F403 (the same names, whatever they are)
+from minispore.dataset.transforms import __all__  # noqa: F401 (that another star takes them, too)
