@@ -617,8 +617,8 @@ class GeLU(Primitive):
 
     Examples:
         >>> from minispore import Tensor, ops
-        >>> round(ops.GeLU()(Tensor(1.0)).item(), 4)
-        0.8412
+        >>> f"{ops.GeLU()(Tensor(1.0)):.4f}"
+        '0.8412'
 
     Source: MindSpore's `mindspore.ops.GeLU`.
     """

@@ -203,7 +203,9 @@ def rankings(draw: st.DrawFn) -> Pair:
 def angles(draw: st.DrawFn) -> Pair:
     rng, shape, reduction = draw(generators), draw(mst.shapes(2, 2, 1)), draw(reductions)
     target = np.asarray(rng.choice([-1, 1], shape[:1]))
-    inputs = rng.normal(0, 3, shape), rng.normal(0, 3, shape), target
+    # PyTorch adds 1e-12 to the squares of lengths.
+    both = rng.choice([-1.0, 1.0], (2, *shape)) * rng.uniform(1, 3, (2, *shape))
+    inputs = both[0], both[1], target
     theirs = torch.nn.CosineEmbeddingLoss(0.25, reduction=reduction)
     return Pair(nn.CosineEmbeddingLoss(0.25, reduction), theirs, inputs, 2)
 

@@ -1,0 +1,118 @@
+"""A cell that runs a program that `export` has saved."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from minispore.common.parameter import Parameter, ParameterTuple
+from minispore.common.tensor import Tensor
+from minispore.engine.array import Array
+from minispore.engine.dispatch import wrap
+from minispore.nn._array_program import Program
+from minispore.nn.cell import Cell
+from minispore.utils.checks import as_items, check_type, describe_value
+
+__all__ = ["GraphCell"]
+
+
+class Graph:
+    """What `load` returns: the operations of a cell, for `GraphCell`.
+
+    Args:
+        program: The operations.
+        parameters: The parameters, by name.
+    """
+
+    def __init__(self, program: Program, parameters: Mapping[str, Tensor]) -> None:
+        self.program = program
+        self.parameters = dict(parameters)
+
+    def __repr__(self) -> str:
+        return f"Graph({len(self.program.instructions)} operations)"
+
+
+class GraphCell(Cell):
+    """A cell that runs the operations of a file, for inference: no gradients flow through it.
+
+    Args:
+        graph: What `load` returns.
+        params_init: Other values of parameters, by name.
+        obf_random_seed: Must be None: files are not obfuscated.
+
+    Raises:
+        TypeError: `graph` is not what `load` returns, or a value is not a Tensor.
+        ValueError: A value has another shape or data type than the parameter, or
+            `obf_random_seed` is not None.
+
+    Examples:
+        >>> import tempfile
+        >>> from minispore import Tensor, export, load, nn
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> net = nn.SequentialCell(nn.Dense(2, 3), nn.ReLU())
+        >>> x = Tensor([[1.0, 2.0]])
+        >>> export(net, x, file_name=folder.name + "/net", file_format="MINDIR")
+        >>> graph = load(folder.name + "/net.mindir")
+        >>> bool((nn.GraphCell(graph)(x) == net(x)).all())
+        True
+        >>> folder.cleanup()
+
+    Source: MindSpore's `mindspore.nn.GraphCell`.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        params_init: Mapping[str, Tensor] | None = None,
+        obf_random_seed: int | None = None,
+    ) -> None:
+        super().__init__(auto_prefix=False)
+        check_type(graph, Graph, "graph", "GraphCell")
+        if obf_random_seed is not None:
+            raise ValueError("For 'GraphCell', the argument 'obf_random_seed' must be None.")
+        self.graph = graph
+        changed: Mapping[str, Tensor] = params_init or {}
+        for name, value in changed.items():
+            check_type(value, Tensor, "params_init", "GraphCell")
+            own = graph.parameters.get(name, value)
+            if (value.shape, value.dtype) != (own.shape, own.dtype):
+                raise ValueError(
+                    f"For 'GraphCell', the value of {name!r} in 'params_init' must be of the shape "
+                    f"{own.shape} and of {own.dtype!r}, but is of {value.shape} and "
+                    f"{value.dtype!r}."
+                )
+        self.weights: ParameterTuple = ParameterTuple(
+            Parameter(changed.get(name, value), name=name)
+            for name, value in graph.parameters.items()
+        )
+
+    def construct(self, *inputs: Tensor) -> object:
+        """Return the output of the cell that was saved.
+
+        Raises:
+            TypeError: An input is not a Tensor.
+            ValueError: The inputs are not as many, or not of the shapes and data types, as those
+                with which the cell was saved.
+        """
+        program = self.graph.program
+        found = [(x.shape, x.dtype.name) for x in inputs if isinstance(x, Tensor)]
+        if len(found) < len(inputs):
+            raise TypeError(
+                f"For 'GraphCell', the inputs must be Tensors, but got {describe_value(inputs)}."
+            )
+        if found != program.inputs:
+            raise ValueError(
+                "For 'GraphCell', the inputs must be of the shapes and data types with which the "
+                f"cell was exported, {program.inputs}, but are {found}."
+            )
+        arrays = program.run([x._data for x in inputs], [x._data for x in self.weights])
+        return _as_tensors(arrays)
+
+
+_LIKE = Tensor(0)
+
+
+def _as_tensors(output: object) -> object:
+    """Return arrays in nested tuples as tensors."""
+    items = as_items(output)
+    if items is None:
+        return wrap(cast("Array", output), _LIKE)
+    return tuple(map(_as_tensors, items))

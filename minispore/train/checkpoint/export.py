@@ -1,0 +1,175 @@
+"""Files of cells: the operations of a call and the parameters, which run without the cell."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispore.common import Tensor
+from minispore.common.seed import get_rng_state
+from minispore.engine.array import Array, to_host
+from minispore.engine.dispatch import wrap
+from minispore.nn._array_program import Recorder, from_json, recording, to_json
+from minispore.nn.cell import Cell
+from minispore.nn.graph_cell import Graph
+from minispore.train.checkpoint.loading import open_checkpoint
+from minispore.train.checkpoint.protobuf import WireError
+from minispore.train.checkpoint.saving import write_file
+from minispore.train.checkpoint.storage import Value
+from minispore.train.checkpoint.storage import load as load_entry
+from minispore.utils.checks import as_items, check_one_of, check_type, describe_value
+
+__all__ = ["export", "load"]
+
+_ENDING = ".mindir"
+_PROGRAM = "program"
+
+
+def export(net: Cell, *inputs: Tensor, file_name: str, file_format: str, **kwargs: object) -> None:
+    """Save the operations of a cell and its parameters, so that `load` and `GraphCell` run them.
+
+    The cell is called once in evaluation mode, and the operations of this call are saved: Python's
+    branches and loops are those that it takes, and shapes and data types are those of the inputs.
+    The file is not MindSpore's MindIR, which a program of MindSpore would need, but a checkpoint
+    file with one text more. Nothing in it is Python code.
+
+    Args:
+        net: The cell.
+        *inputs: The inputs, whose elements do not matter.
+        file_name: The file; ".mindir" is added if it is missing. An existing file is replaced.
+        file_format: "MINDIR". The formats "AIR" and "ONNX" are not supported.
+        **kwargs: There are none; MindSpore encrypts, quantizes and obfuscates files by them.
+
+    Raises:
+        TypeError: An argument has the wrong type.
+        ValueError: `file_format` is another one.
+        NotImplementedError: `file_format` is "AIR" or "ONNX".
+        RuntimeError: The output cannot be computed from the inputs by operations of tensors alone:
+            the cell uses elements as Python's numbers, draws random numbers, or writes into a
+            parameter.
+        OSError: The file cannot be written.
+
+    Examples:
+        >>> import tempfile
+        >>> from minispore import Tensor, nn
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> net, x = nn.Dense(2, 3), Tensor([[1.0, 2.0]])
+        >>> export(net, x, file_name=folder.name + "/net", file_format="MINDIR")
+        >>> os.listdir(folder.name)
+        ['net.mindir']
+        >>> folder.cleanup()
+
+    Source: MindSpore's `mindspore.export`.
+    """
+    check_type(net, Cell, "net", "export")
+    check_type(file_name, str, "file_name", "export")
+    check_one_of(file_format, ("AIR", "ONNX", "MINDIR"), "file_format", "export")
+    if kwargs:
+        raise TypeError(f"For 'export', there are no arguments {sorted(kwargs)}.")
+    if file_format != "MINDIR":
+        raise NotImplementedError(
+            f"For 'export', the format {file_format!r} is not supported: use 'MINDIR' for a file "
+            "that minispore loads again, or save_checkpoint for the parameters alone."
+        )
+    for x in inputs:
+        check_type(x, Tensor, "inputs", "export")
+    parameters = {each.name: each for each in net.get_parameters()}
+    arrays = {name: to_host(each._data) for name, each in parameters.items()}
+    own = [(cell, cell.training) for _, cell in net.cells_and_names()]
+    data = {name: each._data for name, each in parameters.items()}
+    with recording([to_host(x._data) for x in inputs], arrays) as recorder:
+        leaves = [cast("Array", leaf) for leaf in recorder.leaves]
+        state = _random_state()
+        try:
+            net.set_train(False)
+            for leaf, each in zip(leaves[len(inputs) :], parameters.values(), strict=True):
+                each._data = leaf
+            output = net(*(wrap(a, x) for a, x in zip(leaves, inputs, strict=False)))
+            recorder.program.output = recorder.referred(_arrays_of(output, recorder))
+        finally:
+            for cell, training in own:
+                cell.training = training
+            for name, each in parameters.items():
+                each._data = data[name]
+        if _random_state() != state:
+            recorder.refuse("it draws random numbers")
+    program = recorder.program
+    values: list[tuple[str, Value]] = [(_PROGRAM, json.dumps(to_json(program)))]
+    values += [(f":{name}", array) for name, array in arrays.items()]
+    values += [(f"[{i}]", array) for i, array in enumerate(program.constants)]
+    path = file_name if file_name.endswith(_ENDING) else f"{file_name}{_ENDING}"
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    write_file(path, values, crc_check=True, format_="ckpt")
+
+
+def _random_state() -> str:
+    return repr(get_rng_state())
+
+
+def _arrays_of(output: object, recorder: Recorder) -> object:
+    """Return tensors in nested tuples as arrays."""
+    if isinstance(output, Tensor):
+        return output._data
+    items = as_items(output)
+    if items is None:
+        recorder.refuse(f"it returns {describe_value(output)}")
+    return tuple(_arrays_of(item, recorder) for item in items)
+
+
+def load(file_name: str, **kwargs: object) -> Graph:
+    """Read a file that `export` has written.
+
+    Args:
+        file_name: The file, which ends with ".mindir".
+        **kwargs: There are none; MindSpore decrypts and restores files by them.
+
+    Returns:
+        An object to make a `GraphCell` of.
+
+    Raises:
+        TypeError: There are further arguments.
+        ValueError: `file_name` is not a str, or does not end with ".mindir"; the file does not
+            exist, is damaged, or was not written by `export` of minispore.
+
+    Examples:
+        >>> import tempfile
+        >>> from minispore import Tensor, nn
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> net, x = nn.Dense(2, 3), Tensor([[1.0, 2.0]])
+        >>> export(net, x, file_name=folder.name + "/net", file_format="MINDIR")
+        >>> graph = load(folder.name + "/net.mindir")
+        >>> bool((nn.GraphCell(graph)(x) == net(x)).all())
+        True
+        >>> folder.cleanup()
+
+    Source: MindSpore's `mindspore.load`.
+    """
+    if not isinstance(file_name, str) or not file_name.endswith(_ENDING):
+        raise ValueError(
+            "For 'load', the argument 'file_name' must be a str that ends with '.mindir', but got "
+            f"{describe_value(file_name)}."
+        )
+    if kwargs:
+        raise TypeError(f"For 'load', there are no arguments {sorted(kwargs)}.")
+    if not os.path.isfile(file_name):
+        raise ValueError(f"For 'load', the file '{file_name}' does not exist.")
+    with open_checkpoint(file_name, "ckpt") as (file, entries, _):
+        values = {name: load_entry(file, name, entry) for name, entry in entries.items()}
+        text = values.pop(_PROGRAM, None)
+        try:
+            arrays = _named_arrays(values)
+            program = from_json(json.loads(text if isinstance(text, str) else ""), arrays)
+        except (ValueError, RecursionError) as error:
+            raise WireError(str(error)) from error
+    named = {name: Tensor.from_numpy(arrays[f":{name}"]) for name in program.parameters}
+    return Graph(program, named)
+
+
+def _named_arrays(values: Mapping[str, Value]) -> dict[str, NDArray[np.generic]]:
+    arrays = {name: value for name, value in values.items() if not isinstance(value, str)}
+    if len(arrays) < len(values):
+        raise ValueError("it has a text instead of an array")
+    return arrays

@@ -1,0 +1,161 @@
+"""A loaded graph computes what the exported cell computes, and other cells are refused."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore import Parameter, Tensor, export, float16, float32, load, nn, ops
+from minispore.testing import strategies as mst
+from minispore.utils.checks import as_items
+
+
+class Function(nn.Cell):
+    """A cell that calls a function."""
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        super().__init__()
+        self.factor = Parameter(ops.full(3, 2.0, dtype=float32), name="factor")
+        self.function = function
+
+    def construct(self, *inputs: Tensor) -> object:
+        return self.function(*inputs, self.factor)
+
+
+CONSTANT = Tensor([1.0, -2.0, 3.0])
+PROGRAMS: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "mixed operands": lambda x, w: (CONSTANT - x, CONSTANT**2 / w, w > CONSTANT, 1.0 / w - x),
+    "selection": lambda x, w: ops.where(x > w, ops.exp(x), ops.argmax(x)),
+    "indices from elements": lambda x, w: (
+        w[ops.argsort(x)],
+        ops.gather(w * CONSTANT, ops.argmin(x), 0),
+    ),
+    "padding": lambda x, w: ops.pad(x * w, (1, 2), value=7.0),
+    "an output that is an input": lambda x, w: (x, (w, CONSTANT)),
+    "another data type": lambda x, w: ops.matmul(x.astype(float16), w.astype(float16)).int(),
+    "functions of several": lambda x, w: ops.concat(
+        [CONSTANT, ops.stack([x, w]).sum(0), x.cumsum(0)]
+    ),
+    "new tensors": lambda x, w: x + ops.arange(3) * ops.ones(3) - ops.zeros_like(w),
+    "cut and joined": lambda x, w: ops.flip(ops.roll(x, 1, 0), (0,)) * ops.tile(w[1:2], (3,)),
+}
+
+
+def exported(net: nn.Cell, *inputs: Tensor, folder: Path) -> nn.GraphCell:
+    export(net, *inputs, file_name=str(folder / "net"), file_format="MINDIR")
+    return nn.GraphCell(load(str(folder / "net.mindir")))
+
+
+def assert_same(actual: object, expected: object) -> None:
+    """Assert equal types and bits."""
+    items = as_items(expected)
+    if items is not None:
+        for pair in zip(as_items(actual) or (), items, strict=True):
+            assert_same(*pair)
+        return
+    assert isinstance(actual, Tensor)
+    assert isinstance(expected, Tensor)
+    assert actual.dtype == expected.dtype
+    assert actual.shape == expected.shape
+    assert actual.asnumpy().tobytes() == expected.asnumpy().tobytes()
+
+
+@given(net=mst.cells(inputs=3), seed=st.integers(0, 99))
+def test_loaded_graph_computes_what_the_cell_computes(
+    tmp_path_factory: pytest.TempPathFactory, net: nn.Cell, seed: int
+) -> None:
+    x, other = (Tensor(np.random.default_rng(seed + i).normal(size=(4, 3))) for i in (0, 1))
+    net.set_train(seed % 2 == 0)
+    cell = exported(net, x.float(), folder=tmp_path_factory.mktemp("export"))
+    assert net.training == (seed % 2 == 0)
+    net.set_train(False)
+    assert_same(cell(other.float()), net(other.float()))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_loaded_program_computes_what_the_function_computes(name: str, tmp_path: Path) -> None:
+    net = Function(PROGRAMS[name])
+    cell = exported(net, Tensor([0.5, 0.25, 4.0]), folder=tmp_path)
+    other = Tensor([1.5, -2.25, -3.0])
+    assert_same(cell(other), net(other))
+    half = ops.full(3, 0.5)
+    net.factor.set_data(half)
+    changed = nn.GraphCell(load(str(tmp_path / "net.mindir")), {"factor": half})
+    assert_same(changed(other), net(other))
+
+
+def test_images_and_normalization(tmp_path: Path) -> None:
+    layers = [nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2, 2)]
+    net = nn.SequentialCell(*layers, nn.Flatten(), nn.Dropout(p=0.5), nn.Dense(8, 3)).set_train()
+    x, other = (Tensor(np.random.default_rng(i).normal(size=(2, 1, 4, 4))).float() for i in (0, 1))
+    before = [each.asnumpy().copy() for each in net.get_parameters()]
+    cell = exported(net, x, folder=tmp_path)
+    assert [each.name for each in cell.get_parameters()] == [
+        each.name for each in net.get_parameters()
+    ]
+    for old, each in zip(before, net.get_parameters(), strict=True):
+        assert np.array_equal(old, each.asnumpy())
+    net.set_train(False)
+    assert_same(cell(other), net(other))
+
+
+def in_place(x: Tensor, w: Tensor) -> Tensor:
+    return ops.depend(x, ops.assign(w, x)) if isinstance(w, Parameter) else x
+
+
+REFUSED: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "branches on elements": lambda x, w: x if x.sum() > 0 else w,
+    "elements as numbers": lambda x, w: x * x.asnumpy().max(),
+    "random numbers": lambda x, w: x + ops.rand(3),
+    "no tensor": lambda x, w: "a",
+    "a function of numpy": lambda x, w: x + Tensor(np.linalg.norm(x)),
+    "parameters in place": in_place,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_cell_that_is_no_program_is_refused(name: str, tmp_path: Path) -> None:
+    net = Function(REFUSED[name])
+    with pytest.raises((RuntimeError, TypeError), match="For '"):
+        exported(net, Tensor([0.5, 0.25, 4.0]), folder=tmp_path)
+    assert [*tmp_path.iterdir()] == []
+    assert net.factor.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_arguments_are_checked(tmp_path: Path) -> None:
+    net, x, file = nn.Dense(3, 2), ops.ones((1, 3)), str(tmp_path / "net.mindir")
+    for file_format, error in (("AIR", NotImplementedError), ("ONNX", NotImplementedError)):
+        with pytest.raises(error, match="save_checkpoint"):
+            export(net, x, file_name=file, file_format=file_format)
+    with pytest.raises(ValueError, match="'file_format'"):
+        export(net, x, file_name=file, file_format="PT")
+    with pytest.raises(TypeError, match="no arguments"):
+        export(net, x, file_name=file, file_format="MINDIR", enc_key=b"")
+    with pytest.raises(ValueError, match="must be a str that ends with"):
+        load("net.ckpt")
+    with pytest.raises(ValueError, match="does not exist"):
+        load(file)
+    cell = exported(net, x, folder=tmp_path)
+    with pytest.raises(ValueError, match="must be of the shapes"):
+        cell(ops.ones((2, 3)))
+    with pytest.raises(ValueError, match="must be of the shapes"):
+        cell(x, x)
+    with pytest.raises(TypeError, match="must be Tensors"):
+        nn.GraphCell(cell.graph).construct(1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="'graph'"):
+        nn.GraphCell(net)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'weight' in 'params_init'"):
+        nn.GraphCell(cell.graph, {"weight": x})
+    with pytest.raises(ValueError, match="'obf_random_seed'"):
+        nn.GraphCell(cell.graph, obf_random_seed=3)
+
+
+def test_instruction_that_fails_raises_value_error(tmp_path: Path) -> None:
+    cell = exported(nn.Dense(3, 2), ops.ones((1, 3)), folder=tmp_path)
+    name, args, kwargs = cell.graph.program.instructions[0]
+    cell.graph.program.instructions[0] = (name, args[:0], kwargs)
+    with pytest.raises(ValueError, match="instruction 0, '.*', fails"):
+        cell(ops.ones((1, 3)))
