@@ -4,7 +4,7 @@ from typing import Final
 
 from minispore._functional.primitive import primitive
 from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import Number
+from minispore.engine.dispatch import Number, wrap
 from minispore.utils.checks import check_type
 
 __all__ = [
@@ -25,7 +25,7 @@ def assign(variable: Tensor, value: Tensor | Number) -> Tensor:
         value: A tensor of the same shape, or a number if `variable` has no axes.
 
     Returns:
-        `variable`.
+        The elements as a Tensor, which shares the memory of `variable`.
 
     Raises:
         TypeError: `variable` is not a tensor, or `value` is neither a tensor nor a number.
@@ -43,7 +43,7 @@ def assign(variable: Tensor, value: Tensor | Number) -> Tensor:
     """
     _check_shapes(variable, value, "assign")
     variable[...] = value
-    return variable
+    return _elements(variable)
 
 
 Assign: Final = primitive("Assign", assign)
@@ -57,7 +57,7 @@ def assign_add(variable: Tensor, value: Tensor | Number) -> Tensor:
         value: A tensor of the same shape, or a number if `variable` has no axes.
 
     Returns:
-        `variable`.
+        The elements as a Tensor, which shares the memory of `variable`.
 
     Raises:
         TypeError: `variable` is not a tensor, or `value` is neither a tensor nor a number.
@@ -71,7 +71,7 @@ def assign_add(variable: Tensor, value: Tensor | Number) -> Tensor:
     Source: MindSpore's `mindspore.ops.assign_add`.
     """
     _check_shapes(variable, value, "assign_add")
-    return variable.add_(value)
+    return _elements(variable.add_(value))
 
 
 AssignAdd: Final = primitive("AssignAdd", assign_add)
@@ -85,7 +85,7 @@ def assign_sub(variable: Tensor, value: Tensor | Number) -> Tensor:
         value: A tensor of the same shape, or a number if `variable` has no axes.
 
     Returns:
-        `variable`.
+        The elements as a Tensor, which shares the memory of `variable`.
 
     Raises:
         TypeError: `variable` is not a tensor, or `value` is neither a tensor nor a number.
@@ -99,10 +99,15 @@ def assign_sub(variable: Tensor, value: Tensor | Number) -> Tensor:
     Source: MindSpore's `mindspore.ops.assign_sub`.
     """
     _check_shapes(variable, value, "assign_sub")
-    return variable.sub_(value)
+    return _elements(variable.sub_(value))
 
 
 AssignSub: Final = primitive("AssignSub", assign_sub)
+
+
+def _elements(variable: Tensor) -> Tensor:
+    """Return a Tensor of the elements, also of a Parameter."""
+    return wrap(variable._data, variable, variable._node)
 
 
 def _check_shapes(variable: object, value: object, caller: str) -> None:
