@@ -126,24 +126,24 @@ def subtract(input: T | Values, other: T | Values, *, alpha: Number = 1) -> T:
 
     Source: MindSpore's `mindspore.ops.subtract`.
     """
-    x, y = promote_operands(input, scaled(input, other, alpha, "subtract"), "subtract")
+    x, y = scale_other(input, other, alpha, "subtract")
     check_numbers(x, "subtract")
     return apply2(rules.subtract, x, y)
 
 
-def scaled(input: T | Values, other: T | Values, alpha: Number, caller: str) -> T | Values:
-    """Return `alpha * other` in the type that it has as the other operand of `input`."""
+def scale_other(input: T | Values, other: T | Values, alpha: Number, caller: str) -> tuple[T, T]:
+    """Return both operands in their common type, the second one multiplied by `alpha`."""
     check_type(alpha, (int, float), "alpha", caller)
+    x, y = promote_operands(input, other, caller)
     if alpha == 1:
-        return other
-    _, right = promote_operands(input, other, caller)
-    check_numbers(right, caller)
-    if isinstance(alpha, float) and dtype_of(right).category != dtypes.FLOAT:
+        return x, y
+    check_numbers(y, caller)
+    if isinstance(alpha, float) and dtype_of(y).category != dtypes.FLOAT:
         raise TypeError(
             f"For '{caller}', the argument 'alpha' must be an int for operands of integers, "
             f"but got {alpha}."
         )
-    return mul(right, alpha)
+    return x, mul(y, alpha)
 
 
 Sub: Final = primitive("Sub", sub)

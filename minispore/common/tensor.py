@@ -540,13 +540,13 @@ class Tensor(Variable):
     def add_(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
         """Add `alpha * other` in place."""
         return self._assign(
-            arithmetic.add(self, arithmetic.scaled(self, other, alpha, "add_")), "add_"
+            arithmetic.add(*arithmetic.scale_other(self, other, alpha, "add_")), "add_"
         )
 
     def sub_(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
         """Subtract `alpha * other` in place."""
         return self._assign(
-            arithmetic.sub(self, arithmetic.scaled(self, other, alpha, "sub_")), "sub_"
+            arithmetic.sub(*arithmetic.scale_other(self, other, alpha, "sub_")), "sub_"
         )
 
     def mul_(self, other: Operand) -> "Tensor":
@@ -694,11 +694,11 @@ class Tensor(Variable):
 
     def add(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
         """Return `self + alpha * other`."""
-        return arithmetic.add(self, arithmetic.scaled(self, other, alpha, "add"))
+        return arithmetic.add(*arithmetic.scale_other(self, other, alpha, "add"))
 
     def sub(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
         """Return `self - alpha * other`."""
-        return arithmetic.sub(self, arithmetic.scaled(self, other, alpha, "sub"))
+        return arithmetic.sub(*arithmetic.scale_other(self, other, alpha, "sub"))
 
     def sum(
         self,
@@ -1159,7 +1159,8 @@ class Tensor(Variable):
         if len(args) > 2:
             raise TypeError(f"For 'flatten', at most two axes can be given, but got {len(args)}.")
         named: dict[str, Any] = dict(zip(("start_dim", "end_dim"), args, strict=False))
-        return shapes.flatten(self, **({"start_dim": 0} | kwargs | named))
+        settings: dict[str, Any] = {"start_dim": 0, **kwargs, **named}
+        return shapes.flatten(self, **settings)
 
     def reshape(self, *shape_: Int | Sequence[Int]) -> "Tensor":
         """Return the elements in another shape, which is one sequence or several ints.

@@ -114,7 +114,9 @@ class Recorder:
     """Records a program; a copy of `parameters` becomes its values, by name."""
 
     def __init__(self, inputs: Sequence[Values], parameters: Mapping[str, Values]) -> None:
-        described = [(x.shape, dtypes.from_array_dtype(x.dtype).name) for x in inputs]
+        described: list[tuple[tuple[int, ...], str]] = [
+            (x.shape, dtypes.from_array_dtype(x.dtype).name) for x in inputs
+        ]
         self.program = Program(described, [*parameters])
         leaves = [*inputs, *parameters.values()]
         self.leaves: list[TracedArray] = [
@@ -322,7 +324,9 @@ def _items(item: object, count: int | None = None) -> tuple[object, ...]:
 
 
 _FORMAT = "minispore program 1"
-DTYPES: Final = {dtype.numpy_dtype.name: dtype.numpy_dtype for dtype in dtypes.BY_NUMPY.values()}
+DTYPES: Final[dict[str, np.dtype[np.generic]]] = {
+    dtype.numpy_dtype.name: dtype.numpy_dtype for dtype in dtypes.BY_NUMPY.values()
+}
 
 
 def to_json(program: Program) -> dict[str, object]:

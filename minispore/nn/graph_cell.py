@@ -23,8 +23,8 @@ class Graph:
     """
 
     def __init__(self, program: Program, parameters: Mapping[str, Tensor]) -> None:
-        self.program = program
-        self.parameters = dict(parameters)
+        self.program: Program = program
+        self.parameters: dict[str, Tensor] = dict(parameters)
 
     def __repr__(self) -> str:
         return f"Graph({len(self.program.instructions)} operations)"
