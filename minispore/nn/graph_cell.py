@@ -61,15 +61,19 @@ class GraphCell(Cell):
     def __init__(
         self,
         graph: Graph,
-        params_init: Mapping[str, Tensor] | None = None,
+        params_init: dict[str, Tensor] | None = None,
         obf_random_seed: int | None = None,
     ) -> None:
         super().__init__(auto_prefix=False)
         check_type(graph, Graph, "graph", "GraphCell")
+        check_type(params_init, dict, "params_init", "GraphCell", allow_none=True)
         if obf_random_seed is not None:
-            raise ValueError("For 'GraphCell', the argument 'obf_random_seed' must be None.")
+            raise ValueError(
+                "For 'GraphCell', the argument 'obf_random_seed' must be None, but got "
+                f"{describe_value(obf_random_seed)}."
+            )
         self.graph = graph
-        changed: Mapping[str, Tensor] = params_init or {}
+        changed = params_init or {}
         for name, value in changed.items():
             check_type(value, Tensor, "params_init", "GraphCell")
             own = graph.parameters.get(name, value)

@@ -43,6 +43,10 @@ LAYERS: dict[str, nn.Cell] = {
     "MaxPool1d": nn.MaxPool1d(2),
     "MaxPool2d": nn.MaxPool2d(2),
     "Pad": nn.Pad(((1, 0), (0, 1))),
+    "ReflectionPad1d": nn.ReflectionPad1d(1),
+    "ReflectionPad2d": nn.ReflectionPad2d(1),
+    "ReplicationPad1d": nn.ReplicationPad1d(1),
+    "ReplicationPad2d": nn.ReplicationPad2d(1),
     "Unflatten": nn.Unflatten(1, (-1, 1)),
     "ZeroPad2d": nn.ZeroPad2d(1),
 }
@@ -64,8 +68,9 @@ LOSSES: dict[str, nn.Cell] = {
 }
 # Cells that do not take one or two tensors: bases, containers, wrappers, schedules, optimizers.
 OTHERS = {
-    "Cell", "CellDict", "CellList", "DistributedGradReducer", "Identity", "LearningRateSchedule",
-    "LossBase", "Optimizer", "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
+    "Cell", "CellDict", "CellList", "CosineEmbeddingLoss", "DistributedGradReducer", "GraphCell",
+    "Identity", "LearningRateSchedule", "LossBase", "MarginRankingLoss", "Optimizer",
+    "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
     "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "TrainOneStepWithLossScaleCell",
 }  # fmt: skip
 

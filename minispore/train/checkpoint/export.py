@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from minispore.common import Tensor
 from minispore.common.seed import get_rng_state
-from minispore.engine.array import Array, to_host
+from minispore.engine.array import Array, device_target, set_device_target, to_host
 from minispore.engine.dispatch import wrap
 from minispore.nn._array_program import Recorder, from_json, recording, to_json
 from minispore.nn.cell import Cell
@@ -82,14 +82,17 @@ def export(net: Cell, *inputs: Tensor, file_name: str, file_format: str, **kwarg
     data = {name: each._data for name, each in parameters.items()}
     with recording([to_host(x._data) for x in inputs], arrays) as recorder:
         leaves = [cast("Array", leaf) for leaf in recorder.leaves]
-        state = _random_state()
+        state, target = _random_state(), device_target()
         try:
+            # The traced arrays compute with numpy.
+            set_device_target("CPU", "export")
             net.set_train(False)
             for leaf, each in zip(leaves[len(inputs) :], parameters.values(), strict=True):
                 each._data = leaf
             output = net(*(wrap(a, x) for a, x in zip(leaves, inputs, strict=False)))
             recorder.program.output = recorder.referred(_arrays_of(output, recorder))
         finally:
+            set_device_target(target, "export")
             for cell, training in own:
                 cell.training = training
             for name, each in parameters.items():
