@@ -41,7 +41,7 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
     "utils/atomic.py": "writes",
     "utils/unsupported.py": "reads a file of the package",
     "_cli/__init__.py": "opens the null device",
-    "_cli/inspection.py": ("ckpt", "safetensors"),
+    "_cli/inspection.py": "opens an image for Pillow",
     "_cli/history.py": "a table of numbers; its own tests damage it",
     "_cli/commands.py": ("trace", "trace for browsers"),
     "_course/sandbox.py": "reads what its child process has just written",
