@@ -16,6 +16,7 @@ TOPICS = (
     "lenet",
     "summaries",
     "operation",
+    "operations",
     "graph",
     "data",
     "imports",

@@ -23,6 +23,7 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.engine.rules import arithmetic as rules
+from minispore.engine.rules import elementwise
 from minispore.utils.checks import check_one_of, check_type
 
 __all__ = [
@@ -297,6 +298,10 @@ def pow(input: T | Values, exponent: T | Values) -> T:
     """
     x, y = promote_operands(input, exponent, "pow")
     check_numbers(x, "pow")
+    if isinstance(exponent, int | float) and dtype_of(x).category == dtypes.FLOAT:
+        product = _PRODUCTS.get(exponent)
+        if product is not None:
+            return apply1(product, x)
     xp = device_namespace(x._data)
     if dtype_of(x).category < dtypes.FLOAT and _any_below_zero(y):
         # numpy raises an error; the power is computed as a float and truncated.
@@ -306,6 +311,9 @@ def pow(input: T | Values, exponent: T | Values) -> T:
 
 
 Pow: Final = primitive("Pow", pow)
+
+# A product is faster than a power, and has a simpler derivative.
+_PRODUCTS: Final = {2: elementwise.square, 3: elementwise.cube}
 
 
 def _any_below_zero(x: Variable) -> bool:

@@ -104,6 +104,8 @@ def conv2d_unchecked(
         rows, columns = rows.with_same_padding(x.shape[2]), columns.with_same_padding(x.shape[3])
     check_output_length(rows, x.shape[2], "height", caller)
     check_output_length(columns, x.shape[3], "width", caller)
+    if w.shape[2:] == (1, 1) and groups == 1 and not any(rows[3:] + columns[3:]):
+        return _add_bias(_mix_channels(x, w, stride), bias, caller)
     y = _unfold_and_matmul(x, w, rows, columns, groups)
     return hcwn_to_nchw(_add_bias(y, bias, caller))
 
@@ -176,7 +178,7 @@ def conv2d_transpose_unchecked(
 
 
 def _add_bias(y: T, bias: T | None, caller: str) -> T:
-    """Return images (H, C, W, N) with the bias of each channel added."""
+    """Return images whose second axis has the channels with the bias of each channel added."""
     if bias is None:
         return y
     check_tensor(bias, caller, "bias")
@@ -186,6 +188,17 @@ def _add_bias(y: T, bias: T | None, caller: str) -> T:
         )
     y, b = promote_operands(y, bias, caller)
     return add(y, apply1(shape.reshape, b, (*b.shape, 1, 1)))
+
+
+def _mix_channels(x: T, w: T, stride: tuple[int, int]) -> T:
+    """Return images (N, C, H, W), of whose pixels each is the product of a 1 × 1 kernel and one."""
+    if stride != (1, 1):
+        steps = tuple(slice(None, None, step) for step in stride)
+        x = apply1(indexing.getitem, x, (slice(None), slice(None), *steps))
+    n, channels, height, width = x.shape
+    matrix = apply1(shape.reshape, w, w.shape[:2])
+    y = apply2(linalg.matmul, matrix, apply1(shape.reshape, x, (n, channels, height * width)))
+    return apply1(shape.reshape, y, (n, w.shape[0], height, width))
 
 
 def _unfold_and_matmul(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry, groups: int) -> T:

@@ -75,6 +75,11 @@ def scatter_add(values: Floats, /, *, index: tuple[object, ...], shape: tuple[in
     if is_basic(index):
         # Basic indices contain each position once: assignment is the same and far faster.
         out[cast("tuple[slice, ...]", index)] = values
+    elif len(index) == 1 and isinstance(ids := index[0], np.ndarray) and ids.dtype.kind in "iu":
+        # Rows: the addition of single elements is far faster.
+        width = prod(shape[1:])
+        positions = ids.astype(np.intp)[..., None] * width + np.arange(width)
+        np.add.at(out.reshape(-1), positions.reshape(-1), values.reshape(-1))
     else:
         # ufunc.at takes any index that `[]` takes, but its stub says only integers.
         np.add.at(out, cast("list[int]", index), values)

@@ -28,6 +28,12 @@ def square(x: A) -> Unary[A]:
     return x * x, (lambda g: g * (2.0 * x),)
 
 
+def cube(x: A) -> Unary[A]:
+    """Return x³, as products, which are faster than a power."""
+    square = x * x
+    return square * x, (lambda g: g * (3.0 * square),)
+
+
 def absolute(x: A) -> Unary[A]:
     """Return |x|; the derivative at 0 is 0."""
     xp = namespace(x)
@@ -101,8 +107,18 @@ def atanh(x: A) -> Unary[A]:
 
 def sigmoid(x: A) -> Unary[A]:
     """Return 1 / (1 + e⁻ˣ), computed with tanh, which does not overflow."""
-    value = 0.5 * namespace(x).tanh(0.5 * x) + 0.5
-    return value, (lambda g: g * (value * (1.0 - value)),)
+    value = namespace(x).tanh(0.5 * x)
+    # In place, since the arrays are new.
+    value *= 0.5
+    value += 0.5
+
+    def pullback(g: A) -> A:
+        gradient = 1.0 - value
+        gradient *= value
+        gradient *= g
+        return gradient
+
+    return value, (pullback,)
 
 
 def erf(x: A) -> Unary[A]:

@@ -13,10 +13,13 @@ def standardize(x: A, axes: tuple[int, ...], epsilon: float) -> Unary[A]:
     centered = x - xp.mean(x, axis=axes, keepdims=True)
     variance = xp.mean(centered * centered, axis=axes, keepdims=True)
     deviation = xp.sqrt(variance + epsilon)
-    value = centered / deviation
+    value = centered
+    value /= deviation  # in place, since the array is new
 
     def pullback(g: A) -> A:
-        along = value * xp.mean(g * value, axis=axes, keepdims=True)
-        return (g - xp.mean(g, axis=axes, keepdims=True) - along) / deviation
+        gradient = g - xp.mean(g, axis=axes, keepdims=True)
+        gradient -= value * xp.mean(g * value, axis=axes, keepdims=True)
+        gradient /= deviation
+        return gradient
 
     return value, (pullback,)

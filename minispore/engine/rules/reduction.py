@@ -75,11 +75,13 @@ def softmax(x: A, axis: int) -> Unary[A]:
 def log_softmax(x: A, axis: int) -> Unary[A]:
     """Return x − log Σ eˣ along `axis`."""
     xp = namespace(x)
-    shifted = x - xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))
-    value = shifted - xp.log(xp.sum(xp.exp(shifted), axis=axis, keepdims=True))
+    value = x - xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))
+    exponentials = xp.exp(value)
+    total = xp.sum(exponentials, axis=axis, keepdims=True)
+    value -= xp.log(total)  # in place, since the array is new
 
     def pullback(g: A) -> A:
-        return g - xp.exp(value) * xp.sum(g, axis=axis, keepdims=True)
+        return g - exponentials * (xp.sum(g, axis=axis, keepdims=True) / total)
 
     return value, (pullback,)
 
