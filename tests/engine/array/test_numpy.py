@@ -11,12 +11,16 @@ import pytest
 from minispore.engine.array import _numpy as numpy_names
 
 
-@pytest.mark.parametrize("index", [(0,), (slice(1, 3),), (..., None), (np.array([1, 1, 3]),)])
+@pytest.mark.parametrize(
+    "index", [(0,), (slice(1, 3),), (..., None), (np.array([[1], [1], [-1]], np.int32),)]
+)
 def test_scatter_add_accumulates_at_equal_indices(index: tuple[object, ...]) -> None:
-    taken = np.arange(4.0)[cast("tuple[slice, ...]", index)]
-    result = numpy_names.scatter_add(np.ones_like(taken), index=index, shape=(4,))
-    expected = np.zeros(4)
-    np.add.at(expected, cast("list[int]", index), 1.0)
+    shape = (4, 3)
+    taken = np.empty(shape)[cast("tuple[slice, ...]", index)]
+    values = np.arange(float(taken.size)).reshape(taken.shape)
+    result = numpy_names.scatter_add(values, index=index, shape=shape)
+    expected = np.zeros(shape)
+    np.add.at(expected, cast("list[int]", index), values)
     np.testing.assert_array_equal(np.asarray(result, np.float64), expected)
 
 

@@ -37,10 +37,34 @@ def test_same_padding_output_size(length: int, kernel: int, stride: int, dilatio
     assert y.asnumpy().max() <= kernel * kernel
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+@given(
+    stride=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    padding=st.integers(0, 1),
+    seed=st.integers(0, 99),
+)
+def test_kernel_of_one_element_is_a_larger_one_with_zeros(
+    groups: int, stride: tuple[int, int], padding: int, seed: int
+) -> None:
+    images, kernels = of(seed, 2, 2, 3, 4), of(seed + 1, 4, 2 // groups, 1, 1)
+    bias = Tensor(of(seed + 2, 4))
+
+    def convolution(images: Floats, kernels: Floats) -> Tensor:
+        x, w = Tensor(images), Tensor(kernels)
+        return ops.conv2d(x, w, bias, stride, "pad", padding, groups=groups)
+
+    expected = convolution(
+        np.pad(images, ((0, 0), (0, 0), (0, 1), (0, 1))),
+        np.pad(kernels, ((0, 0), (0, 0), (0, 1), (0, 1))),
+    )
+    np.testing.assert_allclose(convolution(images, kernels).asnumpy(), expected.asnumpy())
+
+
 @pytest.mark.parametrize(
     ("layer", "shape"),
     [
         (nn.Conv2d(2, 2, (2, 3), 2, has_bias=True, dtype=ms.float64), (2, 2, 3, 4)),
+        (nn.Conv2d(2, 3, 1, (1, 2), pad_mode="valid", dtype=ms.float64), (2, 2, 3, 4)),
         (nn.Conv2dTranspose(2, 4, 2, (1, 3), group=2, dtype=ms.float64), (1, 2, 2, 2)),
         (nn.Conv2d(2, 4, 2, pad_mode="valid", dilation=2, group=2, dtype=ms.float64), (1, 2, 4, 3)),
     ],
