@@ -39,7 +39,7 @@ class Work:
     name: str
     shape: tuple[int, ...]
     ours: Callable[[Tensor], Tensor]
-    theirs: Callable[[ModuleType], Callable[[Any], Any]]
+    theirs: Callable[[ModuleType], Any]
     target: float
 
 
@@ -71,7 +71,9 @@ def _conv(
     layer = nn.Conv2d(ins, outs, kernel, group=group)
 
     def theirs(torch: ModuleType) -> Callable[[Any], Any]:
-        return torch.nn.Conv2d(ins, outs, kernel, padding=kernel // 2, groups=group, bias=False)
+        layer: Callable[[Any], Any]
+        layer = torch.nn.Conv2d(ins, outs, kernel, padding=kernel // 2, groups=group, bias=False)
+        return layer
 
     return Work(name, shape, layer, theirs, target)
 

@@ -313,7 +313,7 @@ def pow(input: T | Values, exponent: T | Values) -> T:
 Pow: Final = primitive("Pow", pow)
 
 # A product is faster than a power, and has a simpler derivative.
-_PRODUCTS: Final = {2: elementwise.square, 3: elementwise.cube}
+_PRODUCTS: Final = {2.0: elementwise.square, 3.0: elementwise.cube}
 
 
 def _any_below_zero(x: Variable) -> bool:

@@ -75,7 +75,7 @@ def scatter_add(values: Floats, /, *, index: tuple[object, ...], shape: tuple[in
     if is_basic(index):
         # Basic indices contain each position once: assignment is the same and far faster.
         out[cast("tuple[slice, ...]", index)] = values
-    elif len(index) == 1 and isinstance(ids := index[0], np.ndarray) and ids.dtype.kind in "iu":
+    elif len(index) == 1 and (ids := cast("Floats", index[0])).dtype.kind in "iu":
         # Rows: the addition of single elements is far faster.
         width = prod(shape[1:])
         positions = ids.astype(np.intp)[..., None] * width + np.arange(width)
