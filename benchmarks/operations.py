@@ -39,7 +39,7 @@ class Work:
     name: str
     shape: tuple[int, ...]
     ours: Callable[[Tensor], Tensor]
-    theirs: Callable[[ModuleType], Any]
+    theirs: Callable[[ModuleType], Callable[[Any], Any]]
     target: float
 
 
@@ -186,7 +186,8 @@ def _ours(work: Work, values: Values) -> Callable[[], None]:
 def _theirs(work: Work, values: Values, torch: ModuleType) -> Callable[[], None]:
     operation = work.theirs(torch)
     x = torch.tensor(values, requires_grad=True)
-    parameters = list(operation.parameters()) if isinstance(operation, torch.nn.Module) else []
+    find: Any = getattr(operation, "parameters", None)
+    parameters: list[Any] = [] if find is None else list(find())
     ones = torch.ones_like(operation(x))
 
     def run() -> None:
