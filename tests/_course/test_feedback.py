@@ -147,7 +147,9 @@ class LogWithoutLoading(run_log_11.RunLog):
         raise NotImplementedError
 
 
-@mistake(12, "Periodic", "the forwarded hooks gave ")
+@mistake(
+    12, "Periodic", "as call number 1, your Periodic forwarded on_train_begin, but __enter__ was"
+)
 class PeriodicWithoutEntering(run_log_12.Periodic):
     def __enter__(self) -> Self:
         return self

@@ -20,7 +20,7 @@ def expect_losses(actual: list[object], expected: list[float]) -> None:
         is_same(one, other, 1e-5) for one, other in zip(actual, expected, strict=False)
     ):
         expect("`losses`, read at the end,", actual, expected)
-    expect("the number of the `losses`", len(actual), len(expected))
+    expect("the number of the losses", len(actual), len(expected))
 
 
 def records_losses(work: ModuleType, run: GivenRun) -> None:

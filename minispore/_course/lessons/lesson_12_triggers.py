@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 from types import ModuleType
 from typing import Any, Self, cast
 
 from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
-from minispore._course.feedback import WrongResult, expect, is_same
+from minispore._course.feedback import WrongResult, counted, expect, expect_text, is_same
 from minispore._course.given_run import Act, GivenRun, Stateful, given_runs, through_file
 from minispore.train import Callback, LambdaCallback, RunContext
 from minispore.train.protocol.callback import EVENTS
@@ -32,7 +33,8 @@ class Case:
         count, length = len(self.run.losses), len(self.run.losses[0])
         arguments = [f"every_k_steps={self.steps}"] if self.steps else []
         arguments += [f"every_k_epochs={self.epochs}"] if self.epochs else []
-        return f"{count} epochs of {length} steps with {' and '.join(arguments) or 'no times'}"
+        times = f" with {' and '.join(arguments)}" if arguments else ""
+        return f"{counted(count, 'epoch')} of {counted(length, 'step')}{times}"
 
 
 class Recorder(Callback):
@@ -96,7 +98,8 @@ def _forwards_hooks(work: ModuleType, case: Case) -> None:
     case.run.train(alone)
     case.run.train(work.Periodic(wrapped, case.steps, case.epochs))
     calls = [each for each in wrapped.calls if not each.startswith("trigger")]
-    expect("the forwarded hooks", calls, alone.calls)
+    for number, (actual, due) in enumerate(zip_longest(calls, alone.calls, fillvalue="nothing"), 1):
+        expect_text(f"as call number {number}, your Periodic forwarded", actual, due)
 
 
 def _triggers_after_the_hook(work: ModuleType, case: Case) -> None:
