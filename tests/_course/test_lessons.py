@@ -93,10 +93,11 @@ CODE = [
 ]
 
 
-# Laws whose cases are special cases of a later law's, by their positions: they make the feedback
-# simple, and no wrong answer violates only them. (In lesson 2, softplus needs the value of sigmoid.)
+# Laws whose cases are special cases of a later law, by their positions: they make the feedback
+# simple, and no wrong answer violates only them. (In lesson 2, softplus needs that of sigmoid.)
 SPECIAL_CASES = {
-    1: {0, 3}, 2: {1, 3}, 3: {0, 1, 2}, 5: {0}, 6: {0, 1, 2}, 7: {1}, 8: {0, 5}, 13: {1}, 15: {0, 1},
+    1: {0, 3}, 2: {1, 3}, 3: {0, 1, 2}, 5: {0}, 6: {0, 1, 2}, 7: {1}, 8: {0, 5}, 13: {1},
+    15: {0, 1},
 }  # fmt: skip
 
 

@@ -56,10 +56,10 @@ def test_table_has_all_hooks_in_their_order_with_the_entries_that_they_find() ->
     calls, _ = fit()
     assert list(ROWS) == list(dict.fromkeys(event for event, _ in calls))
     assert set(ROWS) == set(EVENTS)
-    always = set.intersection(*(names for _, names in calls))
+    always = set(calls[0][1]).intersection(*(names for _, names in calls))
     for hook, (names, _) in ROWS.items():
-        found = set.intersection(*(entries for event, entries in calls if event == hook))
-        found -= always
+        entries = [names for event, names in calls if event == hook]
+        found = entries[0].intersection(*entries) - always
         # What an evaluation leaves is not mentioned in the hooks of the training.
         if hook.startswith("on_train"):
             found = {name for name in found if "eval" not in name}

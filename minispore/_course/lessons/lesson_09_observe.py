@@ -131,7 +131,8 @@ LESSON = Lesson(
             *bugs(
                 "RunLog.on_train_step_end",
                 ("the loss is assumed to be the only output",
-                 "outputs[0] if isinstance(outputs, tuple) else outputs", "outputs"),
+                 'cast("tuple[Tensor]", outputs)[0] if isinstance(outputs, tuple) else outputs',
+                 "outputs"),
                 ("the sum over the epoch is never reset",
                  "self._steps.append(float(loss))", "self._steps[:] = [*self._steps, 0, loss]"),
             ),

@@ -123,8 +123,8 @@ def _observed_files() -> Generator[list[io.IOBase]]:
     files, original = list[io.IOBase](), open
 
     def observed(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        file = original(*args, **kwargs)
-        files.append(cast("io.IOBase", file))
+        file = cast("io.IOBase", original(*args, **kwargs))
+        files.append(file)
         return file
 
     with patch("builtins.open", observed), patch("io.open", observed):

@@ -60,9 +60,13 @@ class Case:
 
         observers = [_observer(work, name, record, fail) for name in (1, 2)]
         try:
-            return calls, work.minimize(lambda x: 2 * x, self.x, 0.25, self.steps, observers)
+            return calls, work.minimize(_derivative, self.x, 0.25, self.steps, observers)
         except (ValueError, KeyboardInterrupt, OSError) as error:
             return calls, error
+
+
+def _derivative(x: float) -> float:
+    return 2 * x
 
 
 def _observer(
@@ -101,7 +105,7 @@ def _result_is_correct(work: ModuleType, case: Case) -> None:
     expected = case.x * 0.5**case.steps
     expect(
         "the result without observers",
-        work.minimize(lambda x: 2 * x, case.x, 0.25, case.steps),
+        work.minimize(_derivative, case.x, 0.25, case.steps),
         expected,
     )
 
@@ -113,7 +117,7 @@ def _hooks_see_the_state(work: ModuleType, case: Case) -> None:
         def on_step(self, state: Any) -> None:  # noqa: ANN401
             points.append(state.x)
 
-    work.minimize(lambda x: 2 * x, case.x, 0.25, case.steps, [Points()])
+    work.minimize(_derivative, case.x, 0.25, case.steps, [Points()])
     expected = [case.x * 0.5**i for i in range(1, case.steps + 1)]
     expect("`state.x` in the calls of on_step", points, expected)
 
@@ -150,7 +154,7 @@ def _second_error_does_not_hide_the_first(work: ModuleType, case: Case) -> None:
 
 def _misspelt_hook_is_an_error(work: ModuleType, name: str) -> None:
     try:
-        type("Misspelt", (work.Observer,), {name: lambda *_: None})
+        type("Misspelt", (work.Observer,), {name: print})
     except TypeError as error:
         if name not in str(error):
             raise WrongResult(f"the message of the TypeError does not name {name}") from None

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 from types import TracebackType
+from typing import cast
 
 from minispore.common import Parameter, Tensor
 from minispore.nn import Cell
@@ -83,7 +84,7 @@ class RateFinder(Callback):
         Raises:
             ValueError: An entry is missing or of the wrong type.
         """
-        rates = read_field(state, "rates", list, "RateFinder")
-        losses = read_field(state, "losses", list, "RateFinder")
+        rates = cast("list[float]", read_field(state, "rates", list, "RateFinder"))
+        losses = cast("list[float]", read_field(state, "losses", list, "RateFinder"))
         self._before = read_dict_field(state, "before", Tensor, "RateFinder")
         self.rates, self.losses = list(rates), list(losses)

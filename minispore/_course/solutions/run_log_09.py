@@ -1,5 +1,8 @@
 """The callback `RunLog` after lesson 9: it observes."""
 
+from typing import cast
+
+from minispore.common import Tensor
 from minispore.train import Callback, RunContext
 
 
@@ -27,8 +30,9 @@ class RunLog(Callback):
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Record the loss as a Python number."""
-        outputs = run_context.original_args().net_outputs
-        loss = outputs[0] if isinstance(outputs, tuple) else outputs
+        outputs: object = run_context.original_args().net_outputs
+        loss = cast("tuple[Tensor]", outputs)[0] if isinstance(outputs, tuple) else outputs
+        assert isinstance(loss, Tensor)
         self._steps.append(float(loss))
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:

@@ -68,13 +68,13 @@ class RunLog(run_log_10.RunLog):
         Raises:
             ValueError: An entry is missing or of the wrong type.
         """
-        losses = read_field(state, "losses", list, "RunLog")
-        results = read_field(state, "results", list, "RunLog")
-        steps = read_field(state, "steps", list, "RunLog")
+        losses = cast("list[float]", read_field(state, "losses", list, "RunLog"))
+        results = cast("list[dict[str, object]]", read_field(state, "results", list, "RunLog"))
+        steps = cast("list[float]", read_field(state, "steps", list, "RunLog"))
         best = read_field(state, "best", float, "RunLog")
         wait = read_field(state, "wait", int, "RunLog")
         self.losses, self._steps = list(losses), list(steps)
-        self.results = [dict(each) for each in cast("list[dict[str, object]]", results)]
+        self.results = [dict(each) for each in results]
         self.best, self.wait = best, wait
 
     def _write(self, line: str) -> None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from minispore._course.solutions import run_log_11
 from minispore.common import Tensor
@@ -41,7 +41,7 @@ class RunLog(run_log_11.RunLog):
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state."""
-        norms = read_field(state, "norms", list, "RunLog")
+        norms = cast("list[float]", read_field(state, "norms", list, "RunLog"))
         super().load_state_dict(state)
         self.norms = list(norms)
 
