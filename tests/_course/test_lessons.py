@@ -162,6 +162,7 @@ def test_lesson_and_its_page_are_complete(number: int) -> None:
     assert headings[:2] == [f"# {lesson.title}", "## The problem"]
     assert page.splitlines()[2].startswith("*What other frameworks call it: ")
     assert "## Exercise" in headings
+    assert page.count('!!! note "In other words"') == 1
     assert headings[-1] == "## Read next"
     assert f"minispore learn start {number}\n" in page
     assert f"minispore learn check {number}\n" in page

@@ -319,8 +319,8 @@ LESSON = Lesson(
         the arguments are not part of it, since the new process passes them again. Copy each list.
 
         read_field(state, "wait", int, "RunLog") of minispore.train.resume returns state["wait"],
-        or raises the required ValueError; with list instead of int, it checks a list. Read all
-        entries into local variables first.
+        or raises the required ValueError; read_list_field(state, "losses", float, "RunLog") checks
+        a list. Read all entries into local variables first.
 
         __enter__(self) opens the file with mode "a" and returns self. __exit__(self, kind, error,
         traceback) closes it and returns None; True would suppress the exception. Write lines

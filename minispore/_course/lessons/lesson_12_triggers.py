@@ -274,7 +274,7 @@ LESSON = Lesson(
             ),
             *bugs(
                 "RunLog.load_state_dict",
-                ("the norms are not restored", "self.norms = list(norms)", "pass"),
+                ("the norms are not restored", "self.norms = norms", "pass"),
             ),
         ),
     ),

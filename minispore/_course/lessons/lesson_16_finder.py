@@ -222,7 +222,7 @@ LESSON = Lesson(
                 ("the run counts as interrupted", "finished=True", "finished=False"),
                 ("the losses are rounded",
                  "float(run_context.original_args().net_outputs)",
-                 "round(float(run_context.original_args().net_outputs))"),
+                 "round(float(run_context.original_args().net_outputs), 1)"),
             ),
             *bugs(
                 "RateFinder.__exit__",
@@ -241,7 +241,7 @@ LESSON = Lesson(
             *bugs(
                 "RateFinder.load_state_dict",
                 ("a resumed run begins again with the lowest rate",
-                 "self.rates, self.losses = list(rates), list(losses)", "pass"),
+                 "self.rates, self.losses = rates, losses", "pass"),
             ),
         ),
     ),
@@ -257,7 +257,7 @@ LESSON = Lesson(
         in an attribute, and remove it there. Return None.
 
         The copies belong to the state: a resumed run begins in a new process, with other
-        parameters. The rates and losses do too, as lists. Read them with read_field and
-        read_dict_field.
+        parameters. The rates and losses do too, as lists. Read them with
+        read_list_field and read_dict_field.
         """,
 )  # fmt: skip

@@ -4,12 +4,11 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 from types import TracebackType
-from typing import cast
 
 from minispore.common import Parameter, Tensor
 from minispore.nn import Cell
 from minispore.train import Callback, RunContext
-from minispore.train.resume import read_dict_field, read_field
+from minispore.train.resume import read_dict_field, read_list_field
 
 
 class RateFinder(Callback):
@@ -84,7 +83,7 @@ class RateFinder(Callback):
         Raises:
             ValueError: An entry is missing or of the wrong type.
         """
-        rates = cast("list[float]", read_field(state, "rates", list, "RateFinder"))
-        losses = cast("list[float]", read_field(state, "losses", list, "RateFinder"))
+        rates = read_list_field(state, "rates", float, "RateFinder")
+        losses = read_list_field(state, "losses", float, "RateFinder")
         self._before = read_dict_field(state, "before", Tensor, "RateFinder")
-        self.rates, self.losses = list(rates), list(losses)
+        self.rates, self.losses = rates, losses

@@ -7,7 +7,7 @@ from typing import Self, TextIO, cast
 
 from minispore._course.solutions import run_log_10
 from minispore.train import RunContext
-from minispore.train.resume import read_field
+from minispore.train.resume import read_field, read_list_field
 
 
 class RunLog(run_log_10.RunLog):
@@ -68,12 +68,12 @@ class RunLog(run_log_10.RunLog):
         Raises:
             ValueError: An entry is missing or of the wrong type.
         """
-        losses = cast("list[float]", read_field(state, "losses", list, "RunLog"))
-        results = cast("list[dict[str, object]]", read_field(state, "results", list, "RunLog"))
-        steps = cast("list[float]", read_field(state, "steps", list, "RunLog"))
+        losses = read_list_field(state, "losses", float, "RunLog")
+        results = cast("list[dict[str, object]]", read_list_field(state, "results", dict, "RunLog"))
+        steps = read_list_field(state, "steps", float, "RunLog")
         best = read_field(state, "best", float, "RunLog")
         wait = read_field(state, "wait", int, "RunLog")
-        self.losses, self._steps = list(losses), list(steps)
+        self.losses, self._steps = losses, steps
         self.results = [dict(each) for each in results]
         self.best, self.wait = best, wait
 

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
 from minispore._course.solutions import run_log_11
 from minispore.common import Tensor
 from minispore.train import Callback, RunContext
-from minispore.train.resume import read_field
+from minispore.train.resume import read_list_field
 
 
 class RunLog(run_log_11.RunLog):
@@ -41,9 +41,9 @@ class RunLog(run_log_11.RunLog):
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state."""
-        norms = cast("list[float]", read_field(state, "norms", list, "RunLog"))
+        norms = read_list_field(state, "norms", float, "RunLog")
         super().load_state_dict(state)
-        self.norms = list(norms)
+        self.norms = norms
 
 
 class Periodic(Callback):
