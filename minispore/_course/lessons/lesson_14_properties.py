@@ -170,7 +170,7 @@ _default, _every_second_step = _factory(), _factory(2)
 
 LESSON = Lesson(
     title="Property-based testing of callbacks",
-    minutes=35,
+    minutes=40,
     exercise=TestExercise(
         module=__name__,
         name="check_memory",
