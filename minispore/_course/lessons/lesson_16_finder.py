@@ -11,7 +11,7 @@ from minispore import nn
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, counted, expect
 from minispore._course.given_run import Act, expect_invariants
-from minispore.common import Parameter
+from minispore.common import Parameter, Tensor
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import LambdaCallback, Model, RunContext
 
@@ -47,7 +47,7 @@ class Case:
         optimizer = nn.Momentum(network.trainable_params(), 0.5, 0.9)
         rate = optimizer.learning_rate
         assert isinstance(rate, Parameter)
-        model = Model(network, nn.MSELoss(), optimizer)
+        model = Model(network, _squared_error, optimizer)
         x = np.ones((self.batches, 1), np.float32)
         data = NumpySlicesDataset({"x": x, "y": 3 * x}, shuffle=False).batch(1)
         finder = work.RateFinder(self.low, self.low * self.factor, self.steps)
@@ -70,6 +70,10 @@ class Case:
             raised = error
         changed = [name for name, value in _values(model).items() if value != before[name]]
         return Observation(finder, rates, losses, changed, raised, contexts[0])
+
+
+def _squared_error(output: Tensor, label: Tensor) -> Tensor:
+    return ((output - label) ** 2).mean()
 
 
 def _values(model: Model) -> dict[str, list[float]]:
