@@ -24,6 +24,7 @@ DONE = {
     "ends the run after the first step": (1, 0),
     "ends the run after the next step": (1, 0),
     "ends the run after this step": (1, 0),
+    "ends the run after the first evaluation step": (2, 1),
     "ends the run after this evaluation step": (2, 1),
     "ends the run after this epoch": (2, 2),
     "has no effect": (4, 4),
