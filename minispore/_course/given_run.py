@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 from hypothesis import strategies as st
@@ -13,7 +13,6 @@ from minispore._course.feedback import WrongResult
 from minispore.common import Tensor
 from minispore.dataset import NumpySlicesDataset
 from minispore.testing import CallbackError, check_callback
-from minispore.testing._scenario import Kind
 from minispore.train import Callback, Metric, Model, RunContext
 from minispore.train.protocol.callback import EVENTS
 from minispore.train.resume import decode, encode
@@ -213,7 +212,9 @@ def through_file(callback: Callback) -> Mapping[str, object]:
 
 
 def expect_invariants(
-    make: Callable[[], Callback], *ignore: str, modes: Sequence[Kind] = ("train", "fit", "eval")
+    make: Callable[[], Callback],
+    *ignore: str,
+    modes: Sequence[Literal["train", "fit", "eval"]] = ("train", "fit", "eval"),
 ) -> None:
     """Raise `WrongResult` if `check_callback` finds a violated invariant.
 

@@ -154,7 +154,8 @@ class Workspace:
 
 def _without_docstring(file: Path) -> str:
     """Return the code of a solved exercise, after a blank line."""
-    text = file.read_text("utf-8")
+    with open(file, encoding="utf-8", opener=regular) as stream:
+        text = stream.read()
     body = ast.parse(text).body
     lines = text.splitlines()
     if ast.get_docstring(ast.parse(text)) is not None:
