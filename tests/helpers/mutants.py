@@ -40,6 +40,7 @@ for function, mutants in _mutated:
     owner: object = reduce(getattr, scope, sys.modules[function.__module__])
     for mutant in mutants.values():
         delattr(owner, mutant.__name__)
+        mutant.__qualname__ = function.__qualname__
         mutant.__code__ = mutant.__code__.replace(
             co_name=function.__code__.co_name, co_qualname=function.__code__.co_qualname
         )
