@@ -28,7 +28,8 @@ def check_site() -> ModuleType:
 
 @pytest.mark.slow
 def test_every_error_of_a_page_is_found(tmp_path: Path, check_site: ModuleType) -> None:
-    browser = next(filter(None, map(shutil.which, check_site.BROWSERS)), None)
+    names: tuple[str, ...] = check_site.BROWSERS
+    browser = next(filter(None, map(shutil.which, names)), None)
     if browser is None:
         pytest.skip("There is no Chromium on this machine.")
     (tmp_path / "index.html").write_text(WRONG, "utf-8")

@@ -117,7 +117,7 @@ def documented_functions() -> Iterator[tuple[str, FunctionType]]:
 
 
 def test_functions_document_their_arguments_and_results() -> None:
-    incomplete = []
+    incomplete: list[tuple[str, list[str]]] = []
     for path, function in documented_functions():
         text = inspect.getdoc(function) or ""
         arguments = inspect.signature(function).parameters
