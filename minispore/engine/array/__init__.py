@@ -31,6 +31,7 @@ from minispore.engine.array.device import (
     to_dlpack,
     to_host,
 )
+from minispore.engine.array.host import decide, host_advance, host_numbers, host_values, require
 from minispore.engine.array.protocol import (
     A,
     Array,
@@ -54,6 +55,7 @@ __all__ = [
     "SupportsDLPack",
     "as_buffer",
     "current_namespace",
+    "decide",
     "device_namespace",
     "device_of",
     "device_target",
@@ -61,10 +63,14 @@ __all__ = [
     "ensure_owned",
     "from_dlpack",
     "from_host",
+    "host_advance",
+    "host_numbers",
+    "host_values",
     "is_host",
     "namespace",
     "register_backend",
     "register_namespace",
+    "require",
     "set_device_target",
     "to_device",
     "to_device_of",

@@ -25,6 +25,10 @@ NUMPY: Final = cast("DeviceNamespace[Array]", _numpy)
 _NAMESPACES: dict[type, Any] = {np.ndarray: NUMPY, np.generic: NUMPY}
 
 
+# The types of arrays in the host's memory.
+_host_types: tuple[type, ...] = (np.ndarray, np.generic)
+
+
 def register_namespace(array_type: type[A], names: Namespace[A]) -> None:
     """Use the functions of `names` for arrays of `array_type` and its subclasses.
 
@@ -33,6 +37,18 @@ def register_namespace(array_type: type[A], names: Namespace[A]) -> None:
         names: An object with the functions of `Namespace`, such as a module.
     """
     _NAMESPACES[array_type] = names
+
+
+def register_host_arrays(array_type: type[A], names: Namespace[A]) -> None:
+    """Use the functions of `names` for a type of arrays in the host's memory.
+
+    Args:
+        array_type: The type.
+        names: As for `register_namespace`; its `to_host` returns a numpy array.
+    """
+    global _host_types  # noqa: PLW0603 (a tuple, since every operation may check it)
+    register_namespace(array_type, names)
+    _host_types = (*_host_types, array_type)
 
 
 def namespace(x: A) -> Namespace[A]:
@@ -283,7 +299,7 @@ def is_host(x: Array) -> bool:
         >>> is_host(np.zeros(2))
         True
     """
-    return isinstance(x, np.ndarray | np.generic)
+    return isinstance(x, _host_types)
 
 
 def device_of(x: Array) -> DeviceTarget:

@@ -1,0 +1,101 @@
+"""What the host computes anew in each step: numbers, random values and decisions on data.
+
+Eager steps call these functions through to their arguments. A step that is being captured has a
+`Recorder`, which notes the calls, so that a replay repeats them.
+"""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minispore.engine.array.device import from_host, to_device_of
+from minispore.engine.array.protocol import Array
+
+N = TypeVar("N", bound=tuple[object, ...])
+
+
+class Recorder(Protocol):
+    """What records the step of this thread."""
+
+    def host_numbers(self, compute: Callable[[], N]) -> N:
+        """Return the numbers, which a replay computes anew."""
+        ...
+
+    def host_advance(self, advance: Callable[[], None]) -> None:
+        """Call the function, which a replay calls anew."""
+        ...
+
+    def host_values(self, draw: Callable[[], NDArray[np.generic]]) -> Array:
+        """Return the values, which a replay draws anew."""
+        ...
+
+    def decide(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
+        """Return the decision, which a replay checks."""
+        ...
+
+    def require(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
+        """Call the check, which a replay repeats."""
+        ...
+
+
+recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
+
+
+def host_numbers(compute: Callable[[], N]) -> N:
+    """Return the numbers of a step, which are operands of array calls and nothing else.
+
+    Args:
+        compute: Returns the numbers, without side effects.
+    """
+    current = recorder.get()
+    return compute() if current is None else current.host_numbers(compute)
+
+
+def host_advance(advance: Callable[[], None]) -> None:
+    """Call `advance`, which stores what the numbers of the next step depend on."""
+    current = recorder.get()
+    if current is None:
+        advance()
+    else:
+        current.host_advance(advance)
+
+
+def host_values(draw: Callable[[], NDArray[np.generic]], like: Array | None = None) -> Array:
+    """Return values that the host draws in each step, such as random numbers.
+
+    Args:
+        draw: Returns a new numpy array, of the same shape and type in each step.
+        like: An array on the device of the result; None for the current device.
+    """
+    current = recorder.get()
+    if current is not None:
+        return current.host_values(draw)
+    return from_host(draw()) if like is None else to_device_of(draw(), like)
+
+
+def decide(test: Callable[..., bool], *arrays: Array) -> bool:
+    """Return `test(*arrays)`, on which the host decides what to compute.
+
+    Args:
+        test: A function of arrays without side effects.
+        *arrays: The arrays whose elements it reads.
+    """
+    current = recorder.get()
+    return test(*arrays) if current is None else current.decide(test, arrays)
+
+
+def require(check: Callable[..., None], *arrays: Array) -> None:
+    """Call `check(*arrays)`, which may only raise an error.
+
+    Args:
+        check: A function of arrays without side effects.
+        *arrays: The arrays whose elements it reads.
+    """
+    current = recorder.get()
+    if current is None:
+        check(*arrays)
+    else:
+        current.require(check, arrays)

@@ -1,0 +1,596 @@
+"""Arrays that note on a tape what is computed with them.
+
+A `Recorded` array holds a numpy array. A function of numpy is called with that array, as in an
+eager step, and the tape notes the call: recording predicts nothing, it looks at the result. If that
+is in the memory of a known buffer, it is a view; every other result is a new buffer.
+"""
+
+import operator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any, Literal, NamedTuple, SupportsIndex, TypeVar, cast
+from weakref import ref
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import NDArray
+
+from minispore.engine.array import _numpy
+from minispore.engine.array.device import register_host_arrays
+from minispore.engine.array.host import N, recorder
+from minispore.engine.array.plan import Entry, HostNumber, Memory, View
+from minispore.engine.array.protocol import NAMES, Array, Namespace
+
+R = TypeVar("R")
+
+# The functions of numpy that a step may call. Others may write to their arguments.
+_ALLOWED = {getattr(np, name) for name in NAMES if hasattr(np, name)}
+
+
+class Buffer(NamedTuple):
+    """A block of memory: its first and last address, its number, and the object that owns it."""
+
+    low: int
+    high: int
+    number: int
+    owner: Callable[[], object]
+
+
+class Decision(NamedTuple):
+    """What the host has decided on data: `test(*operands)` was `outcome`."""
+
+    test: Callable[..., bool]
+    operands: tuple[object, ...]
+    outcome: bool
+
+
+class Tape:
+    """The notes on one step, and the reason why it cannot be replayed, if there is one.
+
+    Attributes:
+        entries: The calls, in their order.
+        sizes: The size of each buffer in bytes.
+        outside: The arrays whose memory is not computed by the step, by their buffers' numbers.
+        inputs: The numbers of those buffers that are other arrays in each step.
+        decisions: What the host has decided on the inputs.
+        numbers: The functions that compute the host's numbers.
+        advances: The functions that store what the next step's numbers depend on.
+        reason: Why the step cannot be replayed; "" if it can.
+        paused: Whether the host's own code runs, which is repeated in each replay.
+        closed: Whether the step is over, after which nothing is noted.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.sizes: dict[int, int] = {}
+        self.outside: dict[int, Memory] = {}
+        self.inputs: set[int] = set()
+        self.decisions: list[Decision] = []
+        self.numbers: list[Callable[[], tuple[object, ...]]] = []
+        self.advances: list[Callable[[], None]] = []
+        self.truths: list[bool] = []
+        self.reason: str = ""
+        self.paused: bool = False
+        self.closed: bool = False
+        # How functions of the host are called: with the arrays of its own tensors.
+        self.run_on_host: Callable[[Callable[[], Any]], Any] = lambda function: function()
+        self._known: dict[int, list[Buffer]] = {}
+        self._thread = threading.get_ident()
+
+    def refuse(self, reason: str) -> None:
+        """Note that the step cannot be replayed."""
+        self.reason = self.reason or reason
+
+    # Arrays.
+
+    def lift(self, array: Memory, *, is_input: bool) -> "Recorded":
+        """Return an array from outside of the step as a recorded one."""
+        number = -1 - len(self.outside)
+        low, high = byte_bounds(array)
+        if any(
+            other.low < high and low < other.high
+            for buffers in self._known.values()
+            for other in buffers
+        ):
+            self.refuse("two of its tensors share memory")
+        self.outside[number] = array
+        if is_input:
+            self.inputs.add(number)
+        self._know(array, number, lambda: array)
+        return Recorded(self, array)
+
+    def _know(self, array: Memory, number: int, owner: Callable[[], object]) -> None:
+        low, high = byte_bounds(array)
+        self.sizes[number] = high - low
+        self._known.setdefault(id(root_of(array)), []).append(Buffer(low, high, number, owner))
+
+    def _find(self, array: Memory) -> Buffer | None:
+        root = root_of(array)
+        low, high = byte_bounds(array)
+        for buffer in self._known.get(id(root), ()):
+            owner = buffer.owner()
+            # Another object may have got the identity of one that was freed.
+            if (
+                owner is not None
+                and root_of(cast("Memory", owner)) is root
+                and buffer.low <= low
+                and high <= buffer.high
+            ):
+                return buffer
+        return None
+
+    def view(self, array: Memory) -> View:
+        """Return the view that a recorded array is."""
+        buffer = self._find(array)
+        if buffer is None:
+            raise RuntimeError("a recorded array has no buffer")
+        offset = cast("int", array.__array_interface__["data"][0]) - buffer.low
+        return View(buffer.number, offset, array.shape, array.strides, array.dtype)
+
+    def _operand(self, value: object) -> object:
+        """Return an operand with views in place of arrays."""
+        if isinstance(value, Recorded):
+            return self.view(value.values)
+        if isinstance(value, tuple | list):
+            items = [self._operand(item) for item in cast("Sequence[object]", value)]
+            return tuple(items) if isinstance(value, tuple) else items
+        return value
+
+    # Calls.
+
+    def call(
+        self,
+        function: Callable[..., object],
+        operands: tuple[object, ...],
+        options: dict[str, object],
+        *,
+        out: bool = False,
+    ) -> "Recorded":
+        """Call a function that returns an array, and note the call unless the result is a view.
+
+        Args:
+            function: The function.
+            operands: Its positional arguments.
+            options: Its keyword arguments.
+            out: Whether it has an argument `out`.
+        """
+        result = function(*unwrapped(operands), **cast("dict[str, object]", _unwrapped(options)))
+        if self.closed:
+            return cast("Recorded", result)
+        if threading.get_ident() != self._thread:
+            self.refuse("another thread computes with its tensors")
+        if any(isinstance(value, Recorded) for value in options.values()):
+            self.refuse("a keyword argument of a function of numpy is a tensor")
+        if not isinstance(result, np.ndarray | np.generic):
+            self.refuse(f"'{getattr(function, '__name__', function)}' returns no array")
+        array = cast("Memory", np.asarray(result))
+        if self._find(array) is None:
+            self._note_result(function, operands, options, array, "out" if out else "made")
+        return Recorded(self, array)
+
+    def new(
+        self, function: Callable[..., object] | None, operands: tuple[object, ...], array: Memory
+    ) -> object:
+        """Return a new array; if there is a function, it makes the same array again."""
+        if self.closed:
+            return array
+        if function is None:
+            self._know(array, len(self.sizes) - len(self.outside), ref(root_of(array)))
+        else:
+            self._note_result(function, operands, {}, array, "made")
+        return Recorded(self, array)
+
+    def _note_result(
+        self,
+        function: Callable[..., object],
+        operands: tuple[object, ...],
+        options: dict[str, object],
+        array: Memory,
+        form: Literal["out", "made"],
+        *,
+        is_live: bool = False,
+    ) -> None:
+        number = len(self.sizes) - len(self.outside)
+        noted = cast("tuple[object, ...]", self._operand(operands))
+        self._know(array, number, ref(root_of(array)))
+        entry = Entry(function, noted, options, self.view(array), form, is_live)
+        self.entries.append(entry)
+
+    def call_into(
+        self,
+        function: Callable[..., object],
+        operands: tuple[object, ...],
+        options: dict[str, object],
+        out: object,
+    ) -> object:
+        """Call a function that writes its result to `out`."""
+        plain = cast("dict[str, object]", _unwrapped(options))
+        function(*unwrapped(operands), **plain, out=_unwrapped(out))
+        if any(isinstance(value, Recorded) for value in options.values()):
+            self.refuse("a keyword argument of a function of numpy is a tensor")
+        if self._is_written(out):
+            noted = cast("tuple[object, ...]", self._operand(operands))
+            view = self.view(cast("Recorded", out).values)
+            self.entries.append(Entry(function, noted, options, view, "out"))
+        return out
+
+    def call_on(self, function: Callable[..., object], operands: tuple[object, ...]) -> None:
+        """Call a function that changes its first operand."""
+        function(*unwrapped(operands))
+        if self._is_written(operands[0]):
+            noted = cast("tuple[object, ...]", self._operand(operands))
+            self.entries.append(Entry(function, noted, {}, None, "effect"))
+
+    def _is_written(self, out: object) -> bool:
+        """Return whether a write to `out` is noted."""
+        if not isinstance(out, Recorded):
+            self.refuse("it writes to an array of unknown origin")
+        return isinstance(out, Recorded) and not self.closed
+
+    # The host; see `minispore.engine.array.host`.
+
+    def _on_host(self, function: Callable[[], R]) -> R:
+        """Call a function of the host, whose calls are not noted."""
+        self.paused = True
+        try:
+            return cast("R", self.run_on_host(function))
+        finally:
+            self.paused = False
+
+    def host_numbers(self, compute: Callable[[], N]) -> N:
+        """Return the numbers as operands of array calls."""
+        if compute in self.numbers:
+            self.refuse("an optimizer is called twice")
+        numbers = self._on_host(compute)
+        self.numbers.append(compute)
+        if not self.outside:
+            return numbers
+        first = len(self.truths)
+        flat = flattened(numbers)
+        self.truths.extend(map(bool, flat))
+        operands = iter(
+            [x if isinstance(x, bool) else HostNumber(first + i, x) for i, x in enumerate(flat)]
+        )
+
+        def replaced(value: object) -> object:
+            if isinstance(value, tuple | list):
+                return [replaced(item) for item in cast("Sequence[object]", value)]
+            return next(operands)
+
+        return type(numbers)(*cast("list[Any]", replaced(numbers)))
+
+    def host_advance(self, advance: Callable[[], None]) -> None:
+        """Store what the next step's numbers depend on."""
+        self._on_host(advance)
+        self.advances.append(advance)
+
+    def host_values(self, draw: Callable[[], NDArray[np.generic]]) -> Array:
+        """Return the values as an array."""
+        array = self._on_host(draw)
+        if not self.outside:
+            return cast("Array", array)
+        self._note_result(draw, (), {}, array, "made", is_live=True)
+        return cast("Array", Recorded(self, array))
+
+    def decide(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
+        """Return the decision; a replay takes it before the step, so it must be on inputs."""
+        if not self.outside:
+            return test(*arrays)
+        operands = cast("tuple[object, ...]", self._operand(arrays))
+        if any(view.buffer not in self.inputs for view in operands if isinstance(view, View)):
+            self.refuse("it decides on values that it has computed")
+        outcome = test(*unwrapped(arrays))
+        self.decisions.append(Decision(test, operands, outcome))
+        return outcome
+
+    def require(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
+        """Call the check."""
+        check(*unwrapped(arrays))
+        operands = cast("tuple[object, ...]", self._operand(arrays))
+        self.entries.append(Entry(check, operands, {}, None, is_live=True))
+
+
+def view_of(array: Memory, number: int) -> View:
+    """Return an array that is a whole buffer as a view of it."""
+    offset = cast("int", array.__array_interface__["data"][0]) - byte_bounds(array)[0]
+    return View(number, offset, array.shape, array.strides, array.dtype)
+
+
+class _Bytes:
+    """The memory of an array as bytes, for `numpy.asarray`."""
+
+    def __init__(self, array: Memory) -> None:
+        low, high = byte_bounds(array)
+        self._array = array
+        self.__array_interface__ = {
+            "data": (low, False),
+            "shape": (high - low,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+
+def bytes_of(array: Memory, *, copied: bool) -> Memory:
+    """Return the memory of an array as an array of bytes, or as many new bytes."""
+    low, high = byte_bounds(array)
+    return np.empty(high - low, np.uint8) if copied else np.asarray(_Bytes(array))
+
+
+def flattened(numbers: object) -> list[float]:
+    """Return the numbers in nested tuples and lists."""
+    if isinstance(numbers, tuple | list):
+        return [x for item in cast("Sequence[object]", numbers) for x in flattened(item)]
+    return [cast("float", numbers)]
+
+
+def _power(x: NDArray[np.float64], y: float) -> object:
+    return x**y
+
+
+def root_of(array: object) -> object:
+    """Return the object that owns the memory of an array."""
+    while (base := cast("object", getattr(array, "base", None))) is not None:
+        array = base
+    return array
+
+
+def unwrapped(operands: tuple[object, ...]) -> tuple[object, ...]:
+    """Return operands with recorded arrays replaced by numpy's."""
+    return cast("tuple[object, ...]", _unwrapped(operands))
+
+
+def _unwrapped(value: object) -> object:
+    if isinstance(value, Recorded):
+        return value.values
+    if isinstance(value, tuple | list):
+        items = [_unwrapped(item) for item in cast("Sequence[object]", value)]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, dict):
+        return {key: _unwrapped(item) for key, item in cast("dict[str, object]", value).items()}
+    return value.value if isinstance(value, HostNumber) else value
+
+
+class Recorded(NDArrayOperatorsMixin):
+    """A numpy array whose use is noted on a tape.
+
+    Args:
+        tape: The tape.
+        values: The array.
+    """
+
+    __slots__ = ("tape", "values")
+
+    def __init__(self, tape: Tape, values: Memory) -> None:
+        self.tape: Tape = tape
+        self.values: Memory = values
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object
+    ) -> object:
+        function = cast(
+            "Callable[..., object]", getattr(ufunc, method) if method != "__call__" else ufunc
+        )
+        if method == "at":
+            self.tape.call_on(function, inputs)
+            return None
+        if method not in ("__call__", "reduce"):
+            return self._refused(f"'{ufunc.__name__}.{method}'", function, inputs, kwargs)
+        if "out" in kwargs:
+            (out,) = cast("tuple[object]", kwargs.pop("out"))
+            return self.tape.call_into(function, inputs, kwargs, out)
+        return self.tape.call(function, inputs, kwargs, out=True)
+
+    def __array_function__(
+        self,
+        function: Callable[..., object],
+        types: object,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> object:
+        if function is np.copyto:
+            self.tape.call_on(function, args)
+            return None
+        if function is np.astype:
+            return Recorded.astype(*cast("tuple[Recorded, object]", args))
+        if function not in _ALLOWED:
+            name = getattr(function, "__name__", "function")
+            return self._refused(f"'{name}'", function, args, kwargs)
+        return self.tape.call(function, args, kwargs)
+
+    def _refused(
+        self,
+        what: str,
+        function: Callable[..., object],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+    ) -> object:
+        self.tape.refuse(f"it calls numpy's {what}")
+        return function(*unwrapped(args), **cast("dict[str, object]", _unwrapped(kwargs)))
+
+    # What rules and operations use of an array.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The length of each axis."""
+        return self.values.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.values.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.values.size
+
+    @property
+    def dtype(self) -> "np.dtype[np.generic]":
+        """The type of the elements."""
+        return self.values.dtype
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """The distance of elements along each axis, in bytes."""
+        return self.values.strides
+
+    @property
+    def flags(self) -> object:
+        """The layout of the memory."""
+        return self.values.flags
+
+    @property
+    def mT(self) -> "Recorded":  # noqa: N802 (numpy's name)
+        """The transposed matrices."""
+        return Recorded(self.tape, self.values.mT)
+
+    def reshape(self, *shape: object) -> "Recorded":
+        """Return the elements in another shape."""
+        return self.tape.call(np.ndarray.reshape, (self, *shape), {})
+
+    def copy(self) -> "Recorded":
+        """Return a copy."""
+        return self.tape.call(np.ndarray.copy, (self,), {})
+
+    def astype(self, dtype: object) -> "Recorded":
+        """Return a copy in another type."""
+        return self.tape.call(np.ndarray.astype, (self, dtype), {})
+
+    def __pow__(self, other: object) -> "Recorded":
+        if isinstance(other, int | float):
+            return self.tape.call(_power, (self, other), {})
+        return cast("Recorded", super().__pow__(other))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator["Recorded"]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, index: object) -> "Recorded":
+        key = index
+        items = cast("tuple[object, ...]", index) if isinstance(index, tuple) else (index,)
+        if any(isinstance(item, Recorded) and item.dtype == np.bool_ for item in items):
+            self.tape.refuse("a shape depends on values")
+        return self.tape.call(operator.getitem, (self, key), {})
+
+    def __setitem__(self, index: object, value: object) -> None:
+        self.tape.call_on(_numpy.assign, (self, index, value))
+
+    # What leaves the tape.
+
+    def read(self) -> Memory:
+        """Return the array for the host to read, after which the step cannot be replayed."""
+        self.tape.refuse("it reads the values of a tensor")
+        return self.values
+
+    def __getattr__(self, name: str) -> object:
+        return cast("object", getattr(self.read(), name))
+
+    def __array__(
+        self, dtype: "np.dtype[np.generic] | None" = None, copy: bool | None = None
+    ) -> Memory:
+        return np.array(self.read(), dtype=dtype, copy=copy)
+
+    def __bool__(self) -> bool:
+        return bool(self.read())
+
+    def __float__(self) -> float:
+        return float(cast("NDArray[np.float64]", self.read()))
+
+    def __int__(self) -> int:
+        return int(cast("NDArray[np.int64]", self.read()))
+
+    def __index__(self) -> int:
+        return operator.index(cast("SupportsIndex", self.read()))
+
+
+def _creates(name: str) -> Callable[..., object]:
+    """Return a function of numpy that creates an array without operands."""
+    function = cast("Callable[..., object]", getattr(np, name))
+
+    def create(*args: object, **kwargs: object) -> object:
+        return _tape().call(function, args, kwargs)
+
+    return create
+
+
+def _fills(name: str, value: int) -> Callable[[object], object]:
+    """Return a function that creates an array of equal elements, in the layout of another."""
+    like = cast("Callable[[object], Memory]", getattr(np, name))
+
+    def fill(x: object) -> object:
+        array = like(_unwrapped(x))
+        return _tape().new(np.full, (array.shape, value, array.dtype), array)
+
+    return fill
+
+
+def _tape() -> Tape:
+    """Return the tape of this thread's step; a closed one if it is not captured."""
+    tape = recorder.get()
+    return tape if isinstance(tape, Tape) else _CLOSED
+
+
+_CLOSED = Tape()
+_CLOSED.closed = True
+
+
+def _empty(shape: tuple[int, ...], dtype: "np.dtype[np.generic]") -> object:
+    return _tape().new(None, (), np.empty(shape, dtype))
+
+
+def _asarray(value: object, /, dtype: "np.dtype[np.generic] | None" = None) -> object:
+    if not isinstance(value, Recorded):
+        return np.asarray(value, dtype)
+    return value if dtype is None or dtype == value.dtype else value.astype(dtype)
+
+
+def _assign(destination: object, index: object, value: object, /) -> None:
+    _tape().call_on(_numpy.assign, (destination, index, value))
+
+
+def scatter_at(values: Memory, index: tuple[object, ...], shape: tuple[int, ...]) -> Memory:
+    """Return `_numpy.scatter_add`, with the index as a positional argument."""
+    return _numpy.scatter_add(values, index=index, shape=shape)
+
+
+def _scatter_add(
+    values: Recorded, /, *, index: tuple[object, ...], shape: tuple[int, ...]
+) -> object:
+    if not _numpy.is_basic(index):
+        return _tape().call(scatter_at, (values, index, shape), {})
+    out = _tape().call(np.zeros, (shape, values.dtype), {})
+    _tape().call_on(_numpy.assign, (out, index, values))
+    return out
+
+
+def _unfold(x: object, /, **options: object) -> object:
+    if not cast("Memory", _unwrapped(x)).flags.c_contiguous:
+        x = _tape().call(np.ascontiguousarray, (x,), {})
+    return _tape().call(_numpy.unfold, (x,), options)
+
+
+def _fold(x: Recorded, /, **options: object) -> object:
+    return cast("Callable[..., object]", _numpy.fold_with)(LIBRARY, x, **options)
+
+
+# Most functions are those of `_numpy`, which call ufuncs, numpy's functions and methods.
+LIBRARY = SimpleNamespace(
+    **{name: getattr(_numpy, name) for name in NAMES}
+    | {name: _creates(name) for name in ("zeros", "ones", "full", "eye", "arange")}
+    | {
+        "empty": _empty,
+        "asarray": _asarray,
+        "assign": _assign,
+        "scatter_add": _scatter_add,
+        "unfold": _unfold,
+        "fold": _fold,
+        "zeros_like": _fills("zeros_like", 0),
+        "ones_like": _fills("ones_like", 1),
+        "to_host": Recorded.read,
+    }
+)
+register_host_arrays(cast("type[Array]", Recorded), cast("Namespace[Array]", LIBRARY))
