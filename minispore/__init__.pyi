@@ -41,6 +41,7 @@ from minispore.common.dtype import (
 )
 from minispore.common.dtype import float as float
 from minispore.common.dtype import int as int
+from minispore.common.graph_mode import GraphInfo, graph_info
 from minispore.common.jit import jit
 from minispore.common.parallel import (
     ParallelMode,
@@ -132,6 +133,7 @@ __all__ = [
     "FlopsUtilizationCollector",
     "GRAPH_MODE",
     "GradOperation",
+    "GraphInfo",
     "History",
     "LambdaCallback",
     "LearningRateScheduler",
@@ -188,6 +190,7 @@ __all__ = [
     "get_log_config",
     "get_metric_fn",
     "get_seed",
+    "graph_info",
     "grad",
     "half",
     "int16",

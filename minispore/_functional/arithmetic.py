@@ -4,7 +4,7 @@ from typing import Final, Literal, overload
 
 from minispore._functional.primitive import primitive
 from minispore.engine import dtypes
-from minispore.engine.array import device_namespace, to_host
+from minispore.engine.array import Array, decide, device_namespace, to_host
 from minispore.engine.dispatch import (
     Number,
     T,
@@ -303,7 +303,7 @@ def pow(input: T | Values, exponent: T | Values) -> T:
         if product is not None:
             return apply1(product, x)
     xp = device_namespace(x._data)
-    if dtype_of(x).category < dtypes.FLOAT and _any_below_zero(y):
+    if dtype_of(x).category < dtypes.FLOAT and decide(_any_below_zero, y._data):
         # numpy raises an error; the power is computed as a float and truncated.
         power = xp.astype(x._data, dtypes.float64.numpy_dtype) ** y._data
         return wrap(xp.astype(xp.trunc(power), x._data.dtype), x)
@@ -316,8 +316,8 @@ Pow: Final = primitive("Pow", pow)
 _PRODUCTS: Final = {2.0: elementwise.square, 3.0: elementwise.cube}
 
 
-def _any_below_zero(x: Variable) -> bool:
-    return bool(to_host(device_namespace(x._data).any(x._data < 0)))
+def _any_below_zero(x: Array) -> bool:
+    return bool(to_host(device_namespace(x).any(x < 0)))
 
 
 def neg(input: T) -> T:

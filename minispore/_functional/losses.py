@@ -1,6 +1,7 @@
 """Losses: elementwise losses, cross entropy of classes, and binary cross entropy of logits."""
 
 from collections.abc import Callable
+from functools import partial
 from math import nan
 from typing import Generic, Literal, NamedTuple, TypeAlias, cast
 
@@ -23,7 +24,7 @@ from minispore._functional.primitive import Primitive
 from minispore._functional.reduction import mean, sum
 from minispore._functional.shape import check_nonempty, permute
 from minispore.engine import dtypes
-from minispore.engine.array import Array, device_namespace, is_host, to_host
+from minispore.engine.array import Array, decide, device_namespace, is_host, require, to_host
 from minispore.engine.dispatch import (
     T,
     Variable,
@@ -310,14 +311,23 @@ def from_logits(logits: T, labels: T, options: ClassificationLossOptions[T]) -> 
     return _loss_of_labels(rows, labels, options, _cross_entropy, softmax_cross_entropy)
 
 
-def _labels_in_range(labels: Variable, classes: int, ignored: int | None) -> bool:
+def _labels_in_range(labels: Array, classes: int, ignored: int | None) -> bool:
     """Return whether all labels are classes and none is `ignored`."""
     if 0 in labels.shape:
         return True
-    data = labels._data
-    xp = device_namespace(data)
-    low, high = to_host(xp.min(data)).item(), to_host(xp.max(data)).item()
+    xp = device_namespace(labels)
+    low, high = to_host(xp.min(labels)).item(), to_host(xp.max(labels)).item()
     return low >= 0 and high < classes and (ignored is None or not low <= ignored <= high)
+
+
+def _any_wrong(labels: Array, classes: int, ignored: int | None) -> bool:
+    """Return whether a label is neither a class nor `ignored`."""
+    xp = device_namespace(labels)
+    x = xp.astype(labels, dtypes.int64.numpy_dtype)
+    wrong = xp.logical_or(x < 0, x >= classes)
+    if ignored is not None:
+        wrong = xp.logical_and(wrong, xp.logical_not(xp.equal(x, ignored)))
+    return bool(to_host(xp.any(wrong)))
 
 
 def _axis_of_classes(x: T, labels: T, options: ClassificationLossOptions[T]) -> int:
@@ -363,9 +373,14 @@ def _loss_of_labels(
     """
     caller, names, weight, ignore_index, reduction, label_smoothing = options
     classes, on_host = x.shape[-1], is_host(labels._data)
-    valid = on_host and _labels_in_range(labels, classes, ignore_index)
+    valid = on_host and decide(
+        partial(_labels_in_range, classes=classes, ignored=ignore_index), labels._data
+    )
     if valid and weight is None and not label_smoothing:
         return loss_at_labels(x, labels, reduction)
+    has_wrong = on_host and decide(
+        partial(_any_wrong, classes=classes, ignored=ignore_index), labels._data
+    )
     # In a type that holds each number they are compared with.
     labels = cast_to(labels, dtypes.int64)
     wrong = logical_or(less(labels, 0), greater_equal(labels, classes))
@@ -374,7 +389,7 @@ def _loss_of_labels(
         ignored = equal(labels, ignore_index)
         wrong = logical_and(wrong, logical_not(ignored))
         counted = logical_and(counted, logical_not(ignored))
-    if on_host and to_host(device_namespace(wrong._data).any(wrong._data)).item():
+    if has_wrong:
         also = "" if ignore_index is None else f" or the 'ignore_index' {ignore_index}"
         raise ValueError(
             f"For '{caller}', '{names[1]}' must be in [0, {classes}){also}, but got {labels}."
@@ -559,9 +574,7 @@ def binary_cross_entropy_as(
     _check_factor(weight, x, "weight", caller)
     # Not on a device, where the check would synchronize; the loss is NaN there.
     if is_host(x._data):
-        host = cast("NDArray[np.float64]", to_host(x._data))
-        if ((host < 0) | (host > 1)).any():
-            raise RuntimeError(f"For '{caller}', 'logits' must be in [0, 1], but are not all.")
+        require(partial(_check_probabilities, caller), x._data)
     epsilon = 1e-12
     positive = mul(y, log(add(x, epsilon)))
     negative = mul(sub(1, y), log(add(sub(1, x), epsilon)))
@@ -569,6 +582,12 @@ def binary_cross_entropy_as(
     if weight is not None:
         losses = mul(losses, as_float(weight, caller, "weight"))
     return apply_reduction(losses, reduction)
+
+
+def _check_probabilities(caller: str, x: Array) -> None:
+    host = cast("NDArray[np.float64]", to_host(x))
+    if ((host < 0) | (host > 1)).any():
+        raise RuntimeError(f"For '{caller}', 'logits' must be in [0, 1], but are not all.")
 
 
 class BinaryCrossEntropy(Primitive):

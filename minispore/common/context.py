@@ -26,8 +26,8 @@ __all__ = [
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
 
-# The defaults of options of MindSpore's compiler and runtime. They are stored and have no effect on
-# results. A value must have the type of the default.
+# The defaults of options of MindSpore's compiler and runtime. Of these only the mode has an effect,
+# which is not on results. A value must have the type of the default.
 _DEFAULTS: Final[dict[str, object]] = {
     "deterministic": "OFF",
     "device_id": 0,
@@ -58,12 +58,13 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 def set_context(**kwargs: object) -> None:
     """Set options of the program.
 
-    Both values of `mode` execute code as ordinary Python, since there is no compiler. Options of
-    MindSpore's compiler and runtime are checked and stored. If one option is invalid, none is set.
+    In `GRAPH_MODE` each `TrainOneStepCell` captures its step once and replays it, with equal bits;
+    `graph_info` says what was done. Options of MindSpore's compiler and runtime are checked and
+    stored. If one option is invalid, none is set.
 
     Args:
-        **kwargs: The options, such as `device_target`: "CPU", or "GPU" for the first GPU, is the
-            device on which new tensors are created.
+        **kwargs: The options, such as `mode`, `PYNATIVE_MODE` by default, or `device_target`:
+            "CPU", or "GPU" for the first GPU, is the device on which new tensors are created.
 
     Raises:
         TypeError: A value has the wrong type.
@@ -71,7 +72,7 @@ def set_context(**kwargs: object) -> None:
         RuntimeError: A GPU is requested, but there is none or CuPy is not installed.
 
     Examples:
-        >>> set_context(mode=GRAPH_MODE, device_target="CPU")
+        >>> set_context(mode=PYNATIVE_MODE, device_target="CPU")
         >>> get_context("device_target")
         'CPU'
 
@@ -111,6 +112,11 @@ def get_context(attr_key: str) -> object:
         return device_target()
     _check_known(attr_key, "get_context")
     return _settings[attr_key]
+
+
+def is_graph_mode() -> bool:
+    """Return whether training steps are captured and replayed."""
+    return _settings["mode"] == GRAPH_MODE
 
 
 def set_device(device_target: str, device_id: int | None = None) -> None:

@@ -1,38 +1,109 @@
-"""MindSpore's compiler decorator, without effect: functions run as ordinary Python."""
+"""The decorator of functions whose steps are captured once and replayed."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import ParamSpec, TypeVar, overload
+
+from minispore.common.graph_mode import Steps
+from minispore.utils.checks import check_int, check_one_of, check_type, describe_value
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 @overload
-def jit(function: Callable[P, R], **options: object) -> Callable[P, R]: ...
-@overload
-def jit(function: None = None, **options: object) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def jit(
-    function: Callable[P, R] | None = None, **options: object
+    function: Callable[P, R],
+    *,
+    capture_mode: str = "ast",
+    jit_level: str = "O0",
+    dynamic: int = 0,
+    fullgraph: bool = False,
+    backend: str = "",
+    **options: object,
+) -> Callable[P, R]: ...
+@overload
+def jit(
+    function: None = None,
+    *,
+    capture_mode: str = "ast",
+    jit_level: str = "O0",
+    dynamic: int = 0,
+    fullgraph: bool = False,
+    backend: str = "",
+    **options: object,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def jit(
+    function: Callable[P, R] | None = None,
+    *,
+    capture_mode: str = "ast",
+    jit_level: str = "O0",
+    dynamic: int = 0,
+    fullgraph: bool = False,
+    backend: str = "",
+    **options: object,
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return `function` unchanged: there is no compiler.
+    """Return a function that is captured once for each kind of arguments, and then replayed.
+
+    Its results are those of `function`, bit for bit. A call that cannot be replayed runs
+    `function`, and `graph_info` says why.
 
     Args:
         function: The function. Without it, a decorator is returned.
-        **options: Options of MindSpore's compiler (`mode`, `input_signature`, …), without effect.
+        capture_mode: "ast", "bytecode" or "trace"; all mean the same.
+        jit_level: "O0" or "O1"; both mean the same.
+        dynamic: 0 or 1, without effect.
+        fullgraph: Whether a call that can be neither captured nor replayed raises an error, after
+            it was made.
+        backend: Without effect.
+        **options: Options of earlier versions of MindSpore, without effect.
 
     Returns:
-        `function`, or a decorator that returns its argument.
+        The function, or a decorator.
+
+    Raises:
+        TypeError: `function` is not callable, or an option is of the wrong type.
+        ValueError: An option has none of its values.
+        RuntimeError: By the returned function, with `fullgraph`.
 
     Examples:
-        >>> from minispore import Tensor, jit
-        >>> @jit
+        >>> import minispore as ms
+        >>> @ms.jit
         ... def double(x):
         ...     return x + x
-        >>> double(Tensor(2.0)).item()
-        4.0
+        >>> [double(ms.Tensor(float(i))).item() for i in range(5)]
+        [0.0, 2.0, 4.0, 6.0, 8.0]
+        >>> ms.graph_info(double).replayed
+        2
 
     Source: MindSpore's `mindspore.jit`.
     """
+    check_one_of(capture_mode, ("ast", "bytecode", "trace"), "capture_mode", "jit")
+    check_one_of(jit_level, ("O0", "O1"), "jit_level", "jit")
+    check_int(dynamic, "dynamic", "jit", low=0, high=1)
+    check_type(fullgraph, bool, "fullgraph", "jit")
     if function is None:
-        return lambda decorated: decorated
-    return function
+        return lambda decorated: _jit(decorated, fullgraph=fullgraph)
+    return _jit(function, fullgraph=fullgraph)
+
+
+def _jit(function: Callable[P, R], *, fullgraph: bool) -> Callable[P, R]:
+    if not callable(function):
+        raise TypeError(
+            f"For 'jit', the argument 'function' must be callable, but got "
+            f"{describe_value(function)}."
+        )
+    steps = Steps()
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        result = steps.run(function, args, kwargs)
+        _, reason = steps.last
+        if fullgraph and reason:
+            raise RuntimeError(
+                f"For 'jit' with fullgraph=True, the call is not captured: {reason}."
+            )
+        return result
+
+    vars(run)["_graph"] = steps
+    return run

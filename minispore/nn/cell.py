@@ -6,7 +6,7 @@ a `Cell`, in the order of assignment. There is no separate registry that could b
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, ValuesView
-from typing import ParamSpec, Protocol, Self, TypeVar, overload
+from typing import ClassVar, ParamSpec, Protocol, Self, TypeVar, overload
 
 from minispore._functional import device_transfer
 from minispore.common.dtype import DType, float16, float32
@@ -89,6 +89,11 @@ class Cell(HooksMixin):
     """
 
     construct: Callable[..., object] = _construct_not_implemented
+
+    # For graph mode: attributes that a step replaces, and those whose tensors are operands of array
+    # calls (None for all).
+    _transient: ClassVar[tuple[str, ...]] = ()
+    _recorded: ClassVar[frozenset[str] | None] = None
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, object] | None = None) -> None:
         if isinstance(auto_prefix, Tensor):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
-from minispore.engine.array import from_host, to_device_of
+from minispore.engine.array import host_values
 from minispore.engine.dispatch import broadcast_error, check_tensor, dtype_of, wrap
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._creation import parse_shape, tensor_from_array
@@ -55,8 +55,10 @@ def rand(
     chosen = _float_dtype(dtype, "rand")
     lengths = _lengths(size, "rand")
     bits = _BITS[chosen.numpy_dtype.itemsize]
-    rng = _stream(seed, "rand")
-    return _draw("rand", lambda: rng.integers(0, 1 << bits, lengths) / (1 << bits), chosen)
+    stream = _stream(seed, "rand")
+    return _draw(
+        "rand", lambda: generator(stream).integers(0, 1 << bits, lengths) / (1 << bits), chosen
+    )
 
 
 def randn(
@@ -81,8 +83,8 @@ def randn(
     """
     chosen = _float_dtype(dtype, "randn")
     lengths = _lengths(size, "randn")
-    rng = _stream(seed, "randn")
-    return _draw("randn", lambda: rng.standard_normal(lengths), chosen)
+    stream = _stream(seed, "randn")
+    return _draw("randn", lambda: generator(stream).standard_normal(lengths), chosen)
 
 
 def randint(
@@ -131,8 +133,10 @@ def randint(
             f"{describe_value(size)}."
         )
     lengths = parse_shape(size, "size", caller)
-    rng = _stream(seed, caller)
-    return _draw(caller, lambda: rng.integers(low, high, lengths, numpy_dtype), chosen)
+    stream = _stream(seed, caller)
+    return _draw(
+        caller, lambda: generator(stream).integers(low, high, lengths, numpy_dtype), chosen
+    )
 
 
 def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DTypeLike = dtypes.int64) -> Tensor:
@@ -160,8 +164,8 @@ def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DTypeLike = dtypes.i
     check_int(n, "n", "randperm", low=1)
     check_int(offset, "offset", "randperm", low=0)
     chosen = dtypes.as_dtype(dtype, "randperm")
-    rng = _stream(check_int(seed, "seed", "randperm", low=0) or None, "randperm")
-    return _draw("randperm", lambda: rng.permutation(n), chosen)
+    stream = _stream(check_int(seed, "seed", "randperm", low=0) or None, "randperm")
+    return _draw("randperm", lambda: generator(stream).permutation(n), chosen)
 
 
 def uniform(
@@ -207,13 +211,15 @@ def uniform(
             f"For 'uniform', the argument 'maxval' must be above 'minval', but got {high.tolist()} "
             f"and {low.tolist()}."
         )
-    rng = _stream(seed, "uniform")
+    stream = _stream(seed, "uniform")
     if chosen is dtypes.int32:
-        return _draw("uniform", lambda: rng.integers(low, high, lengths), chosen)
+        return _draw("uniform", lambda: generator(stream).integers(low, high, lengths), chosen)
     # Rounding must not give the bound above.
     below = np.nextafter(np.float32(high), np.float32(low))
     return _draw(
-        "uniform", lambda: np.minimum(low + (high - low) * rng.random(lengths), below), chosen
+        "uniform",
+        lambda: np.minimum(low + (high - low) * generator(stream).random(lengths), below),
+        chosen,
     )
 
 
@@ -235,8 +241,10 @@ def standard_normal(shape: tuple[int, ...], seed: int | None = None) -> Tensor:
     Source: MindSpore's `mindspore.ops.standard_normal`.
     """
     lengths = parse_shape(shape, "shape", "standard_normal")
-    rng = _stream(seed, "standard_normal")
-    return _draw("standard_normal", lambda: rng.standard_normal(lengths), dtypes.float32)
+    stream = _stream(seed, "standard_normal")
+    return _draw(
+        "standard_normal", lambda: generator(stream).standard_normal(lengths), dtypes.float32
+    )
 
 
 def normal(
@@ -267,8 +275,12 @@ def normal(
     check_type(stddev, (Tensor, int, float), "stddev", "normal")
     center, width = np.asarray(mean), np.asarray(stddev)
     lengths = _broadcast_lengths("normal", shape, center, width)
-    rng = _stream(seed, "normal")
-    return _draw("normal", lambda: center + width * rng.standard_normal(lengths), dtypes.float32)
+    stream = _stream(seed, "normal")
+    return _draw(
+        "normal",
+        lambda: center + width * generator(stream).standard_normal(lengths),
+        dtypes.float32,
+    )
 
 
 def dropout(
@@ -301,21 +313,19 @@ def dropout(
     if not 0 <= p < 1:
         raise ValueError(f"For 'dropout', the argument 'p' must be in [0, 1), but got {p}.")
     check_bool(training, "training")
-    rng = _stream(seed, "dropout", "dropout")
+    stream = _stream(seed, "dropout", "dropout")
     if not training or p == 0:
         return input
-    return apply_dropout_mask(input, 1 - p, rng, "input", "dropout")
+    return apply_dropout_mask(input, 1 - p, stream, "input", "dropout")
 
 
-def apply_dropout_mask(
-    x: Tensor, keep_prob: float, rng: "np.random.Generator", name: str, caller: str
-) -> Tensor:
+def apply_dropout_mask(x: Tensor, keep_prob: float, stream: str, name: str, caller: str) -> Tensor:
     """Return `x` with each element kept with probability `keep_prob` and divided by it, or zeroed.
 
     Args:
         x: A tensor of floats.
         keep_prob: The probability with which an element is kept, above 0.
-        rng: The source of random numbers.
+        stream: The name of the random stream.
         name: The name of the argument `x` in errors.
         caller: The name of the function in errors.
 
@@ -327,19 +337,25 @@ def apply_dropout_mask(
         raise TypeError(
             f"For '{caller}', the argument '{name}' must be of a float type, but got {dtype!r}."
         )
-    factors = np.asarray((rng.random(x.shape) < keep_prob) / keep_prob, dtype.numpy_dtype)
-    return x * wrap(to_device_of(factors, x._data), x)
+    shape = x.shape
+
+    def factors() -> NDArray[np.generic]:
+        kept = generator(stream).random(shape) < keep_prob
+        return np.asarray(kept / keep_prob, dtype.numpy_dtype)
+
+    return x * wrap(host_values(factors, x._data), x)
 
 
 def _draw(caller: str, draw: Callable[[], NDArray[np.generic]], dtype: DType) -> Tensor:
-    return tensor_from_array(caller, lambda: from_host(np.asarray(draw(), dtype.numpy_dtype)))
+    def values() -> NDArray[np.generic]:
+        return np.asarray(draw(), dtype.numpy_dtype)
+
+    return tensor_from_array(caller, lambda: host_values(values))
 
 
-def _stream(seed: object, caller: str, name: str = "ops") -> "np.random.Generator":
-    """Return the program's random stream of a name, or that of a seed."""
-    if seed is None:
-        return generator(name)
-    return generator(f"ops {check_int(seed, 'seed', caller, low=0)}")
+def _stream(seed: object, caller: str, name: str = "ops") -> str:
+    """Return the name of a random stream of the program: `name`, or that of a seed."""
+    return name if seed is None else f"ops {check_int(seed, 'seed', caller, low=0)}"
 
 
 def _broadcast_lengths(caller: str, shape: object, *arrays: NDArray[np.generic]) -> tuple[int, ...]:

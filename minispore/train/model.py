@@ -8,6 +8,8 @@ from typing import Any, cast
 
 from minispore._metrics.names import MetricName
 from minispore.common import Tensor
+from minispore.common.context import is_graph_mode
+from minispore.common.graph_mode import graph_info
 from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication import get_group_size
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
@@ -20,6 +22,7 @@ from minispore.train.protocol.run_context import InternalCallbackParam, RunConte
 from minispore.train.strategy import SingleProcess, current_strategy
 from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type, is_int_list
 from minispore.utils.tables import Table
+from minispore.utils.warn import warn_at_caller
 
 Callbacks = Callback | Iterable[Callback]
 TrainingData = DatasetLike | BatchIterable
@@ -193,6 +196,7 @@ class Model:
         if dataset_sink_mode and sink_size > 0:
             context.original_args().batch_num = sink_size
         manager.run(context, lambda: loop.train(context, manager))
+        self._warn_if_not_replayed()
 
     def fit(
         self,
@@ -265,6 +269,17 @@ class Model:
                 params.update(training, mode="train")
 
         manager.run(context, lambda: loop.train(context, manager, validate))
+        self._warn_if_not_replayed()
+
+    def _warn_if_not_replayed(self) -> None:
+        if is_graph_mode() and isinstance(self.train_network, TrainOneStepCell):
+            info = graph_info(self.train_network)
+            if info.reasons and not info.replayed:
+                warn_at_caller(
+                    "In GRAPH_MODE no step was replayed; all ran eagerly, since "
+                    f"{next(iter(info.reasons))}. 'graph_info' of the model's 'train_network' "
+                    "lists all reasons."
+                )
 
     def eval(
         self,

@@ -9,7 +9,6 @@ from minispore._functional.window_geometry import as_pair
 from minispore.common.dtype import DType, float32
 from minispore.common.initializer import HeUniform, Initializer, Uniform
 from minispore.common.parameter import Parameter
-from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import check_tensor
 from minispore.nn._parameter_init import check_float_type, init_parameter
@@ -314,7 +313,7 @@ class Dropout(Cell):
         check_tensor(x, "Dropout", "x")
         if not self.training or self.keep_prob == 1:
             return x
-        return apply_dropout_mask(x, self.keep_prob, generator("dropout"), "x", "Dropout")
+        return apply_dropout_mask(x, self.keep_prob, "dropout", "x", "Dropout")
 
     def extend_repr(self) -> str:
         """Return the arguments for `repr`."""

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from math import inf, sqrt
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.engine.array import Array, DeviceNamespace, device_namespace
+from minispore.engine.array import Array, DeviceNamespace, device_namespace, to_host
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, scalar_value
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, StepNumbers, host_parameter
 from minispore.utils.checks import check_arguments, check_type
 
 __all__ = ["Adam", "AdamWeightDecay"]
@@ -89,16 +89,19 @@ class Adam(Optimizer):
         self.moment2: ParameterTuple = self._new_state("moment2")
         self.vhat: ParameterTuple = self._new_state("vhat") if use_amsgrad else ParameterTuple(())
 
-    # The value in the present step.
-    _correction: float = 1.0
+    def _powers(self) -> list[tuple[Array, float]]:
+        return [(self.beta1_power._data, self.beta1), (self.beta2_power._data, self.beta2)]
 
-    def _begin_step(self) -> None:
-        for power, beta in ((self.beta1_power, self.beta1), (self.beta2_power, self.beta2)):
-            data = power._data
-            device_namespace(data).multiply(data, beta, out=data)
-        self._correction = sqrt(1 - scalar_value(self.beta2_power)) / (
-            1 - scalar_value(self.beta1_power)
-        )
+    def _numbers(self) -> StepNumbers:
+        numbers = super()._numbers()
+        first, second = (multiplied(power, beta) for power, beta in self._powers())
+        correction = sqrt(1 - second) / (1 - first)
+        return numbers._replace(rates=[rate * correction for rate in numbers.rates])
+
+    def _advance(self) -> None:
+        for power, beta in self._powers():
+            device_namespace(power).multiply(power, beta, out=power)
+        super()._advance()
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
@@ -115,7 +118,7 @@ class Adam(Optimizer):
         for largest in v_max:
             v = xp.maximum(largest, v, out=largest)
         root = xp.add(xp.sqrt(v, out=second), self.eps, out=second)
-        numerator = xp.multiply(mean, rate * self._correction, out=first)
+        numerator = xp.multiply(mean, rate, out=first)
         xp.subtract(w, xp.divide(numerator, root, out=first), out=w)
 
 
@@ -192,3 +195,8 @@ def check_betas(beta1: float, beta2: float, eps: float, caller: str) -> None:
             raise ValueError(
                 f"For '{caller}', the argument '{name}' must be {interval}, got {value}."
             )
+
+
+def multiplied(power: Array, beta: float) -> float:
+    """Return the next power of a decay rate, rounded to the type in which it is stored."""
+    return cast("float", to_host(device_namespace(power).multiply(power, beta)).item())

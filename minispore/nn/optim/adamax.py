@@ -9,8 +9,8 @@ from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.engine.array import Array, DeviceNamespace, device_namespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.adam import check_betas
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, scalar_value
+from minispore.nn.optim.adam import check_betas, multiplied
+from minispore.nn.optim.optimizer import LearningRate, Optimizer, StepNumbers, host_parameter
 
 __all__ = ["AdaMax"]
 
@@ -69,13 +69,15 @@ class AdaMax(Optimizer):
         self.moment1: ParameterTuple = self._new_state("moment1")
         self.moment2: ParameterTuple = self._new_state("moment2")
 
-    # The value in the present step.
-    _correction: float = 1.0
+    def _numbers(self) -> StepNumbers:
+        numbers = super()._numbers()
+        correction = 1 / (1 - multiplied(self.beta1_power._data, self.beta1))
+        return numbers._replace(rates=[rate * correction for rate in numbers.rates])
 
-    def _begin_step(self) -> None:
-        data = self.beta1_power._data
-        device_namespace(data).multiply(data, self.beta1, out=data)
-        self._correction = 1 / (1 - scalar_value(self.beta1_power))
+    def _advance(self) -> None:
+        power = self.beta1_power._data
+        device_namespace(power).multiply(power, self.beta1, out=power)
+        super()._advance()
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
@@ -85,7 +87,7 @@ class AdaMax(Optimizer):
         xp.add(m, xp.multiply(g, 1 - self.beta1, out=second), out=m)
         xp.maximum(xp.multiply(largest, self.beta2, out=largest), g, out=largest)
         xp.maximum(largest, xp.multiply(g, -1.0, out=first), out=largest)
-        numerator = xp.multiply(m, rate * self._correction, out=first)
+        numerator = xp.multiply(m, rate, out=first)
         xp.subtract(
             w, xp.divide(numerator, xp.add(largest, self.eps, out=second), out=first), out=w
         )

@@ -7,7 +7,13 @@ from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, scalar_value
+from minispore.nn.optim.optimizer import (
+    LearningRate,
+    Optimizer,
+    StepNumbers,
+    host_parameter,
+    scalar_value,
+)
 from minispore.utils.checks import check_number, check_type
 
 __all__ = ["Momentum"]
@@ -62,11 +68,8 @@ class Momentum(Optimizer):
         self._initial_arguments["momentum"] = momentum
         self.moments: ParameterTuple = self._new_state("moments")
 
-    # The value in the present step.
-    _momentum: float = 0.0
-
-    def _begin_step(self) -> None:
-        self._momentum = scalar_value(self.momentum)
+    def _numbers(self) -> StepNumbers:
+        return StepNumbers(*self._rates_and_decays(), scalar_value(self.momentum))
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float

@@ -15,6 +15,8 @@ from minispore.engine.array import (
     DeviceNamespace,
     Shape,
     device_namespace,
+    host_advance,
+    host_numbers,
     is_host,
     to_host,
 )
@@ -147,9 +149,10 @@ class Optimizer(Cell):
         """
         self._check_gradients(gradients)
         donated = isinstance(gradients, DonatedGradients)
-        rates = self._current_values(self._rates)
-        decays = self._current_values(self._decays)
-        self._begin_step()
+        rates, decays, kept, momentum, is_first_step = host_numbers(self._numbers)
+        if momentum or self._momentum:
+            # Not by `__setattr__`, which takes longer than the update of a small parameter.
+            vars(self).update(_momentum=momentum, _is_first_step=is_first_step)
         for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
             data = writable(parameter)
             xp = device_namespace(data)
@@ -162,12 +165,11 @@ class Optimizer(Cell):
                 if self.loss_scale != 1:
                     g = xp.multiply(g, 1 / self.loss_scale, out=first)
                 if decays[i] and self._decouples_decay:
-                    xp.multiply(w, 1 - rates[i] * decays[i], out=w)
+                    xp.multiply(w, kept[i], out=w)
                 elif decays[i]:
                     g = xp.add(g, xp.multiply(w, decays[i], out=second), out=first)
                 self._update(xp, i, (w, g, first, second, *state), rates[i])
-        step = self.global_step._data
-        device_namespace(step).add(step, 1, out=step)
+        host_advance(self._advance)
         return self._done
 
     def get_lr(self) -> Tensor | tuple[Tensor, ...]:
@@ -202,12 +204,39 @@ class Optimizer(Cell):
 
     # For subclasses.
 
+    _transient = ("_blocks", "_momentum", "_is_first_step")
+    # The other attributes are read by `_numbers` and `_advance`, which run in each step.
+    _recorded = frozenset({"parameters", "_states"})
+
     # Whether weights are multiplied by 1 - learning rate * decay, in place of the decay's addition
     # to the gradients.
     _decouples_decay: ClassVar[bool] = False
 
-    def _begin_step(self) -> None:
-        """Prepare a step, before the first parameter is updated."""
+    # The factor of the momentum in the present step, and whether it is the first of each parameter.
+    _momentum: float = 0.0
+    _is_first_step: Sequence[bool] = ()
+
+    def _numbers(self) -> "StepNumbers":
+        """Return the numbers of the coming step, without side effects.
+
+        All numbers that change from step to step are computed here: `_update` must not compute with
+        them, since a captured step computes the arrays only.
+        """
+        return StepNumbers(*self._rates_and_decays())
+
+    def _rates_and_decays(self) -> tuple[list[float], list[float], list[float]]:
+        """Return the first three fields of `StepNumbers`."""
+        rates = self._current_values(self._rates)
+        decays = self._current_values(self._decays)
+        kept = rates
+        if self._decouples_decay:
+            kept = [1 - rate * decay for rate, decay in zip(rates, decays, strict=True)]
+        return rates, decays, kept
+
+    def _advance(self) -> None:
+        """Store what the numbers of the next step depend on, after the parameters are updated."""
+        step = self.global_step._data
+        device_namespace(step).add(step, 1, out=step)
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
@@ -220,7 +249,7 @@ class Optimizer(Cell):
             arrays: The parameter; its gradient, with loss scale and weight decay applied; two
                 arrays for intermediate results, the first of which may be the gradient's memory;
                 and the parameter's arrays made by `_new_state`.
-            rate: The learning rate.
+            rate: The learning rate, with the factors that `_numbers` has applied.
         """
         raise NotImplementedError(f"For '{self.cls_name}', '_update' is not defined.")
 
@@ -273,6 +302,24 @@ class Optimizer(Cell):
                     f"For '{self.cls_name}', the gradient of '{parameter.name}' must be of its "
                     f"type {parameter.dtype!r}, but got {gradient.dtype!r}."
                 )
+
+
+class StepNumbers(NamedTuple):
+    """The numbers of one step.
+
+    Attributes:
+        rates: The learning rate of each parameter, and further factors of the step.
+        decays: The weight decay of each parameter.
+        kept: The factor of each weight, if weights decay apart from their gradients.
+        momentum: The factor of the momentum.
+        is_first_step: Whether the step is the first of each parameter.
+    """
+
+    rates: Sequence[float]
+    decays: Sequence[float]
+    kept: Sequence[float]
+    momentum: float = 0.0
+    is_first_step: Sequence[bool] = ()
 
 
 class Block(NamedTuple):

@@ -9,7 +9,13 @@ from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.engine.array import Array, DeviceNamespace, device_namespace, to_host
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, host_parameter, scalar_value
+from minispore.nn.optim.optimizer import (
+    LearningRate,
+    Optimizer,
+    StepNumbers,
+    host_parameter,
+    scalar_value,
+)
 from minispore.utils.checks import check_number, check_type
 
 __all__ = ["SGD"]
@@ -82,14 +88,17 @@ class SGD(Optimizer):
             for each in self.parameters
         )
 
-    # The momentum in the present step, and for each parameter whether it is the first.
-    _momentum: float = 0.0
-    _is_first_step: Sequence[bool] = ()
+    def _numbers(self) -> StepNumbers:
+        momentum = scalar_value(self.momentum)
+        is_first_step = [_is_set(stat._data) for stat in self.stat] if momentum else ()
+        return StepNumbers(*self._rates_and_decays(), momentum, is_first_step)
 
-    def _begin_step(self) -> None:
-        self._momentum = scalar_value(self.momentum)
-        if self._momentum:
-            self._is_first_step = [_clear(stat._data) for stat in self.stat]
+    def _advance(self) -> None:
+        if scalar_value(self.momentum):
+            for stat in self.stat:
+                if _is_set(stat._data):
+                    device_namespace(stat._data).copyto(stat._data, 0.0)
+        super()._advance()
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
@@ -109,10 +118,7 @@ class SGD(Optimizer):
         xp.subtract(w, xp.multiply(step, rate, out=first), out=w)
 
 
-def _clear(stat: Array) -> bool:
-    """Fill an array of equal numbers with 0, and return whether they were not 0."""
+def _is_set(stat: Array) -> bool:
+    """Return whether an array of equal numbers is not 0."""
     on_host = to_host(stat)
-    if not on_host.size or on_host.flat[0] == 0:
-        return False
-    device_namespace(stat).copyto(stat, 0.0)
-    return True
+    return on_host.size > 0 and bool(on_host.flat[0] != 0)

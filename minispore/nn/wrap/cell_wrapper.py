@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from minispore import ops
+from minispore.common.context import is_graph_mode
 from minispore.common.dtype import float32
+from minispore.common.graph_mode import Steps
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.communication._collectives import is_data_parallel
@@ -137,6 +139,7 @@ class TrainOneStepCell(Cell):
     ) -> None:
         super().__init__(auto_prefix=False)
         check_arguments(TrainOneStepCell.__init__, locals())
+        self._graph = Steps()
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer
@@ -160,6 +163,16 @@ class TrainOneStepCell(Cell):
         Raises:
             ValueError: The loss is not a scalar.
         """
+        if not is_graph_mode():
+            return self._step(*inputs)
+        if self.reducer_flag:
+            reason = "its gradients are exchanged with other processes"
+            return self._graph.run_eagerly(reason, lambda: self._step(*inputs))
+        return self._graph.run(self._step, inputs)
+
+    _transient = ("_graph",)
+
+    def _step(self, *inputs: Tensor) -> Tensor:
         loss, gradients = self._loss_and_gradients(inputs, self.sens)
         self.optimizer(gradients if self.return_grad else DonatedGradients(gradients))
         if self.return_grad:

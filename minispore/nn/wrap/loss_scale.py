@@ -208,6 +208,9 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
             Despite the annotation, a tuple of the loss, whether a gradient has overflowed, and the
             loss scale of this step.
         """
+        return super().construct(*inputs)
+
+    def _step(self, *inputs: Tensor) -> Tensor:
         scale = self.scale_sense.value().copy()
         factor = scalar_value(scale)
         with np.errstate(over="ignore", invalid="ignore"):

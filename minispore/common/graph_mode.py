@@ -1,0 +1,696 @@
+"""Graph mode: a step is captured once and replayed.
+
+The first step with inputs of a kind is *observed*: it runs eagerly, and what it reads is noted. The
+second and third are *captured*: they run eagerly on recorded arrays, and their tapes must be equal.
+From then on the plan that is made of the tape is *replayed*. Every replay leaves the bits that the
+eager step would leave; what cannot be shown to do so runs eagerly, and `graph_info` says why.
+"""
+
+import copy
+import logging
+import operator
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+from types import CodeType
+from typing import NamedTuple, Self, TypeVar, cast
+
+import numpy as np
+
+from minispore.common._read_set import ReadSet, Watch
+from minispore.common.tensor import Tensor
+from minispore.engine.array import Array, _numpy, device_target, is_host
+from minispore.engine.array.host import recorder
+from minispore.engine.array.plan import (
+    Entry,
+    HostNumber,
+    Memory,
+    Program,
+    View,
+    constant_entries,
+    has_effect,
+    reads,
+    views_in,
+    writes,
+)
+from minispore.engine.array.recording import (
+    Recorded,
+    Tape,
+    bytes_of,
+    flattened,
+    root_of,
+    scatter_at,
+    unwrapped,
+    view_of,
+)
+from minispore.engine.dispatch import Variable, wrap
+from minispore.engine.graph import in_record_block, is_recording
+from minispore.engine.rules.linalg import gemm_observers
+from minispore.utils.checks import describe_value
+
+R = TypeVar("R")
+_logger = logging.getLogger("minispore")
+# The largest number of plans of one step, and of failed attempts in a row to make one.
+MAX_PLANS = 8
+MAX_FAILURES = 3
+# A plan that has been replayed as often has paid for the captures.
+PAID_OFF = 16
+
+
+@dataclass(frozen=True)
+class GraphInfo:
+    """What graph mode has done with a step.
+
+    Attributes:
+        observed: The number of steps that were observed.
+        captured: The number of steps that were captured.
+        replayed: The number of steps that were replayed.
+        eager: The number of steps that ran eagerly for a reason.
+        plans: A description of each plan.
+        reasons: How many steps ran eagerly, or were captured anew, by reason.
+        last: What was done with the latest step, and the reason, if any.
+    """
+
+    observed: int
+    captured: int
+    replayed: int
+    eager: int
+    plans: tuple[str, ...]
+    reasons: dict[str, int]
+    last: tuple[str, str]
+
+    def __str__(self) -> str:
+        total = self.observed + self.captured + self.replayed + self.eager
+        counts = f"{self.captured} captured, {self.replayed} replayed, {self.eager} eager"
+        lines = [
+            f"{total} steps: {self.observed} observed, {counts}",
+            *(f"plan {i}: {text}" for i, text in enumerate(self.plans, 1)),
+            *(f"{count} × {reason}" for reason, count in self.reasons.items()),
+        ]
+        return "\n".join(lines)
+
+
+class _PlanError(Exception):
+    """The reason why a step is not replayed.
+
+    Args:
+        reason: The reason.
+        keep: Whether the plan may hold in the next step.
+    """
+
+    def __init__(self, reason: str, *, keep: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.keep = keep
+
+
+class _Output(NamedTuple):
+    """A tensor in the result of a step: the view that its array is a copy of."""
+
+    view: View
+
+
+class _Lifted(NamedTuple):
+    """A tensor that a step reads, its array before the step, and that array on the tape."""
+
+    tensor: Variable
+    array: Memory
+    recorded: Recorded
+
+
+class _Capture(NamedTuple):
+    """The notes on a step.
+
+    Attributes:
+        tape: Its array calls.
+        reads: What it reads.
+        inputs: The arrays of its arguments, on the tape.
+        state: The other tensors.
+        result: Its result, with an `_Output` in place of each tensor.
+        moved: The tensors to which it gives new memory: the index in `state` and the value.
+    """
+
+    tape: Tape
+    reads: ReadSet
+    inputs: list[_Lifted]
+    state: list[_Lifted]
+    result: object
+    moved: list[tuple[int, View]]
+
+    def signature(self) -> object:
+        """Return what is equal for two captures of the same calls."""
+        tape = self.tape
+        return _signature(
+            (
+                tape.entries,
+                [(each.operands, each.outcome) for each in tape.decisions],
+                tape.truths,
+                self.result,
+                self.moved,
+            )
+        )
+
+
+class Plan:
+    """A captured step that can be replayed."""
+
+    def __init__(self, capture: _Capture) -> None:
+        tape, self._reads = capture.tape, capture.reads
+        views = {number: view_of(array, number) for number, array in tape.outside.items()}
+        number_of = [tape.view(each.recorded.values).buffer for each in capture.state]
+        moved = {number_of[i] for i, _ in capture.moved}
+        outside = {
+            number: bytes_of(array, copied=number in tape.inputs or number in moved)
+            for number, array in tape.outside.items()
+        }
+        kept = {view.buffer for view in (*views_in(capture.result), *views_in(capture.moved))}
+        self.program: Program = Program(tape.entries, tape.sizes, outside, kept)
+        array = self.program.array
+        self._inputs = [array(tape.view(each.recorded.values)) for each in capture.inputs]
+        self._moved = [
+            (capture.state[i].tensor, array(views[number_of[i]]), array(view))
+            for i, view in capture.moved
+        ]
+        self._state_roots = {id(root_of(each.array)): each.array for each in capture.state}
+        self._decisions = [
+            (each.test, cast("tuple[object, ...]", self.program.bind(each.operands)), each.outcome)
+            for each in tape.decisions
+        ]
+        self._numbers, self._advances, self._truths = tape.numbers, tape.advances, tape.truths
+        self._result = capture.result
+        self._outputs = {view: array(view) for view in views_in(capture.result)}
+        self.replays: int = 0
+
+    def __str__(self) -> str:
+        program = self.program
+        inputs = ", ".join(f"{each.shape} {each.dtype}" for each in self._inputs)
+        return (
+            f"inputs {inputs}; {len(program.pure) + len(program.rest)} calls, arena "
+            f"{program.arena_size / 2**20:.1f} MiB, {self.replays} replays"
+        )
+
+    def replay(self, inputs: Sequence[Tensor]) -> object:
+        """Make one step.
+
+        Raises:
+            _PlanError: The plan does not hold for this step, and nothing has been changed.
+        """
+        self._check()
+        for static, given in zip(self._inputs, inputs, strict=True):
+            data = as_memory(given)
+            if self._is_state(data):
+                raise _PlanError("an input shares memory with a parameter", keep=True)
+            static[...] = data
+        try:
+            decisions = [test(*operands) for test, operands, _ in self._decisions]
+            numbers = [x for compute in self._numbers for x in flattened(compute())]
+        except Exception as error:
+            raise _PlanError("it raises an error", keep=True) from error
+        if self._decides_otherwise(decisions):
+            raise _PlanError("a decision on its inputs is another one", keep=True)
+        if self._branches_otherwise(numbers):
+            raise _PlanError("a number of the optimizer became zero or nonzero")
+        program = self.program
+        program.set_numbers(numbers)
+        try:
+            for call in program.pure:
+                call()
+        except Exception as error:
+            raise _PlanError("it raises an error", keep=True) from error
+        for call in program.rest:
+            call()
+        for advance in self._advances:
+            advance()
+        for tensor, _, value in self._moved:
+            tensor._data = cast("Array", value.copy(order="K"))
+        self.replays += 1
+        return self._build(self._result, {})
+
+    def _check(self) -> None:
+        reason = self._reads.differs()
+        if reason:
+            raise _PlanError(reason)
+        for tensor, static, _ in self._moved:
+            data = as_memory(tensor)
+            if _layout(data) != _layout(static):
+                raise _PlanError("the shape of a parameter has changed")
+            static[...] = data
+
+    def _decides_otherwise(self, decisions: list[bool]) -> bool:
+        return decisions != [outcome for _, _, outcome in self._decisions]
+
+    def _branches_otherwise(self, numbers: list[float]) -> bool:
+        return list(map(bool, numbers)) != self._truths
+
+    def _is_state(self, data: Memory) -> bool:
+        root = root_of(data)
+        if isinstance(root, np.ndarray):
+            return id(cast("object", root)) in self._state_roots
+        return any(np.may_share_memory(data, each) for each in self._state_roots.values())
+
+    def _build(self, value: object, built: dict[View, Tensor]) -> object:
+        if isinstance(value, _Output):
+            if value.view not in built:
+                array = self._outputs[value.view].copy(order="K")
+                built[value.view] = wrap(cast("Array", array), _TENSOR)
+            return built[value.view]
+        if isinstance(value, tuple | list):
+            items = [self._build(item, built) for item in cast("Sequence[object]", value)]
+            return tuple(items) if isinstance(value, tuple) else items
+        if isinstance(value, dict):
+            items_ = cast("dict[object, object]", value).items()
+            return {key: self._build(item, built) for key, item in items_}
+        return value
+
+
+@dataclass
+class _Slot:
+    """What is known of steps with inputs of one kind."""
+
+    objects: list[object]
+    ran: set[CodeType] | None = None
+    first: object = None
+    plan: Plan | None = None
+    failures: int = 0
+    reason: str = ""
+
+    def restart(self, reason: str) -> None:
+        """Forget the plan; after several failures in a row, run eagerly for good."""
+        if self.plan is not None and self.plan.replays >= PAID_OFF:
+            self.failures = 0
+        self.failures += 1
+        self.ran, self.first, self.plan = None, None, None
+        if self.failures > MAX_FAILURES:
+            self.reason = reason
+
+
+class Steps:
+    """The steps of one function: how often they were captured and replayed, and the plans."""
+
+    def __init__(self) -> None:
+        self._slots: dict[object, _Slot] = {}
+        self._counts: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
+        self.last: tuple[str, str] = ("", "")
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[type["Steps"], tuple[()]]:
+        # A copy begins without plans.
+        return Steps, ()
+
+    def info(self) -> GraphInfo:
+        """Return what was done with the steps."""
+        slots = self._slots.values()
+        counts = self._counts
+        return GraphInfo(
+            observed=counts["observed"],
+            captured=counts["captured"],
+            replayed=counts["replayed"],
+            eager=counts["eager"],
+            plans=tuple(str(slot.plan) for slot in slots if slot.plan is not None),
+            reasons=dict(self._reasons.most_common()),
+            last=self.last,
+        )
+
+    def run(
+        self,
+        function: Callable[..., R],
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object] | None = None,
+    ) -> R:
+        """Return `function(*args, **kwargs)`, of a replay if possible."""
+        step = partial(function, *args, **(kwargs or {}))
+        if recorder.get() is not None:
+            # It is a part of a step that is captured.
+            return step()
+        if not self._lock.acquire(blocking=False):
+            return self.run_eagerly("another thread runs it", step)
+        try:
+            inputs: list[Tensor] = []
+            slot = self._slot(step, inputs)
+            if slot.plan is None:
+                return self._prepare(slot, step, inputs)
+            try:
+                result = slot.plan.replay(inputs)
+            except _PlanError as error:
+                if not error.keep:
+                    slot.restart(error.reason)
+                raise
+            self._count("replayed")
+            return cast("R", result)
+        except _PlanError as error:
+            reason = error.reason
+        finally:
+            self._lock.release()
+        return self.run_eagerly(reason, step)
+
+    def _count(self, kind: str, reason: str = "") -> None:
+        self._counts[kind] += 1
+        self.last = kind, reason
+        if reason:
+            if reason not in self._reasons:
+                _logger.info("graph mode: %s: %s", kind, reason)
+            self._reasons[reason] += 1
+
+    def run_eagerly(self, reason: str, step: Callable[[], R]) -> R:
+        """Return `step()`, a step that is not captured for a reason."""
+        self._count("eager", reason)
+        return step()
+
+    def _slot(self, step: "partial[R]", inputs: list[Tensor]) -> _Slot:
+        """Return what is known of steps with such arguments, and append the tensors among them."""
+        reason = _environment()
+        if reason:
+            raise _PlanError(reason)
+        objects: list[object] = [step.func]
+        key = _key((step.args, step.keywords), inputs, objects)
+        slot = self._slots.get(key)
+        if slot is None:
+            if len(self._slots) >= MAX_PLANS:
+                raise _PlanError(f"there are {MAX_PLANS} plans already")
+            slot = self._slots[key] = _Slot(objects)
+        if slot.reason:
+            raise _PlanError(slot.reason)
+        return slot
+
+    def _prepare(self, slot: _Slot, step: Callable[[], R], inputs: list[Tensor]) -> R:
+        """Make an eager step that is observed or captured."""
+        if not _capturing.acquire(blocking=False):
+            raise _PlanError("another thread captures a step")
+        try:
+            if slot.ran is None:
+                result, slot.ran = _observed(step)
+                self._count("observed")
+                return result
+            try:
+                result, capture = _captured(slot, step, inputs)
+            except _PlanError as error:
+                slot.restart(error.reason)
+                raise
+            except BaseException:
+                slot.restart("it raises an error")
+                raise
+            reason = capture.tape.reason
+            signature = None if reason else capture.signature()
+            if slot.first not in (None, signature):
+                reason = reason or "two captures of it differ"
+            if reason:
+                slot.restart(reason)
+            elif slot.first is None:
+                slot.first = signature
+            else:
+                slot.plan = Plan(capture)
+            self._count("captured", reason)
+            return result
+        finally:
+            _capturing.release()
+
+
+# Only one thread at a time captures a step, since that replaces the arrays of tensors.
+_capturing = Lock()
+_TENSOR = Tensor(0.0)
+
+
+def _environment() -> str:
+    """Return why no step can be replayed now; "" if steps can."""
+    if is_recording() or in_record_block():
+        return "its gradient is computed"
+    if sys.gettrace() is not None or sys.getprofile() is not None:
+        return "a debugger or profiler is active"
+    if gemm_observers:
+        return "its operations are counted"
+    return "" if device_target() == "CPU" else "new tensors are not on the CPU"
+
+
+def _key(value: object, inputs: list[Tensor], objects: list[object]) -> object:
+    """Return what is equal for arguments that the same plan may serve."""
+    if type(value) is Tensor and value._node is None and is_host(value._data):
+        data = as_memory(value)
+        own = (i for i, each in enumerate(inputs) if as_memory(each) is data)
+        same = next(own, len(inputs))
+        inputs.append(value)
+        return Tensor, same, _layout(data)
+    if isinstance(value, tuple | list):
+        items = cast("Sequence[object]", value)
+        return items.__class__.__name__, *(_key(item, inputs, objects) for item in items)
+    if isinstance(value, dict):
+        pairs = cast("dict[object, object]", value).items()
+        return dict, *((repr(key), _key(item, inputs, objects)) for key, item in pairs)
+    if value is None or type(value) in (bool, int, float, str):
+        return type(value), repr(value)
+    objects.append(value)
+    return object, id(value)
+
+
+def _layout(data: Memory) -> tuple[object, ...]:
+    """Return what decides on the order in which numpy computes with an array."""
+    return data.shape, data.dtype, data.strides
+
+
+def as_memory(tensor: Variable) -> Memory:
+    """Return the array of a tensor on the host.
+
+    Raises:
+        _PlanError: The tensor is on another device.
+    """
+    data = cast("object", tensor._data)
+    if not isinstance(data, np.ndarray):
+        raise _PlanError("a tensor is not on the CPU")
+    return cast("Memory", data)
+
+
+def _observed(step: Callable[[], R]) -> tuple[R, set[CodeType]]:
+    """Make an eager step, and return its result and the user code that ran."""
+    tape = Tape()
+    token = recorder.set(tape)
+    try:
+        with Watch(tape) as watch:
+            result = step()
+    finally:
+        recorder.reset(token)
+    return result, watch.user_code()
+
+
+class _Lift:
+    """A context manager that replaces the arrays of tensors by recorded ones.
+
+    Args:
+        reads: What the step reads.
+        inputs: The tensors among its arguments.
+
+    Attributes:
+        tape: The tape of the step.
+        inputs: The arguments.
+        state: The other tensors.
+        host: Those that only the host reads.
+        moved: The tensors that got another array, with that.
+    """
+
+    def __init__(self, reads: ReadSet, inputs: Sequence[Tensor]) -> None:
+        self.tape = Tape()
+        self._by_array: dict[int, tuple[Recorded, bool, bool]] = {}
+        self.inputs = self._lifted(inputs, is_input=True)
+        self.state = self._lifted(reads.tensors.values())
+        self.host = self._lifted(reads.host.values(), host=True)
+        self.moved: list[tuple[_Lifted, object]] = []
+        self._all = list(
+            {id(each.tensor): each for each in (*self.inputs, *self.state, *self.host)}.values()
+        )
+        self._replaced = [
+            (vars(cell), {name: vars(cell)[name] for name in names if name in vars(cell)}, names)
+            for cell, names in reads.transient
+        ]
+        self.tape.run_on_host = self._run_on_host
+
+    def _lifted(
+        self, tensors: Iterable[Variable], *, is_input: bool = False, host: bool = False
+    ) -> list[_Lifted]:
+        lifted: list[_Lifted] = []
+        for tensor in tensors:
+            array = as_memory(tensor)
+            if id(array) not in self._by_array:
+                recorded = self.tape.lift(array, is_input=is_input)
+                self._by_array[id(array)] = recorded, is_input, host
+            recorded, *kind = self._by_array[id(array)]
+            if kind != [is_input, host]:
+                raise _PlanError("two of its tensors share memory")
+            lifted.append(_Lifted(tensor, array, recorded))
+        return lifted
+
+    def _run_on_host(self, work: Callable[[], object]) -> object:
+        for each in self.host:
+            each.tensor._data = cast("Array", each.array)
+        try:
+            return work()
+        finally:
+            for each in self.host:
+                each.tensor._data = cast("Array", each.recorded)
+
+    def __enter__(self) -> Self:
+        self._token = recorder.set(self.tape)
+        for each in self._all:
+            each.tensor._data = cast("Array", each.recorded)
+        for attributes, own, _ in self._replaced:
+            attributes.update({name: copy.copy(value) for name, value in own.items()})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        recorder.reset(self._token)
+        self.tape.closed = True
+        for attributes, own, names in self._replaced:
+            for name in names:
+                attributes.pop(name, None)
+            attributes.update(own)
+        for each in self._all:
+            now = cast("object", each.tensor._data)
+            each.tensor._data = cast("Array", each.array)
+            if now is not each.recorded:
+                self.moved.append((each, now))
+                (each.tensor._data,) = cast("tuple[Array]", unwrapped((now,)))
+
+
+def _captured(slot: _Slot, step: Callable[[], R], inputs: Sequence[Tensor]) -> tuple[R, _Capture]:
+    """Make an eager step on recorded arrays, and return its result and the notes on it."""
+    reads = ReadSet(slot.objects, slot.ran or set())
+    if reads.reason:
+        raise _PlanError(reads.reason)
+    with _Lift(reads, inputs) as lift, Watch(lift.tape) as watch:
+        result = step()
+    tape = lift.tape
+    noted = _Notes(tape, {id(each.tensor) for each in (*lift.inputs, *lift.state)}).result(result)
+    moved: list[tuple[int, View]] = []
+    for each, now in lift.moved:
+        index = next((i for i, other in enumerate(lift.state) if other is each), None)
+        if index is None or not isinstance(now, Recorded) or now.tape is not tape:
+            tape.refuse("a tensor gets new memory of unknown origin")
+        else:
+            moved.append((index, tape.view(now.values)))
+    tape.refuse(reads.unknown(watch) or reads.differs())
+    for tensor in reads.tensors.values():
+        reads.guard_tensor(tensor, memory=all(each.tensor is not tensor for each, _ in lift.moved))
+    tape.refuse(_unsuitable(tape, lift.state, lift.host, moved))
+    return result, _Capture(tape, reads, lift.inputs, lift.state, noted, moved)
+
+
+def _unsuitable(
+    tape: Tape, state: list[_Lifted], host: list[_Lifted], moved: list[tuple[int, View]]
+) -> str:
+    """Return why the calls cannot be replayed; "" if they can."""
+    written = {buffer for entry in tape.entries for buffer in writes(entry)}
+    used = written.union(*(reads(entry) for entry in tape.entries))
+    if written & tape.inputs:
+        return "it writes to an input"
+    if used & {tape.view(each.recorded.values).buffer for each in host}:
+        return "it computes with a tensor of an optimizer"
+    buffers = [view.buffer for _, view in moved]
+    if len(set(buffers)) < len(buffers) or any(buffer < 0 for buffer in buffers):
+        return "a tensor gets the memory of another"
+    if written & {tape.view(state[i].recorded.values).buffer for i, _ in moved}:
+        return "it writes to a tensor and gives it new memory"
+    # An index out of range raises an error, with which the eager step must begin anew.
+    checked = {view for each in tape.decisions for view in views_in(each.operands)}
+    constants = constant_entries(tape.entries)
+    checked |= {view for i in constants for view in views_in(tape.entries[i].result)}
+    started = False
+    for entry in tape.entries:
+        started = started or has_effect(entry)
+        is_index = entry.function in _INDEXING
+        indices = set(views_in(entry.operands[1:2] if is_index else ()))
+        if started and indices - checked:
+            return "it computes an index after random numbers or an update"
+        checked |= indices
+    return ""
+
+
+_INDEXING = (operator.getitem, np.add.at, _numpy.assign, scatter_at)
+
+
+class _Notes(NamedTuple):
+    """Where the tensors of a result are.
+
+    Attributes:
+        tape: The tape of the step.
+        read: The identities of the tensors that the step reads, which may be a part of the result.
+    """
+
+    tape: Tape
+    read: set[int]
+
+    def result(self, result: object) -> object:
+        """Return a result with an `_Output` for each tensor, whose array becomes numpy's."""
+        seen: dict[int, _Output] = {}
+        noted = self._noted(result, seen)
+        buffers = [output.view.buffer for output in seen.values()]
+        if len(set(buffers)) < len(buffers) or any(buffer < 0 for buffer in buffers):
+            self.tape.refuse("its result shares memory with another tensor")
+        return noted
+
+    def _noted(self, value: object, seen: dict[int, _Output]) -> object:
+        if isinstance(value, Variable):
+            if id(value) in self.read or id(value) in seen:
+                return seen.get(id(value), value)
+            data = cast("object", value._data)
+            if type(value) is not Tensor or value._node is not None or type(data) is not Recorded:
+                self.tape.refuse("its result is a constant, or a parameter of its own")
+                if isinstance(data, Recorded):
+                    value._data = cast("Array", data.values)
+                return None
+            value._data = cast("Array", data.values)
+            if data.values.copy(order="K").strides != data.values.strides:
+                self.tape.refuse("its result is a part of a larger array")
+            seen[id(value)] = _Output(self.tape.view(data.values))
+            return seen[id(value)]
+        if type(value) in (tuple, list):
+            items = [self._noted(item, seen) for item in cast("Sequence[object]", value)]
+            return tuple(items) if type(value) is tuple else items
+        if type(value) is dict:
+            pairs = cast("dict[object, object]", value).items()
+            return {key: self._noted(item, seen) for key, item in pairs}
+        if value is not None and type(value) not in (bool, int, float, str):
+            self.tape.refuse(f"its result holds a {type(value).__name__}")
+        return value
+
+
+def _signature(value: object) -> object:  # noqa: PLR0911 (a case for each type)
+    """Return something that is equal for equal calls."""
+    if isinstance(value, np.ndarray):
+        array = cast("Memory", value)
+        return array.shape, array.dtype, array.strides, array.tobytes()
+    if isinstance(value, Entry):
+        function = None if value.is_live else value.function
+        return function, value.form, _signature((value.operands, value.options, value.result))
+    if isinstance(value, View):
+        return tuple(value)
+    if isinstance(value, HostNumber):
+        return HostNumber, value.index
+    if isinstance(value, tuple | list):
+        return list, *map(_signature, cast("Sequence[object]", value))
+    if isinstance(value, dict):
+        return dict, *(map(_signature, cast("dict[object, object]", value).items()))
+    if isinstance(value, Variable):
+        return Variable, id(value)
+    return type(value), repr(value)
+
+
+def graph_info(step: object) -> GraphInfo:
+    """Return what graph mode has done with the steps of a cell or function.
+
+    Args:
+        step: A `TrainOneStepCell`, such as `Model.train_network`, or a function returned by `jit`.
+
+    Returns:
+        How many steps were captured, replayed and run eagerly, and why.
+
+    Raises:
+        TypeError: `step` is neither.
+    """
+    steps = getattr(step, "_graph", None)
+    if not isinstance(steps, Steps):
+        raise TypeError(
+            "For 'graph_info', the argument 'step' must be a TrainOneStepCell or a function that "
+            f"'jit' returned, but got {describe_value(step)}."
+        )
+    return steps.info()

@@ -1,0 +1,620 @@
+"""Graph mode: a replayed step leaves the bits of the eager step, and each guard is needed."""
+
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false
+
+import copy
+import gc
+import sys
+import threading
+import tracemalloc
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import minispore as ms
+from minispore import Parameter, Tensor, nn, ops
+from minispore.common import graph_mode
+from minispore.common._read_set import ReadSet
+from minispore.engine.array.recording import Tape
+from minispore.engine.graph import record
+from minispore.utils.checks import as_items
+from tests.helpers.optimizer_cases import each_optimizer, gradients, optimizers, two
+from tests.helpers.training_schedules import (
+    ACTIONS,
+    LOSSES,
+    NETWORKS,
+    OPTIMIZERS,
+    Net,
+    Training,
+)
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(sys.gettrace() is not None, reason="steps run eagerly under a tracer"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _mode() -> Iterator[None]:
+    yield
+    ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
+# The law.
+
+names = st.tuples(*map(st.sampled_from, (list(NETWORKS), list(LOSSES), list(OPTIMIZERS))))
+
+
+@given(names, st.lists(st.sampled_from(list(ACTIONS)), max_size=6))
+def test_steps_leave_the_bits_of_eager_steps(
+    names: tuple[str, str, str], actions: list[str]
+) -> None:
+    actions = ["five steps", *actions, "five steps"]
+    eager, graph = Training(*names), Training(*names)
+    eager.run(actions, ms.PYNATIVE_MODE)
+    info = graph.run(actions, ms.GRAPH_MODE)
+    assert graph.trace == eager.trace
+    assert info.replayed >= 2
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_steps_are_replayed_from_the_fourth_on(network: str, loss: str, optimizer: str) -> None:
+    info = Training(network, loss, optimizer).run(["five steps"] * 2, ms.GRAPH_MODE)
+    assert (info.observed, info.captured, info.replayed, info.eager) == (1, 2, 7, 0), str(info)
+
+
+@each_optimizer
+def test_each_optimizer_is_replayed(which: int) -> None:
+    def updated(decorate: Decorator) -> list[object]:
+        optimizer = optimizers(two())[which]
+
+        def update(first: Tensor, second: Tensor) -> None:
+            optimizer((first, second))
+
+        f = decorate(update)
+        for i in range(8):
+            f(*gradients(i))
+        if decorate is not identity:
+            assert ms.graph_info(f).replayed == 5
+        return [bits(each) for each in optimizer.get_parameters()]
+
+    assert updated(identity) == updated(ms.jit)
+
+
+# Each guard: what happens with it, and that it happens because of it.
+
+Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
+Patch = Callable[[pytest.MonkeyPatch], None]
+X = Tensor(np.linspace(-1.0, 1.0, 6, dtype=np.float32).reshape(2, 3))
+LABELS = Tensor([0, 2])
+SCALE = 2.0
+
+
+def bits(value: object) -> object:
+    if isinstance(value, Tensor):
+        return value.shape, value.asnumpy().tobytes()
+    items = as_items(value)
+    return value if items is None else [bits(item) for item in items]
+
+
+def calls(function: Function, *args: object, times: int = 5) -> list[object]:
+    results: list[object] = []
+    for _ in range(times):
+        try:
+            results.append(bits(function(*args)))
+        except (IndexError, RuntimeError, ValueError) as error:
+            results.append((type(error), str(error)))
+    return results
+
+
+def identity(function: Function) -> Function:
+    return function
+
+
+def flag_and_factor(decorate: Decorator) -> object:
+    f = decorate(lambda x, factor: x * factor)
+    return [calls(f, X, factor) for factor in (2, 3.0, -0.0, 0.0)]
+
+
+def positional_then_keyword(decorate: Decorator) -> object:
+    f = decorate(lambda x, a=1, b=2: x * a - b)
+    return calls(f, X, 3), [bits(f(X, b=3)) for _ in range(5)]
+
+
+def last_batch_of_one_row(decorate: Decorator) -> object:
+    f = decorate(lambda x: x + 1)
+    return calls(f, X), calls(f, X[:1])
+
+
+def integers_after_floats(decorate: Decorator) -> object:
+    f = decorate(lambda x: x + 1)
+    return calls(f, X), calls(f, Tensor([[5, 6, 7], [8, 9, 10]]))
+
+
+def transposed_batch(decorate: Decorator) -> object:
+    f = decorate(lambda x: x.sum())
+    x = np.random.default_rng(0).standard_normal((65, 67)).astype(np.float32)
+    return calls(f, Tensor.from_numpy(x)), calls(f, Tensor.from_numpy(np.asfortranarray(x)))
+
+
+def input_is_a_weight(decorate: Decorator) -> object:
+    weight = Parameter(X.copy(), name="weight")
+
+    def f(x: Tensor) -> Tensor:
+        ops.assign_add(weight, x)
+        return x * 1
+
+    g = decorate(f)
+    return calls(g, X), calls(g, Tensor.from_numpy(weight.asnumpy()))
+
+
+def loaded_between_steps(decorate: Decorator) -> object:
+    weight = Parameter(X.copy(), name="weight")
+    f = decorate(lambda x: x * weight)
+    before = calls(f, X)
+    weight.set_data(X * 2)
+    return before, calls(f, X)
+
+
+def requires_grad_switched(decorate: Decorator) -> object:
+    weight = Parameter(X.copy(), name="weight")
+    gradient = ms.grad(lambda x: x * weight, None, weight)
+    f = decorate(lambda x: gradient(x))
+    before = calls(f, X)
+    weight.requires_grad = False
+    return before, calls(f, X)
+
+
+def attribute_changed(decorate: Decorator) -> object:
+    ms.set_seed(1)
+    net = Net()
+    f = decorate(lambda x: net.construct(x))
+    x = Tensor(np.linspace(-1.0, 1.0, 8, dtype=np.float32).reshape(2, 4))
+    before = calls(f, x)
+    net.scale = 3.0
+    return before, calls(f, x)
+
+
+def list_item_replaced(decorate: Decorator) -> object:
+    layers = [nn.ReLU()]
+    f = decorate(lambda x: layers[0](x))
+    before = calls(f, X)
+    layers[0] = nn.Sigmoid()  # type: ignore[call-overload]
+    return before, calls(f, X)
+
+
+def global_changed(decorate: Decorator) -> object:
+    f = decorate(lambda x: x * SCALE)
+    before = calls(f, X)
+    globals()["SCALE"] = 3.0
+    try:
+        return before, calls(f, X)
+    finally:
+        globals()["SCALE"] = 2.0
+
+
+def closure_changed(decorate: Decorator) -> object:
+    factor = 2.0
+    f = decorate(lambda x: x * factor)
+    before = calls(f, X)
+    factor = 3.0
+    return before, calls(f, X)
+
+
+def redefined_in_a_notebook(decorate: Decorator) -> object:
+    class Double(nn.Cell):
+        def construct(self, x: Tensor) -> Tensor:
+            return x * 2
+
+    net = Double()
+    f = decorate(lambda x: net(x))
+    before = calls(f, X)
+    Double.construct = lambda self, x: x * 3  # type: ignore[method-assign]
+    return before, calls(f, X)
+
+
+def code_replaced(decorate: Decorator) -> object:
+    def scaled(x: Tensor) -> Tensor:
+        return x * 2
+
+    f = decorate(lambda x: scaled(x))
+    before = calls(f, X)
+    scaled.__code__ = (lambda x: x * 3).__code__
+    return before, calls(f, X)
+
+
+def momentum_set_to_zero(decorate: Decorator) -> object:
+    weight = Parameter(X.copy(), name="weight")
+    optimizer = nn.SGD([weight], 0.1, 0.9)
+
+    def f(x: Tensor) -> None:
+        optimizer((x,))
+
+    g = decorate(f)
+    before = calls(g, X)
+    optimizer.momentum.set_data(0.0)
+    return before, calls(g, X), [bits(each) for each in optimizer.get_parameters()]
+
+
+def label_out_of_range(decorate: Decorator) -> object:
+    loss = nn.CrossEntropyLoss()
+    f = decorate(lambda x, labels: loss(x, labels))
+    return [
+        calls(f, X, labels)
+        for labels in (LABELS, Tensor([0, 3]), Tensor([-1, 1]), Tensor([-100, 1]))
+    ]
+
+
+def grad_of_jitted(decorate: Decorator) -> object:
+    weight = Parameter(X.copy(), name="weight")
+    f = decorate(lambda x: x * weight)
+    return calls(f, X), bits(ms.grad(f, None, weight)(X))
+
+
+def branch_on_values(decorate: Decorator) -> object:
+    f = decorate(lambda x: x if x.sum() > 0 else -x)
+    return [calls(f, x) for x in (X + 1, X - 1)]
+
+
+def number_of_a_value(decorate: Decorator) -> object:
+    f = decorate(lambda x: x * float(x.max()))
+    return [calls(f, x) for x in (X + 1, X - 1)]
+
+
+def counter(decorate: Decorator) -> object:
+    class Count(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.count = 0
+
+        def construct(self, x: Tensor) -> Tensor:
+            self.count += 1
+            return x
+
+    net = Count()
+    f = decorate(lambda x: net(x))
+    return calls(f, X), net.count
+
+
+def appended(decorate: Decorator) -> object:
+    seen: list[int] = []
+
+    def f(x: Tensor) -> Tensor:
+        seen.append(1)
+        return x * 2
+
+    return calls(decorate(f), X), seen
+
+
+def item_assigned(decorate: Decorator) -> object:
+    seen = {"count": 0}
+
+    def f(x: Tensor) -> Tensor:
+        seen["count"] = seen["count"] + 1
+        return x * 2
+
+    return calls(decorate(f), X), seen
+
+
+def object_read(decorate: Decorator) -> object:
+    class Options:
+        factor = 2.0
+
+    options = Options()
+    f = decorate(lambda x: x * options.factor)
+    before = calls(f, X)
+    options.factor = 3.0
+    return before, calls(f, X)
+
+
+def exception_handled(decorate: Decorator) -> object:
+    def f(x: Tensor, i: Tensor) -> Tensor:
+        try:
+            return x[i]
+        except IndexError:
+            return x * 2
+
+    g = decorate(f)
+    return [calls(g, X, i) for i in (Tensor([0, 1]), Tensor([0, 5]))]
+
+
+def hook_registered(decorate: Decorator) -> object:
+    called: list[int] = []
+    relu = nn.ReLU()
+    handle = relu.register_forward_hook(lambda *_: called.append(1))
+    f = decorate(lambda x: relu(x))
+    results = calls(f, X)
+    handle.remove()
+    return results, called
+
+
+def gradient_hook(decorate: Decorator) -> object:
+    weight = Parameter(X.copy(), name="weight")
+    with record():
+        weight.register_hook(ops.neg)
+    gradient = ms.grad(lambda x: x * weight, None, weight)
+    f = decorate(lambda x: gradient(x))
+    return calls(f, X)
+
+
+def random_numbers(decorate: Decorator) -> object:
+    ms.set_seed(1)
+    f = decorate(lambda x: x + ops.rand(2, 3) * ops.randn(2, 3, seed=3))
+    before = calls(f, X)
+    ms.set_seed(2)
+    return before, calls(f, X)
+
+
+def gradient_of_rows(decorate: Decorator) -> object:
+    table = Parameter(Tensor(np.linspace(0.1, 1.0, 15, dtype=np.float32).reshape(5, 3)))
+    gradient = ms.grad(lambda i: ops.tanh(table[i]), None, table)
+    f = decorate(lambda i: gradient(i))
+    return [calls(f, Tensor(i)) for i in ([0, 4, 0, 2], [1, 1, 1, -1])]
+
+
+def index_out_of_range(decorate: Decorator) -> object:
+    table = nn.Embedding(5, 3)
+    table.embedding_table.set_data(ops.ones((5, 3)))
+    dropout = nn.Dropout(p=0.5).set_train()
+    ms.set_seed(1)
+    first = decorate(lambda i: dropout(table(i)))
+    ms.set_seed(1)
+    second = decorate(lambda x, i: dropout(x) * table(i))
+    return [[calls(first, i), calls(second, X, i)] for i in (Tensor([0, 4]), Tensor([0, 5]))]
+
+
+def result_is_kept(decorate: Decorator) -> object:
+    f = decorate(lambda x: x * 2)
+    results = [f(X + i) for i in range(6)]
+    return bits(results)
+
+
+def tensor_created_in_the_step(decorate: Decorator) -> object:
+    def f(x: Tensor) -> Tensor:
+        total = ops.zeros((2, 3))
+        total.add_(x)
+        return total * 1
+
+    g = decorate(f)
+    return calls(g, X), calls(g, X + 1)
+
+
+def none(patch: pytest.MonkeyPatch) -> None:
+    """Remove nothing: several guards protect from this."""
+
+
+def without(target: object, name: str, value: object) -> Patch:
+    return lambda patch: patch.setattr(target, name, lambda *_, **__: value, raising=False)
+
+
+_ALL = ("_guard_items", "_guard_attribute", "_guard_binding")
+
+
+def without_guards(*names: str) -> Patch:
+    def patch_all(patch: pytest.MonkeyPatch) -> None:
+        for name in names:
+            patch.setattr(ReadSet, name, lambda *_, **__: None)
+
+    return patch_all
+
+
+def layout(*kept: int) -> Patch:
+    def cut(data: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> object:
+        whole = (data.shape, data.dtype, data.strides)
+        return tuple(whole[i] for i in kept)
+
+    return lambda patch: patch.setattr(graph_mode, "_layout", cut)
+
+
+GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
+    (flag_and_factor, without(graph_mode, "repr", "")),
+    (positional_then_keyword, none),
+    (last_batch_of_one_row, layout(1)),
+    (integers_after_floats, layout(0)),
+    (transposed_batch, layout(0, 1)),
+    (input_is_a_weight, without(graph_mode.Plan, "_is_state", value=False)),
+    (loaded_between_steps, without(ReadSet, "guard_tensor", None)),
+    (requires_grad_switched, without(ReadSet, "guard_tensor", None)),
+    (attribute_changed, without_guards("_guard_items")),
+    (list_item_replaced, without_guards("_guard_items")),
+    (global_changed, without_guards("_guard_binding")),
+    (closure_changed, without_guards("_guard_attribute")),
+    (redefined_in_a_notebook, without_guards(*_ALL)),
+    (code_replaced, without_guards("_guard_attribute")),
+    (momentum_set_to_zero, without(graph_mode.Plan, "_branches_otherwise", value=False)),
+    (label_out_of_range, without(graph_mode.Plan, "_decides_otherwise", value=False)),
+    (grad_of_jitted, without(graph_mode, "_environment", "")),
+    (branch_on_values, none),
+    (number_of_a_value, without(Tape, "refuse", None)),
+    (counter, none),
+    (appended, none),
+    (item_assigned, none),
+    (object_read, without(ReadSet, "_refuse", None)),
+    (exception_handled, none),
+    (hook_registered, none),
+    (gradient_hook, none),
+    (random_numbers, without(Tape, "host_values", np.full((2, 3), 0.5, np.float32))),
+    (gradient_of_rows, none),
+    (index_out_of_range, without(graph_mode, "_unsuitable", "")),
+    (result_is_kept, none),
+    (tensor_created_in_the_step, without(Tape, "refuse", None)),
+]
+
+
+@pytest.mark.parametrize("case", GUARDS, ids=lambda case: case[0].__name__)
+def test_guard_keeps_the_results(case: tuple[Callable[[Decorator], object], Patch]) -> None:
+    scenario, _ = case
+    assert scenario(ms.jit) == scenario(identity)
+
+
+REMOVABLE = [case for case in GUARDS if case[1] is not none]
+
+
+@pytest.mark.parametrize("case", REMOVABLE, ids=lambda case: case[0].__name__)
+def test_without_the_guard_the_results_differ(
+    case: tuple[Callable[[Decorator], object], Patch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario, remove = case
+    expected = scenario(identity)
+    remove(monkeypatch)
+    try:
+        result = scenario(ms.jit)
+    except Exception:  # also a difference
+        return
+    assert result != expected
+
+
+REASONS: dict[Callable[[Decorator], object], str] = {
+    appended: "changes a list",
+    branch_on_values: "reads the values",
+    code_replaced: "'scaled' of",
+    counter: "assigns the attribute 'count'",
+    exception_handled: "handles exceptions",
+    grad_of_jitted: "gradient is computed",
+    gradient_hook: "has a hook",
+    hook_registered: "has a hook",
+    index_out_of_range: "an index after random numbers",
+    item_assigned: "assigns an item",
+    label_out_of_range: "a decision on its inputs",
+    loaded_between_steps: "the memory of 'weight'",
+    momentum_set_to_zero: "became zero",
+    number_of_a_value: "reads the values",
+    object_read: "is a Options",
+    input_is_a_weight: "shares memory",
+    requires_grad_switched: "'requires_grad' of 'weight'",
+    tensor_created_in_the_step: "reads the values",
+}
+
+
+@pytest.mark.parametrize("scenario", REASONS, ids=lambda scenario: scenario.__name__)
+def test_reason_is_given(scenario: Callable[[Decorator], object]) -> None:
+    functions: list[Function] = []
+
+    def decorate(function: Function) -> Function:
+        functions.append(ms.jit(function))
+        return functions[-1]
+
+    scenario(decorate)
+    assert REASONS[scenario] in str([ms.graph_info(each).reasons for each in functions])
+
+
+# Life of a plan.
+
+
+def test_copies_begin_without_plans() -> None:
+    training = Training("user", "function", "SGD")
+    assert training.run(["five steps"], ms.GRAPH_MODE).replayed == 2
+    copied = copy.deepcopy(training.step)
+    assert ms.graph_info(copied).replayed == 0
+    x, labels = training.batch()
+    ms.set_context(mode=ms.GRAPH_MODE)
+    results = [[bits(step(x, labels)) for _ in range(5)] for step in (training.step, copied)]
+    assert results[0] == results[1]
+
+
+def test_replays_do_not_grow() -> None:
+    training = Training("batch norm and dropout", "cross entropy", "AdamW")
+    x, labels = training.batch()
+    ms.set_context(mode=ms.GRAPH_MODE)
+    sizes: list[int] = []
+    for count in (10, 100, 400):
+        tracemalloc.start()
+        for _ in range(count):
+            training.step(x, labels)
+        gc.collect()
+        sizes.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    assert ms.graph_info(training.step).replayed == 507
+    assert sizes[2] < 20_000
+
+
+def test_plan_is_freed_with_its_cell() -> None:
+    training = Training("user", "function", "SGD")
+    training.run(["five steps"], ms.GRAPH_MODE)
+    network = weakref.ref(training.network)
+    del training
+    gc.collect()
+    assert network() is None
+
+
+def test_two_threads_have_the_results_of_one() -> None:
+    f = ms.jit(lambda x: ops.tanh(x) * 2)
+    expected = bits(ops.tanh(X) * 2)
+    results: list[object] = []
+
+    def work() -> None:
+        results.extend(bits(f(X)) for _ in range(200))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 800
+
+
+def test_steps_run_eagerly_under_a_debugger() -> None:
+    f = ms.jit(lambda x: x * 2)
+    sys.settrace(lambda *_: None)
+    try:
+        f(X)
+    finally:
+        sys.settrace(None)
+    assert ms.graph_info(f).last == ("eager", "a debugger or profiler is active")
+
+
+def test_number_of_plans_is_limited() -> None:
+    f = ms.jit(lambda x, factor: x * factor)
+    for factor in range(graph_mode.MAX_PLANS + 1):
+        f(X, factor)
+    assert ms.graph_info(f).last == ("eager", "there are 8 plans already")
+
+
+def test_weights_with_new_memory_in_each_step_are_trained_eagerly() -> None:
+    info = Training("user", "function", "SGD").run(["load", "step"] * 20, ms.GRAPH_MODE)
+    assert info.eager > 0
+    assert info.captured <= 2 * (graph_mode.MAX_FAILURES + 1)
+
+
+def test_fullgraph_raises_the_reason_after_the_call() -> None:
+    called: list[int] = []
+
+    @ms.jit(fullgraph=True)
+    def f(x: Tensor) -> Tensor:
+        called.append(1)
+        return x
+
+    f(X)
+    with pytest.raises(RuntimeError, match="not captured: it changes a list"):
+        f(X)
+    assert len(called) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"capture_mode": "x"}, ValueError),
+        ({"jit_level": "O9"}, ValueError),
+        ({"dynamic": 3}, ValueError),
+        ({"dynamic": "a"}, TypeError),
+        ({"fullgraph": 1}, TypeError),
+        ({"function": 3}, TypeError),
+    ],
+)
+def test_jit_checks_its_options(options: dict[str, str], error: type[Exception]) -> None:
+    with pytest.raises(error, match=f"'{next(iter(options))}'"):
+        ms.jit(**({"function": identity} | options))  # type: ignore[call-overload]
+
+
+def test_graph_info_names_what_it_expects() -> None:
+    with pytest.raises(TypeError, match="must be a TrainOneStepCell"):
+        ms.graph_info(X)
