@@ -14,6 +14,7 @@ TOPICS = (
     "tutorial",
     "epoch",
     "lenet",
+    "graph_mode",
     "summaries",
     "operation",
     "operations",

@@ -24,12 +24,13 @@ class Arguments(argparse.Namespace):
     out: Path | None = None
     resume: bool
     threads: int | None = None
+    mode: Literal["pynative", "graph"] = "pynative"
     # download
     dataset: Literal["mnist"]
     folder: Path
     # learn, together with folder
     action: Literal[
-        "list", "read", "start", "check", "watch", "hint", "solution", "reset", "status", "grade"
+        "list", "start", "check", "watch", "hint", "solution", "reset", "status", "grade"
     ]
     number: int
     form: Literal["table", "json", "csv"]
@@ -105,6 +106,12 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "--seed", type=_integer(0, 2**32 - 1), default=1, help="seed of all random numbers"
     )
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="where to compute")
+    parser.add_argument(
+        "--mode",
+        choices=("pynative", "graph"),
+        default="pynative",
+        help="graph: capture the training step once and replay it",
+    )
     parser.add_argument(
         "--out",
         type=Path,
@@ -185,7 +192,6 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(action="status", folder=folder)
     for name, text in (
         ("list", "show the lessons"),
-        ("read", "show the page of a lesson"),
         ("start", "write the exercise of a lesson into your folder"),
         ("check", "check your solution"),
         ("watch", "check your solution each time you save it"),
@@ -199,7 +205,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
             action.add_argument(
                 "number", type=_integer(1, 99), metavar="N", help="the lesson's number"
             )
-        if name not in {"list", "read"}:
+        if name != "list":
             action.add_argument(
                 "--folder",
                 type=Path,

@@ -13,7 +13,7 @@ from minispore._cli.callbacks import StopOnInterrupt
 from minispore._cli.errors import UserError, as_user_error
 from minispore._cli.history import History, plot
 from minispore._cli.tutorial import Network, batches, data_folder
-from minispore.common import set_context, set_seed
+from minispore.common import GRAPH_MODE, PYNATIVE_MODE, set_context, set_seed
 from minispore.train import CheckpointConfig, Model, ModelCheckpoint, ProgressBar
 
 
@@ -33,7 +33,8 @@ def train(arguments: Arguments) -> bool:
     with as_user_error(OSError, ValueError, RuntimeError):
         out = results_folder(arguments.out, resume=arguments.resume)
         resume = newest_checkpoint(out) if arguments.resume else None
-        set_context(device_target=arguments.device.upper())
+        mode = GRAPH_MODE if arguments.mode == "graph" else PYNATIVE_MODE
+        set_context(device_target=arguments.device.upper(), mode=mode)
         folder = data_folder(arguments.data)
         train_data = batches(folder, "train", arguments.batch_size)
         test_data = batches(folder, "test", arguments.batch_size)
