@@ -77,6 +77,9 @@ def by_torch(torch: ModuleType, widths: tuple[int, ...], batch: int) -> Callable
 def rows() -> list[Row]:
     """Return a row for each network and each of the others."""
     torch = _other_frameworks.library("torch")
+    if torch is not None:
+        # CPU time is measured, and further threads would wait for each other.
+        torch.set_num_threads(1)
     results: list[Row] = []
     for widths, batch, steps, target in NETWORKS:
         layers: list[nn.Cell] = []
