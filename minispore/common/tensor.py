@@ -1088,8 +1088,8 @@ class Tensor(Variable):
     def register_hook(self, hook: "TensorHook") -> "TensorHookHandle":
         """Call a function with the gradient of this tensor in the backward pass.
 
-        It is called for the uses of the tensor that follow. Outside of a function that is being
-        differentiated, it is never called.
+        For a parameter it is called whenever the gradient by it is computed. For another tensor it
+        is called for the uses that follow, in a function that is being differentiated.
 
         Args:
             hook: A function that returns None, or a gradient that replaces it.
@@ -1116,10 +1116,15 @@ class Tensor(Variable):
                 "For 'register_hook', the argument 'hook' must be callable, but got "
                 f"{describe_value(hook)}."
             )
-        owner = getattr(self._node and self._node.rule, "__self__", None)
+        node = self._node
+        owner = getattr(node and node.rule, "__self__", None)
         if not isinstance(owner, _GradientHooks):
             owner = _GradientHooks(self)
-            self._node = apply1(owner.rule, self)._node
+            if node is not None and not node.parents:
+                # An input of the graph, such as a parameter: its node lives longer than the graph.
+                node.rule = owner.rule
+            else:
+                self._node = apply1(owner.rule, self)._node
         return TensorHookHandle(owner.hooks, hook)
 
     def bfloat16(self) -> NoReturn:

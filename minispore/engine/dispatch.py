@@ -304,7 +304,7 @@ def rerecord_pullbacks(node: Node, like: T) -> Sequence[Callable[[T], T] | None]
     pullbacks are recorded, and a derivative can be differentiated.
     """
     rule = node.rule
-    if rule is None:
+    if rule is None or not node.parents:
         return ()
     operands = [wrap(a, like, n) for a, n in zip(node.operands, node.parents, strict=True)]
     _, pullbacks = cast(

@@ -244,7 +244,7 @@ def compute_gradients(
             "'requires_grad'."
         )
     gradients = tuple(
-        _in_type_of(x, by_number[number])
+        _in_type_of(x, _hooked(x, by_number[number]))
         if number in by_number
         else wrap(namespace(x._data).zeros_like(x._data), x)
         for number, x in zip(numbers, variables, strict=True)
@@ -256,6 +256,15 @@ def compute_gradients(
             for x, g in zip(variables, gradients, strict=True)
         )
     return ValueAndGradients(outputs, gradients[: len(inputs)], gradients[len(inputs) :])
+
+
+def _hooked(x: Variable, gradient: Variable) -> Variable:
+    """Return the gradient by an input as its hooks return it, which are the rule of its node."""
+    node = x._node
+    if node is None or node.rule is None or node.parents:
+        return gradient
+    _, (call_hooks,) = cast("tuple[object, tuple[Callable[[Variable], Variable]]]", node.rule(x))
+    return call_hooks(gradient)
 
 
 def _in_type_of(x: Variable, gradient: Variable) -> Variable:

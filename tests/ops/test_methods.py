@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from minispore import Tensor, grad, ops
+from minispore import Parameter, Tensor, grad, ops
+from minispore.engine.graph import record
 from minispore.utils.checks import as_items
 from tests.ops.test_bad_input import VALID, names_of
+
+Floats = NDArray[np.float64]
 
 # Methods whose arguments differ from those of the operation.
 DIFFERENT = {"fill", "flatten"}
@@ -108,6 +112,33 @@ def test_alpha_multiplies_the_other_operand(alpha: float, seed: int) -> None:
     assert tensors(x.sub(y, alpha=alpha)) == tensors(x - y * alpha)
     assert tensors(x.copy().add_(y, alpha=alpha)) == tensors(x + y * alpha)
     assert tensors(x.copy().sub_(y, alpha=alpha)) == tensors(x - y * alpha)
+
+
+@given(factor=st.floats(-3, 3), in_record=st.booleans(), seed=st.integers(0, 99))
+def test_hook_of_a_parameter_replaces_its_gradient_until_it_is_removed(
+    factor: float, in_record: bool, seed: int
+) -> None:
+    x, values = (Tensor(v) for v in np.random.default_rng(seed).normal(size=(2, 3)))
+    weight = Parameter(values, name="weight")
+
+    def gradient_by(*, second: bool) -> Floats:
+        def f(x: Tensor) -> Tensor:
+            return (ops.square(weight) * x).sum()
+
+        def of_gradient(x: Tensor) -> Tensor:
+            return ops.square(grad(f, None, weight)(x)).sum()
+
+        result = grad(of_gradient)(x) if second else grad(f, None, weight)(x)
+        return np.asarray(result.asnumpy(), np.float64)
+
+    expected = [gradient_by(second=second) for second in (False, True)]
+    with record(on=in_record):
+        handle = weight.register_hook(lambda gradient: gradient * factor)
+    hooked = [gradient_by(second=second) for second in (False, True)]
+    np.testing.assert_allclose(hooked[0], expected[0] * factor)
+    np.testing.assert_allclose(hooked[1], expected[1] * factor**2, atol=1e-12)
+    handle.remove()
+    np.testing.assert_array_equal(gradient_by(second=False), expected[0])
 
 
 @given(factor=st.floats(-3, 3), seed=st.integers(0, 99))

@@ -26,6 +26,7 @@ NEEDED: dict[object, dict[str, object]] = {
     cb.BackupAndRestore: {"backup_dir": "backup"},
     cb.SummaryCollector: {"summary_dir": "summary"},
     cb.BestCheckpoint: {"monitor": "loss"},
+    cb.CSVLogger: {"filename": "run.csv"},
     Model: {"network": nn.Dense(1, 1)},
     SummaryRecord: {"log_dir": "summary"},
 }

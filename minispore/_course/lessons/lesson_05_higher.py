@@ -198,17 +198,18 @@ LESSON = Lesson(
             ("the maximum of the whole array is subtracted",
              "xp.max(x, axis=axis, keepdims=True)", "xp.max(x)"),
             ("the axis of the sum is lost",
-             "xp.exp(shifted), axis=axis, keepdims=True", "xp.exp(shifted), axis=axis"),
+             "xp.sum(exponentials, axis=axis, keepdims=True)", "xp.sum(exponentials, axis=axis)"),
             ("the sum is missing in the pullback", "xp.sum(g, axis=axis, keepdims=True)", "g"),
             ("the pullback sums over all axes", "xp.sum(g, axis=axis, keepdims=True)", "xp.sum(g)"),
-            ("the pullback multiplies by the logarithm", "xp.exp(value)", "value"),
+            ("the pullback multiplies by the logarithm", "g - exponentials", "g - shifted"),
             ("the softmax in the pullback is a constant",
-             "xp.exp(value)", "xp.stop_gradient(xp.exp(value))"),
+             "exponentials * (xp.sum(g, axis=axis, keepdims=True) / total)",
+             "xp.stop_gradient(exponentials / total) * xp.sum(g, axis=axis, keepdims=True)"),
             ("all shifted elements are constants",
              "x - xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))",
              "xp.stop_gradient(x - xp.max(x, axis=axis, keepdims=True))"),
             ("the incoming gradient is a constant",
-             "g - xp.exp(value)", "xp.stop_gradient(g) - xp.exp(value)"),
+             "g - exponentials", "xp.stop_gradient(g) - exponentials"),
             ("the sum of the gradients is a constant",
              "xp.sum(g, axis=axis, keepdims=True)",
              "xp.stop_gradient(xp.sum(g, axis=axis, keepdims=True))"),
@@ -222,12 +223,12 @@ LESSON = Lesson(
         most 1. The result does not depend on what is subtracted, so that may be
         xp.stop_gradient(…).
 
-        The exponential of the value is the softmax. An element changes its own value by 1, and
-        each value of its line by minus its softmax: the pullback returns g minus softmax times
-        the sum of g.
+        The exponentials divided by their sum are the softmax. An element changes its own value
+        by 1, and each value of its line by minus its softmax: the pullback returns g minus
+        softmax times the sum of g.
 
-        Use neither numpy nor xp.stop_gradient in the pullback, and let it use `value`: if the
-        rule is applied to a tensor, `value` is a tensor with a node. The pullback returns
-        g - xp.exp(value) * xp.sum(g, axis=axis, keepdims=True).
+        Use neither numpy nor xp.stop_gradient in the pullback, and let it use the exponentials
+        and their sum: if the rule is applied to a tensor, these are tensors with nodes. The
+        pullback returns g - exponentials / total * xp.sum(g, axis=axis, keepdims=True).
         """,
 )  # fmt: skip

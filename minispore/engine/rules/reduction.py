@@ -75,15 +75,14 @@ def softmax(x: A, axis: int) -> Unary[A]:
 def log_softmax(x: A, axis: int) -> Unary[A]:
     """Return x − log Σ eˣ along `axis`."""
     xp = namespace(x)
-    value = x - xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))
-    exponentials = xp.exp(value)
+    shifted = x - xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))
+    exponentials = xp.exp(shifted)
     total = xp.sum(exponentials, axis=axis, keepdims=True)
-    value -= xp.log(total)  # in place, since the array is new
 
     def pullback(g: A) -> A:
         return g - exponentials * (xp.sum(g, axis=axis, keepdims=True) / total)
 
-    return value, (pullback,)
+    return shifted - xp.log(total), (pullback,)
 
 
 def repeat_to_match_shape(g: A, shape: Shape, axis: Axis, keepdims: bool) -> A:

@@ -9,8 +9,6 @@ from minispore.train.protocol.run_context import InternalCallbackParam, RunConte
 from minispore.train.resume import read_dict_field, read_list_field
 from minispore.utils.curves import plot_curves
 
-_CALLER = "History"
-
 
 class History(Callback):
     """Record the output of the network, which is the loss, and the metrics of each epoch.
@@ -90,8 +88,9 @@ class History(Callback):
         Raises:
             ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        epochs = read_list_field(state, "epoch", int, _CALLER)
-        history = cast("dict[str, list[Any]]", read_dict_field(state, "history", list, _CALLER))
+        caller = type(self).__name__
+        epochs = read_list_field(state, "epoch", int, caller)
+        history = cast("dict[str, list[Any]]", read_dict_field(state, "history", list, caller))
         self.epoch = {"epoch": epochs}
         self.history = {name: list(values) for name, values in history.items()}
 
