@@ -9,13 +9,13 @@ import builtins
 import dis
 import gc
 import math
+import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice, repeat
 from operator import is_
 from os.path import dirname, join
-from sysconfig import get_path
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -54,7 +54,7 @@ PURE: Final = tuple(
 )
 IMPURE: Final = (join(ROOT, "ops", "summary.py"),)
 # Code that only the package calls, or the user's code by names that are checked.
-LIBRARIES: Final = (join(get_path("stdlib"), ""), join(dirname(np.__file__), ""), "<frozen ")
+LIBRARIES: Final = (join(dirname(os.__file__), ""), join(dirname(np.__file__), ""), "<frozen ")
 
 _BUILTINS: Final = frozenset(
     [

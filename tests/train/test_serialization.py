@@ -30,7 +30,7 @@ def test_warnings_point_to_calling_line(tmp_path: Path) -> None:
     assert {warning.filename for warning in caught} == {__file__}
 
 
-@pytest.mark.parametrize("name", ["export", "load", "load_distributed_checkpoint"])
-def test_unsupported_name_names_alternative(name: str) -> None:
+def test_unsupported_name_names_alternative() -> None:
+    name = "load_distributed_checkpoint"
     with pytest.raises(NotImplementedError, match=f"{name}' is left out.*_checkpoint"):
         exec(f"from minispore.train.serialization import {name}; {name}()", {})
