@@ -3,7 +3,9 @@
 `pytest FOLDER` may be called from any working directory.
 """
 
+import gc
 import sys
+from collections.abc import Generator
 from importlib import import_module
 from pathlib import Path
 
@@ -88,3 +90,14 @@ def same_random_state() -> None:
     from minispore.common.seed import set_rng_state
 
     set_rng_state(STATE)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None]:
+    """Let the garbage collector skip modules and tests, which it would visit again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
