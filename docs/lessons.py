@@ -13,16 +13,13 @@ import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from html import escape
-from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from hypothesis import settings
 
-from minispore._course.source import lines_of
+from minispore._course.pages import source
 
-# Comments for linters are removed from quotes.
-FOR_TOOLS = re.compile(r"  # (?:noqa|pyright|type: ignore).*$", flags=re.MULTILINE)
 FENCE = re.compile(r"^```(source|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 
@@ -91,48 +88,6 @@ def format_output(printed: str) -> str:
         page = escape(printed).replace("\n", "&#10;")
         return f'\n\n<iframe class="printed" title="The printed page" srcdoc="{page}"></iframe>'
     return f"\n\n``` {{ .text .printed }}\n{printed.rstrip()}\n```"
-
-
-def source(request: str) -> str:
-    """Return a fence with the code of a definition, or of a part of it.
-
-    Raises:
-        ValueError: The definition or the part does not exist.
-    """
-    name, *limits = request.strip().splitlines()
-    module = name
-    while find_parent(module) is None:
-        module = module.rpartition(".")[0]
-        if not module:
-            raise ValueError(f"There is no module in {name!r}.")
-    number, text = lines_of(module, name[len(module) + 1 :])
-    lines = text.splitlines()
-    first, last = 0, len(lines)
-    for limit in limits:
-        kind, _, part = limit.partition(": ")
-        if kind == "from":
-            matches = [i for i, line in enumerate(lines) if part in line]
-            if len(matches) != 1:
-                raise ValueError(f"{part!r} is in {len(matches)} lines of {name}.")
-            first = matches[0]
-        elif kind == "to":
-            matches = [i for i, line in enumerate(lines) if part in line and i >= first]
-            if not matches:
-                raise ValueError(f"{part!r} is in no further line of {name}.")
-            last = matches[0] + 1
-        else:
-            raise ValueError(f"{limit!r} is neither 'from: …' nor 'to: …'.")
-    code = FOR_TOOLS.sub("", "\n".join(lines[first:last]))
-    path = module.replace(".", "/") + ".py"
-    return f'```python linenums="{number + first}" title="{path}"\n{code}\n```'
-
-
-def find_parent(module: str) -> object:
-    """Return the module's specification, None if there is no such module."""
-    try:
-        return find_spec(module)
-    except ModuleNotFoundError:
-        return None
 
 
 @contextmanager

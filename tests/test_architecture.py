@@ -260,7 +260,10 @@ def test_test_helpers_need_no_optional_packages() -> None:
 # new files in new folders.
 OPENERS = {
     "minispore.utils.atomic",
+    "minispore._course.lessons.lesson_11_persist",
+    "minispore._course.pages",
     "minispore._course.sandbox",
+    "minispore._course.solutions.run_log_11",
     "minispore._course.worker",
     "minispore.tensorpack.trackers",
     "minispore.testing._page",

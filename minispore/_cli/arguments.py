@@ -30,7 +30,7 @@ class Arguments(argparse.Namespace):
     folder: Path
     # learn, together with folder
     action: Literal[
-        "list", "start", "check", "watch", "hint", "solution", "reset", "status", "grade"
+        "list", "read", "start", "check", "watch", "hint", "solution", "reset", "status", "grade"
     ]
     number: int
     form: Literal["table", "json", "csv"]
@@ -192,6 +192,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(action="status", folder=folder)
     for name, text in (
         ("list", "show the lessons"),
+        ("read", "show the page of a lesson"),
         ("start", "write the exercise of a lesson into your folder"),
         ("check", "check your solution"),
         ("watch", "check your solution each time you save it"),
@@ -205,7 +206,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
             action.add_argument(
                 "number", type=_integer(1, 99), metavar="N", help="the lesson's number"
             )
-        if name != "list":
+        if name not in {"list", "read"}:
             action.add_argument(
                 "--folder",
                 type=Path,

@@ -39,6 +39,8 @@ def learn(arguments: Arguments) -> bool:
         match arguments.action:
             case "list":
                 text = commands.list_lessons()
+            case "read":
+                text = commands.read(arguments.number)
             case "start":
                 text = commands.start(arguments.folder, arguments.number)
             case "check":

@@ -11,6 +11,7 @@ from typing import Literal
 from minispore._course import CourseError, grading, lessons, sandbox
 from minispore._course.exercise import CodeExercise
 from minispore._course.grading import align_columns
+from minispore._course.pages import page_text
 from minispore._course.source import lines_of
 from minispore._course.workspace import Workspace
 
@@ -25,6 +26,15 @@ def list_lessons() -> str:
     return align_columns(rows)
 
 
+def read(number: int) -> str:
+    """Return the page of a lesson as Markdown.
+
+    Raises:
+        CourseError: See `page_text`.
+    """
+    return page_text(number)
+
+
 def start(folder: Path, number: int) -> str:
     """Write an exercise into the folder.
 
@@ -34,8 +44,8 @@ def start(folder: Path, number: int) -> str:
     file = Workspace(folder).start(number)
     return (
         f"Your exercise: {file}\n"
-        f"Read {lessons.page(number)}, write the missing code, then run: "
-        f"minispore learn check {number}"
+        f"Read {lessons.page(number)} (or: minispore learn read {number}), write the missing code, "
+        f"then run: minispore learn check {number}"
     )
 
 

@@ -59,12 +59,17 @@ class CodeExercise:
         tasks: The task for each function or method whose body is to be written.
         properties: The properties of a correct solution, the most helpful first.
         bugs: Changes of the shipped source that each violate a property.
+        from_empty: Whether the learner writes the classes named in `tasks` from an empty file;
+            otherwise the file has the shipped source without the bodies.
+        continues: The lesson whose file the learner continues.
     """
 
     module: str
     tasks: Mapping[str, str]
     properties: tuple[Property, ...]
     bugs: tuple[Bug, ...]
+    from_empty: bool = False
+    continues: int | None = None
 
 
 def bugs(where: str, *changes: tuple[str, str, str]) -> tuple[Bug, ...]:

@@ -86,7 +86,7 @@ class Run:
         return [*events, LoopEvent("on_train_end")]
 
     def expected_events(self) -> list[LoopEvent]:
-        """Return the events with the stop: what is open is closed, and nothing new begins.
+        """Return the events with the stop, which takes effect after a step or an epoch.
 
         >>> [str(event) for event in Run(2, 2, at=3, action="stop").expected_events()][-3:]
         ['on_train_step_end of epoch 1, step 1', 'on_train_epoch_end of epoch 1', 'on_train_end']

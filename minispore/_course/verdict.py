@@ -4,11 +4,14 @@ import ast
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from minispore._course import CourseError
+from hypothesis import currently_in_test_context
+
+from minispore._course import CourseError, lessons
 from minispore._course.counterexamples import (
     MemoryLimitReached,
     NotWrittenError,
@@ -80,13 +83,15 @@ def check_own_work(exercise: CodeExercise | TestExercise, path: Path) -> None:
         CourseError: It does.
     """
     asked = {part for name in exercise.tasks for part in name.split(".")}
+    earlier = exercise.continues if isinstance(exercise, CodeExercise) else None
+    allowed = None if earlier is None else lessons.lesson(earlier).exercise.module
     with open(path, "rb", opener=regular) as file:
         tree = ast.parse(file.read())
     for node in ast.walk(tree):
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("minispore"):
             continue
         for name in node.names:
-            if name.name in asked:
+            if name.name in asked and node.module != allowed:
                 raise CourseError(
                     f"Line {node.lineno} imports {name.name} from {node.module}: write it yourself."
                 )
@@ -115,7 +120,7 @@ def evaluate_submission(
     )
     for name in exercise.tasks:
         if not _defines(work, name):
-            return Verdict(False, (f"The file no longer defines {name}.",), 0, total)
+            return Verdict(False, (f"The file does not define {name}.",), 0, total)
     try:
         if isinstance(exercise, CodeExercise):
             return _check_properties(exercise, work, speedup, report)
@@ -181,13 +186,16 @@ def _check_properties(
 
 def _check_test(exercise: TestExercise, work: ModuleType, total: int) -> Verdict:
     check: object = getattr(work, exercise.name)
-    rejections = [(each, _rejection(check, each)) for each in exercise.correct]
+    calls = _CallsInTests()
+    rejections = [(each, _rejection(check, each, calls)) for each in exercise.correct]
     alarms = [
         f"False alarm: {each.description} is correct, but your {exercise.name} reports: {text}"
         for each, text in rejections
         if text is not None
     ]
-    undetected = [each.description for each in exercise.wrong if _rejection(check, each) is None]
+    undetected = [
+        each.description for each in exercise.wrong if _rejection(check, each, calls) is None
+    ]
     accepted = len(exercise.correct) - len(alarms)
     rejected = len(exercise.wrong) - len(undetected)
     counts = (
@@ -195,11 +203,31 @@ def _check_test(exercise: TestExercise, work: ModuleType, total: int) -> Verdict
         f"implementations and rejects {rejected} of {len(exercise.wrong)} wrong ones."
     )
     lines = (counts, *alarms, *(f"Undetected bug: {each}" for each in undetected))
-    passed = not alarms and not undetected
+    passed = not alarms and not undetected and calls.in_test
+    if not calls.in_test:
+        advice = (
+            f"But your {exercise.name} uses no generated cases: in it, define a test with @given "
+            "that calls the implementation, and call this test."
+        )
+        lines = (*lines, advice)
     return Verdict(passed, lines, accepted + rejected, total, tuple(undetected))
 
 
-def _rejection(check: object, implementation: Implementation) -> str | None:
+class _CallsInTests:
+    """Whether an implementation was called in a test of hypothesis."""
+
+    in_test = False
+
+    def observe(self, implementation: Callable[..., object]) -> Callable[..., object]:
+        @wraps(implementation)
+        def observed(*args: object, **kwargs: object) -> object:
+            self.in_test = self.in_test or currently_in_test_context()
+            return implementation(*args, **kwargs)
+
+        return observed
+
+
+def _rejection(check: object, implementation: Implementation, calls: _CallsInTests) -> str | None:
     """Return the error with which the learner's check rejects an implementation, None if it passes.
 
     Raises:
@@ -207,6 +235,8 @@ def _rejection(check: object, implementation: Implementation) -> str | None:
     """
     assert callable(check)
     candidate = implementation.make()
+    assert callable(candidate)
+    candidate = calls.observe(candidate)
     try:
         with time_limit(_CHECK_SECONDS, "it"):
             check(candidate)

@@ -1,11 +1,14 @@
 """A learner's folder: a file for each started lesson, and the progress file."""
 
+import ast
 import json
+import textwrap
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
 
 from minispore._course import CourseError, lessons
+from minispore._course.exercise import CodeExercise
 from minispore._course.source import stub
 from minispore.train.resume import read_dict_field, read_field
 from minispore.utils.atomic import atomic_write, regular
@@ -61,7 +64,13 @@ class Workspace:
             raise CourseError(
                 f"{file} already exists; to start over: minispore learn reset {number}"
             )
-        self._read_progress()
+        progress = self._read_progress()
+        exercise = lessons.lesson(number).exercise
+        earlier = exercise.continues if isinstance(exercise, CodeExercise) else None
+        if earlier is not None:
+            own = self.file(earlier)
+            is_solved = progress.get(earlier, Progress()).passed and own.is_file()
+            text += _without_docstring(own) if is_solved else _continuation(earlier)
         self.path.mkdir(parents=True, exist_ok=True)
         with atomic_write(file) as out:
             out.write(text.encode())
@@ -143,8 +152,29 @@ class Workspace:
             ) from None
 
 
+def _without_docstring(file: Path) -> str:
+    """Return the code of a solved exercise, after a blank line."""
+    with open(file, encoding="utf-8", opener=regular) as stream:
+        text = stream.read()
+    body = ast.parse(text).body
+    lines = text.splitlines()
+    if ast.get_docstring(ast.parse(text)) is not None:
+        lines = lines[body[0].end_lineno :]
+    return "\n" + "\n".join(lines).strip("\n") + "\n"
+
+
+def _continuation(earlier: int) -> str:
+    """Return code that continues minispore's solution of an earlier lesson."""
+    exercise = lessons.lesson(earlier).exercise
+    return "".join(
+        f"\nfrom {exercise.module} import {name} as Lesson{earlier}  # not solved yet\n\n\n"
+        f'class {name}(Lesson{earlier}):\n    """Continues the solution of lesson {earlier}."""\n'
+        for name in exercise.tasks
+    )
+
+
 def exercise_file(number: int) -> str:
-    """Return the initial text of an exercise file.
+    """Return the initial text of an exercise file, without the code that it continues.
 
     Raises:
         CourseError: There is no such lesson.
@@ -158,9 +188,16 @@ The page of the lesson is {lessons.page(number)}. In this folder's parent,
     minispore learn check {number}    checks your solution
     minispore learn hint {number}     gives a hint, and a further one each time
 
-Write the missing code; do not change the names and the arguments.
-"""
 '''
+    if isinstance(lesson.exercise, CodeExercise) and lesson.exercise.from_empty:
+        tasks = "\n\n".join(
+            textwrap.fill(f"{name}: {task}", 100) for name, task in lesson.exercise.tasks.items()
+        )
+        return f'{head}\n{tasks}\n"""\n'
+    head += """
+Write the missing code; do not change the names and the arguments.
+\"\"\"
+"""
     return f"{head}\n{stub(lesson.exercise.module, lesson.exercise.tasks)}"
 
 

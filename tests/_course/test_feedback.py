@@ -5,7 +5,7 @@ from importlib import import_module
 from io import BytesIO
 from itertools import product
 from types import ModuleType
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 import pytest
@@ -24,13 +24,14 @@ from minispore._course.feedback import (
     is_same,
 )
 from minispore._course.lessons import lesson
+from minispore._course.solutions import run_log_09, run_log_10, run_log_11, run_log_12
 from minispore._course.verdict import evaluate_submission
 from minispore.engine import graph
 from minispore.engine.array import Shape, is_host, namespace
 from minispore.engine.rules import broadcasting, elementwise, normalization, reduction
 from minispore.nn import cell
-from minispore.train.callback import _early_stopping, _history
 from minispore.train.checkpoint.protobuf import WireError
+from minispore.train.protocol.monitor import first_output
 from minispore.train.summary import tfrecord
 
 W = TypeVar("W")
@@ -112,23 +113,46 @@ class ShallowCell(cell.Cell):
         return ((name, each) for name, each in pairs if name.count(".") < 1000)
 
 
-@mistake(9, "History", "your callback changed the run's 'cur_epoch_num' from 1 to 2")
-class CountingHistory(_history.History):
+@mistake(9, "RunLog", "'bookkeeping' is violated in the run train with")
+class CountingLog(run_log_09.RunLog):
     def on_train_epoch_end(self, run_context: Anything) -> None:
         super().on_train_epoch_end(run_context)
         run_context.original_args().cur_epoch_num += 1
 
 
-@mistake(11, "EarlyStopping", "your state_dict returned ")
-class StoppingWithListState(_early_stopping.EarlyStopping):
+@mistake(9, "RunLog", "your `losses` contain a Tensor, but")
+class LogOfTensors(run_log_09.RunLog):
+    def on_train_step_end(self, run_context: Anything) -> None:
+        loss: Anything = first_output(run_context.original_args().net_outputs)
+        self._steps.append(loss)
+
+
+@mistake(10, "RunLog", "your code raised StopIteration")
+class RaisingLog(run_log_10.RunLog):
+    def on_train_epoch_end(self, run_context: Anything) -> None:
+        super().on_train_epoch_end(run_context)
+        if run_context.get_stop_requested():
+            raise StopIteration
+
+
+@mistake(11, "RunLog", "your state_dict returned ")
+class LogWithListState(run_log_11.RunLog):
     def state_dict(self) -> Anything:
         return list(super().state_dict())
 
 
-@mistake(11, "EarlyStopping", "load_state_dict raises NotImplementedError")
-class StoppingWithoutLoading(_early_stopping.EarlyStopping):
+@mistake(11, "RunLog", "resume")
+class LogWithoutLoading(run_log_11.RunLog):
     def load_state_dict(self, state: Mapping[str, object]) -> NoReturn:
         raise NotImplementedError
+
+
+@mistake(
+    12, "Periodic", "as call number 1, your Periodic forwarded on_train_begin, but __enter__ was"
+)
+class PeriodicWithoutEntering(run_log_12.Periodic):
+    def __enter__(self) -> Self:
+        return self
 
 
 @mistake(1, "backward_pass", "For a sum of 20000 operations on one input, your code")

@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from minispore._course import lessons
+from minispore._course.counterexamples import TimeLimitExceeded
 from minispore._course.exercise import CodeExercise, TestExercise
 from minispore._course.source import Bug, lines_of, load_mutant, text_of
 from minispore._course.verdict import evaluate_submission
@@ -49,33 +50,38 @@ def test_stub_fails(number: int) -> None:
     verdict = evaluate_submission(exercise_of(number), stub_of(number), speedup=4)
     assert not verdict.passed
     assert verdict.done == 0
-    assert verdict.lines[0].startswith("Not written yet")
+    assert verdict.lines[0].startswith(("Not written yet", "The file does not define "))
 
 
 @each_lesson
 def test_stub_keeps_types_without_solution(number: int) -> None:
     exercise = exercise_of(number)
     text = exercise_file(number)
+    assert max(map(len, text.splitlines())) <= 100
+    if isinstance(exercise, CodeExercise) and exercise.from_empty:
+        assert len(ast.parse(text).body) == 1  # the docstring
+        return
     for name in exercise.tasks:
         _, shipped = lines_of(exercise.module, name)
-        node = function(ast.parse(text), name)
-        original = function(ast.parse(text_of(exercise.module)), name)
+        node = definition(ast.parse(text), name)
+        original = definition(ast.parse(text_of(exercise.module)), name)
+        assert isinstance(node, ast.FunctionDef)
+        assert isinstance(original, ast.FunctionDef)
         assert ast.dump(node.args) == ast.dump(original.args)
         assert (node.returns is None) == (original.returns is None)
         assert [type(each) for each in node.body] == [ast.Expr, ast.Raise]
         assert ast.unparse(original.body[-1]) not in ast.unparse(node)
         assert shipped not in text
-    assert max(map(len, text.splitlines())) <= 100
 
 
-def function(tree: ast.Module, name: str) -> ast.FunctionDef:
+def definition(tree: ast.Module, name: str) -> ast.FunctionDef | ast.ClassDef:
     body: list[ast.stmt] = tree.body
     node: ast.FunctionDef | ast.ClassDef | None = None
     for part in name.split("."):
         nodes = [n for n in body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
         node = [n for n in nodes if n.name == part][-1]
         body = node.body
-    assert isinstance(node, ast.FunctionDef)
+    assert node is not None
     return node
 
 
@@ -87,27 +93,43 @@ CODE = [
 ]
 
 
-def first_violation(exercise: CodeExercise, bug: Bug, speedups: tuple[int, ...]) -> str:
-    """Return the description of the first property that a seeded bug violates."""
+# Laws whose cases are special cases of a later law, by their positions: they make the feedback
+# simple, and no wrong answer violates only them. (In lesson 2, softplus needs that of sigmoid.)
+SPECIAL_CASES = {
+    1: {0, 3}, 2: {1, 3}, 3: {0, 1, 2}, 5: {0}, 6: {0, 1, 2}, 7: {1}, 8: {0, 5}, 13: {1},
+    15: {0, 1},
+}  # fmt: skip
+
+
+def violations(exercise: CodeExercise, bug: Bug) -> list[int]:
+    """Return the positions of the properties that a seeded bug violates."""
     work = load_mutant(exercise.module, bug)
-    verdicts = (evaluate_submission(exercise, work, speedup=speedup) for speedup in speedups)
-    verdict = next((each for each in verdicts if not each.passed), None)
-    assert verdict is not None, f"accepted: {bug.description}"
-    assert verdict.lines[0].startswith("For ")
-    assert "Traceback" not in verdict.lines[0]
-    return verdict.lines[1].removeprefix("Property: ")
+    found = list[int]()
+    for position, each in enumerate(exercise.properties):
+        try:
+            feedback = each.find_counterexample(work, 2) or each.find_counterexample(work, 1)
+        except TimeLimitExceeded as error:
+            feedback = str(error)
+        if feedback is not None:
+            assert feedback.startswith("For ")
+            assert "Traceback" not in feedback
+            found.append(position)
+    return found
 
 
-@pytest.mark.parametrize("speedups", [(2, 1), pytest.param((1,), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("number", CODE)
-def test_bugs_are_rejected_and_each_property_is_the_first_to_reject_one(
-    number: int, speedups: tuple[int, ...]
-) -> None:
-    """No property follows from those before it: they all accept a bug that it rejects."""
+def test_each_law_alone_rejects_a_wrong_answer(number: int) -> None:
+    """If a law is removed, a wrong answer passes, unless a later law contains the law."""
     exercise = exercise_of(number)
     assert isinstance(exercise, CodeExercise)
-    violated = {first_violation(exercise, bug, speedups) for bug in exercise.bugs}
-    assert {each.description for each in exercise.properties} - violated == set()
+    found = {bug.description: violations(exercise, bug) for bug in exercise.bugs}
+    assert [description for description, each in found.items() if not each] == []
+    special = SPECIAL_CASES.get(number, set())
+    alone = {each[0] for each in found.values() if len(each) == 1}
+    assert set(range(len(exercise.properties))) - special - alone == set()
+    # No law follows from those before it.
+    first = {each[0] for each in found.values()}
+    assert set(range(len(exercise.properties))) == first | alone
 
 
 def test_lesson_5_accepts_a_maximum_that_is_not_detached() -> None:
@@ -140,6 +162,7 @@ def test_lesson_and_its_page_are_complete(number: int) -> None:
     assert headings[:2] == [f"# {lesson.title}", "## The problem"]
     assert page.splitlines()[2].startswith("*What other frameworks call it: ")
     assert "## Exercise" in headings
+    assert page.count('!!! note "In other words"') == 1
     assert headings[-1] == "## Read next"
     assert f"minispore learn start {number}\n" in page
     assert f"minispore learn check {number}\n" in page
@@ -224,7 +247,7 @@ def test_exercise_uses_only_explained_names(number: int) -> None:
         for alias in node.names
     }
     for name in exercise.tasks:
-        for node in ast.walk(function(imports, name)):
+        for node in ast.walk(definition(imports, name)):
             if isinstance(node, ast.Name) and origins.get(node.id, "").startswith("minispore."):
                 value = getattr(shipped, node.id)
                 is_known = isinstance(value, ModuleType) or any(value is each for each in known)

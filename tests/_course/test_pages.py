@@ -7,6 +7,8 @@ from typing import Protocol, cast
 
 import pytest
 
+from minispore._course import lessons
+from minispore._course.pages import page_text
 from minispore._course.source import lines_of
 from tests.helpers.scripts import load_script
 
@@ -111,6 +113,14 @@ def test_source_fence_quotes_part_of_definition() -> None:
     assert shown[0] == f'```python linenums="{number + index}" title="minispore/engine/graph.py"'
     assert shown[1].strip() == "heapify(heap)"
     assert len(shown) == 4
+
+
+@pytest.mark.parametrize("number", lessons.names())
+def test_read_shows_the_page_with_quotes(number: int) -> None:
+    text = page_text(number)
+    assert text.startswith(f"# {lessons.lesson(number).title}\n")
+    assert "```source" not in text
+    assert text.count('title="minispore/') > 0
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,24 @@ def test_each_property_is_checked_and_the_first_violation_reported(
         assert actual.lines == (f"All {len(planned)} properties hold.",)
 
 
+def call(implementation: Callable[[], object]) -> None:
+    implementation()
+
+
+def test_check_that_generates_no_cases_does_not_pass() -> None:
+    right = (Implementation("it", lambda: partial(act, "holds")),)
+    wrong = (Implementation("it", lambda: partial(act, "wrong")),)
+    exercise = TestExercise("work", "check", "", right, wrong)
+    actual = evaluate_submission(exercise, work_with(check=call))
+    assert (actual.passed, actual.done) == (False, 2)
+    assert actual.lines[-1].startswith("But your check uses no generated cases")
+    generating = given(st.just(0))
+    actual = evaluate_submission(
+        exercise, work_with(check=lambda each: generating(lambda _: each())())
+    )
+    assert actual.passed
+
+
 @given(
     st.lists(judgements, min_size=1, max_size=4),
     st.lists(judgements, min_size=1, max_size=4),
@@ -108,11 +126,14 @@ def test_check_passes_if_it_separates_correct_from_wrong(
     correct: list[str], wrong: list[str]
 ) -> None:
     implementations = [
-        tuple(Implementation(f"{kind} {i}", partial(str, each)) for i, each in enumerate(listed))
+        tuple(
+            Implementation(f"{kind} {i}", partial(partial, act, each))
+            for i, each in enumerate(listed)
+        )
         for kind, listed in (("right", correct), ("faulty", wrong))
     ]
     exercise = TestExercise("work", "check", "", *implementations)
-    actual = evaluate_submission(exercise, work_with(check=act))
+    actual = evaluate_submission(exercise, work_with(check=call))
     accepted, undetected = correct.count("holds"), wrong.count("holds")
     rejected = len(wrong) - undetected
     assert actual.passed == (accepted == len(correct) and undetected == 0)
@@ -137,7 +158,7 @@ def test_removed_function_is_reported(tasks: list[str], data: st.DataObject) -> 
     names[removed.partition(".")[0]] = value if "." not in removed else type("C", (), {"m": value})
     exercise = CodeExercise("work", dict.fromkeys(tasks, ""), (), ())
     actual = evaluate_submission(exercise, work_with(**names))
-    assert feedback(actual) == f"The file no longer defines {removed}."
+    assert feedback(actual) == f"The file does not define {removed}."
 
 
 @pytest.mark.full
@@ -158,7 +179,7 @@ def test_check_that_does_not_end_rejects(monkeypatch: pytest.MonkeyPatch) -> Non
             pass
 
     monkeypatch.setattr(verdict, "_CHECK_SECONDS", 0.01)
-    one = (Implementation("it", object),)
+    one = (Implementation("it", lambda: print),)
     actual = evaluate_submission(
         TestExercise("work", "check", "", one, one), work_with(check=check)
     )
@@ -167,8 +188,8 @@ def test_check_that_does_not_end_rejects(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_unwritten_check_is_reported() -> None:
-    one = (Implementation("it", lambda: "unwritten"),)
-    actual = evaluate_submission(TestExercise("work", "check", "", one, one), work_with(check=act))
+    one = (Implementation("it", lambda: partial(act, "unwritten")),)
+    actual = evaluate_submission(TestExercise("work", "check", "", one, one), work_with(check=call))
     assert feedback(actual) == "Not written yet: act raises NotImplementedError."
 
 
@@ -229,6 +250,6 @@ def test_memory_error_of_a_check_is_no_rejection() -> None:
     def run_out(_: object) -> NoReturn:
         raise MemoryError
 
-    one = (Implementation("one", object),)
+    one = (Implementation("one", lambda: print),)
     with pytest.raises(MemoryError):
         evaluate_submission(TestExercise("work", "check", "", one, one), work_with(check=run_out))

@@ -19,7 +19,7 @@ from minispore._cli import main
 from minispore._course import lessons, sandbox
 from minispore._course.exercise import CodeExercise
 from minispore._course.sandbox import CheckResult
-from minispore._course.verdict import Verdict
+from minispore._course.verdict import Verdict, check_own_work
 from minispore._course.workspace import Progress, Workspace, exercise_file
 
 NUMBERS = list(lessons.names())
@@ -40,6 +40,25 @@ def learn(*arguments: str, folder: Path | None = None, status: int = 0) -> str:
     assert err.getvalue().startswith("minispore learn: error: ")
     assert err.getvalue().count("\n") == 1
     return err.getvalue()
+
+
+def test_lesson_continues_own_file_if_it_is_solved(tmp_path: Path) -> None:
+    """Otherwise it continues minispore's solution, which the check allows."""
+    own = "class RunLog:\n    losses = []\n"
+    learn("start", "9", folder=tmp_path)
+    file = tmp_path / "lesson_09_observe.py"
+    file.write_text(file.read_text("utf-8") + own, "utf-8")
+    learn("start", "10", folder=tmp_path)
+    started = (tmp_path / "lesson_10_decide.py").read_text("utf-8")
+    exercise = lessons.lesson(10).exercise
+    scope: dict[str, object] = {}
+    exec(started, scope)
+    assert scope["RunLog"] != scope["Lesson9"]
+    check_own_work(exercise, tmp_path / "lesson_10_decide.py")
+
+    Workspace(tmp_path).record_check(9, passed=True)
+    learn("reset", "10", folder=tmp_path)
+    assert (tmp_path / "lesson_10_decide.py").read_text("utf-8") == f"{exercise_file(10)}\n{own}"
 
 
 class LearnerFolder(RuleBasedStateMachine):
@@ -154,7 +173,8 @@ class LearnerFolder(RuleBasedStateMachine):
             return
         shown = self.learn("solution", number)
         for name in lessons.lesson(number).exercise.tasks:
-            assert f"def {name.rpartition('.')[2]}(" in shown
+            last = name.rpartition(".")[2]
+            assert f"def {last}(" in shown or f"class {last}(" in shown
 
     @rule()
     def status(self) -> None:

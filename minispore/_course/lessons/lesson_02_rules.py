@@ -187,6 +187,8 @@ LESSON = Lesson(
                 "tanh",
                 ("the argument of tanh is doubled", "tanh(x)", "tanh(2.0 * x)"),
                 ("the derivative of tanh is 1 − value", "value * value", "value"),
+                ("the value of tanh is wrong near 0",
+                 "return value, ", "return value + namespace(x).exp(-x * x), "),
                 ("the pullback uses the value of the last call",
                  "return value, (lambda g: g * (1.0 - value * value),)",
                  "tanh.value = value; return value, (lambda g: g * (1.0 - tanh.value**2),)"),

@@ -64,8 +64,8 @@ LESSON = Lesson(
     exercise=TestExercise(
         module=__name__,
         name="check_rule",
-        task="Draw points and directions (you may use hypothesis), compute finite differences, and "
-        "compare. Accept every correct rule, also those that are not differentiable everywhere and "
+        task="With @given, draw points and directions, compute finite differences, and compare. "
+        "Accept every correct rule, also those that are not differentiable everywhere and "
         "those that change the shape, and reject every wrong one.",
         correct=(
             *(reference(_ELEMENTWISE, name) for name in ("exp", "square", "tanh", "sigmoid")),

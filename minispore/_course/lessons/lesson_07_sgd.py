@@ -209,8 +209,11 @@ LESSON = Lesson(
             ("the gradient is missing in Nesterov's step",
              "xp.add(g, xp.multiply(v, self._momentum, out=second), out=first)",
              "xp.multiply(v, self._momentum, out=second)"),
-            ("all parameters share one v",
-             "step = g\n", "step, v = g, self.accum[0]._data[:1]\n"),
+            ("without momentum, the gradient counts twice",
+             "step = g\n", "step = g if self._momentum else g + g\n"),
+            ("all parameters of a shape share one v",
+             "step = g\n",
+             "step, v = g, next(a._data for a in self.accum if a.shape == w.shape)\n"),
         ),
     ),
     hints="""

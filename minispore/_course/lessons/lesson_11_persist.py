@@ -1,311 +1,333 @@
-"""Lesson 11: the state of the callbacks is part of the training state."""
+"""Lesson 11: the state of a callback is part of the training state, and files are closed."""
 
-from collections.abc import Mapping
-from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
-from io import StringIO
+import io
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
+from unittest.mock import patch
 
-import numpy as np
 from hypothesis import strategies as st
 
-from minispore import nn
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
-from minispore._course.feedback import WrongResult, expect, format_value
-from minispore.common import Tensor
-from minispore.train import EarlyStopping, RunContext
-from minispore.train.resume import decode, encode
-
-
-@dataclass(frozen=True)
-class Case:
-    """The monitored values of a run, and the epoch after which its process is killed.
-
-    Attributes:
-        values: The accuracy after each epoch.
-        patience: The argument `patience`.
-        killed: The number of epochs after which the process is killed and the run is resumed in
-            another one; None for an uninterrupted run.
-    """
-
-    values: tuple[float, ...]
-    patience: int
-    killed: int | None
-
-    def __str__(self) -> str:
-        values = ", ".join(f"{value:g}" for value in self.values)
-        return (
-            f"patience={self.patience}, the values {values}, and a kill after epoch {self.killed}"
-        )
-
-    def run(self, work: ModuleType) -> "FinalState":
-        """Simulate the run, with the kill."""
-        network, printed = nn.Dense(1, 1), StringIO()
-        stopping, run = _make_callback(work, self, network)
-        stopped = 0
-        with redirect_stdout(printed):
-            for epoch, value in enumerate(self.values, start=1):
-                _set_weights(network, epoch)
-                run.original_args().update(cur_epoch_num=epoch, metrics={"accuracy": value})
-                stopping.on_train_epoch_end(run)
-                stopped = epoch if run.get_stop_requested() else 0
-                if epoch == self.killed:
-                    state = _through_file(stopping.state_dict())
-                    stopping, run = _make_callback(work, self, network)
-                    stopping.load_state_dict(state)
-                    run.original_args().cur_epoch_num = epoch
-                if stopped:
-                    break
-            stopping.on_train_end(run)
-        weight = next(iter(network.get_parameters())).asnumpy().flat[0]
-        return FinalState(stopped, round(float(weight)), printed.getvalue())
-
-    def expected(self) -> "FinalState":
-        """Return the final state that is expected with or without the kill."""
-        best, best_epoch = -1.0, 0
-        for epoch, value in enumerate(self.values, start=1):
-            if value > best:
-                best, best_epoch = value, epoch
-            if epoch - best_epoch >= self.patience:
-                return FinalState(epoch, best_epoch, f"Epoch {epoch:05d}: early stopping\n")
-        return FinalState(0, best_epoch, "")
-
-
-@dataclass(frozen=True)
-class FinalState:
-    """The state at the end of a run.
-
-    Attributes:
-        stopped: The epoch after which the run was stopped, 0 if it was not.
-        weights: The epoch whose weights the network has.
-        printed: What was printed about the stop.
-    """
-
-    stopped: int
-    weights: int
-    printed: str
-
-
-def _make_callback(
-    work: ModuleType, case: Case, network: nn.Cell
-) -> tuple[EarlyStopping, RunContext]:
-    """Return a callback as a new process creates it, and its run context."""
-    callback = work.EarlyStopping(
-        "accuracy", patience=case.patience, verbose=True, restore_best_weights=True
-    )
-    run = RunContext({"network": network})
-    callback.on_train_begin(run)
-    return callback, run
-
-
-def _set_weights(network: nn.Cell, epoch: int) -> None:
-    for weight in network.get_parameters():
-        weight.set_data(Tensor(np.full(weight.shape, epoch, np.float32)))
-
-
-def _through_file(state: object) -> Mapping[str, object]:
-    """Return a state after writing it to a file and reading it, as independent objects."""
-    if not isinstance(state, Mapping):
-        raise WrongResult(
-            f"your state_dict returned {format_value(state)}, but a dictionary was expected"
-        )
-    try:
-        text, arrays = encode(cast("Mapping[str, object]", state), "state")
-    except TypeError as error:
-        raise WrongResult(f"your state cannot be written to a file: {error}") from None
-    copies = {name: array.copy() for name, array in arrays.items()}
-    return cast("Mapping[str, object]", decode(text, "state", copies))
-
-
-def _stops_at_the_right_epoch(work: ModuleType, case: Case) -> None:
-    actual, expected = case.run(work).stopped, case.expected().stopped
-    if actual != expected:
-        raise WrongResult(
-            f"the resumed run {_format_stop(actual)}, "
-            f"but the uninterrupted one {_format_stop(expected)}"
-        )
-
-
-def _format_stop(epoch: int) -> str:
-    return f"stops after epoch {epoch}" if epoch else "does not stop"
-
-
-def _has_the_right_weights(work: ModuleType, case: Case) -> None:
-    actual, expected = case.run(work).weights, case.expected().weights
-    if actual != expected:
-        raise WrongResult(
-            f"the resumed run ends with the weights of epoch {actual}, "
-            f"but the uninterrupted one with those of epoch {expected}"
-        )
-
-
-def _prints_the_same(work: ModuleType, case: Case) -> None:
-    actual = [line for line in case.run(work).printed.splitlines() if "early" in line]
-    expect("the output at the end", actual, case.expected().printed.splitlines())
-
-
-# A valid state.
-_VALID: Mapping[str, object] = {"best": 0.5, "wait": 1, "stopped_epoch": 0}
-
-
-@dataclass(frozen=True)
-class InvalidState:
-    """A state with one invalid entry.
-
-    Attributes:
-        key: The entry.
-        value: Its value, None if it is missing.
-    """
-
-    key: str
-    value: object
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return f"a state without {self.key!r}"
-        return f"a state in which {self.key!r} is {self.value!r}"
-
-    def state(self) -> dict[str, object]:
-        """Return the state."""
-        state: dict[str, object] = {**_VALID, "best_weights": {}}
-        del state[self.key]
-        return state if self.value is None else {**state, self.key: self.value}
-
-
-_KEYS = ("best", "wait", "stopped_epoch", "best_weights")
-_INVALID_STATES = st.sampled_from(
-    [InvalidState(key, value) for value in (None, "a text") for key in _KEYS]
-    + [InvalidState("best_weights", {"weight": 0.5})]
+from minispore._course.feedback import WrongResult, expect
+from minispore._course.given_run import (
+    Act,
+    GivenRun,
+    Stateful,
+    expect_invariants,
+    given_runs,
+    kill_and_resume,
+    through_file,
 )
+from minispore._course.lessons.lesson_09_observe import expect_losses
+from minispore._course.lessons.lesson_10_decide import Case
 
 
-def _rejects_invalid_states(work: ModuleType, invalid: InvalidState) -> None:
-    stopping = _callback_in_progress(work)
-    before = _attributes(stopping)
+@dataclass(frozen=True)
+class Killed:
+    """A run that is killed after an epoch, and resumed in a new process."""
+
+    case: Case
+    epoch: int
+
+    def __str__(self) -> str:
+        return f"{self.case}, and a kill after epoch {self.epoch}"
+
+
+def killed(*, evaluates: bool = False) -> st.SearchStrategy[Killed]:
+    """Generate runs that are killed."""
+    runs = given_runs(evaluates=evaluates, epochs=7, steps=1, most=1)
+    runs = runs.filter(lambda run: len(run.losses) > 1)
+    cases = st.builds(Case, runs, st.integers(2, 3))
+    return cases.flatmap(
+        lambda case: st.integers(1, len(case.run.losses) - 1).map(lambda epoch: Killed(case, epoch))
+    )
+
+
+def _log(work: ModuleType, killed: Killed) -> Any:  # noqa: ANN401 (the learner's class)
+    case = killed.case
+    return kill_and_resume(case.run, killed.epoch, lambda: work.RunLog(case.patience))[0]
+
+
+def _has_the_same_losses(work: ModuleType, killed: Killed) -> None:
+    stop = killed.case.stop()
+    if stop and stop <= killed.epoch:
+        return
+    expect_losses(_log(work, killed).losses, killed.case.run.means()[: stop or None])
+
+
+def _has_the_same_results(work: ModuleType, killed: Killed) -> None:
+    stop = killed.case.stop()
+    if stop and stop <= killed.epoch:
+        return
+    expected = [{"accuracy": each} for each in killed.case.run.accuracies[: stop or None]]
+    expect("after the resumed run `results`", _log(work, killed).results, expected)
+
+
+def _state_is_a_copy(work: ModuleType, run: GivenRun) -> None:
+    log, states = work.RunLog(), list[dict[str, object]]()
+
+    def save(_: object) -> None:
+        states.append(log.state_dict())
+        texts.append(repr(states[0]))
+
+    texts = list[str]()
+    run.train(log, Act("on_train_epoch_end", 1, save))
+    expect("a state saved after epoch 1, read at the end,", repr(states[0]), texts[0])
+
+
+_WRONG = "a text"
+
+
+def _rejects_invalid_states(work: ModuleType, invalid: tuple[int, object]) -> None:
+    log = work.RunLog(2)
+    GivenRun(((1.0,), (0.5,))).train(log)
+    valid = through_file(log)
+    keys = sorted(valid)
+    if not keys:
+        raise WrongResult("your state_dict returned an empty dictionary")
+    key = keys[invalid[0] % len(keys)]
+    state = dict(valid)
+    del state[key]
+    if invalid[1] is not None:
+        state[key] = invalid[1]
+    what = f"a state without {key!r}" if invalid[1] is None else f"a state whose {key!r} is a text"
+    other = cast("Stateful", work.RunLog(2))
+    before = repr(other.state_dict())
     try:
-        stopping.load_state_dict(invalid.state())
+        other.load_state_dict(state)
     except ValueError:
-        for name, value in _attributes(stopping).items():
-            if value != before[name]:
-                raise WrongResult(
-                    f"your load_state_dict raised ValueError, but changed {name} from "
-                    f"{before[name]} to {value} before"
-                ) from None
+        if repr(other.state_dict()) != before:
+            raise WrongResult(
+                f"your load_state_dict raised ValueError for {what}, but changed the callback "
+                "before"
+            ) from None
     except NotImplementedError:
         raise
     except Exception as error:
         raise WrongResult(
-            f"your load_state_dict raised {type(error).__name__}: {error}, but ValueError was "
+            f"your load_state_dict raised {type(error).__name__} for {what}, but ValueError was "
             "expected"
         ) from None
     else:
-        raise WrongResult("your load_state_dict accepted it, but ValueError was expected")
+        raise WrongResult(f"your load_state_dict accepted {what}, but ValueError was expected")
 
 
-def _callback_in_progress(work: ModuleType) -> EarlyStopping:
-    """Return a callback in the middle of a run."""
-    case = Case((0.25,), 2, None)
-    network = nn.Dense(1, 1)
-    _set_weights(network, 1)
-    stopping, run = _make_callback(work, case, network)
-    run.original_args().update(cur_epoch_num=1, metrics={"accuracy": 0.25})
-    stopping.on_train_epoch_end(run)
-    return stopping
+@contextmanager
+def _observed_files() -> Generator[list[io.IOBase]]:
+    """Return a context with a list of the files that are opened in it."""
+    files, original = list[io.IOBase](), open
+
+    def observed(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        file = cast("io.IOBase", original(*args, **kwargs))
+        files.append(file)
+        return file
+
+    with patch("builtins.open", observed), patch("io.open", observed):
+        yield files
 
 
-def _attributes(stopping: EarlyStopping) -> dict[str, object]:
-    return {
-        "best": stopping.best,
-        "wait": stopping.wait,
-        "stopped_epoch": stopping.stopped_epoch,
-        "_best_weights": list(stopping._best_weights),
-    }
+@dataclass(frozen=True)
+class Ended:
+    """A run that ends in a given way."""
+
+    run: GivenRun
+    error: type[BaseException] | None
+    event: str = "on_train_step_begin"
+
+    def __str__(self) -> str:
+        end = f", and a {self.error.__name__} in {self.event}" if self.error else ""
+        return f"{self.run}{end}"
+
+    def train(
+        self, work: ModuleType, at_epoch_end: Callable[[str], None] | None = None
+    ) -> tuple[str, str]:
+        """Run the training with a file; return its text, and what is wrong with the end."""
+        error = self.error
+
+        def fail(_: object) -> None:
+            if error is not None:
+                raise error
+
+        with TemporaryDirectory() as folder, _observed_files() as files:
+            path = Path(folder) / "log.txt"
+            log = work.RunLog(path=path)
+            raised: BaseException | None = None
+            reader = Act(
+                "on_train_epoch_end", 1, lambda _: at_epoch_end and at_epoch_end(_text(path))
+            )
+            try:
+                self.run.train(log, reader, Act(self.event, 1, fail))
+            except (ValueError, KeyboardInterrupt, SystemExit) as other:
+                raised = other
+            opened = [each for each in files if not each.closed]
+            for each in opened:
+                each.close()
+            wrong = "your file is still open after the run" if opened else ""
+            if type(raised) is not (error or type(None)):
+                ended = f"with {raised!r}" if raised else "without an exception"
+                name = error.__name__ if error else "none"
+                wrong = f"the run ended {ended}, but {name} was expected"
+            return _text(path), wrong
 
 
-def cases() -> st.SearchStrategy[Case]:
-    """Generate runs of up to six epochs, killed after one of them."""
-    values = st.lists(st.integers(0, 4).map(lambda n: n / 4), min_size=1, max_size=6).map(tuple)
-    runs = st.builds(Case, values, st.integers(1, 3), st.none())
-    return runs.flatmap(
-        lambda run: st.integers(1, run.expected().stopped or len(run.values)).map(
-            lambda killed: replace(run, killed=killed)
-        )
-    )
+def _text(path: Path) -> str:
+    return path.read_text("utf-8") if path.exists() else ""
 
+
+def _lines(run: GivenRun) -> list[str]:
+    return [f"epoch {i}: {mean}" for i, mean in enumerate(run.means(), start=1)]
+
+
+def _writes_lines(work: ModuleType, run: GivenRun) -> None:
+    expect("the file", Ended(run, None).train(work)[0].splitlines(), _lines(run))
+
+
+def _writes_lines_at_once(work: ModuleType, run: GivenRun) -> None:
+    def read(text: str) -> None:
+        expect("after epoch 1, the number of lines in the file", len(text.splitlines()), 1)
+
+    Ended(run, None).train(work, read)
+
+
+def _writes_the_end(work: ModuleType, ended: Ended) -> None:
+    assert ended.error is not None
+    lines = ended.train(work)[0].splitlines()
+    expect("the last line of the file", "".join(lines[-1:]), f"ended by {ended.error.__name__}")
+
+
+def _closes_its_file(work: ModuleType, ended: Ended) -> None:
+    if wrong := ended.train(work)[1]:
+        raise WrongResult(wrong)
+
+
+def _satisfies_invariants(work: ModuleType, _: None) -> None:
+    expect_invariants(lambda: work.RunLog(patience=1), modes=["train"])
+
+
+_ONE_EPOCH = given_runs(epochs=2, steps=2)
+_ERRORS = st.sampled_from([ValueError, KeyboardInterrupt, SystemExit])
+_AT = st.sampled_from(["on_train_begin", "on_train_step_begin", "on_train_epoch_end"])
 
 LESSON = Lesson(
     title="Checkpoints and exact resume",
-    minutes=35,
+    minutes=40,
     exercise=CodeExercise(
-        module="minispore.train.callback._early_stopping",
+        module="minispore._course.solutions.run_log_11",
+        from_empty=True,
+        continues=10,
         tasks={
-            "EarlyStopping.state_dict": "Return a dictionary of everything that must be saved: "
-            "'best', 'wait', 'stopped_epoch' and 'best_weights'. Existing files use these names.",
-            "EarlyStopping.load_state_dict": "Restore this state. If an entry is missing or has "
-            "the wrong type, raise ValueError and change nothing; use read_field and "
-            "read_dict_field.",
+            "RunLog": "Add state_dict() and load_state_dict(state), which save and restore copies "
+            "of everything that changes during a run; an invalid state raises ValueError and "
+            "changes nothing. Add the argument path=None, the path of a text file to which the "
+            "callback appends, for each recorded epoch, the line 'epoch 1: 0.5' with the epoch's "
+            "number and loss, readable at once, and 'ended by ValueError' with the name of the "
+            "exception's class if an exception or interrupt ends the run. Open the file in "
+            "__enter__, and close it in __exit__; exceptions reach the caller."
         },
         properties=(
             Property(
-                "Wherever a run is killed and resumed, it stops after the same epoch as the "
-                "uninterrupted run.",
-                cases(), _stops_at_the_right_epoch,
+                "Wherever a run is killed and resumed, it has the same losses and the same last "
+                "epoch as the uninterrupted run.",
+                killed(), _has_the_same_losses, examples=60,
             ),
             Property(
-                "It ends with the same weights as the uninterrupted run.",
-                cases(), _has_the_right_weights,
+                "A resumed run has the results of all evaluations.",
+                killed(evaluates=True), _has_the_same_results, examples=20,
             ),
             Property(
-                "It prints the same at the end as the uninterrupted run.",
-                cases(), _prints_the_same,
+                "A state is a copy: later epochs do not change it.",
+                given_runs(evaluates=True), _state_is_a_copy, examples=20,
             ),
             Property(
                 "An invalid state raises ValueError, and nothing is changed.",
-                _INVALID_STATES, _rejects_invalid_states, examples=40,
+                st.tuples(st.integers(0, 5), st.sampled_from([None, _WRONG])),
+                _rejects_invalid_states, examples=40,
+                show=lambda _: "an invalid state",
+            ),
+            Property(
+                "The file has a line for each epoch.",
+                _ONE_EPOCH, _writes_lines, examples=20,
+            ),
+            Property(
+                "A line can be read at once, while the run goes on.",
+                _ONE_EPOCH, _writes_lines_at_once, examples=20,
+            ),
+            Property(
+                "The last line says which exception or interrupt has ended the run.",
+                st.builds(Ended, _ONE_EPOCH, _ERRORS, _AT), _writes_the_end, examples=30,
+            ),
+            Property(
+                "However a run ends, the file is closed and the exception reaches the caller.",
+                st.builds(Ended, _ONE_EPOCH, st.none() | _ERRORS, _AT), _closes_its_file,
+                examples=30,
+            ),
+            Property(
+                "In training, check_callback finds no violated invariant, also if a run is resumed "
+                "in the middle of an epoch.",
+                st.none(), _satisfies_invariants, examples=1,
+                show=lambda _: "patience=1 and the runs of check_callback",
             ),
         ),
         bugs=(
             *bugs(
-                "EarlyStopping.state_dict",
+                "RunLog.state_dict",
                 ("`wait` is reset by a resume", '"wait": self.wait', '"wait": 0'),
-                ("the best value is not saved", "self.best,", "self._monitored.worst,"),
-                ("the best weights are not saved", "dict(self._best_weights)", "{}"),
-                ("`stopped_epoch` is not saved", "self.stopped_epoch", "0"),
-                ("the state contains all attributes, also those that no file can store",
-                 '"best_weights": dict(self._best_weights),', "**vars(self),"),
+                ("the results are not saved",
+                 '"results": [dict(each) for each in self.results]', '"results": []'),
+                ("the state contains the list itself",
+                 '"losses": list(self.losses)', '"losses": self.losses'),
+                ("the losses of the steps of an epoch are not saved",
+                 '"steps": list(self._steps)', '"steps": []'),
             ),
             *bugs(
-                "EarlyStopping.load_state_dict",
-                ("`wait` is not restored",
-                 "self.best, self.wait, self.stopped_epoch = best, wait, stopped_epoch",
-                 "self.best, self.stopped_epoch = best, stopped_epoch"),
-                ("the best weights are not restored", "self._best_weights = ", ""),
-                ("the best value is changed before the other entries are checked",
-                 "best = read_field(", "best = self.best = read_field("),
-                ("a missing entry is replaced by a default",
-                 'read_field(state, "wait", int, _CALLER)', 'int(state.get("wait", 0))'),
-                ("the types of the best weights are not checked",
-                 'read_dict_field(state, "best_weights", Tensor, _CALLER)',
-                 'read_field(state, "best_weights", dict, _CALLER)'),
+                "RunLog.load_state_dict",
+                ("the best loss is changed before the other entries are checked",
+                 'best = read_field(state, "best", float, "RunLog")',
+                 'best = self.best = read_field(state, "best", float, "RunLog")'),
                 ("a missing entry raises KeyError",
-                 'read_field(state, "best", float, _CALLER)', 'state["best"]'),
+                 'read_field(state, "wait", int, "RunLog")', 'state["wait"]'),
+            ),
+            *bugs(
+                "RunLog._write",
+                ("a line is readable only after the run", ", flush=True", ""),
+            ),
+            *bugs(
+                "RunLog.on_train_epoch_end",
+                ("the lines count from 0", "epoch {epoch}:", "epoch {epoch - 1}:"),
+                ("the lines of later epochs are missing",
+                 "if len(self.losses) > before", "if not before"),
+            ),
+            *bugs(
+                "RunLog.on_exception",
+                ("an interrupt is not logged",
+                 "self._write(", "isinstance(error, Exception) and self._write("),
+            ),
+            *bugs(
+                "RunLog.__exit__",
+                ("the file stays open after an exception",
+                 "if self._file is not None", "if exc_type is None and self._file is not None"),
             ),
         ),
     ),
     hints="""
-        Look at the attributes that on_train_begin resets: these change from epoch to epoch. All
-        others come from the arguments, which the new process passes again.
+        The state consists of the attributes that on_train_begin or on_train_epoch_begin sets;
+        the arguments are not part of it, since the new process passes them again. Copy each list.
 
-        read_field(state, "wait", int, _CALLER) returns state["wait"], or raises the required
-        ValueError. read_dict_field(state, "best_weights", Tensor, _CALLER) does so for a
-        dictionary whose values are all tensors.
+        read_field(state, "wait", int, "RunLog") of minispore.train.resume returns state["wait"],
+        or raises the required ValueError; read_list_field(state, "losses", float, "RunLog") checks
+        a list. Read all entries into local variables first.
 
-        Read all four entries into local variables first, and assign to self afterwards. Then
-        nothing is changed if one of them is invalid.
+        __enter__(self) opens the file with mode "a" and returns self. __exit__(self, kind, error,
+        traceback) closes it and returns None; True would suppress the exception. Write lines
+        with print(…, file=self.file, flush=True).
 
-        return {"best": self.best, "wait": self.wait, "stopped_epoch": self.stopped_epoch,
-        "best_weights": dict(self._best_weights)}; best is a float, wait and stopped_epoch are
-        ints.
+        on_exception(self, run_context, error) is called before __exit__, also for
+        KeyboardInterrupt: write f"ended by {type(error).__name__}". Only the file needs path, so
+        do all this only if it is not None.
         """,
 )  # fmt: skip

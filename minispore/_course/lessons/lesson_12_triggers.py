@@ -1,285 +1,296 @@
 """Lesson 12: a trigger separates the action of a callback from its times."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType, SimpleNamespace
-from unittest.mock import patch
+from itertools import zip_longest
+from types import ModuleType
+from typing import Any, Self, cast
 
 from hypothesis import strategies as st
 
-from minispore import tensorpack
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
-from minispore._course.feedback import counted, expect_text
-from minispore.train import RunContext
-from minispore.train.protocol.callback import CallbackManager
+from minispore._course.feedback import WrongResult, counted, expect, expect_text, is_same
+from minispore._course.given_run import Act, GivenRun, Stateful, given_runs, through_file
+from minispore.train import Callback, LambdaCallback, RunContext
+from minispore.train.protocol.callback import EVENTS
 
 
 @dataclass(frozen=True)
 class Case:
-    """A run, and the arguments of a trigger.
+    """A run, and the arguments of `Periodic`.
 
     Attributes:
-        durations: The duration of each step, in seconds.
-        steps_per_epoch: The number of steps in an epoch.
-        k_steps: The argument `every_k_steps`, or `steps` if there are seconds.
-        k_epochs: The argument `every_k_epochs`.
-        seconds: The argument `seconds` of `Every`.
-        before_train: The argument `before_train`.
-        earlier: The number of epochs of an earlier run.
+        run: The run.
+        steps: The argument `every_k_steps`.
+        epochs: The argument `every_k_epochs`.
     """
 
-    durations: tuple[int, ...]
-    steps_per_epoch: int = 1
-    k_steps: int | None = None
-    k_epochs: int | None = None
-    seconds: int | None = None
-    before_train: bool = False
-    earlier: int = 0
+    run: GivenRun
+    steps: int | None = None
+    epochs: int | None = None
 
     def __str__(self) -> str:
-        epochs = len(self.durations) // self.steps_per_epoch
-        text = f"{counted(epochs, 'epoch')} of {counted(self.steps_per_epoch, 'step')}"
-        if self.earlier:
-            text += f" (after {counted(self.earlier, 'epoch')} in an earlier run)"
-        steps, arguments = "every_k_steps", list[str]()
-        if self.seconds is not None:
-            text += f", with steps of {', '.join(map(str, self.durations))} seconds,"
-            steps, arguments = "steps", [f"seconds={self.seconds}"]
-        arguments += [f"{steps}={self.k_steps}"] if self.k_steps else []
-        arguments += [f"every_k_epochs={self.k_epochs}"] if self.k_epochs else []
-        arguments += ["before_train=True"] if self.before_train else []
-        return f"{text} with {' and '.join(arguments)}"
-
-    def run(self, work: ModuleType) -> "Recorder":
-        """Simulate the run, and return the triggered callback with its record."""
-        recorder, now = Recorder(), 0.0
-        times = (
-            {"every_k_steps": self.k_steps, "every_k_epochs": self.k_epochs}
-            if self.seconds is None
-            else {"every": work.Every(steps=self.k_steps, seconds=self.seconds)}
-        )
-        with patch("minispore.tensorpack.states.perf_counter", lambda: now):
-            trigger = work.PeriodicTrigger(recorder, before_train=self.before_train, **times)
-            callbacks = CallbackManager([trigger])
-            data = SimpleNamespace(get_dataset_size=lambda: self.steps_per_epoch)
-            run = RunContext(
-                {
-                    "batch_num": self.steps_per_epoch,
-                    "train_dataset": data,
-                    "epoch_num": len(self.durations) // self.steps_per_epoch,
-                    "initial_epoch": self.earlier,
-                    "cur_step_num": 0,
-                    "metric_names": [],
-                    "list_callback": callbacks.callbacks,
-                    "optimizer": None,
-                    "train_network": None,
-                }
-            )
-            params = run.original_args()
-            recorder.position = "before the training"
-            callbacks.on_train_begin(run)
-            for step, duration in enumerate(self.durations, start=1):
-                if (step - 1) % self.steps_per_epoch == 0:
-                    params.cur_epoch_num = self.earlier + 1 + (step - 1) // self.steps_per_epoch
-                    callbacks.on_train_epoch_begin(run)
-                params.cur_step_num = step
-                callbacks.on_train_step_begin(run)
-                recorder.position = f"after step {self.earlier * self.steps_per_epoch + step}"
-                now += duration
-                callbacks.on_train_step_end(run)
-                if step % self.steps_per_epoch == 0:
-                    recorder.position = f"after epoch {params.cur_epoch_num}"
-                    callbacks.on_train_epoch_end(run)
-        return recorder
-
-    def expected(self) -> "Recorder":
-        """Return the expected record, computed by counting."""
-        recorder = Recorder()
-        recorder.calls.append("_before_train")
-        if self.before_train:
-            recorder.record_trigger("before the training")
-        since = 0
-        for i, duration in enumerate(self.durations):
-            step = self.earlier * self.steps_per_epoch + i + 1
-            since += duration
-            recorder.calls.append("_trigger_step")
-            due = bool(self.k_steps) and step % (self.k_steps or 1) == 0
-            if due or (self.seconds is not None and since >= self.seconds):
-                since = 0
-                recorder.record_trigger(f"after step {step}")
-            epoch, left = divmod(step, self.steps_per_epoch)
-            if not left and self.k_epochs and epoch % self.k_epochs == 0:
-                recorder.record_trigger(f"after epoch {epoch}")
-        return recorder
+        count, length = len(self.run.losses), len(self.run.losses[0])
+        arguments = [f"every_k_steps={self.steps}"] if self.steps else []
+        arguments += [f"every_k_epochs={self.epochs}"] if self.epochs else []
+        times = f" with {' and '.join(arguments)}" if arguments else ""
+        return f"{counted(count, 'epoch')} of {counted(length, 'step')}{times}"
 
 
-class Recorder(tensorpack.Callback):
-    """A callback that records when it is triggered, and which hooks are called.
-
-    Attributes:
-        position: The current position in the run, as text.
-        times: The positions at which it was triggered.
-        calls: The hooks that were called.
-    """
+class Recorder(Callback):
+    """A callback that records its hooks, with a trigger and a state."""
 
     def __init__(self) -> None:
-        self.position = ""
-        self.times = list[str]()
-        self.calls = list[str]()
+        super().__init__()
+        self.calls: list[str] = []
+        for name in EVENTS:
+            setattr(self, name, self._recording(name))
 
-    def record_trigger(self, position: str) -> None:
-        """Record a call of the trigger."""
-        self.times.append(position)
-        self.calls.append("_trigger")
+    def _recording(self, name: str) -> Callable[[RunContext], None]:
+        return lambda run_context: self.record(name, run_context)
 
-    def _before_train(self) -> None:
-        self.calls.append("_before_train")
+    def record(self, name: str, run_context: RunContext) -> None:
+        """Record a call."""
+        params = run_context.original_args()
+        step = "" if name == "on_train_begin" else f" in step {params.cur_step_num}"
+        self.calls.append(f"{name}{step}")
 
-    def _trigger_step(self) -> None:
-        self.calls.append("_trigger_step")
+    def trigger(self, run_context: RunContext) -> None:
+        """Record a trigger."""
+        self.record("trigger", run_context)
 
-    def _trigger_epoch(self) -> None:
-        self.calls.append("_trigger_epoch")
+    def __enter__(self) -> Self:
+        self.calls.append("__enter__")
+        return self
 
-    def _trigger(self) -> None:
-        self.record_trigger(self.position)
+    def __exit__(self, *error: object) -> None:
+        self.calls.append("__exit__" if error[0] is None else "__exit__ with an exception")
 
+    def on_exception(self, run_context: RunContext, error: BaseException) -> None:
+        """Record an exception."""
+        self.calls.append("on_exception")
 
-_K = st.integers(1, 4)
-_NONE: st.SearchStrategy[int | None] = st.none()
-_FALSE = st.just(False)
+    def state_dict(self) -> dict[str, object]:
+        """Return a state."""
+        return {"calls": list(self.calls)}
 
-
-def cases(
-    *,
-    k_steps: st.SearchStrategy[int | None] = _NONE,
-    k_epochs: st.SearchStrategy[int | None] = _NONE,
-    seconds: st.SearchStrategy[int | None] = _NONE,
-    before_train: st.SearchStrategy[bool] = _FALSE,
-) -> st.SearchStrategy[Case]:
-    """Generate runs of up to four epochs of up to three steps."""
-
-    def with_size(epochs: int, steps: int) -> st.SearchStrategy[Case]:
-        durations = st.tuples(*[st.integers(1, 3)] * (epochs * steps))
-        if seconds is _NONE:
-            durations = st.just((1,) * (epochs * steps))
-        earlier = st.integers(0, 2)
-        return st.builds(
-            Case, durations, st.just(steps), k_steps, k_epochs, seconds, before_train, earlier
-        )
-
-    return st.tuples(st.integers(1, 4), st.integers(1, 3)).flatmap(lambda size: with_size(*size))
+    def load_state_dict(self, state: dict[str, object]) -> None:
+        """Load a state."""
+        self.calls = list(cast("list[str]", state["calls"]))
 
 
-def _times_are_correct(work: ModuleType, case: Case) -> None:
-    actual, expected = case.run(work).times, case.expected().times
-    texts = [", ".join(each) or "never" for each in (actual, expected)]
-    expect_text("the callback was triggered", *texts)
+def _triggers_are_due(work: ModuleType, case: Case) -> None:
+    recorder = Recorder()
+    case.run.train(work.Periodic(recorder, case.steps, case.epochs))
+    length = len(case.run.losses[0])
+    expected = list[str]()
+    for step in range(1, length * len(case.run.losses) + 1):
+        if case.steps and step % case.steps == 0:
+            expected.append(f"trigger in step {step}")
+        if case.epochs and step % (length * case.epochs) == 0:
+            expected.append(f"trigger in step {step}")
+    triggers = [each for each in recorder.calls if each.startswith("trigger")]
+    expect("the triggers", triggers, expected)
 
 
-def _hooks_are_forwarded(work: ModuleType, case: Case) -> None:
-    actual, expected = case.run(work).calls, case.expected().calls
-    expect_text("the calls of the callback were", ", ".join(actual), ", ".join(expected))
+def _forwards_hooks(work: ModuleType, case: Case) -> None:
+    alone, wrapped = Recorder(), Recorder()
+    case.run.train(alone)
+    case.run.train(work.Periodic(wrapped, case.steps, case.epochs))
+    calls = [each for each in wrapped.calls if not each.startswith("trigger")]
+    for number, (actual, due) in enumerate(zip_longest(calls, alone.calls, fillvalue="nothing"), 1):
+        expect_text(f"as call number {number}, your Periodic forwarded", actual, due)
 
+
+def _triggers_after_the_hook(work: ModuleType, case: Case) -> None:
+    recorder = Recorder()
+    case.run.train(work.Periodic(recorder, case.steps, case.epochs))
+    for before, call in zip(recorder.calls, recorder.calls[1:], strict=False):
+        hooks = "on_train_step_end", "on_train_epoch_end"
+        if call.startswith("trigger") and not before.startswith(hooks):
+            raise WrongResult(f"your Periodic triggered the callback after {before}")
+
+
+def _forwards_exceptions(work: ModuleType, run: GivenRun) -> None:
+    recorder = Recorder()
+
+    def fail(_: RunContext) -> None:
+        raise ValueError
+
+    try:
+        run.train(work.Periodic(recorder, 1), Act("on_train_step_begin", 1, fail))
+    except ValueError:
+        ends = ["on_exception", "__exit__ with an exception"]
+        expect("the last calls", recorder.calls[-2:], ends)
+    else:
+        raise WrongResult("your Periodic suppressed the exception")
+
+
+def _forwards_the_state(work: ModuleType, run: GivenRun) -> None:
+    first, second = Recorder(), Recorder()
+    periodic = work.Periodic(first, 1)
+    run.train(periodic)
+    cast("Stateful", work.Periodic(second, 1)).load_state_dict(dict(through_file(periodic)))
+    expect("the state of the new callback", second.calls, first.calls)
+
+
+def _records_norms(work: ModuleType, case: Case) -> None:
+    log = work.RunLog()
+    periodic = LambdaCallback(on_train_step_end=log.trigger)
+    case.run.train(log, periodic)
+    expected = [5.0 * loss for epoch in case.run.losses for loss in epoch]
+    norms = cast("list[object]", log.norms)
+    same = [is_same(*pair, 1e-5) for pair in zip(norms, expected, strict=False)]
+    if len(norms) != len(expected) or not all(same):
+        expect("`norms`", norms, expected)
+
+
+def _resumes_norms(work: ModuleType, run: GivenRun) -> None:
+    first, second = work.RunLog(), work.RunLog()
+    run.train(first, LambdaCallback(on_train_step_end=first.trigger))
+    cast("Stateful", second).load_state_dict(dict(through_file(first)))
+    expect("`norms` after a resume", second.norms, first.norms)
+
+
+def _chief_only(work: ModuleType, chief_only: bool) -> None:
+    callback: Any = Recorder()
+    callback.chief_only = chief_only
+    expect("chief_only of your RunLog", work.RunLog().chief_only, True)
+    expect("chief_only of your Periodic", work.Periodic(callback, 1).chief_only, chief_only)
+
+
+_TIMES = st.none() | st.integers(1, 4)
+_CASES = st.builds(Case, given_runs(epochs=4), _TIMES, _TIMES)
+_STEPS = st.builds(Case, given_runs(epochs=4), st.integers(1, 4), st.none())
+_EPOCHS = st.builds(Case, given_runs(epochs=4), st.none(), st.integers(1, 4))
+
+_FORWARD = "self.callback.on_train_step_end(run_context)\n        "
+_TRIGGER = """step = run_context.original_args().cur_step_num
+        if self.every_k_steps is not None and step % self.every_k_steps == 0:
+            self.callback.trigger(run_context)"""
 
 LESSON = Lesson(
     title="Events and triggers: two callback APIs",
-    minutes=35,
+    minutes=40,
     exercise=CodeExercise(
-        module="minispore.tensorpack.triggers",
+        module="minispore._course.solutions.run_log_12",
+        from_empty=True,
+        continues=11,
         tasks={
-            "Every.epoch_is_due": "An epoch is due if `epochs` is given and the epoch's number is "
-            "a multiple of it.",
-            "Every.step_is_due": "A step is due if its number is a multiple of `steps`, or if "
-            "`seconds` have passed; test each condition only if its argument is given.",
-            "PeriodicTrigger._before_train": "Forward the hook, then trigger the callback if "
-            "self._triggers_before_train.",
-            "PeriodicTrigger._trigger_step": "Forward the hook, then trigger the callback if the "
-            "step is due; this resets the time, self._elapsed.",
-            "PeriodicTrigger._trigger_epoch": "Trigger the callback if the epoch is due. Do not "
-            "forward this hook, which would trigger the callback at the end of each epoch.",
+            "RunLog": "Add the method trigger(run_context): it appends to the list `norms` the "
+            "norm of all gradients of the step together, as a Python number: the square root of "
+            "the sum of the squares of all elements. The step returns params.net_outputs = (loss, "
+            "gradients), a dictionary of tensors by parameter names. `norms` belongs to the state, "
+            "and a new training empties it. Of several processes, only the first calls a RunLog: "
+            "set chief_only = True in the class.",
+            "Periodic": "A subclass of Callback: Periodic(callback, every_k_steps=None, "
+            "every_k_epochs=None). It forwards to the callback every hook, the entering and "
+            "leaving, and the state; it takes over its chief_only; and it calls "
+            "callback.trigger(run_context) after each step and each epoch whose number, over all "
+            "epochs, is a multiple of the argument, after it has forwarded the hook.",
         },
         properties=(
             Property(
                 "With `every_k_steps` the trigger runs after the steps whose number, over all "
-                "epochs and runs, is a multiple of it.",
-                cases(k_steps=_K), _times_are_correct,
+                "epochs, is a multiple of it.",
+                _STEPS, _triggers_are_due, examples=60,
             ),
             Property(
-                "With `every_k_epochs` the trigger runs after the epochs that are a multiple of "
-                "it.",
-                cases(k_epochs=_K), _times_are_correct,
+                "With `every_k_epochs` it runs after the epochs whose number is a multiple.",
+                _EPOCHS, _triggers_are_due, examples=60,
             ),
             Property(
-                "With `before_train` the trigger also runs before the first step.",
-                cases(k_steps=_K, k_epochs=st.none() | _K, before_train=st.booleans()),
-                _times_are_correct,
+                "All hooks are forwarded, also those of evaluations, and so are __enter__ and "
+                "__exit__.",
+                st.builds(Case, given_runs(epochs=2, evaluates=True)), _forwards_hooks, examples=20,
             ),
             Property(
-                "With `seconds` the trigger runs after the step in which the time has passed, "
-                "which restarts the clock; of steps and seconds, whichever comes first counts.",
-                cases(k_steps=st.none() | _K, seconds=st.integers(2, 5)), _times_are_correct,
+                "The hook of the callback runs before its trigger.",
+                _CASES, _triggers_after_the_hook, examples=40,
             ),
             Property(
-                "All other hooks are forwarded to the callback before it is triggered, except "
-                "`_trigger_epoch`.",
-                cases(k_steps=_K, k_epochs=_K, before_train=st.booleans()), _hooks_are_forwarded,
+                "An exception is forwarded, and reaches the caller.",
+                given_runs(epochs=1), _forwards_exceptions, examples=10,
+            ),
+            Property(
+                "The state of `Periodic` is the callback's.",
+                given_runs(epochs=2), _forwards_the_state, examples=10,
+            ),
+            Property(
+                "`norms` has the norm of the gradients at each trigger.",
+                st.builds(Case, given_runs(gradients=True, epochs=2)), _records_norms, examples=30,
+            ),
+            Property(
+                "`norms` belongs to the state.",
+                given_runs(gradients=True, epochs=2), _resumes_norms, examples=10,
+            ),
+            Property(
+                "Only the first process calls a `RunLog`, also in a `Periodic`, which is called in "
+                "all processes if its callback is.",
+                st.booleans(), _chief_only, examples=2,
+                show=lambda chief_only: f"a callback whose chief_only is {chief_only}",
             ),
         ),
         bugs=(
             *bugs(
-                "PeriodicTrigger._trigger_step",
-                ("the steps are counted from 1 in each epoch",
-                 "self.global_step", "self.local_step + 1"),
-                ("the current step is not counted", "self.global_step", "self.global_step - 1"),
-                ("the clock is never reset", "self._elapsed = 0.0", "pass"),
-                ("the time is ignored", ", self._elapsed)", ")"),
-                ("the hook is not forwarded", "super()._trigger_step()", "pass"),
+                "Periodic.on_train_step_end",
+                ("the steps are those of each epoch",
+                 "step % self.every_k_steps",
+                 "((step - 1) % run_context.original_args().batch_num + 1) % self.every_k_steps"),
+                ("the hook at the end of a step is not forwarded",
+                 "        self.callback.on_train_step_end(run_context)\n", ""),
+                ("the trigger precedes the hook",
+                 f"{_FORWARD}{_TRIGGER}", f"{_TRIGGER}\n        {_FORWARD.rstrip()}"),
             ),
             *bugs(
-                "PeriodicTrigger._trigger_epoch",
-                ("each epoch triggers the callback",
-                 "self._every.epoch_is_due(self.epoch_num)", "True"),
-                ("the end of a due epoch is forwarded",
-                 "self.trigger()", "super()._trigger_epoch()"),
+                "Periodic.on_train_epoch_end",
+                ("the first epoch counts as 0", "epoch % self.every_k_epochs",
+                 "(epoch - 1) % self.every_k_epochs"),
             ),
             *bugs(
-                "PeriodicTrigger._before_train",
-                ("the callback is never triggered before the training",
-                 "self._triggers_before_train", "False"),
-                ("the callback is always triggered before the training",
-                 "super()._before_train()\n        if ",
-                 "super()._before_train()\n        if True or "),
-                ("the callback is triggered before the hook is forwarded",
-                 ("super()._before_train()\n        if self._triggers_before_train:\n"
-                 "            self.trigger()"),
-                 ("if self._triggers_before_train:\n            self.trigger()\n"
-                 "        super()._before_train()")),
+                "Periodic.on_exception",
+                ("an exception is not forwarded",
+                 "self.callback.on_exception(run_context, error)", "pass"),
             ),
             *bugs(
-                "Every.step_is_due",
-                ("the seconds count only if steps are given",
-                 "return self.seconds is not None",
-                 "return self.steps is not None and self.seconds is not None"),
+                "Periodic.on_eval_end",
+                ("the evaluation is not forwarded",
+                 "self.callback.on_eval_end(run_context)", "pass"),
             ),
             *bugs(
-                "Every.epoch_is_due",
-                ("each epoch from the first multiple on is due",
-                 "epoch % self.epochs == 0", "epoch // self.epochs > 0"),
+                "Periodic.state_dict",
+                ("the state is not forwarded", "self.callback.state_dict()", "{}"),
+            ),
+            *bugs(
+                "Periodic.__init__",
+                ("the callback's chief_only is ignored",
+                 "self.chief_only = callback.chief_only", "pass"),
+            ),
+            *bugs(
+                "RunLog.trigger",
+                ("the norms of the parameters are added",
+                 "math.sqrt(sum(float((each**2).sum()) for each in arrays))",
+                 "sum(math.sqrt(float((each**2).sum())) for each in arrays)"),
+            ),
+            *bugs(
+                "RunLog.load_state_dict",
+                ("the norms are not restored", "self.norms = norms", "pass"),
             ),
         ),
     ),
     hints="""
-        step % 3 == 0 is true in every third step. `steps`, `epochs` and `seconds` are None if
-        they are not given: test that first.
+        Periodic needs all twelve hooks, on_train_begin to on_eval_end, and __enter__, __exit__,
+        on_exception, state_dict and load_state_dict. Each is one line, such as
+        self.callback.on_eval_begin(run_context).
 
-        super()._trigger_step() forwards the hook to the wrapped callback; self.trigger() triggers
-        it. In the first two hooks of PeriodicTrigger, forward first.
+        params.cur_step_num counts the steps of all epochs from 1, params.cur_epoch_num the
+        epochs. A time is due if the number % k == 0. Forward the hook first.
 
-        self._every has the two methods step_is_due(step, elapsed) and epoch_is_due(epoch).
-        self.global_step is the number of steps in all epochs and runs, self.epoch_num the number
-        of the epoch.
+        gradients = params.net_outputs[1]; each of its values has asnumpy(). Add (array**2).sum()
+        of all arrays, and take the square root of the sum.
 
-        self._elapsed is the time in seconds since it was set to 0.0, or since the training began.
-        When the step is due: self._elapsed = 0.0, then self.trigger().
+        chief_only is a class attribute: `chief_only = True` in RunLog, and self.chief_only =
+        callback.chief_only in the __init__ of Periodic. Add "norms" to what state_dict returns,
+        and restore it.
         """,
 )  # fmt: skip

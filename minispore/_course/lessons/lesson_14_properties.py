@@ -170,13 +170,13 @@ _default, _every_second_step = _factory(), _factory(2)
 
 LESSON = Lesson(
     title="Property-based testing of callbacks",
-    minutes=35,
+    minutes=40,
     exercise=TestExercise(
         module=__name__,
         name="check_memory",
-        task="Simulate trainings with Training().run(…) and compare them: a resumed one, with "
-        "saved_state(…), and an uninterrupted one; a second one and the first. Which losses are "
-        "needed, and where must the training be interrupted, to reveal a bug?",
+        task="In a test with @given, simulate trainings with Training().run(…) and compare them: a "
+        "resumed one, with saved_state(…), and an uninterrupted one; a second one and the first. "
+        "Which losses are needed, and where must the training be interrupted, to reveal a bug?",
         correct=(
             Implementation("a callback without hooks", lambda: Callback),
             reference(_MONITOR, "LossMonitor", _every_second_step),

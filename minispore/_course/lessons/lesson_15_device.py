@@ -246,6 +246,10 @@ LESSON = Lesson(
              "xp.sqrt(variance + epsilon)",
              "xp.sqrt(variance + epsilon) if xp.max(variance) >= 0 else variance"),
             ("epsilon is missing", "variance + epsilon", "variance"),
+            ("the value of a numpy array is float64",
+             "value = centered / deviation",
+             ("value = centered / deviation * "
+             f"({_NUMPY}.float64(1) if hasattr(x, 'flags') else 1.0)")),
             ("the mean is that of the complete matrix",
              "xp.mean(x, axis=axes, keepdims=True)", "xp.mean(x)"),
             ("the pullback ignores that the mean depends on each element",
