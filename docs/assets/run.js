@@ -8,8 +8,11 @@ const programs = [];
 let worker; // none before the first click, nor after an endless loop was stopped
 let running; // the program whose end is waited for, what it has printed, and whom to tell
 
-for (const [index, shown] of document.querySelectorAll(".program").entries()) {
-  programs.push(equipped(shown, index + 1));
+// Browsers start no worker for a page that is a file: there the programs have no buttons.
+if (location.protocol !== "file:") {
+  for (const [index, shown] of document.querySelectorAll(".program").entries()) {
+    programs.push(equipped(shown, index + 1));
+  }
 }
 
 function equipped(shown, number) {

@@ -1,16 +1,17 @@
-"""Drawings of computation graphs and of networks, as SVG.
+"""Drawings of computation graphs, of networks and of runs, as SVG.
 
 `draw_graph` draws the graph of a function, with each value and its gradient; `draw_cell` draws the
-structure of a network. Both return a `Drawing`, the text of an SVG file: a notebook shows it, and
-its `save` writes it to a file. It has colours for light and dark pages. `summarize` returns a table
-of a network's layers with the shapes of their outputs.
+structure of a network, `draw_events` the events of a run. They return a `Drawing`, the text of an
+SVG file: a notebook shows it, and its `save` writes it to a file. It has colours for light and dark
+pages. `summarize` returns a table of a network's layers with the shapes of their outputs.
 """
 
 from minispore.drawing._cell import draw_cell
+from minispore.drawing._events import draw_events
 from minispore.drawing._graph import draw_graph
 from minispore.drawing._summary import summarize
 from minispore.drawing._svg import Drawing
 from minispore.utils.unsupported import module_attributes
 
-__all__ = ["Drawing", "draw_cell", "draw_graph", "summarize"]
+__all__ = ["Drawing", "draw_cell", "draw_events", "draw_graph", "summarize"]
 globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -17,11 +17,17 @@ from minispore.ops.gradients import tree_leaves
 class Gradients:
     """The gradients of the summed output with respect to all values, from one backward pass.
 
+    Args:
+        record: The recorded graph.
+        visited: The number of nodes that the backward pass visits; None for all.
+
     Attributes:
         values: The gradients by node number; missing ones are zero.
+        incomplete: The numbers of the nodes that are not visited.
     """
 
-    def __init__(self, record: GraphRecord) -> None:
+    def __init__(self, record: GraphRecord, visited: int | None = None) -> None:
+        self.incomplete = set[int]()
         self.values: dict[int, Array] = {}
         self._contributions: dict[tuple[int, int], Array] = {}
         ends = [(x._node, x._data) for x in tree_leaves(record.output) if x._node is not None]
@@ -30,6 +36,30 @@ class Gradients:
         self.values |= backward_pass(
             seeds, record.values.keys() - intermediate, 0, self._wrapped_pullbacks, add
         )
+        if visited is not None:
+            self._end_after(visited, record.operations, seeds)
+
+    def _end_after(
+        self, visited: int, operations: Iterable[Node], seeds: Iterable[tuple[Node, Array]]
+    ) -> None:
+        """Keep the contributions of the first visited nodes, and the sums of these."""
+        order = sorted(self.values, reverse=True)
+        self.incomplete = set(order[visited:])
+        sums = dict[int, Array]()
+
+        def contribute(number: int, gradient: Array) -> None:
+            sums[number] = sums[number] + gradient if number in sums else gradient
+
+        for node, seed in seeds:
+            contribute(node.number, seed)
+        for node in operations:
+            for i, parent in enumerate(node.parents):
+                gradient = self._contributions.get((node.number, i))
+                if node.number in self.incomplete:
+                    self._contributions.pop((node.number, i), None)
+                elif parent is not None and gradient is not None:
+                    contribute(parent.number, gradient)
+        self.values = sums
 
     def contribution(self, uses: Iterable[tuple[int, int]]) -> Array | None:
         """Return the sum of the contributions of some uses to a gradient; None if there are none.

@@ -11,14 +11,14 @@ from minispore.drawing._svg import Drawing
 from minispore.nn import Cell
 from minispore.nn._graph_recorder import Call, CellCallRecorder, GraphRecord, record_graph
 from minispore.ops.gradients import check_callable, tree_leaves
-from minispore.utils.checks import describe_value
+from minispore.utils.checks import check_int, describe_value
 
 # From more than 40 boxes on, the boxes of a cell are drawn as one.
 MAX_DETAILED_BOXES = 40
 MAX_BOXES = 200
 
 
-def draw_graph(fn: Callable[..., object], *inputs: object) -> Drawing:
+def draw_graph(fn: Callable[..., object], *inputs: object, visited: int | None = None) -> Drawing:
     """Return a drawing of the computation graph of a function, with gradients of its output.
 
     Each operation is a box with its value and the gradient of the output with respect to it. If the
@@ -34,6 +34,9 @@ def draw_graph(fn: Callable[..., object], *inputs: object) -> Drawing:
     Args:
         fn: A function of tensors, or a Cell. It is called once.
         *inputs: The arguments of the call: tensors and any other objects.
+        visited: The number of values that the backward pass has visited, for a drawing of a pass
+            that is not complete: a gradient "so far" is that of a value that is not visited yet.
+            By default all values are.
 
     Returns:
         The text of an SVG file, a str with a method `save`.
@@ -41,7 +44,7 @@ def draw_graph(fn: Callable[..., object], *inputs: object) -> Drawing:
     Raises:
         TypeError: If `fn` does not return a tensor.
         ValueError: If the output does not depend on a float tensor or a parameter, or there are
-            more than 200 boxes.
+            more than 200 boxes; or if `visited` is negative.
 
     Examples:
         >>> from minispore import Tensor, drawing
@@ -50,6 +53,8 @@ def draw_graph(fn: Callable[..., object], *inputs: object) -> Drawing:
         ('<svg', True)
     """
     check_callable(fn, "draw_graph")
+    if visited is not None:
+        check_int(visited, "visited", low=0)
     names = referenced_tensors(fn)
     recorder = CellCallRecorder(cell for _, cell in names.cells.values())
     try:
@@ -62,7 +67,7 @@ def draw_graph(fn: Callable[..., object], *inputs: object) -> Drawing:
     called = parameter_names(fn, len(inputs))
     pairs = [(n, x) for n, x in zip(called, record.inputs, strict=True) if isinstance(x, Tensor)]
     graph = _boxes_of(record, pairs, names, calls)
-    return GraphSvg(function_name(fn), graph, Gradients(record), ends).text()
+    return GraphSvg(function_name(fn), graph, Gradients(record, visited), ends).text()
 
 
 def _check_output(record: GraphRecord) -> None:

@@ -49,6 +49,8 @@ class GraphSvg:
         if not box.number:
             return ""
         gradient = self._gradients.values.get(box.number)
+        if box.number in self._gradients.incomplete:
+            return "no grad yet" if gradient is None else f"{gradient_of(gradient)} so far"
         return gradient_of(
             namespace(box.value).zeros_like(box.value) if gradient is None else gradient
         )

@@ -404,7 +404,38 @@ def test_any_name_can_be_drawn(name: str, parameter: str) -> None:
     check_texts(picture)
 
 
+@given(programs(), st.integers(0, 8))
+@no_overflow
+def test_gradient_of_an_unvisited_value_is_the_sum_of_its_contributions(
+    program: Program, visited: int
+) -> None:
+    """Those of the visited values, which are the newest; a visited value has its gradient."""
+    record = record_graph(program, inputs_of(program), {})
+    complete, partial = Gradients(record), Gradients(record, visited)
+    order = sorted(complete.values, reverse=True)
+    assert partial.incomplete == set(order[visited:])
+    for number in order[:visited]:
+        np.testing.assert_array_equal(partial.values[number], complete.values[number])
+    uses = {(node.number, i) for node in record.operations for i, _ in enumerate(node.parents)}
+    for use in uses:
+        given_back = partial.contribution([use]) is not None
+        expected = complete.contribution([use]) is not None and use[0] not in partial.incomplete
+        assert given_back == expected
+
+
+def test_backward_pass_is_drawn_step_by_step() -> None:
+    def gradients(visited: int) -> list[str]:
+        picture = read(draw_graph(lambda x: (x * x) + x, Tensor(3.0), visited=visited))
+        return [box.title.partition(", ")[2] for box in picture.drawn_boxes]
+
+    assert gradients(0) == ["no grad yet", "no grad yet", "grad 1 so far"]
+    assert gradients(1) == ["grad 1 so far", "grad 1 so far", "grad 1"]
+    assert gradients(2) == ["grad 7 so far", "grad 1", "grad 1"]
+    assert gradients(3) == ["grad 7", "grad 1", "grad 1"]
+
+
 INVALID = """
+    draw_graph(abs, X, visited=-1)  # ValueError: 'visited' must be at least 0
     draw_graph(3, X)  # TypeError: 'fn' must be callable
     draw_graph(lambda x: "a", X)  # TypeError: 'fn' must return a Tensor | returned 'a' of type str
     draw_graph(lambda x: None, X)  # TypeError: 'fn' must return a Tensor

@@ -1,0 +1,97 @@
+"""The drawing of a run's events: each event in order, in nested boxes, with dots in lanes."""
+
+import re
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minispore.drawing import draw_events
+from minispore.testing import Event, Scenario
+from minispore.testing import strategies as mst
+from minispore.train import History, LossMonitor
+from tests.helpers.refusals import Refusal, refusals
+from tests.helpers.svg_reader import Rect, read
+
+SVG = "{http://www.w3.org/2000/svg}"
+names = st.sampled_from(["run", "on_train_begin", "on_train_end", "on_train_step_begin", "other"])
+sources = st.sampled_from(["", "", "History", "全角文字の名前", "<&>"])
+counts = st.none() | st.integers(0, 9)
+raised = st.sampled_from(["", "ValueError"])
+events = st.builds(
+    Event, names, sources, st.integers(0, 4), counts, counts, st.booleans(), raised
+)  # fmt: skip
+
+
+def boxes_of(root: ET.Element) -> list[tuple[Rect, bool]]:
+    """Return the boxes, and whether each is closed."""
+    boxes = list[tuple[Rect, bool]]()
+    for path in root.iter(f"{SVG}path"):
+        if "fill-opacity" in path.attrib:
+            left, bottom, top, right, _ = map(float, re.findall(r"-?[\d.]+", path.attrib["d"]))
+            boxes.append((Rect(left, right, top, bottom), path.attrib["d"].endswith("Z")))
+    return boxes
+
+
+def check_drawing(trace: Sequence[Event]) -> ET.Element:
+    """Check that all events are drawn in order, in boxes that nest, and return the drawing."""
+    picture, root = read(drawing := draw_events(trace)), ET.fromstring(drawing)
+    position = 0
+    for event in trace:
+        position = picture.words.index(event.name, position) + len(event.name)
+    baselines = [float(text.attrib["y"]) for text in root.iter(f"{SVG}text")]
+    assert all(after - before > 10 for before, after in pairwise(baselines))
+    assert 0 < baselines[0] < baselines[-1] + 1 < picture.size.bottom
+    for (one, _), (other, _) in combinations(boxes_of(root), 2):
+        assert one.contains(other) or other.contains(one) or not one.overlaps(other)
+    calls = [event.source for event in trace if event.source]
+    lanes = [float(dot.attrib["cx"]) for dot in root.iter(f"{SVG}circle")]
+    assert len(lanes) == len(calls)
+    assert len(set(zip(lanes, calls, strict=True))) == len(set(lanes)) == len(set(calls))
+    assert all(lane < picture.size.right for lane in lanes)
+    return root
+
+
+@given(st.lists(events, min_size=1, max_size=12))
+def test_any_events_are_drawn_in_order_in_nested_boxes(trace: list[Event]) -> None:
+    check_drawing(trace)
+
+
+@given(mst.scenarios())
+def test_a_box_is_closed_if_and_only_if_its_end_event_occurred(scenario: Scenario) -> None:
+    trace = scenario.run([History(), LossMonitor()])
+    root = check_drawing(trace)
+    loop = [event.name for event in trace if not event.source]
+    begun, ended = ([n for n in loop if n.endswith(edge)] for edge in ("_begin", "_end"))
+    closed = [is_closed for _, is_closed in boxes_of(root)]
+    assert len(closed) == loop.count("run") + len(begun)
+    assert closed.count(False) == len(begun) - len(ended)
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (Event("on_train_step_end", "A", stop=True), "requests a stop"),
+        (Event("on_train_step_end", "A", raised="ValueError"), "raises ValueError"),
+        (Event("on_train_step_begin", step=3), "on_train_step_begin 3"),
+        (Event("on_train_epoch_end", epoch=2), "on_train_epoch_end 2"),
+        (Event("__exit__", "A"), "A.__exit__"),
+    ],
+)
+def test_effects_and_numbers_are_written(event: Event, text: str) -> None:
+    root = check_drawing([Event("run"), event])
+    assert text in [element.text for element in root.iter(f"{SVG}text")]
+
+
+INVALID = """
+    draw_events([])  # ValueError: 'events' must have 1 to 500 events | has 0
+    draw_events([Event("run")] * 501)  # ValueError: has 501
+"""
+
+
+@pytest.mark.parametrize("refusal", refusals(INVALID))
+def test_too_few_or_too_many_events_raise(refusal: Refusal) -> None:
+    refusal.check({"draw_events": draw_events, "Event": Event})
