@@ -30,7 +30,17 @@ class Arguments(argparse.Namespace):
     folder: Path
     # learn, together with folder
     action: Literal[
-        "list", "read", "start", "check", "watch", "hint", "solution", "reset", "status", "grade"
+        "list",
+        "read",
+        "notebook",
+        "start",
+        "check",
+        "watch",
+        "hint",
+        "solution",
+        "reset",
+        "status",
+        "grade",
     ]
     number: int
     form: Literal["table", "json", "csv"]
@@ -193,6 +203,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
     for name, text in (
         ("list", "show the lessons"),
         ("read", "show the page of a lesson"),
+        ("notebook", "write the page of a lesson into your folder, as a Jupyter notebook"),
         ("start", "write the exercise of a lesson into your folder"),
         ("check", "check your solution"),
         ("watch", "check your solution each time you save it"),

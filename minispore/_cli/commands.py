@@ -41,20 +41,21 @@ def learn(arguments: Arguments) -> bool:
                 text = commands.list_lessons()
             case "read":
                 text = commands.read(arguments.number)
-            case "start":
-                text = commands.start(arguments.folder, arguments.number)
+            case "notebook" | "start" | "hint" | "reset" | "solution":
+                action = {
+                    "notebook": commands.notebook,
+                    "start": commands.start,
+                    "hint": commands.hint,
+                    "reset": commands.reset,
+                    "solution": commands.solution,
+                }[arguments.action]
+                text = action(arguments.folder, arguments.number)
             case "check":
                 text, passed = commands.check(arguments.folder, arguments.number)
             case "watch":
                 for report in commands.watch(arguments.folder, arguments.number):
                     print(report, flush=True)
                 return True
-            case "solution":
-                text = commands.solution(arguments.folder, arguments.number)
-            case "hint":
-                text = commands.hint(arguments.folder, arguments.number)
-            case "reset":
-                text = commands.reset(arguments.folder, arguments.number)
             case "status":
                 text = commands.status(arguments.folder)
             case "grade":  # pragma: no branch (the parser accepts no other)

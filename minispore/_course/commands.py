@@ -11,6 +11,7 @@ from typing import Literal
 from minispore._course import CourseError, grading, lessons, sandbox
 from minispore._course.exercise import CodeExercise
 from minispore._course.grading import align_columns
+from minispore._course.notebook import notebook as as_notebook
 from minispore._course.pages import page_text
 from minispore._course.source import lines_of
 from minispore._course.workspace import Workspace
@@ -33,6 +34,23 @@ def read(number: int) -> str:
         CourseError: See `page_text`.
     """
     return page_text(number)
+
+
+def notebook(folder: Path, number: int) -> str:
+    """Write the page of a lesson into the folder, as a Jupyter notebook.
+
+    Raises:
+        CourseError: See `page_text`, or the file already exists.
+    """
+    file = folder / f"{Path(lessons.page(number)).stem}.ipynb"
+    text = as_notebook(page_text(number))
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with file.open("x", encoding="utf-8") as out:
+            out.write(text)
+    except FileExistsError as error:
+        raise CourseError(f"{file} already exists") from error
+    return f"The notebook: {file}\nTo open it: jupyter lab {file}"
 
 
 def start(folder: Path, number: int) -> str:

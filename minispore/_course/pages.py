@@ -35,8 +35,16 @@ def page_text(number: int) -> str:
     file = next((each for each in files if each.is_file()), None)
     if file is None:
         raise CourseError(f"this installation has no page {page.name}")
-    text = _FRONT_MATTER.sub("", file.read_text("utf-8"))
-    return _FENCE.sub(lambda match: source(match[1]), text)
+    return with_quotes(file.read_text("utf-8"))
+
+
+def with_quotes(page: str) -> str:
+    """Return a page without its front matter, and with the quoted source.
+
+    Raises:
+        ValueError: A quoted definition does not exist.
+    """
+    return _FENCE.sub(lambda match: source(match[1]), _FRONT_MATTER.sub("", page))
 
 
 def source(request: str) -> str:

@@ -1,0 +1,54 @@
+"""Notebooks: add one of each lesson and each how-to page to the site, with a link on the page."""
+
+import re
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from minispore._course.notebook import notebook
+from minispore._course.pages import with_quotes
+
+DOCS = Path(__file__).parent
+SNIPPET = re.compile(r'^--8<-- "([\w/.]+)"$', flags=re.MULTILINE)
+TITLE = re.compile(r"^# .*\n", flags=re.MULTILINE)
+
+
+class Page(Protocol):
+    """A page of mkdocs."""
+
+    file: File
+
+
+def has_notebook(name: str, text: str) -> bool:
+    """Return whether a page has a notebook: a lesson or how-to page with programs."""
+    return name.startswith(("learn/", "howto/")) and "\n```python\n" in text
+
+
+def as_notebook(text: str) -> str:
+    """Return the notebook of a page.
+
+    Raises:
+        ValueError: A quoted definition does not exist.
+    """
+    files = SNIPPET.sub(lambda match: (DOCS.parent / match[1]).read_text("utf-8"), text)
+    return notebook(with_quotes(files))
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the notebooks to the site."""
+    for file in list(files.documentation_pages()):
+        if has_notebook(file.src_uri, file.content_string):
+            name = PurePosixPath(file.src_uri).with_suffix(".ipynb").as_posix()
+            files.append(File.generated(config, name, content=as_notebook(file.content_string)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Add a link to the notebook below the title of a page."""
+    if not has_notebook(page.file.src_uri, page.file.content_string):
+        return markdown
+    name = f"{PurePosixPath(page.file.src_uri).stem}.ipynb"
+    link = f"[This page as a notebook]({name}){{ .notebook download }}"
+    return TITLE.sub(lambda match: f"{match[0]}\n{link}\n", markdown, count=1)
