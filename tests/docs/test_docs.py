@@ -1,4 +1,7 @@
-"""The README and the pages: their programs run, and the tests that they name exist."""
+"""The README and other pages: their programs run, and the tests that they name exist.
+
+The programs of the how-to pages are run by the tests of the notebooks.
+"""
 
 import re
 import tomllib
@@ -7,17 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# The programs of a page with `run: true` are run by the tests of the course.
-RUN = re.compile(r"---\n(?:.+\n)*?run: true\n")
-# Libraries that some programs show, and that the tests do not install.
-OPTIONAL = {"datasets", "jax", "mlflow", "onnx", "optuna", "pandas", "sklearn", "torch", "wandb"}
-WITH_PROGRAMS = [
-    page
-    for page in PAGES
-    if page.parent.name == "howto" or page.parent == ROOT
-    if not RUN.match(page.read_text("utf-8"))
-]
+WITH_PROGRAMS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -34,12 +27,7 @@ def test_programs_of_a_page_run(
     programs = blocks(page, "python")
     assert programs
     for number, block in enumerate(programs):
-        try:
-            exec(compile(block, f"<{page.name}, block {number}>", "exec"), namespace)
-        except ModuleNotFoundError as error:
-            # Such a program begins with its imports.
-            if error.name not in OPTIONAL:
-                raise
+        exec(compile(block, f"<{page.name}, block {number}>", "exec"), namespace)
 
 
 def test_readme_has_two_commands_that_install_first() -> None:

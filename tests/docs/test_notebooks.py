@@ -1,0 +1,96 @@
+"""The notebooks of the lessons and how-to pages: they run, and contain the whole page."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol, TypedDict, cast
+
+import pytest
+
+from minispore._cli import main
+from minispore._course import lessons
+from minispore._course.notebook import notebook
+from minispore.drawing import Drawing
+from tests.helpers.scripts import load_script
+
+DOCS = Path(__file__).parents[2] / "docs"
+# Libraries that some programs show, and that the tests do not install.
+OPTIONAL = {"datasets", "jax", "mlflow", "onnx", "optuna", "pandas", "sklearn", "torch", "wandb"}
+# Their programs take more than a second.
+SLOW = {"testing", "inspect", "14-properties"}
+
+
+class Cell(TypedDict):
+    cell_type: str
+    source: list[str]
+
+
+class NotebookBuilder(Protocol):
+    """The functions of docs/notebooks.py."""
+
+    def has_notebook(self, name: str, text: str) -> bool: ...
+    def as_notebook(self, text: str) -> str: ...
+
+
+builder = cast("NotebookBuilder", load_script(DOCS / "notebooks.py"))
+PAGES = [
+    pytest.param(page, id=page.stem, marks=pytest.mark.full if page.stem in SLOW else [])
+    for page in sorted(DOCS.rglob("*.md"))
+    if builder.has_notebook(page.relative_to(DOCS).as_posix(), page.read_text("utf-8"))
+]
+
+
+def cells_of(text: str, kind: str) -> list[str]:
+    cells = cast("Mapping[str, list[Cell]]", json.loads(text))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == kind]
+
+
+def display(value: object) -> None:
+    assert isinstance(value, Drawing)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_notebook_of_a_page_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text("utf-8")
+    made = builder.as_notebook(text)
+    programs = cells_of(made, "code")
+    assert len(programs) == len(re.findall(r"^```python$", text, re.MULTILINE)) > 0
+    assert not re.search(r"^(!!!|--8<--|```source)", "".join(cells_of(made, "markdown")))
+    namespace: dict[str, object] = {"__name__": "__main__", "display": display}
+    for number, program in enumerate(programs, 1):
+        try:
+            exec(compile(program, f"<{page.stem}, cell {number}>", "exec"), namespace)
+        except ModuleNotFoundError as error:
+            # Such a program begins with its imports.
+            if error.name not in OPTIONAL:
+                raise
+
+
+def test_learn_notebook_writes_a_lesson_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in lessons.names():
+        arguments = ["learn", "notebook", str(number), "--folder", str(tmp_path)]
+        assert main(arguments) == 0
+        page = DOCS.parent / lessons.page(number)
+        written = (tmp_path / page.with_suffix(".ipynb").name).read_text("utf-8")
+        assert written == builder.as_notebook(page.read_text("utf-8"))
+        capsys.readouterr()
+        assert main(arguments) == 2
+        assert "already exists" in capsys.readouterr().err
+
+
+def test_the_site_s_markdown_becomes_plain_markdown() -> None:
+    page = (
+        "See [lesson 2](02-rules.md#a), [`C`][x] and [a paper](https://a.org).\n\n"
+        '``` { .python }\nx\n```\n\n!!! note "Title"\n\n    text\n\nmore\n'
+    )
+    (text,) = cells_of(notebook(page), "markdown")
+    assert text == (
+        "See lesson 2, [`C`][x] and [a paper](https://a.org).\n\n"
+        "```python\nx\n```\n\n**Title**\n\ntext\n\nmore"
+    )
