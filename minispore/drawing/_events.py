@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Protocol
 
 from minispore.drawing import _svg as svg
@@ -126,11 +127,15 @@ class _EventsSvg:
             for i, row in enumerate(self._rows)
         ]
         self._right = max(widths)
+        lasts = [box.last for box in self._boxes]
+        extra = (max(lasts.count(i) - 1, 0) * _GAP for i in range(len(self._rows)))
+        # The upper side of each row, and the lower side of the last one.
+        self._tops = [0.0, *accumulate(_ROW + each for each in extra)]
 
     def drawing(self) -> svg.Drawing:
         """Return the text of the SVG file."""
         width = self._right + _LANE * len(self._lanes)
-        height = len(self._rows) * _ROW
+        height = self._tops[-1]
         parts = [*map(self._box, self._boxes), *self._lines(height), *self._texts()]
         name = f"{self._count} event{'s' * (self._count > 1)}"
         told = ". ".join(row.told for row in self._rows if row.told)
@@ -181,11 +186,10 @@ class _EventsSvg:
         return 8 + depth * _INDENT
 
     def _box(self, box: _Box) -> str:
-        x, y = self._left(box.depth) - 6, box.first * _ROW + 2
+        x, y = self._left(box.depth) - 6, self._tops[box.first] + 2
         right = self._right - _GAP * self._depth_at(box.first) + _GAP
-        ending = [each for each in self._boxes if (each.last, each.depth) < (box.last, box.depth)]
-        outer = sum(each.last == box.last for each in ending)
-        bottom = (box.last + 1) * _ROW - 1 - _GAP * outer
+        outer = sum(each.last == box.last and each.depth < box.depth for each in self._boxes)
+        bottom = self._tops[box.last + 1] - 1 - _GAP * outer
         path = f"M{x:.1f} {bottom:.1f}V{y:.1f}H{right:.1f}V{bottom:.1f}{'Z' * box.closed}"
         return svg.tag(
             "path",
@@ -207,7 +211,7 @@ class _EventsSvg:
 
     def _texts(self) -> Iterator[str]:
         for i, row in enumerate(self._rows):
-            x, y = self._left(row.depth), (i + 0.5) * _ROW
+            x, y = self._left(row.depth), self._tops[i] + _ROW / 2
             kind = "gradient" if row.striking else "parameter" if row.source else ""
             yield svg.write(x, y + 4, row.text, _SIZE, kind, text_anchor="start")
             if row.source:
