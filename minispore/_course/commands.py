@@ -15,6 +15,7 @@ from minispore._course.notebook import notebook as as_notebook
 from minispore._course.pages import page_text
 from minispore._course.source import lines_of
 from minispore._course.workspace import Workspace
+from minispore.utils.atomic import atomic_write
 
 
 def list_lessons() -> str:
@@ -44,12 +45,11 @@ def notebook(folder: Path, number: int) -> str:
     """
     file = folder / f"{Path(lessons.page(number)).stem}.ipynb"
     text = as_notebook(page_text(number))
+    if file.exists():
+        raise CourseError(f"{file} already exists")
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with file.open("x", encoding="utf-8") as out:
-            out.write(text)
-    except FileExistsError as error:
-        raise CourseError(f"{file} already exists") from error
+    with atomic_write(file) as out:
+        out.write(text.encode())
     return f"The notebook: {file}\nTo open it: jupyter lab {file}"
 
 
