@@ -86,7 +86,7 @@ LESSON = Lesson(
                     ("exp", "the pullback of exp ignores the incoming gradient",
                      "g * value", "value"),
                     ("sigmoid", "the derivative of the sigmoid has the wrong sign",
-                     "(1.0 - value)", "(value - 1.0)"),
+                     "1.0 - value", "value - 1.0"),
                     ("relu", "the gradient of relu is 1 down to −0.5", "x > 0", "x > -0.5"),
                     ("absolute", "the derivative of |x| is 1 everywhere", "g * xp.sign(x)", "g"),
                     ("softplus", "the value of softplus is too small near 0",
