@@ -339,9 +339,10 @@ def transposed_convolutions(draw: st.DrawFn) -> Pair:
     rng, group, bias = draw(generators), draw(st.integers(1, 2)), draw(st.booleans())
     two = st.tuples(*[st.integers(1, 3)] * 2)
     (ins, outs), size, stride, dilation = (draw(two) for _ in range(4))
-    # Of the padding, PyTorch has one number for each axis; there are at least two pixels.
+    # Of the padding, PyTorch has one number for each axis; at least one of two pixels is left.
+    reach = [d * (n - 1) for d, n in zip(dilation, size, strict=True)]
     high, wide = (
-        min(draw(st.integers(0, 2)), d * (n - 1)) for d, n in zip(dilation, size, strict=True)
+        min(draw(st.integers(0, 2)), r, (s + r) // 2) for s, r in zip(stride, reach, strict=True)
     )
     added = tuple(
         draw(st.integers(0, max(s, d) - 1)) for s, d in zip(stride, dilation, strict=True)
