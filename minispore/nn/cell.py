@@ -22,7 +22,7 @@ P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
 
-class _Constructs(Protocol[P, R_co]):
+class Constructs(Protocol[P, R_co]):
     """A cell that defines `construct`, whose signature is that of a call."""
 
     def construct(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
@@ -118,7 +118,7 @@ class Cell(HooksMixin):
     @overload
     def __call__(self: _AnyCell, *args: object, **kwargs: object) -> Tensor: ...
     @overload
-    def __call__(self: _Constructs[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def __call__(self: Constructs[P, R_co], *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Run `construct` and the hooks; a note on an error names the innermost cell."""
         try:

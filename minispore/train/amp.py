@@ -1,7 +1,5 @@
 """Mixed precision: networks that compute in float16, with parameters in float32."""
 
-from collections.abc import Callable
-
 from minispore.common.dtype import DType, float16, float32
 from minispore.nn import (
     Cell,
@@ -13,6 +11,7 @@ from minispore.nn import (
     WithLossCell,
 )
 from minispore.nn._float_type import cast_floats
+from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train.loss_scale_manager import DynamicLossScaleManager, LossScaleManager
 from minispore.utils.checks import check_one_of, check_type
 from minispore.utils.unsupported import module_attributes
@@ -65,7 +64,7 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: DType = fl
 def build_train_network(
     network: Cell,
     optimizer: Optimizer,
-    loss_fn: Callable[..., object] | None = None,
+    loss_fn: LossFunction | None = None,
     level: str = "O0",
     boost_level: str = "O0",
     **kwargs: object,

@@ -1,7 +1,7 @@
 """`Model`: train, evaluate and call a network, given its loss, optimizer and metrics."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from types import FunctionType
 from typing import Any, cast
@@ -13,6 +13,7 @@ from minispore.common.graph_mode import graph_info
 from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication import get_group_size
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
+from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train import amp, loop
 from minispore.train._metric_collection import get_metrics
 from minispore.train.metrics import Metric
@@ -26,7 +27,6 @@ from minispore.utils.warn import warn_at_caller
 
 Callbacks = Callback | Iterable[Callback]
 TrainingData = DatasetLike | BatchIterable
-LossFunction = Callable[..., object]
 
 # Options for boosting, with the values that have no effect here.
 _SUPPORTED_OPTIONS: Mapping[str, tuple[object, ...]] = {

@@ -4,7 +4,7 @@ They add no prefix, so the names of parameters are those in the network.
 """
 
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import TypeAlias, cast
 
 from minispore import ops
 from minispore.common.context import is_graph_mode
@@ -13,13 +13,16 @@ from minispore.common.graph_mode import Steps
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.communication._collectives import is_data_parallel
-from minispore.nn.cell import Cell
+from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
 from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
 from minispore.utils.checks import as_items, check_arguments, check_type, describe_value
 from minispore.utils.warn import warn_at_caller
 
 __all__ = ["TrainOneStepCell", "WithEvalCell", "WithLossCell"]
+
+# A cell is callable as well, but ty does not find its call, whose type depends on its `construct`.
+LossFunction: TypeAlias = Callable[..., object] | Constructs[..., object]
 
 
 class WithLossCell(Cell):
@@ -41,12 +44,11 @@ class WithLossCell(Cell):
     Source: MindSpore's `mindspore.nn.WithLossCell`.
     """
 
-    def __init__(self, backbone: Cell, loss_fn: Callable[..., object]) -> None:
+    def __init__(self, backbone: Cell, loss_fn: LossFunction) -> None:
         super().__init__(auto_prefix=False)
         check_type(backbone, Cell, "backbone")
-        _check_loss_fn(loss_fn, "WithLossCell")
         self._backbone = backbone
-        self._loss_fn = loss_fn
+        self._loss_fn = _as_function(loss_fn, "WithLossCell")
 
     def construct(self, data: Tensor, label: Tensor) -> Tensor:
         """Return the loss of a batch."""
@@ -80,15 +82,12 @@ class WithEvalCell(Cell):
     Source: MindSpore's `mindspore.nn.WithEvalCell`.
     """
 
-    def __init__(
-        self, network: Cell, loss_fn: Callable[..., object], add_cast_fp32: bool = False
-    ) -> None:
+    def __init__(self, network: Cell, loss_fn: LossFunction, add_cast_fp32: bool = False) -> None:
         super().__init__(auto_prefix=False)
         check_type(network, Cell, "network")
-        _check_loss_fn(loss_fn, "WithEvalCell")
         check_type(add_cast_fp32, bool, "add_cast_fp32")
         self._network = network
-        self._loss_fn = loss_fn
+        self._loss_fn = _as_function(loss_fn, "WithEvalCell")
         self.add_cast_fp32 = add_cast_fp32
 
     def construct(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -233,9 +232,10 @@ def _warn_of_foreign_parameters(network: Cell, optimizer: Optimizer) -> None:
         )
 
 
-def _check_loss_fn(loss_fn: object, caller: str) -> None:
+def _as_function(loss_fn: object, caller: str) -> Callable[..., object]:
     if not callable(loss_fn):
         raise TypeError(
             f"For '{caller}', the argument 'loss_fn' must be a Cell or a function, "
             f"but got {describe_value(loss_fn)}."
         )
+    return loss_fn
