@@ -8,7 +8,7 @@ count how often each outcome occurs, among so few rows that all outcomes can be 
 
 import math
 from collections.abc import Callable, Iterable
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -333,6 +333,50 @@ def test_angles_of_random_rotation_are_uniform() -> None:
     tens = (math.floor(each.degrees / 10) for each in angles if isinstance(each, vision.Rotate))
     assert_frequencies(tens, uniform(range(-3, 7)))
     assert vision.RandomRotation(20).degrees == (-20, 20)
+
+
+def tenths(value: float, low: float, high: float) -> int:
+    return math.floor((value - low) / (high - low) * 10)
+
+
+def test_amounts_of_random_affine_maps_are_uniform_and_independent() -> None:
+    transform = vision.RandomAffine((-30, 70), (0.1, 0.5, -1, 1), (0.5, 2), (1, 3, -4, -2))
+    rng = np.random.default_rng(1)
+    maps = [transform.choose(rng.random(6), 1, 1) for _ in range(600)]
+    amounts = [
+        (tenths(each.degrees, -30, 70), tenths(each.scale, 0.5, 2), tenths(x, 0.1, 0.5),
+         tenths(y, -1, 1), tenths(shear_x, 1, 3), tenths(shear_y, -4, -2))
+        for each in maps if isinstance(each, vision.Affine)
+        for (x, y), (shear_x, shear_y) in [(each.translate, each.shear)]
+    ]  # fmt: skip
+    for column in zip(*amounts, strict=True):
+        assert_frequencies(column, uniform(range(10)))
+    halves = [tuple(amount < 5 for amount in each) for each in amounts]
+    for i, j in combinations(range(6), 2):
+        pairs = ((each[i], each[j]) for each in halves)
+        assert_frequencies(pairs, uniform(product([True, False], repeat=2)))
+    assert vision.RandomAffine(20, shear=5).shear == ((-5, 5), (0, 0))
+
+
+def test_factor_of_random_color_is_uniform() -> None:
+    color = vision.RandomColor((0.5, 1.5))
+    rng = np.random.default_rng(1)
+    factors = [color.choose(rng.random(1), 1, 1) for _ in range(600)]
+    parts = (tenths(float(each.factor), 0.5, 1.5) for each in factors
+             if isinstance(each, vision.AdjustSaturation))  # fmt: skip
+    assert_frequencies(parts, uniform(range(10)))
+
+
+def test_amounts_and_order_of_random_color_adjust_are_uniform() -> None:
+    # A red of 300 is limited to 255, whose gray is 76; the gray of a red of 100 is 30.
+    color = vision.RandomColorAdjust((3, 3), saturation=(0, 0))
+    red = np.array([[[100, 0, 0]]], np.uint8)
+    bright_first, gray_first = (76,) * 3, (90,) * 3
+    assert_frequencies(values(transformed(color, red, 600)), {bright_first: 0.5, gray_first: 0.5})
+    brightness = vision.RandomColorAdjust(0.5)
+    results = values(transformed(brightness, np.full((1, 1, 3), 200, np.float32), 600))
+    assert_frequencies((tenths(each[0], 100, 300) for each in results), uniform(range(10)))
+    assert vision.RandomColorAdjust(2, 0.1, 0.2, 0.3).brightness == (0, 3)
 
 
 def test_parts_of_random_resized_crop_have_uniform_areas_and_logarithmic_ratios() -> None:

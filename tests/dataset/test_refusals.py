@@ -67,6 +67,7 @@ FILL = {"fill_value": wrong_types("a", 1.5, (1, 2), (1, 2, "a")) | values(-1, 25
 PADDING = {"padding": wrong_types("a", 1.5, (1, "a")) | values(-1, (1, -1), (1, 2, 3)),
            "padding_mode": wrong_types("edge", None)}
 RESAMPLE = {"resample": wrong_types("linear", None, 0)}
+FACTORS = wrong_types("a", (1, "a"), (1, 2, 3)) | values(-1, (2, 1))
 RANGE = wrong_types("a", 3, (1, "a"), (1, 2, 3)) | values((2, 1), (-1, 2))
 ROTATION = {"expand": BOOLS, "center": wrong_types(3, (1, "a"), (1, 2, 3))} | RESAMPLE | FILL
 FOLDER = {"dataset_dir": wrong_types(3, None) | values("/dev/null/absent"),
@@ -154,6 +155,19 @@ FUNCTIONS: list[tuple[Callable[..., object], dict[str, object], dict[str, Bad]]]
       "interpolation": wrong_types("linear", None)} | SIZE),
     (ds.vision.RandomRotation, {"degrees": 1},
      {"degrees": wrong_types("a", (1, "a"), (1, 2, 3)) | values(-1, (2, 1))} | ROTATION),
+    (ds.vision.AdjustBrightness, {}, {"brightness_factor": NUMBERS | values(-0.1)}),
+    (ds.vision.AdjustContrast, {}, {"contrast_factor": NUMBERS | values(-0.1)}),
+    (ds.vision.AdjustSaturation, {}, {"saturation_factor": NUMBERS | values(-0.1)}),
+    (ds.vision.AdjustHue, {}, {"hue_factor": NUMBERS | values(-0.6, 0.6)}),
+    (ds.vision.RandomColor, {}, {"degrees": RANGE}),
+    (ds.vision.RandomColorAdjust, {},
+     {"brightness": FACTORS, "contrast": FACTORS, "saturation": FACTORS,
+      "hue": FACTORS | values(0.6, (-0.6, 0), (0, 0.6))}),
+    (ds.vision.RandomAffine, {"degrees": 1},
+     {"degrees": wrong_types("a", (1, "a"), (1, 2, 3)) | values(-1, (2, 1)),
+      "translate": wrong_types(1, (1, "a"), (1, 2, 3)) | values((0, 1.1), (0, 0, 1, 0)),
+      "scale": RANGE | values((0, 1)), "shear": wrong_types("a", (1, 2, 3)) | values(0, (2, 1))}
+     | RESAMPLE | FILL),
     (ds.config.set_seed, {}, {"seed": integers(0, 2**32 - 1)}),
     (ds.config.set_num_parallel_workers, {}, {"num": integers(1)}),
     (ds.config.set_prefetch_size, {}, {"size": integers(1)}),

@@ -113,3 +113,27 @@ def test_images_without_channels() -> None:
     assert vision.HWC2CHW()(image).shape == (2, 5)
     assert vision.ToTensor()(image).shape == (1, 2, 5)
     assert vision.Normalize((0.5,), (0.5,))(image).shape == (2, 5)
+
+
+colors = hnp.arrays(np.uint8, st.tuples(st.integers(1, 4), st.integers(1, 40), st.just(3)))
+
+
+@given(colors, st.floats(-0.5, 0.5))
+def test_hue_of_wide_images_equals_that_of_parts(image: Any, factor: float) -> None:  # noqa: ANN401
+    adjust = vision.AdjustHue(factor)
+    columns = [adjust(image[:, j : j + 1]) for j in range(image.shape[1])]
+    np.testing.assert_array_equal(adjust(image), np.concatenate(columns, axis=1))
+    with pytest.raises(RuntimeError, match="must be of uint8"):
+        adjust(image.astype(f32))
+
+
+@given(colors, st.floats(0, 4))
+def test_colors_of_gray_images(image: Any, factor: float) -> None:  # noqa: ANN401
+    """Saturation and hue of gray pixels do not change; brightness changes as that of one pixel."""
+    gray = np.repeat(image[..., :1], 3, axis=-1)
+    np.testing.assert_array_equal(vision.AdjustSaturation(factor)(gray), gray)
+    np.testing.assert_array_equal(vision.AdjustHue(factor / 8)(gray), gray)
+    np.testing.assert_array_equal(vision.AdjustContrast(1)(image), image)
+    np.testing.assert_array_equal(vision.Invert()(vision.Invert()(image)), image)
+    bright: Any = vision.AdjustBrightness(factor)(image)
+    assert (abs(bright - np.minimum(image * f32(factor), 255)) <= 0.5).all()

@@ -8,6 +8,13 @@ import numpy.typing as npt
 from minispore.common.dtype import as_dtype
 from minispore.dataset._node import Array
 from minispore.dataset.transforms import Transform
+from minispore.dataset.vision._color import (
+    AdjustBrightness,
+    AdjustContrast,
+    AdjustHue,
+    AdjustSaturation,
+    Invert,
+)
 from minispore.dataset.vision._decode import Decode
 from minispore.dataset.vision._geometric import (
     Affine,
@@ -20,6 +27,7 @@ from minispore.dataset.vision._geometric import (
     VerticalFlip,
 )
 from minispore.dataset.vision._random import (
+    RandomAffine,
     RandomCrop,
     RandomCropDecodeResize,
     RandomHorizontalFlip,
@@ -27,6 +35,7 @@ from minispore.dataset.vision._random import (
     RandomRotation,
     RandomVerticalFlip,
 )
+from minispore.dataset.vision._random_color import RandomColor, RandomColorAdjust
 from minispore.dataset.vision._resize import Inter, Resize
 from minispore.utils.checks import check_number, check_type
 from minispore.utils.unsupported import module_attributes
@@ -53,6 +62,14 @@ __all__ = [
     "Rotate",
     "ToTensor",
     "VerticalFlip",
+    "AdjustBrightness",
+    "AdjustContrast",
+    "AdjustHue",
+    "AdjustSaturation",
+    "Invert",
+    "RandomAffine",
+    "RandomColor",
+    "RandomColorAdjust",
 ]
 
 globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -10,6 +10,7 @@ from minispore.dataset._node import Array
 from minispore.dataset.transforms import Floats, RandomTransform
 from minispore.dataset.vision._decode import Decode
 from minispore.dataset.vision._geometric import (
+    Affine,
     Border,
     Crop,
     Fill,
@@ -22,7 +23,9 @@ from minispore.dataset.vision._geometric import (
     as_pair,
 )
 from minispore.dataset.vision._resize import Inter, Resize, height_and_width
-from minispore.utils.checks import as_items, check_int, check_number, check_type
+from minispore.utils.checks import as_items, check_int, check_number, check_type, describe_value
+
+Ranges = tuple[tuple[float, float], tuple[float, float]]
 
 
 class RandomImageTransform(RandomTransform):
@@ -195,8 +198,8 @@ class RandomResizedCrop(RandomImageTransform):
         caller = type(self).__name__
         check_type(interpolation, Inter, "interpolation", caller)
         self.resize: Resize = Resize(height_and_width(size, caller), interpolation)
-        self.scale: tuple[float, float] = _as_range(scale, "scale", caller)
-        self.ratio: tuple[float, float] = _as_range(ratio, "ratio", caller, 1e-9)
+        self.scale: tuple[float, float] = as_range(scale, "scale", caller)
+        self.ratio: tuple[float, float] = as_range(ratio, "ratio", caller, 1e-9)
         check_int(max_attempts, "max_attempts", caller, low=1)
         self.draws: int = 2 * max_attempts + 2
 
@@ -292,12 +295,7 @@ class RandomRotation(RandomImageTransform):
         center: tuple[float, float] | None = None,
         fill_value: Fill = 0,
     ) -> None:
-        if as_items(degrees) is None:
-            limit = check_number(degrees, "degrees", low=0.0)
-            degrees = (-limit, limit)
-        self.degrees: tuple[float, float] = _as_range(
-            degrees, "degrees", "RandomRotation", -math.inf
-        )
+        self.degrees: tuple[float, float] = _as_angles(degrees, "degrees", "RandomRotation", 0.0)
         check_type(resample, Inter, "resample")
         check_type(expand, bool, "expand")
         if center is not None:
@@ -311,21 +309,112 @@ class RandomRotation(RandomImageTransform):
     def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
         """Return a rotation."""
         del height, width
-        low, high = self.degrees
-        degrees = low + float(uniforms[0]) * (high - low)
+        degrees = between(self.degrees, uniforms[0])
         return Rotate(degrees, self.resample, self.expand, self.center, self.fill_value)
+
+
+class RandomAffine(RandomImageTransform):
+    """Rotate, shear, scale and move images by random amounts, uniformly distributed in ranges.
+
+    Args:
+        degrees: The range of the angle, clockwise; one number d is the range (-d, d).
+        translate: The range of the distance to the right, as a part of the width in [-1, 1]; or
+            four numbers, the ranges of the distances to the right and downwards.
+        scale: The range of the factor.
+        shear: The range of the angle by which to shear along the columns; one number s is the range
+            (-s, s); or four numbers, the ranges along both axes.
+        resample: `Inter.NEAREST` or `Inter.BILINEAR`.
+        fill_value: The value of pixels outside of the image from 0 to 255, or one for each of three
+            channels.
+
+    Raises:
+        RuntimeError: On use, if the image has fewer than 2 dimensions, or if pixels of another type
+            than uint8, float32 or float64 are interpolated.
+
+    Examples:
+        >>> RandomAffine(0, (0.5, 0.5))(np.array([[1, 2], [3, 4]], np.uint8)).tolist()
+        [[0, 1], [0, 3]]
+
+    Source: MindSpore's `mindspore.dataset.vision.RandomAffine`.
+    """
+
+    draws = 6
+
+    def __init__(
+        self,
+        degrees: float | tuple[float, float],
+        translate: Sequence[float] | None = None,
+        scale: tuple[float, float] | None = None,
+        shear: float | Sequence[float] | None = None,
+        resample: Inter = Inter.NEAREST,
+        fill_value: Fill = 0,
+    ) -> None:
+        caller = "RandomAffine"
+        none = (0.0, 0.0)
+        self.degrees: tuple[float, float] = _as_angles(degrees, "degrees", caller, 0.0)
+        self.translate: Ranges = (none, none)
+        if translate is not None:
+            self.translate = _as_ranges(translate, "translate", caller, 1.0)
+        self.scale: tuple[float, float] = (1.0, 1.0)
+        if scale is not None:
+            self.scale = as_range(scale, "scale", caller, 1e-9)
+        self.shear: Ranges = (none, none)
+        if shear is not None and as_items(shear) is None:
+            self.shear = (_as_angles(shear, "shear", caller, 1e-9), none)
+        elif shear is not None:
+            self.shear = _as_ranges(shear, "shear", caller, math.inf)
+        check_type(resample, Inter, "resample", caller)
+        as_fill_value(fill_value, caller)
+        self.resample = resample
+        self.fill_value = fill_value
+
+    def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
+        """Return an affine map."""
+        del height, width
+        degrees, scale, x, y, shear_x, shear_y = map(
+            between, (self.degrees, self.scale, *self.translate, *self.shear), uniforms
+        )
+        return Affine(degrees, (x, y), scale, (shear_x, shear_y), self.resample, self.fill_value)
 
 
 def _rounded(value: float) -> int:
     return math.floor(value + 0.5)
 
 
-def _as_range(value: object, name: str, caller: str, least: float = 0.0) -> tuple[float, float]:
+def _as_angles(value: object, name: str, caller: str, least: float) -> tuple[float, float]:
+    """Return an argument of two angles; one number v, at least `least`, is the range (-v, v)."""
+    if as_items(value) is not None:
+        return as_range(value, name, caller, -math.inf)
+    limit = check_number(value, name, caller, low=least)
+    return -limit, limit
+
+
+def _as_ranges(value: object, name: str, caller: str, most: float) -> Ranges:
+    """Return an argument of four numbers up to `most`, or two, as ranges along both axes."""
+    items = as_items(value)
+    if items is None or len(items) not in (2, 4):
+        raise TypeError(
+            f"For '{caller}', the argument '{name}' must be a list or tuple of two or four "
+            f"numbers, but got {describe_value(value)}."
+        )
+    first = as_range(items[:2], name, caller, -most, most)
+    return first, as_range(items[2:] or (0.0, 0.0), name, caller, -most, most)
+
+
+def as_range(
+    value: object, name: str, caller: str, least: float = 0.0, most: float = math.inf
+) -> tuple[float, float]:
     """Return an argument of two numbers, the second not below the first."""
     low, high = as_pair(value, name, caller)
-    if not least <= low <= high:
+    if not least <= low <= high <= most:
         raise ValueError(
-            f"For '{caller}', the argument '{name}' must be a range that begins at {least} or "
-            f"above, but got {value!r}."
+            f"For '{caller}', the argument '{name}' must be a range between {least} and {most}, "
+            f"but got {value!r}."
         )
     return low, high
+
+
+def between(limits: tuple[float, float], uniform: float) -> float:
+    """Return the number in a range that a random number in [0, 1) chooses."""
+    low, high = limits
+    return low + float(uniform) * (high - low)
