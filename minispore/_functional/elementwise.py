@@ -474,9 +474,9 @@ Erf: Final = primitive("Erf", erf)
 
 @_documented(1.0, 0.1573)
 def erfc(input: T) -> T:
-    """Return 1 - erf(x) for each element x, with the rounding of that difference."""
+    """Return 1 - erf(x) for each element x, without the rounding of that difference."""
     x = as_float(input, "erfc")
-    return cast_to(sub(1.0, apply1(rules.erf, widen(x))), dtype_of(x))
+    return cast_to(apply1(rules.erfc, widen(x)), dtype_of(x))
 
 
 Erfc: Final = primitive("Erfc", erfc)
