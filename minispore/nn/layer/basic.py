@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from minispore import ops
 from minispore._functional.shape import normalize_axis_index
 from minispore._functional.window_geometry import as_pair
@@ -183,21 +185,25 @@ class Unflatten(Cell):
 
 
 class Pad(Cell):
-    """Padding of every axis with zeros.
+    """Padding of every axis with zeros, or with what is inside, mirrored.
 
     Args:
-        paddings: A tuple with two numbers for each axis: how many zeros are added before and after.
-        mode: "CONSTANT". The other modes of MindSpore, "REFLECT" and "SYMMETRIC", are not
-            supported: join reversed slices with `ops.concat`.
+        paddings: A tuple with two numbers for each axis: how many elements are added before and
+            after.
+        mode: "CONSTANT" for zeros; "REFLECT" mirrors at the first and the last element, which are
+            not repeated; "SYMMETRIC" repeats them.
 
     Raises:
         TypeError: `paddings` is not a tuple of tuples of ints.
-        ValueError: There are not two numbers for an axis, one is negative, or `mode` is another.
+        ValueError: There are not two numbers for an axis, one is negative, or there is no such
+            mode.
 
     Examples:
         >>> from minispore import Tensor, nn
         >>> nn.Pad(((1, 0), (0, 2)))(Tensor([[1.0]])).tolist()
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+        >>> nn.Pad(((2, 1),), mode="SYMMETRIC")(Tensor([1.0, 2.0, 3.0])).tolist()
+        [2.0, 1.0, 1.0, 2.0, 3.0, 3.0]
 
     Source: MindSpore's `mindspore.nn.Pad`.
     """
@@ -211,22 +217,17 @@ class Pad(Cell):
             pairs.append(as_pair(pair, "paddings", "Pad", low=0, lists=True))
         self.paddings = paddings
         check_type(mode, str, "mode", "Pad")
-        if mode in ("REFLECT", "SYMMETRIC"):
-            raise ValueError(
-                f"For 'Pad', the argument 'mode' must be 'CONSTANT', but got '{mode}', which is "
-                "not supported: join reversed slices with ops.concat."
-            )
-        check_one_of(mode, ("CONSTANT",), "mode", "Pad")
+        check_one_of(mode, ("CONSTANT", "REFLECT", "SYMMETRIC"), "mode", "Pad")
         self.mode = mode
-        # `ops.pad` takes the last axis first.
-        self._around = tuple(n for pair in reversed(pairs) for n in pair)
+        self._pairs = tuple(pairs)
 
     def construct(self, x: Tensor) -> Tensor:
         """Return `x` padded.
 
         Raises:
             TypeError: `x` is not a tensor.
-            ValueError: The number of its axes is not that of the pairs.
+            ValueError: The number of its axes is not that of the pairs, or more is to be mirrored
+                than there is.
         """
         check_tensor(x, "Pad", "x")
         if x.ndim != len(self.paddings):
@@ -234,7 +235,23 @@ class Pad(Cell):
                 f"For 'Pad', 'x' must have {len(self.paddings)} axes, one for each pair of "
                 f"'paddings', but its shape is {x.shape}."
             )
-        return ops.pad(x, self._around)
+        if self.mode == "CONSTANT":
+            # `ops.pad` takes the last axis first.
+            return ops.pad(x, tuple(n for pair in reversed(self._pairs) for n in pair))
+        for axis, pair in enumerate(self._pairs):
+            x = self._mirror(x, axis, pair)
+        return x
+
+    def _mirror(self, x: Tensor, axis: int, pair: tuple[int, int]) -> Tensor:
+        reflect = self.mode == "REFLECT"
+        length = x.shape[axis] - reflect
+        if max(pair) > length:
+            raise ValueError(
+                f"For 'Pad', 'paddings' of axis {axis} must be at most {length} in the mode "
+                f"'{self.mode}', but are {pair}: the shape of 'x' is {x.shape}."
+            )
+        indices = np.pad(np.arange(x.shape[axis]), pair, "reflect" if reflect else "symmetric")
+        return ops.gather(x, Tensor(indices), axis)
 
 
 class Identity(Cell):
