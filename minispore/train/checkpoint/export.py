@@ -162,9 +162,11 @@ def load(file_name: str, **kwargs: object) -> Graph:
     with open_checkpoint(file_name, "ckpt") as (file, entries, _):
         values = {name: load_entry(file, name, entry) for name, entry in entries.items()}
         text = values.pop(_PROGRAM, None)
+        if not isinstance(text, str):
+            raise WireError("it has no operations, so 'export' has not written it")
         try:
             arrays = _named_arrays(values)
-            program = from_json(json.loads(text if isinstance(text, str) else ""), arrays)
+            program = from_json(json.loads(text), arrays)
         except (ValueError, RecursionError) as error:
             raise WireError(str(error)) from error
     named = {name: Tensor.from_numpy(arrays[f":{name}"]) for name in program.parameters}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minispore import Parameter, Tensor, export, float16, float32, load, nn, ops
+from minispore import Parameter, Tensor, export, float16, float32, load, nn, ops, save_checkpoint
 from minispore.testing import strategies as mst
 from minispore.utils.checks import as_items
 
@@ -159,3 +159,10 @@ def test_instruction_that_fails_raises_value_error(tmp_path: Path) -> None:
     cell.graph.program.instructions[0] = (name, args[:0], kwargs)
     with pytest.raises(ValueError, match="instruction 0, '.*', fails"):
         cell(ops.ones((1, 3)))
+
+
+def test_checkpoint_is_no_program(tmp_path: Path) -> None:
+    save_checkpoint(nn.Dense(1, 1), str(tmp_path / "net.ckpt"))
+    (tmp_path / "net.ckpt").rename(tmp_path / "net.mindir")
+    with pytest.raises(ValueError, match=r"net\.mindir': it has no operations"):
+        load(str(tmp_path / "net.mindir"))
