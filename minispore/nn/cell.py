@@ -6,7 +6,7 @@ a `Cell`, in the order of assignment. There is no separate registry that could b
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, ValuesView
-from typing import ClassVar, ParamSpec, Protocol, Self, TypeVar, overload
+from typing import ClassVar, ParamSpec, Protocol, Self, TypeVar, overload, runtime_checkable
 
 from minispore._functional import device_transfer
 from minispore.common.dtype import DType, float16, float32
@@ -22,6 +22,7 @@ P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
 
+@runtime_checkable
 class Constructs(Protocol[P, R_co]):
     """A cell that defines `construct`, whose signature is that of a call."""
 
