@@ -31,6 +31,7 @@ from minispore.dataset._operations import (
     split_node,
 )
 from minispore.dataset._pipeline_table import pipeline_table
+from minispore.dataset.config import get_num_parallel_workers
 from minispore.dataset.iterators import DatasetIterator, arrays, tensors
 from minispore.dataset.transforms import flatten_transforms
 from minispore.utils.checks import as_items, check_arguments, check_int, check_type, describe_value
@@ -110,8 +111,8 @@ class Dataset:
             >>> [[a.item(), b.item()] for a, b in data.create_tuple_iterator(num_epochs=1)]
             [[4, -2], [6, -2]]
         """
-        check_workers(num_parallel_workers, "map")
-        del python_multiprocessing, max_rowsize
+        workers = count_workers(num_parallel_workers, python_multiprocessing, "map")
+        del max_rowsize
         functions = flatten_transforms(
             [operations] if callable(operations) else operations, "map", "operations"
         )
@@ -120,7 +121,7 @@ class Dataset:
         inputs, outputs = self._inputs_and_outputs(input_columns, output_columns, "map")
         check_type(callbacks, (DSCallback, list), "callbacks", "map", allow_none=True)
         hooks = _as_tuple_of(DSCallback, callbacks or (), "callbacks", "map")
-        return Dataset(Map(self._node, functions, inputs, outputs, hooks))
+        return Dataset(Map(self._node, functions, inputs, outputs, hooks, workers))
 
     def batch(
         self,
@@ -764,6 +765,16 @@ def check_workers(num_parallel_workers: object, caller: str) -> None:
     """Check a number of workers; None is the default."""
     if num_parallel_workers is not None:
         check_int(num_parallel_workers, "num_parallel_workers", caller, low=1)
+
+
+def count_workers(
+    num_parallel_workers: object, python_multiprocessing: object, caller: str
+) -> int | None:
+    """Return the number of processes that run Python code; None for the iterating thread only."""
+    check_workers(num_parallel_workers, caller)
+    check_type(python_multiprocessing, bool, "python_multiprocessing", caller)
+    workers = num_parallel_workers or get_num_parallel_workers()
+    return workers if python_multiprocessing and isinstance(workers, int) and workers > 1 else None
 
 
 def _check_count(count: object, argument: str, caller: str) -> int:

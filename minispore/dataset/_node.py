@@ -7,9 +7,9 @@ them.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import cast
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,21 @@ from minispore.common.seed import generator, get_dataset_seed, get_seed
 Array = npt.NDArray[np.generic]
 Block = tuple[Array, ...]
 Row = tuple[Array, ...]
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """An object whose state can be saved and restored."""
+
+    @property
+    def state_dict(self) -> Callable[[], Mapping[str, object]]:
+        """Return the state."""
+        ...
+
+    @property
+    def load_state_dict(self) -> Callable[[Mapping[str, object]], object]:
+        """Restore a state."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

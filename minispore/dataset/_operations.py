@@ -1,9 +1,9 @@
 """The operations of `Dataset` as nodes: row selection, order, columns, maps and splits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, count, islice
+from itertools import accumulate, count, islice, tee
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from minispore.dataset._node import (
     type_name,
 )
 from minispore.dataset._sources import MapStyleNode
+from minispore.dataset._workers import WorkerPool, serial_reason, warn_serial
 from minispore.dataset.samplers import DistributedSampler, SubsetRandomSampler, SubsetSampler
 from minispore.dataset.transforms import Floats, RandomTransform, Transform, user_code_in
 from minispore.utils.checks import check_type
@@ -326,6 +327,10 @@ class Concat(Node):
             start = 0
 
 
+# The input columns of a block, and its random numbers for each function.
+MapTask = tuple[Block, list[Floats]]
+
+
 @dataclass(frozen=True)
 class Map(Operation):
     """The columns `inputs` of each row replaced by `outputs`, which the functions compute in turn.
@@ -338,7 +343,9 @@ class Map(Operation):
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     callbacks: tuple[DSCallback, ...] = ()
+    workers: int | None = None  # processes for Python functions; None for the iterating thread
     driver: CallbackDriver | None = None  # set for one iterator, if there are callbacks
+    pool: WorkerPool[MapTask] | None = None  # set for one iterator, if there are workers
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -355,25 +362,38 @@ class Map(Operation):
         """Yield the mapped blocks; rows before `start` are not mapped."""
         blocks = self.child.blocks(key.fold_in(), max_rows, start)
         shard, shards = _shard_of(self.child)
-        steps: list[Step] = []
-        for i, function in enumerate(self.functions):
-            if isinstance(function, Transform):
-                steps.append(function)
-                continue
-            count = function.draws if isinstance(function, RandomTransform) else 0
-            draws = _draws_by_row(key.fold_in(i + 1), count, start, shard, shards)
-            steps.append(RowStep(function, draws))
-        map_block = partial(self._map_block, steps)
+        draws = [
+            _draws_by_row(key.fold_in(i + 1), each.draws, start, shard, shards)
+            if isinstance(each, RandomTransform)
+            else None
+            for i, each in enumerate(self.functions)
+        ]
+        if self.pool is not None:
+            sent, kept = tee(blocks)
+            tasks = (self._task(block, draws) for block in sent)
+            pairs = zip(self.pool.run(tasks), kept, strict=False)
+            return (mapped for results, block in pairs for mapped in self._join(results, block))
+
+        def map_block(block: Block) -> Iterator[Block]:
+            return self._join(map_rows(self.functions, self._task(block, draws)), block)
+
         if self.driver is not None:
             return self.driver.run_blocks(blocks, map_block, start)
         return (mapped for block in blocks for mapped in map_block(block))
 
-    def _map_block(self, steps: "Sequence[Step]", block: Block) -> Iterator[Block]:
+    def _task(self, block: Block, draws: Sequence[Iterator[Floats] | None]) -> MapTask:
+        inputs = tuple([block[self.child.columns.index(name)] for name in self.inputs])
+        rows = range(length(block))
+        return inputs, [np.array([next(each) for _ in rows] if each else []) for each in draws]
+
+    def _join(self, results: Iterable[Block], block: Block) -> Iterator[Block]:
+        """Yield the results for the rows of a block together with its other columns."""
         values = dict(zip(self.child.columns, block, strict=True))
+        for name in self.inputs:
+            del values[name]
         columns = self.columns
-        inputs = tuple(map(values.pop, self.inputs))
         done = 0
-        for mapped in _apply_steps(steps, inputs):
+        for mapped in results:
             if len(mapped) != len(self.outputs):
                 raise RuntimeError(
                     f"For 'map', the operations must return {len(self.outputs)} columns, as many "
@@ -384,6 +404,16 @@ class Map(Operation):
             new = dict(zip((*self.outputs, *values), (*mapped, *others), strict=True))
             yield tuple([new[name] for name in columns])
             done += rows
+
+
+def map_rows(functions: Sequence[Function], task: MapTask) -> Iterator[Block]:
+    """Yield what the functions of a `Map` make of a task: several blocks where shapes change."""
+    inputs, draws = task
+    steps: list[Step] = [
+        function if isinstance(function, Transform) else RowStep(function, iter(own))
+        for function, own in zip(functions, draws, strict=True)
+    ]
+    return _apply_steps(steps, inputs)
 
 
 @dataclass(frozen=True)
@@ -464,17 +494,29 @@ def _apply_functions(functions: Sequence[RowStep], row: Row) -> Row:
     return tuple([as_element(value, what) for value in values])
 
 
-def with_callback_drivers(node: Node) -> tuple[Node, list[CallbackDriver]]:
-    """Return the pipeline for one iterator, with a driver in each `Map` that has callbacks."""
+def for_one_iterator(node: Node) -> tuple[Node, list[CallbackDriver]]:
+    """Return the pipeline for one iterator, and the drivers of callbacks.
+
+    Each `Map` with callbacks has a driver, and each node with workers a pool of processes.
+    """
     drivers: list[CallbackDriver] = []
 
-    def add_driver(each: Node) -> Node:
-        if not (isinstance(each, Map) and each.callbacks):
-            return each
-        drivers.append(CallbackDriver(each.callbacks))
-        return replace(each, driver=drivers[-1])
+    def prepare(each: Node) -> Node:
+        if isinstance(each, Map) and each.callbacks:
+            drivers.append(CallbackDriver(each.callbacks))
+            each = replace(each, driver=drivers[-1])
+        if isinstance(each, Map) and each.workers:
+            if all(isinstance(function, Transform) for function in each.functions):
+                return each
+            if reason := "it has callbacks" if each.callbacks else serial_reason(each):
+                warn_serial("map", reason)
+                return each
+            return replace(
+                each, pool=WorkerPool(partial(map_rows, each.functions), each.workers, "map")
+            )
+        return each
 
-    return rebuild(node, add_driver), drivers
+    return rebuild(node, prepare), drivers
 
 
 def split_node(

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, zip_longest
-from typing import Final, Generic, Protocol, TypeVar, cast, runtime_checkable
+from typing import Final, Generic, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from minispore.dataset._node import (
     EpochKey,
     Node,
     Row,
+    Stateful,
     as_argument,
     as_element,
     field_values,
@@ -25,7 +26,7 @@ from minispore.dataset._node import (
     traverse,
     user_code_of,
 )
-from minispore.dataset._operations import with_callback_drivers
+from minispore.dataset._operations import for_one_iterator
 from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
 from minispore.utils.checks import is_list, is_mapping
@@ -51,21 +52,6 @@ _FUNCTIONS: Final = (
 )
 
 
-@runtime_checkable
-class Stateful(Protocol):
-    """An object whose state can be saved and restored."""
-
-    @property
-    def state_dict(self) -> Callable[[], Mapping[str, object]]:
-        """Return the state."""
-        ...
-
-    @property
-    def load_state_dict(self) -> Callable[[Mapping[str, object]], object]:
-        """Restore a state."""
-        ...
-
-
 class DatasetIterator(Generic[T]):
     """Iterator over the rows of a dataset; each `for` loop over it lasts one epoch.
 
@@ -79,7 +65,7 @@ class DatasetIterator(Generic[T]):
         self._node = node
         self._convert = convert
         self._num_epochs = num_epochs
-        self._pipeline, self._drivers = with_callback_drivers(node)
+        self._pipeline, self._drivers = for_one_iterator(node)
         self._key = initial_key()  # of the current epoch, or of the next one between epochs
         self._taken = 0  # rows of this epoch so far
         self._rows: Iterator[Row] | None = None
@@ -302,6 +288,7 @@ def sample_indices(count: int, max_count: int = 64) -> npt.NDArray[np.intp]:
 
 def _format_fields(item: object, shards: int = 1) -> str:
     values = field_values(item)
+    values.pop("workers", None)
     if isinstance(item, DistributedSampler):
         del values["num_shards"], values["shard_id"]
     if isinstance(item, Batch) and isinstance(item.rows, int):
