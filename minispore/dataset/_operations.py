@@ -32,8 +32,8 @@ from minispore.dataset._node import (
     slice_rows,
     type_name,
 )
-from minispore.dataset._sources import MapStyleNode
-from minispore.dataset._workers import WorkerPool, serial_reason, warn_serial
+from minispore.dataset._sources import MapStyleNode, ObjectSource
+from minispore.dataset._workers import WorkerPool, make_pool, warn_serial
 from minispore.dataset.samplers import DistributedSampler, SubsetRandomSampler, SubsetSampler
 from minispore.dataset.transforms import Floats, RandomTransform, Transform, user_code_in
 from minispore.utils.checks import check_type
@@ -506,17 +506,24 @@ def for_one_iterator(node: Node) -> tuple[Node, list[CallbackDriver]]:
             drivers.append(CallbackDriver(each.callbacks))
             each = replace(each, driver=drivers[-1])
         if isinstance(each, Map) and each.workers:
-            if all(isinstance(function, Transform) for function in each.functions):
-                return each
-            if reason := "it has callbacks" if each.callbacks else serial_reason(each):
-                warn_serial("map", reason)
-                return each
-            return replace(
-                each, pool=WorkerPool(partial(map_rows, each.functions), each.workers, "map")
-            )
+            return _with_workers(each, each.workers)
+        if isinstance(each, MapStyleNode) and each.workers and isinstance(each.store, ObjectSource):
+            source = each.store
+            pool = make_pool(source.rows, each.workers, "GeneratorDataset", each, (source.source,))
+            return replace(each, pool=pool)
         return each
 
     return rebuild(node, prepare), drivers
+
+
+def _with_workers(node: Map, workers: int) -> Node:
+    if all(isinstance(function, Transform) for function in node.functions):
+        return node
+    if node.callbacks:
+        warn_serial("map", "the callbacks are called before and after each row")
+        return node
+    work = partial(map_rows, node.functions)
+    return replace(node, pool=make_pool(work, workers, "map", node, node.user_code))
 
 
 def split_node(

@@ -4,6 +4,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
+from functools import partial
 from itertools import tee
 from pathlib import Path
 from types import FunctionType
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from minispore.common.dtype import as_dtype
 from minispore.dataset._batches import SampledBatches
-from minispore.dataset._dataset import Dataset, Names, check_workers
+from minispore.dataset._dataset import Dataset, Names, check_workers, count_workers
 from minispore.dataset._dataset import column_names as as_names
 from minispore.dataset._node import Array, Node, as_element, as_tuple, initial_key
 from minispore.dataset._sources import (
@@ -23,7 +24,7 @@ from minispore.dataset._sources import (
     IterableNode,
     MapStyleNode,
     ObjectSource,
-    row_converter,
+    as_row,
 )
 from minispore.dataset.iterators import arrays
 from minispore.dataset.samplers import (
@@ -263,9 +264,9 @@ class GeneratorDataset(MappableDataset):
         batch_sampler: Iterable[Iterable[int]] | SupportsIndexing | None = None,
         collate_fn: Callable[..., object] | None = None,
     ) -> None:
-        del python_multiprocessing, max_rowsize
+        del max_rowsize
         caller = "GeneratorDataset"
-        check_workers(num_parallel_workers, caller)
+        workers = count_workers(num_parallel_workers, python_multiprocessing, caller)
         if schema is not None or column_names is None:
             raise ValueError(
                 f"For '{caller}', the argument 'column_names' must name the columns, and 'schema' "
@@ -273,7 +274,7 @@ class GeneratorDataset(MappableDataset):
             )
         names = as_names(column_names, "column_names", caller)
         types = None if column_types is None else _as_dtypes(column_types, names)
-        convert = row_converter(names, types, caller)
+        convert = partial(as_row, names, types, caller)
         chosen = choose_sampler(sampler, shuffle, num_samples, num_shards, shard_id, caller)
         if batch_sampler is not None:
             others = (sampler, shuffle, num_samples, num_shards, shard_id)
@@ -289,7 +290,7 @@ class GeneratorDataset(MappableDataset):
         if collate_fn is not None:
             raise ValueError(f"For '{caller}', 'collate_fn' needs 'batch_sampler'.")
         if isinstance(source, SupportsIndexing):
-            super().__init__(MapStyleNode(names, ObjectSource(source, convert), chosen))
+            super().__init__(MapStyleNode(names, ObjectSource(source, convert), chosen, workers))
             return
         for name, value in (("sampler", sampler), ("num_shards", num_shards)):
             if value is not None:

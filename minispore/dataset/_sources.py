@@ -21,6 +21,7 @@ from minispore.dataset._node import (
     rebatch,
     user_code_error,
 )
+from minispore.dataset._workers import WorkerPool
 from minispore.dataset.samplers import BuiltinSampler, IterSampler, PKSampler, SupportsIndexing
 
 
@@ -53,6 +54,8 @@ class MapStyleNode(NamedColumns):
     names: tuple[str, ...]
     store: MapStyleSource
     sampler: BuiltinSampler
+    workers: int | None = None  # processes that read an object; None for the iterating thread
+    pool: WorkerPool[npt.NDArray[np.intp]] | None = None  # set for one iterator with workers
 
     @property
     def user_code(self) -> tuple[object, ...]:
@@ -86,8 +89,10 @@ class MapStyleNode(NamedColumns):
     def blocks(self, key: EpochKey, max_rows: int, start: int = 0) -> Iterator[Block]:
         """Yield the chosen rows; those before `start` are not read."""
         indices = self.indices(key)
-        for i in range(start, len(indices), max_rows):
-            yield from self.store.rows(indices[i : i + max_rows])
+        parts = (indices[i : i + max_rows] for i in range(start, len(indices), max_rows))
+        read = map(self.store.rows, parts) if self.pool is None else self.pool.run(parts)
+        for blocks in read:
+            yield from blocks
 
 
 @dataclass(frozen=True)
@@ -201,31 +206,30 @@ class IterableNode(NamedColumns):
             )
 
 
-def row_converter(
-    columns: tuple[str, ...], types: tuple[np.dtype[np.generic], ...] | None, caller: str
-) -> Callable[[object], Row]:
-    """Return a function from what the user's source yields to a row of checked arrays."""
-
-    def convert(value: object) -> Row:
-        values = as_tuple(value)
-        if len(columns) > 1 and isinstance(value, dict):
-            # A row of other libraries' data sets; it may have further columns.
-            named_values = cast("dict[str, object]", value)
-            values = tuple([named_values[name] for name in columns if name in named_values])
-        if len(values) != len(columns):
+def as_row(
+    columns: tuple[str, ...],
+    types: tuple[np.dtype[np.generic], ...] | None,
+    caller: str,
+    value: object,
+) -> Row:
+    """Return what the user's source yields as a row of checked arrays."""
+    values = as_tuple(value)
+    if len(columns) > 1 and isinstance(value, dict):
+        # A row of other libraries' data sets; it may have further columns.
+        named_values = cast("dict[str, object]", value)
+        values = tuple([named_values[name] for name in columns if name in named_values])
+    if len(values) != len(columns):
+        raise RuntimeError(
+            f"For '{caller}', the source must give {len(columns)} values a row, one for each "
+            f"column, but gave {len(values)}."
+        )
+    named = zip(columns, values, strict=True)
+    what = f"For '{caller}', a value of the column"
+    row = tuple([as_element(item, f"{what} {name!r}") for name, item in named])
+    for name, array, expected in zip(columns, row, types or (), strict=False):
+        if array.dtype != expected:
             raise RuntimeError(
-                f"For '{caller}', the source must give {len(columns)} values a row, one for each "
-                f"column, but gave {len(values)}."
+                f"For '{caller}', the column {name!r} must be of type {expected} as "
+                f"'column_types' says, but the source gave {array.dtype}."
             )
-        named = zip(columns, values, strict=True)
-        what = f"For '{caller}', a value of the column"
-        row = tuple([as_element(item, f"{what} {name!r}") for name, item in named])
-        for name, array, expected in zip(columns, row, types or (), strict=False):
-            if array.dtype != expected:
-                raise RuntimeError(
-                    f"For '{caller}', the column {name!r} must be of type {expected} as "
-                    f"'column_types' says, but the source gave {array.dtype}."
-                )
-        return row
-
-    return convert
+    return row

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import islice
 from threading import Thread
 from types import FunctionType
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -30,6 +30,9 @@ Result = tuple[list[Block], Exception | None] | None
 
 # Tasks begun ahead of the iterator, for each worker: one to work on, and one that waits.
 _TASKS_AHEAD: Final = 2
+_DRAWS: Final = "draws random numbers, which depend on the order of calls"
+# Instead of an exception of the tasks: they draw random numbers in the parent process.
+_DRAWN: Final = RuntimeError()
 
 
 class WorkerPool(Generic[T]):
@@ -57,7 +60,8 @@ class WorkerPool(Generic[T]):
 
         An exception of `tasks` is raised where it would be without working ahead. If a task draws
         from a random stream of the program, its result is discarded, and it and the later ones are
-        done in the parent process, one at a time, so that they draw the same numbers as there.
+        done in the parent process, one at a time, so that they draw the same numbers as there. And
+        if `tasks` draws, so do no tasks after that run ahead.
         """
         from concurrent.futures.process import BrokenProcessPool  # not for every import
 
@@ -65,20 +69,14 @@ class WorkerPool(Generic[T]):
         failure: Exception | None = None
         try:
             while True:
-                try:
-                    missing = 0 if failure else _TASKS_AHEAD * self._workers - len(pending)
-                    for task in islice(tasks, missing):
-                        pending.append((task, self._submit(task)))
-                except BrokenProcessPool:
-                    raise
-                except Exception as error:
-                    failure = error
+                if failure is None:
+                    failure = self._read_ahead(tasks, pending)
                 if not pending:
                     break
                 task, future = pending.popleft()
                 result = future.result()
                 if result is None:
-                    warn_serial(self._caller, "it draws random numbers, in the order of rows")
+                    warn_serial(self._caller, f"it {_DRAWS}")
                     yield self._work(task)
                     break
                 if result[1] is not None:
@@ -87,7 +85,9 @@ class WorkerPool(Generic[T]):
             for task, future in pending:
                 future.cancel()
                 yield self._work(task)
-            if failure is not None:
+            if failure is _DRAWN:
+                warn_serial(self._caller, f"code before it {_DRAWS}")
+            elif failure is not None:
                 raise failure
             yield from map(self._work, tasks)
         except BrokenProcessPool as error:
@@ -99,6 +99,24 @@ class WorkerPool(Generic[T]):
         finally:
             for _, future in pending:
                 future.cancel()
+
+    def _read_ahead(
+        self, tasks: Iterator[T], pending: "deque[tuple[T, Future[Result]]]"
+    ) -> Exception | None:
+        """Begin tasks; return why no more can be begun ahead, if that is so."""
+        from concurrent.futures.process import BrokenProcessPool
+
+        before = _random_state()
+        try:
+            for task in islice(tasks, _TASKS_AHEAD * self._workers - len(pending)):
+                pending.append((task, self._submit(task)))
+                if _random_state() != before:
+                    return _DRAWN
+        except BrokenProcessPool:
+            raise
+        except Exception as error:
+            return error
+        return None
 
     def close(self) -> None:
         """End the processes, after the tasks on which they work."""
@@ -137,14 +155,26 @@ def _replay(blocks: list[Block], error: Exception | None) -> Iterator[Block]:
         raise error
 
 
-def serial_reason(node: Node) -> str | None:
-    """Return why the Python code of a node must run in the parent process; None if it need not."""
-    for code in user_code_of(node):
-        if isinstance(code, Stateful):
-            return f"'{name_of(code)}' has a state"
-    if any(map(_holds_generator, node.user_code)):
-        return "it draws random numbers, in the order of rows"
-    return None
+def make_pool(
+    work: Callable[[T], Iterable[Block]],
+    workers: int,
+    caller: str,
+    node: Node,
+    code: Iterable[object],
+) -> WorkerPool[T] | None:
+    """Return a pool; None with a warning if results would depend on where `code` runs.
+
+    An object with a state is advanced by each row, also where it is only read ahead.
+    """
+    for each in user_code_of(node):
+        if isinstance(each, Stateful):
+            warn_serial(caller, f"'{name_of(each)}' has a state")
+            return None
+    for each in code:
+        if _holds_generator(each):
+            warn_serial(caller, f"'{name_of(each)}' {_DRAWS}")
+            return None
+    return WorkerPool(work, workers, caller)
 
 
 def warn_serial(caller: str, reason: str) -> None:
@@ -161,9 +191,10 @@ def _holds_generator(code: object) -> bool:
 
     values: list[object] = []
     while isinstance(code, partial):
-        values += [*code.args, *code.keywords.values()]
-        code = code.func
-    owner = getattr(code, "__self__", code)
+        bound = cast("partial[object]", code)
+        values += [*bound.args, *bound.keywords.values()]
+        code = bound.func
+    owner: object = getattr(code, "__self__", code)
     values += [owner, *getattr(owner, "__dict__", {}).values()]
     for function in (code, *vars(type(owner)).values()):
         if isinstance(function, FunctionType):
@@ -172,6 +203,11 @@ def _holds_generator(code: object) -> bool:
             values += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     kinds = np.random.Generator, np.random.RandomState, random.Random
     return any(isinstance(value, kinds) for value in values)
+
+
+def _random_state() -> bytes:
+    """Return the state of the program's random streams, for comparison."""
+    return pickle.dumps(get_rng_state())
 
 
 # The code of a worker process: its work, and the state of its random streams before and after.
@@ -193,7 +229,7 @@ def _begin_worker(work: Callable[..., Iterable[Block]], random_state: Mapping[st
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=_end_with_parent, daemon=True).start()
     set_rng_state(random_state)
-    _worker[:] = [_Worker(work, random_state, pickle.dumps(get_rng_state()))]
+    _worker[:] = [_Worker(work, random_state, _random_state())]
 
 
 def _end_with_parent() -> None:
@@ -212,7 +248,7 @@ def _run_task(task: object) -> Result:
     except Exception as raised:
         raised.add_note(f"In a worker process:\n{traceback.format_exc()}")
         error = raised
-    if pickle.dumps(get_rng_state()) == unchanged:
+    if _random_state() == unchanged:
         return blocks, error
     set_rng_state(random_state)
     return None
