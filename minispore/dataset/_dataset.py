@@ -96,13 +96,19 @@ class Dataset:
             operations: One or several transforms or functions.
             input_columns: The columns that the first operation gets; None for the first column.
             output_columns: Names for the results of the last one; None for those of the input.
-            num_parallel_workers: Accepted without effect: all work is done in the calling thread.
-            python_multiprocessing: Accepted without effect.
+            num_parallel_workers: The number of processes if `python_multiprocessing`; None for that
+                of `dataset.config`.
+            python_multiprocessing: Whether functions and random transforms run in several worker
+                processes, ahead of the iterator. The rows stay the same: where they would depend on
+                the process (functions that draw random numbers or have a `state_dict`, callbacks),
+                a warning says so, and all work is done in the calling thread, as it is without
+                this. A function must keep nothing else from one call to the next.
             max_rowsize: Accepted without effect.
             callbacks: Their hooks are called while rows are mapped, in this order.
 
         Raises:
-            RuntimeError: If there is no such column; on iteration, if an operation fails.
+            RuntimeError: If there is no such column; on iteration, if an operation fails, or a
+                worker process is killed.
 
         Examples:
             >>> from minispore.dataset import NumpySlicesDataset

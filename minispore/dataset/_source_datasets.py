@@ -217,13 +217,15 @@ class GeneratorDataset(MappableDataset):
         column_types: Their types, which are checked in each row; None for any.
         schema: Must be None: MindSpore's schema files are not supported.
         num_samples: The maximum number of rows of an epoch; None for all.
-        num_parallel_workers: Accepted without effect: all work is done in the calling thread.
+        num_parallel_workers: The number of processes that read a map-style source without
+            `batch_sampler`; None for that of `dataset.config`.
         shuffle: Whether each epoch has another random order; None for True if the source is
             map-style, and otherwise False.
         sampler: Chooses rows, instead of `num_samples`, `shuffle` and shards.
         num_shards: The number of processes among which the rows are divided.
         shard_id: The index of this process, from 0.
-        python_multiprocessing: Accepted without effect.
+        python_multiprocessing: Whether more than one `num_parallel_workers` are processes, with the
+            conditions of `Dataset.map`; otherwise all work is done in the calling thread.
         max_rowsize: Accepted without effect.
         batch_sampler: Chooses the rows of each batch, instead of the other samplers: an iterable of
             lists of row indices. The dataset then consists of batches.

@@ -1,7 +1,6 @@
 """Worker processes, which compute the blocks of a `map` or a source ahead of the iterator."""
 
 import inspect
-import multiprocessing
 import os
 import pickle
 import signal
@@ -88,6 +87,7 @@ class WorkerPool(Generic[T]):
             if failure is _DRAWN:
                 warn_serial(self._caller, f"code before it {_DRAWS}")
             elif failure is not None:
+                self.close()
                 raise failure
             yield from map(self._work, tasks)
         except BrokenProcessPool as error:
@@ -132,6 +132,7 @@ class WorkerPool(Generic[T]):
         return self._executor.submit(_run_task, task)
 
     def _start(self) -> "ProcessPoolExecutor":
+        import multiprocessing
         from concurrent.futures import ProcessPoolExecutor
 
         context = multiprocessing.get_context()
@@ -233,7 +234,9 @@ def _begin_worker(work: Callable[..., Iterable[Block]], random_state: Mapping[st
 
 
 def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process
+
+    parent = parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)

@@ -1,4 +1,4 @@
-"""Settings of all datasets: the seed, and MindSpore's settings for workers, without effect."""
+"""Settings of all datasets: the seed, the number of worker processes, and others of MindSpore."""
 
 import os
 
@@ -65,7 +65,7 @@ def get_seed() -> int:
 
 
 def set_num_parallel_workers(num: int) -> None:
-    """Set MindSpore's number of worker threads, without effect: there are no worker threads.
+    """Set the number of workers where a dataset says None, used with `python_multiprocessing`.
 
     Args:
         num: At least 1.
@@ -129,7 +129,7 @@ def get_prefetch_size() -> int:
 
 
 def set_enable_shared_mem(enable: bool) -> None:
-    """Set whether MindSpore's workers use shared memory, without effect: there are no workers.
+    """Set whether MindSpore's workers use shared memory, without effect: none do.
 
     Args:
         enable: Any bool.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.common.tensor import Tensor
 from minispore.dataset._batches import Batch, Padding
+from minispore.dataset._ds_callback import CallbackDriver
 from minispore.dataset._node import (
     Array,
     EpochKey,
@@ -165,12 +166,7 @@ class DatasetIterator(Generic[T]):
                 raise ValueError(f"The dataset ended before row {taken}.")
 
     def _epoch(self, start: int) -> Iterator[Row]:
-        for driver in self._drivers:
-            driver.begin_epoch(self._key.number + 1)
-        for block in self._pipeline.blocks(self._key, _PREFETCH_ROWS, start):
-            yield from rows_of(block)
-        for driver in self._drivers:
-            driver.end_epoch()
+        return _rows_of_epoch(self._pipeline, self._drivers, self._key, start)
 
     def _user_state(self) -> dict[str, object]:
         """Return the state on which user code depends: empty if the pipeline has no user code."""
@@ -184,6 +180,19 @@ class DatasetIterator(Generic[T]):
         for item, state in zip(_stateful_objects(self._node), states, strict=True):
             item.load_state_dict(state)
         set_rng_state(cast("Mapping[str, object]", begin["random"]))
+
+
+def _rows_of_epoch(
+    pipeline: Node, drivers: list[CallbackDriver], key: EpochKey, start: int
+) -> Iterator[Row]:
+    # Not a method: without a reference to its iterator, that is deleted with its last reference,
+    # and with it the worker processes.
+    for driver in drivers:
+        driver.begin_epoch(key.number + 1)
+    for block in pipeline.blocks(key, _PREFETCH_ROWS, start):
+        yield from rows_of(block)
+    for driver in drivers:
+        driver.end_epoch()
 
 
 def _stateful_objects(node: Node) -> list[Stateful]:

@@ -54,6 +54,7 @@ COUNT = {"count": integers(1, 2**31 - 1, also=-1)}
 ITERATION = {"num_epochs": COUNT["count"], "output_numpy": BOOLS}
 SAMPLES = {"num_samples": integers(0)}
 WORKERS = {"num_parallel_workers": integers(1)}
+PROCESSES = {"python_multiprocessing": BOOLS} | WORKERS
 CALLABLE = wrong_types(3, "a")
 SOURCE = {"shuffle": BOOLS, "sampler": wrong_types("41", b"41", 4, 1.5)} | SAMPLES | WORKERS
 LENGTH = integers(1, 2**31 - 1)
@@ -92,7 +93,7 @@ FUNCTIONS: list[tuple[Callable[..., object], dict[str, object], dict[str, Bad]]]
     (numbers().take, {}, COUNT),
     (numbers().skip, {}, {"count": integers(0)}),
     (numbers().map, {"operations": abs},
-     {"operations": CALLABLE, "callbacks": wrong_types(3, [3], "a", [None])} | WORKERS),
+     {"operations": CALLABLE, "callbacks": wrong_types(3, [3], "a", [None])} | PROCESSES),
     (numbers().filter, {"predicate": abs}, {"predicate": CALLABLE} | WORKERS),
     (numbers().split, {"sizes": [5, 5]}, {"randomize": BOOLS, "sizes": wrong_types([0.7, "a"])}),
     (numbers().create_tuple_iterator, {}, ITERATION),
@@ -121,7 +122,7 @@ FUNCTIONS: list[tuple[Callable[..., object], dict[str, object], dict[str, Bad]]]
       "column_defaults": wrong_types(3, "a"), "shuffle": BOOLS} | SAMPLES | WORKERS),
     (ds.NumpySlicesDataset, {"data": [1]}, {"data": wrong_types(3, "a")} | SOURCE),
     (ds.GeneratorDataset, {"source": [1], "column_names": "x"},
-     {"source": wrong_types(3, 1.5)} | SOURCE),
+     {"source": wrong_types(3, 1.5)} | SOURCE | PROCESSES),
     (ds.transforms.OneHot, {"num_classes": 2},
      {"num_classes": LENGTH, "smoothing_rate": NUMBERS | values(-0.01, 1.01)}),
     (ds.transforms.TypeCast, {}, {"data_type": wrong_types("no type", 3)}),

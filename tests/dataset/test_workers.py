@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -23,47 +26,48 @@ from minispore.dataset.iterators import DatasetIterator
 from minispore.dataset.transforms import Compose, RandomApply, RandomChoice, TypeCast
 from minispore.dataset.vision import RandomCrop
 
-Function = Callable[[Array], object]
+Floats = npt.NDArray[np.float64]
+Function = Callable[[Floats], object]
 ROWS = 23
 ROOT = Path(__file__).parents[2]
 
 
-def double(x: Array) -> Array:
+def double(x: Floats) -> Floats:
     x *= 2
     return x
 
 
-def ragged(x: Array) -> Array:
+def ragged(x: Floats) -> Floats:
     return np.full(1 + int(x.flat[0]) // 20, x.flat[0])
 
 
-def named(x: Array) -> dict[str, object]:
+def named(x: Floats) -> dict[str, object]:
     return {"x": x, "name": str(x.flat[0])}
 
 
-def draw(x: Array) -> Array:
+def draw(x: Floats) -> Floats:
     return x + np.random.rand()  # noqa: NPY002
 
 
-def draw_late(x: Array) -> Array:
+def draw_late(x: Floats) -> Floats:
     return x + (random.random() if x.flat[0] > 40 else 0.0)
 
 
-def draw_from_the_program(x: Array) -> object:
+def draw_from_the_program(x: Floats) -> object:
     return RandomApply([double])(x)
 
 
-def fail_at(x: Array) -> Array:
+def fail_at(x: Floats) -> Floats:
     if x.flat[0] == 52:
         raise ValueError(f"at {x}")
     return x
 
 
-def process(x: Array) -> tuple[Array, int]:
+def process(x: Floats) -> tuple[Floats, int]:
     return x, os.getpid()
 
 
-def kill_at(x: Array) -> Array:
+def kill_at(x: Floats) -> Floats:
     if x.flat[0] == 44:
         os.kill(os.getpid(), signal.SIGKILL)
     return x
@@ -128,7 +132,8 @@ def trace(rows: Iterator[list[Array]], epochs: int = 1) -> list[str]:
     try:
         for _ in range(epochs):
             for row in rows:
-                seen.append(" ".join(f"{x!r} {getattr(x, 'dtype', '')}" for x in row))
+                text = " ".join(f"{x!r} {getattr(x, 'dtype', '')}" for x in row)
+                seen.append(text)
     except RuntimeError as error:
         seen.append(repr(error))
     return seen
@@ -179,3 +184,195 @@ def test_rows_are_those_of_one_process(
         other = seeded(*settings, workers[1])
         other.load_state_dict(state)
         assert trace(other) == rest
+
+
+def parallel(
+    *functions: Function, callbacks: ds.DSCallback | None = None, rows: int = 400
+) -> ds.Dataset:
+    data = ds.NumpySlicesDataset(list(range(rows)), "x", shuffle=False)
+    return data.map(
+        list(functions),
+        "x",
+        ["x", "process"] if process in functions else None,
+        num_parallel_workers=2,
+        python_multiprocessing=True,
+        callbacks=callbacks,
+    )
+
+
+def test_functions_run_in_other_processes() -> None:
+    """And so do the calls of a source with an index."""
+    for data in (
+        parallel(process),
+        ds.GeneratorDataset(Squares(process), ["x", "process"], num_parallel_workers=2),
+    ):
+        processes = {int(p) for _, p in data.create_tuple_iterator(num_epochs=1, output_numpy=True)}
+        assert processes
+        assert os.getpid() not in processes
+        assert len(processes) <= 2
+
+
+def test_number_of_workers_is_that_of_config() -> None:
+    before = ds.config.get_num_parallel_workers()
+    try:
+        for number, serial in ((1, True), (2, False)):
+            ds.config.set_num_parallel_workers(number)
+            data = ds.NumpySlicesDataset([1], "x").map(
+                process, "x", ["x", "process"], python_multiprocessing=True
+            )
+            assert [int(p) == os.getpid() for _, p in data] == [serial]
+    finally:
+        ds.config.set_num_parallel_workers(before)
+
+
+def test_rows_are_read_ahead_within_a_bound() -> None:
+    read: list[int] = []
+
+    def count() -> Iterator[int]:
+        for i in range(10_000):
+            read.append(i)
+            yield i
+
+    data = ds.GeneratorDataset(count, "x").map(
+        double, num_parallel_workers=2, python_multiprocessing=True
+    )
+    rows = data.batch(3).create_tuple_iterator(num_epochs=1)
+    next(rows)
+    assert 3 * 2 < len(read) <= 3 * 5
+
+
+class Summed:
+    """A function with a state."""
+
+    def __call__(self, x: Floats) -> Floats:
+        return x
+
+    def state_dict(self) -> dict[str, object]:
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, object]) -> None:
+        assert not state
+
+
+RNG = np.random.default_rng(0)
+
+
+def global_generator(x: Floats) -> object:
+    return x + RNG.random()
+
+
+def partial_generator(rng: np.random.Generator, x: Floats) -> object:
+    return x + rng.random()
+
+
+class Augmented:
+    """A function whose attribute is a generator."""
+
+    def __init__(self) -> None:
+        self.rng = random.Random(0)
+
+    def __call__(self, x: Floats) -> object:
+        return x + self.rng.random()
+
+
+SERIAL: dict[str, Callable[[], ds.Dataset]] = {
+    "has a state": lambda: parallel(Summed()),
+    "'global_generator' draws": lambda: parallel(global_generator),
+    "'partial' draws": lambda: parallel(partial(partial_generator, RNG)),
+    "'Augmented' draws": lambda: parallel(Augmented()),
+    "it draws": lambda: parallel(draw),
+    "code before it draws": lambda: ds.GeneratorDataset(Squares(draw), "x").map(
+        double, num_parallel_workers=2, python_multiprocessing=True
+    ),
+    "callbacks": lambda: parallel(double, callbacks=ds.DSCallback()),
+}
+
+
+@pytest.mark.parametrize("reason", SERIAL)
+def test_code_that_runs_in_one_process_is_told_with_the_reason(reason: str) -> None:
+    with pytest.warns(UserWarning, match=f"one process in spite of.*{reason}"):
+        list(SERIAL[reason]())
+
+
+def interrupt(rows: Iterator[object]) -> None:
+    next(rows)
+    raise KeyboardInterrupt
+
+
+ENDS: dict[str, Callable[[], object]] = {
+    "end of data": lambda: trace(parallel(double).create_tuple_iterator(output_numpy=True)),
+    "abandoned": lambda: next(parallel(double).create_tuple_iterator()),
+    "not begun": lambda: parallel(double).create_tuple_iterator(),
+    "take": lambda: len(list(parallel(double).take(3))),
+    "error in the parent": lambda: list(parallel(double, process).map(fail_at)),
+    "error in a worker": lambda: list(parallel(fail_at)),
+    "interrupt": lambda: interrupt(parallel(double).create_tuple_iterator()),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_no_process_is_left(end: str) -> None:
+    with suppress(RuntimeError, KeyboardInterrupt):
+        ENDS[end]()
+    assert without_processes()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX only")
+def test_killed_worker_is_an_error_and_the_next_iterator_has_others() -> None:
+    data = parallel(kill_at)
+    for _ in range(2):
+        rows = data.create_tuple_iterator(num_epochs=1, output_numpy=True)
+        with pytest.raises(RuntimeError, match="'map', a worker process ended before"):
+            list(rows)
+        assert without_processes()
+
+
+SCRIPT = """
+import sys
+from tests.dataset.test_workers import parallel, process
+
+rows = parallel(process, rows=100_000).create_tuple_iterator(num_epochs=1, output_numpy=True)
+for _, number in rows:
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="Linux only")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda number: number.name)
+def test_workers_end_with_their_parent(number: signal.Signals) -> None:
+    """SIGINT reaches all processes, as Ctrl-C in a terminal does."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        workers = {int(line) for line in islice(program.stdout, 200)}
+        (program.kill if number == signal.SIGKILL else partial(os.killpg, program.pid, number))()
+        for _ in program.stdout:
+            pass
+        errors = program.stderr.read()
+    assert errors.count("KeyboardInterrupt") == (number == signal.SIGINT)
+    end = time.monotonic() + 10
+    while any(Path(f"/proc/{worker}").exists() for worker in workers) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_every_start_method_gives_the_same_rows(method: str) -> None:
+    before = multiprocessing.get_start_method(allow_none=True)
+    multiprocessing.set_start_method(method, force=True)
+    try:
+        traces = [trace(seeded(3, "object", "random", "batch", n)) for n in (None, 2)]
+        assert traces[0] == traces[1]
+        if method != "fork":
+            with pytest.raises(RuntimeError, match="'map', Python code for worker .* picklable"):
+                list(parallel(lambda x: x))
+    finally:
+        multiprocessing.set_start_method(before, force=True)
