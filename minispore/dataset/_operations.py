@@ -494,8 +494,10 @@ def _apply_functions(functions: Sequence[RowStep], row: Row) -> Row:
     return tuple([as_element(value, what) for value in values])
 
 
-def for_one_iterator(node: Node) -> tuple[Node, list[CallbackDriver]]:
-    """Return the pipeline for one iterator, and the drivers of callbacks.
+def for_one_iterator(
+    node: Node,
+) -> tuple[Node, list[CallbackDriver], list[Callable[[], None]]]:
+    """Return the pipeline for one iterator, the drivers of callbacks, and what ends the processes.
 
     Each `Map` with callbacks has a driver, and each node with workers a pool of processes.
     """
@@ -513,7 +515,9 @@ def for_one_iterator(node: Node) -> tuple[Node, list[CallbackDriver]]:
             return replace(each, pool=pool)
         return each
 
-    return rebuild(node, prepare), drivers
+    pipeline = rebuild(node, prepare)
+    nodes = [each for each in nodes_of(pipeline) if isinstance(each, Map | MapStyleNode)]
+    return pipeline, drivers, [each.pool.close for each in nodes if each.pool is not None]
 
 
 def _with_workers(node: Map, workers: int) -> Node:

@@ -38,8 +38,8 @@ class WorkerPool(Generic[T]):
     """The worker processes of one node and one iterator; they start with the first task.
 
     The parent process hands out the tasks in order, and takes the results in the same order, so the
-    rows are those that `work` would yield in the parent. The processes end when the iterator is
-    deleted, when an exception ends its epoch, and when the parent dies.
+    rows are those that `work` would yield in the parent. The processes end with `close`, when the
+    pool is deleted, and when the parent dies.
 
     Args:
         work: Returns the blocks of a task, which must depend on the task only.
@@ -78,8 +78,6 @@ class WorkerPool(Generic[T]):
                     warn_serial(self._caller, f"it {_DRAWS}")
                     yield self._work(task)
                     break
-                if result[1] is not None:
-                    self.close()
                 yield _replay(*result)
             for task, future in pending:
                 future.cancel()
@@ -87,11 +85,9 @@ class WorkerPool(Generic[T]):
             if failure is _DRAWN:
                 warn_serial(self._caller, f"code before it {_DRAWS}")
             elif failure is not None:
-                self.close()
                 raise failure
             yield from map(self._work, tasks)
         except BrokenProcessPool as error:
-            self.close()
             raise RuntimeError(
                 f"For '{self._caller}', a worker process ended before its rows were computed: it "
                 "was killed, for instance for lack of memory, or it could not start."

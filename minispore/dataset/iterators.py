@@ -66,7 +66,7 @@ class DatasetIterator(Generic[T]):
         self._node = node
         self._convert = convert
         self._num_epochs = num_epochs
-        self._pipeline, self._drivers = for_one_iterator(node)
+        self._pipeline, self._drivers, self._closes = for_one_iterator(node)
         self._key = initial_key()  # of the current epoch, or of the next one between epochs
         self._taken = 0  # rows of this epoch so far
         self._rows: Iterator[Row] | None = None
@@ -166,7 +166,7 @@ class DatasetIterator(Generic[T]):
                 raise ValueError(f"The dataset ended before row {taken}.")
 
     def _epoch(self, start: int) -> Iterator[Row]:
-        return _rows_of_epoch(self._pipeline, self._drivers, self._key, start)
+        return _rows_of_epoch(self._pipeline, self._drivers, self._closes, self._key, start)
 
     def _user_state(self) -> dict[str, object]:
         """Return the state on which user code depends: empty if the pipeline has no user code."""
@@ -183,14 +183,23 @@ class DatasetIterator(Generic[T]):
 
 
 def _rows_of_epoch(
-    pipeline: Node, drivers: list[CallbackDriver], key: EpochKey, start: int
+    pipeline: Node,
+    drivers: list[CallbackDriver],
+    closes: list[Callable[[], None]],
+    key: EpochKey,
+    start: int,
 ) -> Iterator[Row]:
     # Not a method: without a reference to its iterator, that is deleted with its last reference,
     # and with it the worker processes.
     for driver in drivers:
         driver.begin_epoch(key.number + 1)
-    for block in pipeline.blocks(key, _PREFETCH_ROWS, start):
-        yield from rows_of(block)
+    try:
+        for block in pipeline.blocks(key, _PREFETCH_ROWS, start):
+            yield from rows_of(block)
+    except BaseException:  # also where the epoch is abandoned
+        for close in closes:
+            close()
+        raise
     for driver in drivers:
         driver.end_epoch()
 

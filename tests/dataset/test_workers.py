@@ -97,6 +97,7 @@ FUNCTIONS: dict[str, list[Function]] = {
     "random's stream": [draw_late],
     "the program's stream": [draw_from_the_program],
     "an error": [fail_at, double],
+    "an error between shapes": [fail_at, ragged],
 }
 SOURCES: dict[str, Callable[[int | None], ds.Dataset]] = {
     "slices": lambda _: ds.NumpySlicesDataset(4 * np.arange(ROWS * 6).reshape(ROWS, 2, 3), "x"),
@@ -167,6 +168,7 @@ def seeded(
 )
 @example("slices", "random's stream", "batch", 5, 0, [2, None])
 @example("slices", "an error", "batch", 2, 0, [2, None])
+@example("slices", "an error between shapes", "nothing", 2, 0, [2, None])
 @example("object", "random", "repeat", 9, 0, [None, 2])
 @example("drawing object", "numpy's stream", "batch", 3, 0, [2, None])
 @example("failing object", "double", "batch", 1, 0, [2, None])
