@@ -1,5 +1,6 @@
 """Iterators over pipelines, which convert arrays to tensors, and their saved positions."""
 
+import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, zip_longest
@@ -67,6 +68,9 @@ class DatasetIterator(Generic[T]):
         self._convert = convert
         self._num_epochs = num_epochs
         self._pipeline, self._drivers, self._closes = for_one_iterator(node)
+        for close in self._closes:
+            # The traceback of an exception that was caught may keep the pipeline for longer.
+            weakref.finalize(self, close)
         self._key = initial_key()  # of the current epoch, or of the next one between epochs
         self._taken = 0  # rows of this epoch so far
         self._rows: Iterator[Row] | None = None
