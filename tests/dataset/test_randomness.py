@@ -464,7 +464,7 @@ def test_random_numbers_of_a_row_depend_on_its_number_only(
 @given(seed=SEEDS)
 def test_rows_per_class_are_equally_frequent(seed: int) -> None:
     labels = np.array([1, 0, 1, 1, 0])
-    keys = [EpochKey(seed, seeded=True, number=epoch) for epoch in range(400)]
+    keys = [EpochKey(seed, seeded=True, number=epoch) for epoch in range(800)]
     draws = [tuple(ds.PKSampler(2).indices_by_label(labels, key).tolist()) for key in keys]
     pairs = [*product(product([1, 4], repeat=2), product([0, 2, 3], repeat=2))]
     assert_frequencies((draw[:2] for draw in draws), uniform(product([1, 4], repeat=2)))

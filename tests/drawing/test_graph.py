@@ -416,7 +416,8 @@ def test_gradient_of_an_unvisited_value_is_the_sum_of_its_contributions(
     order = sorted(complete.values, reverse=True)
     assert partial.incomplete == set(order[visited:])
     for number in order[:visited]:
-        np.testing.assert_array_equal(partial.values[number], complete.values[number])
+        # Contributions are added in another order.
+        np.testing.assert_allclose(partial.values[number], complete.values[number], 1e-9, 1e-9)
     uses = {(node.number, i) for node in record.operations for i, _ in enumerate(node.parents)}
     for use in uses:
         given_back = partial.contribution([use]) is not None

@@ -107,18 +107,8 @@ def atanh(x: A) -> Unary[A]:
 
 def sigmoid(x: A) -> Unary[A]:
     """Return 1 / (1 + e⁻ˣ), computed with tanh, which does not overflow."""
-    value = namespace(x).tanh(0.5 * x)
-    # In place, since the arrays are new.
-    value *= 0.5
-    value += 0.5
-
-    def pullback(g: A) -> A:
-        gradient = 1.0 - value
-        gradient *= value
-        gradient *= g
-        return gradient
-
-    return value, (pullback,)
+    value = 0.5 * namespace(x).tanh(0.5 * x) + 0.5
+    return value, (lambda g: g * (value * (1.0 - value)),)
 
 
 def erf(x: A) -> Unary[A]:
