@@ -238,7 +238,8 @@ LESSON = Lesson(
         bugs=bugs(
             "standardize",
             ("numpy is called, whatever x is", "namespace(x)", _NUMPY),
-            ("the pullback calls numpy", "value * xp.mean(", f"value * {_NUMPY}.mean("),
+            ("the pullback calls numpy", "along = value * xp.mean(",
+             f"along = value * {_NUMPY}.mean("),
             ("epsilon is a numpy scalar, which promotes the result to float64",
              "variance + epsilon", f"variance + {_NUMPY}.float64(epsilon)"),
             ("the variance is compared on the host, which synchronizes with the device",

@@ -13,13 +13,10 @@ def standardize(x: A, axes: tuple[int, ...], epsilon: float) -> Unary[A]:
     centered = x - xp.mean(x, axis=axes, keepdims=True)
     variance = xp.mean(centered * centered, axis=axes, keepdims=True)
     deviation = xp.sqrt(variance + epsilon)
-    value = centered
-    value /= deviation  # in place, since the array is new
+    value = centered / deviation
 
     def pullback(g: A) -> A:
-        gradient = g - xp.mean(g, axis=axes, keepdims=True)
-        gradient -= value * xp.mean(g * value, axis=axes, keepdims=True)
-        gradient /= deviation
-        return gradient
+        along = value * xp.mean(g * value, axis=axes, keepdims=True)
+        return (g - xp.mean(g, axis=axes, keepdims=True) - along) / deviation
 
     return value, (pullback,)
