@@ -417,10 +417,10 @@ def test_gradient_of_an_unvisited_value_is_the_sum_of_its_contributions(
     assert partial.incomplete == set(order[visited:])
     for number in order[:visited]:
         # Contributions are added in another order.
-        actual, expected = (
+        actual, desired = (
             np.asarray(each.values[number], np.float64) for each in (partial, complete)
         )
-        np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(actual, desired, rtol=1e-9, atol=1e-9)
     uses = {(node.number, i) for node in record.operations for i, _ in enumerate(node.parents)}
     for use in uses:
         given_back = partial.contribution([use]) is not None
