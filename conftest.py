@@ -15,8 +15,6 @@ from hypothesis import HealthCheck, settings
 collect_ignore = ["benchmarks", "conftest.py", "docs", "examples", "hatch_build.py", "noxfile.py"]
 # It needs a GPU, and is tested in tests/gpu.
 collect_ignore += ["minispore/engine/array/_cupy.py"]
-# It needs mutmut, which imports it.
-collect_ignore += ["tests/helpers/mutants.py"]
 # What the tests share, too: `python -O` leaves out all other assertions.
 pytest.register_assert_rewrite("tests")
 if "mutmut" in sys.modules:
