@@ -14,7 +14,7 @@ from hypothesis import Phase, settings
 # and a test takes twenty times as long.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# What must not pass a type checker may not even be imported; the other needs mutmut, which imports it.
+# What must not pass a type checker may not even be imported. The other needs mutmut.
 collect_ignore = ["typing", "helpers/mutants.py"]
 # The files with "torch" in their names need PyTorch: the comparisons and what they share.
 WITH_TORCH = find_spec("torch") is not None
