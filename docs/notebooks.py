@@ -2,13 +2,15 @@
 
 import re
 from pathlib import Path, PurePosixPath
-from typing import Protocol
-
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+from typing import TYPE_CHECKING, Protocol
 
 from minispore._course.notebook import notebook
 from minispore._course.pages import with_quotes
+
+# The tests use this file without mkdocs.
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import File, Files
 
 DOCS = Path(__file__).parent
 SNIPPET = re.compile(r'^--8<-- "([\w/.]+)"$', flags=re.MULTILINE)
@@ -18,7 +20,7 @@ TITLE = re.compile(r"^# .*\n", flags=re.MULTILINE)
 class Page(Protocol):
     """A page of mkdocs."""
 
-    file: File
+    file: "File"
 
 
 def has_notebook(name: str, text: str) -> bool:
@@ -36,8 +38,10 @@ def as_notebook(text: str) -> str:
     return notebook(with_quotes(files))
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
+def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
     """Add the notebooks to the site."""
+    from mkdocs.structure.files import File
+
     for file in list(files.documentation_pages()):
         if has_notebook(file.src_uri, file.content_string):
             name = PurePosixPath(file.src_uri).with_suffix(".ipynb").as_posix()
