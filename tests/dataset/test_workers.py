@@ -348,7 +348,7 @@ def test_workers_end_with_their_parent(number: signal.Signals) -> None:
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         start_new_session=True,
     ) as program:
         assert program.stdout is not None
