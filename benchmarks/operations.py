@@ -1,4 +1,4 @@
-"""Single operations and layers, forward and backward, beside PyTorch: processor time, one thread.
+"""Single operations and layers, compared with PyTorch: processor time, one thread.
 
 Run with OPENBLAS_NUM_THREADS=1; PyTorch is set to one thread.
 """

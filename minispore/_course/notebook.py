@@ -10,7 +10,7 @@ _PROGRAM = re.compile(r"^```python\n(.*?)^```$\n?", flags=re.MULTILINE | re.DOTA
 _PRINTED_DRAWING = re.compile(r"\bprint\((?=(?:drawing\.)?draw_\w+\()")
 _FENCE = re.compile(r"^``` ?(?:\{ )?\.?(\w+)[^\n]*$", flags=re.MULTILINE)
 _NOTE = re.compile(r'^!!! \w+ "(.*)"\n\n((?:    .*\n|\n)+)', flags=re.MULTILINE)
-# Pages of the site and files of the repository, which a notebook is not beside of.
+# Pages of the site and files of the repository, which are not in the folder of a notebook.
 _LOCAL_LINK = re.compile(r"(?<!!)\[([^][]*(?:\[[^][]*\][^][]*)*)\]\((?!https?:)[^)]*\)")
 
 

@@ -70,7 +70,7 @@ class GraphInfo:
         replayed: The number of steps that were replayed.
         eager: The number of steps that ran eagerly for a reason.
         plans: A description of each plan.
-        reasons: How many steps ran eagerly, or were captured anew, by reason.
+        reasons: How many steps ran eagerly, or were captured again, by reason.
         last: What was done with the latest step, and the reason, if any.
     """
 
@@ -590,7 +590,7 @@ def _unsuitable(
         return "a tensor gets the memory of another"
     if written & {tape.view(state[i].recorded.values).buffer for i, _ in moved}:
         return "it writes to a tensor and gives it new memory"
-    # An index out of range raises an error, with which the eager step must begin anew.
+    # An index out of range raises an error, which must come from a complete eager step.
     checked = {view for each in tape.decisions for view in views_in(each.operands)}
     constants = constant_entries(tape.entries)
     checked |= {view for i in constants for view in views_in(tape.entries[i].result)}

@@ -1,6 +1,6 @@
 """Make mutants look like the functions that they replace, for tests that read names.
 
-mutmut keeps all mutants of a function beside it, under names of their own, and calls them through
+mutmut keeps the mutants of a function in its module, under other names, and calls them through
 functions whose frames would be taken for the user's. This module is imported before minispore.
 """
 

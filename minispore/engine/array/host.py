@@ -1,4 +1,4 @@
-"""What the host computes anew in each step: numbers, random values and decisions on data.
+"""What the host computes again in each step: numbers, random values and decisions on data.
 
 Eager steps call these functions through to their arguments. A step that is being captured has a
 `Recorder`, which notes the calls, so that a replay repeats them.
@@ -21,15 +21,15 @@ class Recorder(Protocol):
     """What records the step of this thread."""
 
     def host_numbers(self, compute: Callable[[], N]) -> N:
-        """Return the numbers, which a replay computes anew."""
+        """Return the numbers, which a replay computes again."""
         ...
 
     def host_advance(self, advance: Callable[[], None]) -> None:
-        """Call the function, which a replay calls anew."""
+        """Call the function, which a replay calls again."""
         ...
 
     def host_values(self, draw: Callable[[], NDArray[np.generic]]) -> Array:
-        """Return the values, which a replay draws anew."""
+        """Return the values, which a replay draws again."""
         ...
 
     def decide(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
