@@ -90,10 +90,10 @@ def test_hooks_with_kwargs() -> None:
         lambda _, args, kwargs, output: events.append(kwargs["scale"]), with_kwargs=True
     )
     cell.register_forward_pre_hook(
-        lambda _, args, kwargs: events.append(len(args)), with_kwargs=True
+        lambda hooked, args, kwargs: events.append((hooked, len(args))), with_kwargs=True
     )
     assert cell(X, y=Y).tolist() == [30, 84]
-    assert events == [1, 2.0]
+    assert events == [(cell, 1), 2.0]
 
 
 @pytest.mark.parametrize("answer", [3, (), (X, {}), ((X, Y), [1.0]), ((X,), {}, {})], ids=str)

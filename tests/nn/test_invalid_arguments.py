@@ -134,4 +134,6 @@ def test_invalid_arguments_raise_named_errors(
             caller = re.match(r"For '(\w+)", message)
             assert caller
             assert caller[1] in NAMES, message
+            named = re.search(r"the (?:argument|type of) '(\w+)", message)
+            assert named is None or named[1] in (argument, "init", "input_data"), message
             assert "\n" not in message

@@ -37,6 +37,11 @@ def test_tensors_are_bounded_by_default(x: Tensor) -> None:
     assert np.all(abs(x.asnumpy().astype(float)) <= 100)
 
 
+@pytest.mark.parametrize("kind", "biuf")
+def test_tensors_are_of_any_kind_by_default(kind: str) -> None:
+    find(mst.tensors(), lambda x: x.dtype.numpy_dtype.kind == kind)  # or an error is raised
+
+
 @given(mst.broadcastable_tensors(3, float32))
 def test_broadcastable_tensors_broadcast(drawn: tuple[Tensor, ...]) -> None:
     x, y, z = drawn

@@ -88,7 +88,9 @@ def test_chrome_trace_contains_spans_between_events(tmp_path: Path) -> None:
     with record_events() as trace:
         make().fit(1, ROWS, ROWS, callbacks=[LossMonitor(100)])
     trace.save(path)
-    items = json.loads(path.read_text("utf-8"))["traceEvents"]
+    content = json.loads(path.read_text("utf-8"))
+    assert content["displayTimeUnit"] == "ms"
+    items = content["traceEvents"]
     assert all({"name", "cat", "ph", "ts", "dur", "pid", "tid"} <= item.keys() for item in items)
     spans = {item["name"]: (item["ts"], item["ts"] + item["dur"]) for item in items}
     nested = ["run", "train", "train epoch 1", "eval", "eval epoch 1", "eval step 2"]

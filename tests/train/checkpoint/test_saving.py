@@ -72,7 +72,7 @@ appended = st.one_of(
     st.dictionaries(st.just("layer.weight") | st.text(min_size=1), appended),
     st.sets(st.sampled_from(NAMES)),
 )
-@example({"a": 2**63 - 1, "b": 1e300, "layer.weight": True}, set())
+@example({"a": 2**63 - 1, "b": 1e300, "c": -(2**63), "layer.weight": True}, set())
 @example({"layer.weight": 7}, {"scale"})
 def test_appended_values_replace_parameters(
     values: dict[str, int | float | bool | str | Tensor], dropped: set[str]
