@@ -14,7 +14,7 @@ from minispore.testing import Event, Scenario
 from minispore.testing import strategies as mst
 from minispore.train import History, LossMonitor
 from tests.helpers.refusals import Refusal, refusals
-from tests.helpers.svg_reader import Rect, read
+from tests.helpers.svg_reader import Rect, read, text_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 names = st.sampled_from(["run", "on_train_begin", "on_train_end", "on_train_step_begin", "other"])
@@ -45,6 +45,12 @@ def check_drawing(trace: Sequence[Event]) -> ET.Element:
     baselines = [float(text.attrib["y"]) for text in root.iter(f"{SVG}text")]
     assert all(after - before > 10 for before, after in pairwise(baselines))
     assert 0 < baselines[0] < baselines[-1] + 1 < picture.size.bottom
+    texts = [text_of(text).rect for text in root.iter(f"{SVG}text")]
+    for box, _ in boxes_of(root):
+        held = [text for text in texts if box.top < text.bottom < box.bottom]
+        assert held
+        assert all(box.contains(text) for text in held)
+        assert not any(box.overlaps(text) for text in texts if text not in held)
     for (one, _), (other, _) in combinations(boxes_of(root), 2):
         assert one.contains(other) or other.contains(one) or not one.overlaps(other)
     calls = [event.source for event in trace if event.source]
@@ -52,6 +58,10 @@ def check_drawing(trace: Sequence[Event]) -> ET.Element:
     assert len(lanes) == len(calls)
     assert len(set(zip(lanes, calls, strict=True))) == len(set(lanes)) == len(set(calls))
     assert all(lane < picture.size.right for lane in lanes)
+    lines = [path.attrib["d"] for path in root.iter(f"{SVG}path") if "V" not in path.attrib["d"]]
+    ends = [tuple(map(float, line.partition(" ")[2].split("H"))) for line in lines]
+    dots = list(root.iter(f"{SVG}circle"))
+    assert ends == [(float(dot.attrib["cy"]), float(dot.attrib["cx"])) for dot in dots]
     return root
 
 

@@ -98,6 +98,9 @@ def read(text: str) -> Picture:
     assert root.tag == f"{_SVG}svg"
     left, top, width, height = map(float, root.attrib["viewBox"].split())
     assert (width, height) == (float(root.attrib["width"]), float(root.attrib["height"]))
+    for element in root.iter():
+        assert all(re.fullmatch("[a-z-]+|viewBox", name) for name in element.attrib), element.attrib
+        assert "None" not in element.attrib.values(), element.attrib
     groups = list(root.iter(f"{_SVG}g"))
     boxes = [group for group in groups if group.find(f"{_SVG}rect") is not None]
     return Picture(
@@ -125,12 +128,13 @@ def _box(group: ET.Element) -> DrawnBox:
     return DrawnBox(
         group.findtext(f"{_SVG}title") or "",
         Rect(left, left + width, top, top + height),
-        [_text(each) for each in group.iter(f"{_SVG}text")],
+        [text_of(each) for each in group.iter(f"{_SVG}text")],
         rect.attrib,
     )
 
 
-def _text(element: ET.Element) -> DrawnText:
+def text_of(element: ET.Element) -> DrawnText:
+    """Return a text element with its rectangle."""
     text, size = element.text or "", float(element.attrib["font-size"])
     width = sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text) * size * _LETTER
     offset = {"start": 0.0, "middle": 0.5, "end": 1.0}[element.attrib["text-anchor"]]
