@@ -12,6 +12,7 @@ from minispore.tensorpack import (
     CallbackFactory,
     EnableCallbackIf,
     Every,
+    MinSaver,
     PeriodicCallback,
     PeriodicTrigger,
     ProxyCallback,
@@ -22,7 +23,7 @@ from minispore.train import Callback as TrainCallback
 from minispore.train import CheckpointConfig, EarlyStopping, LossMonitor, Model, ModelCheckpoint
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
 from tests.tensorpack.recording_callbacks import EventRecorder, HookRecorder, Log
-from tests.tensorpack.small_trainings import Clock, Passing
+from tests.tensorpack.small_trainings import Clock, Logs, Passing
 
 
 def run(callback: TrainCallback, epochs: int = 4, steps: int = 3) -> None:
@@ -41,6 +42,12 @@ def test_proxy_forwards_evaluation_events() -> None:
     for event in ("on_eval_begin", "on_eval_end"):
         counts = [[hook for _, hook, _ in each].count(event) for each in (log, single)]
         assert counts == [2, 2]
+
+
+def test_proxy_has_the_names_of_the_wrapped_callback() -> None:
+    minimum = MinSaver("epoch")
+    assert [*ProxyCallback(Logs({})).produces()] == ["step", "epoch"]
+    assert [*ProxyCallback(minimum).consumes()] == [*minimum.consumes()] == ["epoch"]
 
 
 def test_proxy_rejects_other_objects() -> None:

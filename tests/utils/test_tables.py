@@ -25,3 +25,10 @@ def test_text_has_a_line_for_each_row(values: list[tuple[str, int]]) -> None:
     assert title == "title"
     assert head.split() == ["a", "b"]
     assert [line.split() for line in lines] == [[*n.split(), f"{x:,}"] for n, x in values]
+    assert all(len(line) == len(lines[0]) for line in lines)  # numbers end below each other
+
+
+def test_html_aligns_numbers_to_the_right() -> None:
+    root = ET.fromstring(Table("title", ["a", "b"], [("x", 1)])._repr_html_())
+    sides = [cell.attrib["style"] for cell in root.iter("td")]
+    assert sides == ["text-align:left", "text-align:right"]
