@@ -25,6 +25,31 @@ ARRAYS = st.lists(
 )
 
 
+@given(st.lists(st.sampled_from(["f2", "f4"])), st.integers(1, 40), st.data())
+def test_messages_are_as_large_as_the_buffer_allows(
+    kinds: list[str], buffer: int, data: st.DataObject
+) -> None:
+    dtypes = [np.dtype(kind) for kind in kinds]
+    sizes = [data.draw(st.integers(0, 9)) for _ in kinds]
+    messages = list(_collectives._buckets(dtypes, sizes, buffer))
+    assert sorted(i for _, indices in messages for i in indices) == list(range(len(kinds)))
+    lengths = [sum(sizes[i] for i in indices) * dtype.itemsize for dtype, indices in messages]
+    for (dtype, indices), length in zip(messages, lengths, strict=True):
+        assert {dtypes[i] for i in indices} == {dtype}
+        assert length <= buffer or len(indices) == 1
+    for (dtype, _), (other, following), length in zip(
+        messages, messages[1:], lengths, strict=False
+    ):
+        assert dtype != other or length + sizes[following[0]] * dtype.itemsize > buffer
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=9))
+def test_shortened_lists_have_the_first_five_texts(texts: list[str]) -> None:
+    shown, _, rest = _collectives.shortened(texts, ", ").partition(" and ")
+    assert shown == ", ".join(texts[:5])
+    assert rest == (f"{len(texts) - 5} more" if len(texts) > 5 else "")
+
+
 @given(ARRAYS, st.integers(1, 200))
 def test_collectives_keep_shapes_types_and_operands(arrays: list[Array], buffer: int) -> None:
     echo = EchoCommunicator()
