@@ -42,7 +42,6 @@ from minispore.engine.array.recording import (
     bytes_of,
     flattened,
     root_of,
-    scatter_at,
     unwrapped,
     view_of,
 )
@@ -474,12 +473,14 @@ def _observed(step: Callable[[], R]) -> tuple[R, set[CodeType]]:
     return result, watch.user_code()
 
 
-class _Lift:
+class Lift:
     """A context manager that replaces the arrays of tensors by recorded ones.
 
     Args:
-        reads: What the step reads.
-        inputs: The tensors among its arguments.
+        inputs: The tensors among the arguments of a step.
+        state: The other tensors that it reads.
+        host: Those that only the host reads.
+        transient: The cells with attributes that the step replaces, and the names of these.
 
     Attributes:
         tape: The tape of the step.
@@ -489,19 +490,25 @@ class _Lift:
         moved: The tensors that got another array, with that.
     """
 
-    def __init__(self, reads: ReadSet, inputs: Sequence[Tensor]) -> None:
+    def __init__(
+        self,
+        inputs: Iterable[Variable],
+        state: Iterable[Variable],
+        host: Iterable[Variable] = (),
+        transient: Iterable[tuple[object, tuple[str, ...]]] = (),
+    ) -> None:
         self.tape = Tape()
         self._by_array: dict[int, tuple[Recorded, bool, bool]] = {}
         self.inputs = self._lifted(inputs, is_input=True)
-        self.state = self._lifted(reads.tensors.values())
-        self.host = self._lifted(reads.host.values(), host=True)
+        self.state = self._lifted(state)
+        self.host = self._lifted(host, host=True)
         self.moved: list[tuple[_Lifted, object]] = []
         self._all = list(
             {id(each.tensor): each for each in (*self.inputs, *self.state, *self.host)}.values()
         )
         self._replaced = [
             (vars(cell), {name: vars(cell)[name] for name in names if name in vars(cell)}, names)
-            for cell, names in reads.transient
+            for cell, names in transient
         ]
         self.tape.run_on_host = self._run_on_host
 
@@ -557,7 +564,9 @@ def _captured(slot: _Slot, step: Callable[[], R], inputs: Sequence[Tensor]) -> t
     reads = ReadSet(slot.objects, slot.ran or set())
     if reads.reason:
         raise _PlanError(reads.reason)
-    with _Lift(reads, inputs) as lift, Watch(lift.tape) as watch:
+    tensors = reads.tensors.values()
+    lifted = Lift(inputs, tensors, reads.host.values(), reads.transient)
+    with lifted as lift, Watch(lift.tape) as watch:
         result = step()
     tape = lift.tape
     noted = _Notes(tape, {id(each.tensor) for each in (*lift.inputs, *lift.state)}).result(result)
@@ -569,7 +578,7 @@ def _captured(slot: _Slot, step: Callable[[], R], inputs: Sequence[Tensor]) -> t
         else:
             moved.append((index, tape.view(now.values)))
     tape.refuse(reads.unknown(watch) or reads.differs())
-    for tensor in reads.tensors.values():
+    for tensor in tensors:
         reads.guard_tensor(tensor, memory=all(each.tensor is not tensor for each, _ in lift.moved))
     tape.refuse(_unsuitable(tape, lift.state, lift.host, moved))
     return result, _Capture(tape, reads, lift.inputs, lift.state, noted, moved)
@@ -605,7 +614,7 @@ def _unsuitable(
     return ""
 
 
-_INDEXING = (operator.getitem, np.add.at, _numpy.assign, scatter_at)
+_INDEXING = (operator.getitem, np.add.at, _numpy.assign, _numpy.scatter_at)
 
 
 class _Notes(NamedTuple):

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
-from minispore.engine.array import Array
+from minispore.engine.array import from_host, to_host
 from minispore.engine.dispatch import wrap
-from minispore.nn._array_program import Program
+from minispore.nn._array_program import Runner, SavedTape
 from minispore.nn.cell import Cell
 from minispore.utils.checks import as_items, check_type, describe_value
 
@@ -18,20 +21,22 @@ class Graph:
     """What `load` returns: the operations of a cell, for `GraphCell`.
 
     Args:
-        program: The operations.
+        tape: The operations.
         parameters: The parameters, by name.
     """
 
-    def __init__(self, program: Program, parameters: Mapping[str, Tensor]) -> None:
-        self.program: Program = program
+    def __init__(self, tape: SavedTape, parameters: Mapping[str, Tensor]) -> None:
+        self.tape: SavedTape = tape
         self.parameters: dict[str, Tensor] = dict(parameters)
 
     def __repr__(self) -> str:
-        return f"Graph({len(self.program.instructions)} operations)"
+        return f"Graph({len(self.tape.entries)} operations)"
 
 
 class GraphCell(Cell):
     """A cell that runs the operations of a file, for inference: no gradients flow through it.
+
+    The operations run on the host.
 
     Args:
         graph: What `load` returns.
@@ -73,6 +78,7 @@ class GraphCell(Cell):
                 f"{describe_value(obf_random_seed)}."
             )
         self.graph = graph
+        self._runner = Runner(graph.tape)
         changed = params_init or {}
         for name, value in changed.items():
             check_type(value, Tensor, "params_init", "GraphCell")
@@ -96,19 +102,19 @@ class GraphCell(Cell):
             ValueError: The inputs are not as many, or not of the shapes and data types, as those
                 with which the cell was saved.
         """
-        program = self.graph.program
+        expected = self.graph.tape.inputs
         found = [(x.shape, x.dtype.name) for x in inputs if isinstance(x, Tensor)]
         if len(found) < len(inputs):
             raise TypeError(
                 f"For 'GraphCell', the inputs must be Tensors, but got {describe_value(inputs)}."
             )
-        if found != program.inputs:
+        if found != expected:
             raise ValueError(
                 "For 'GraphCell', the inputs must be of the shapes and data types with which the "
-                f"cell was exported, {program.inputs}, but are {found}."
+                f"cell was exported, {expected}, but are {found}."
             )
-        arrays = program.run([x._data for x in inputs], [x._data for x in self.weights])
-        return _as_tensors(arrays)
+        weights = [np.ascontiguousarray(to_host(x._data)) for x in self.weights]
+        return _as_tensors(self._runner.run([to_host(x._data) for x in inputs], weights))
 
 
 _LIKE = Tensor(0)
@@ -118,5 +124,5 @@ def _as_tensors(output: object) -> object:
     """Return arrays in nested tuples as tensors."""
     items = as_items(output)
     if items is None:
-        return wrap(cast("Array", output), _LIKE)
+        return wrap(from_host(cast("NDArray[np.generic]", output)), _LIKE)
     return tuple(map(_as_tensors, items))

@@ -287,13 +287,23 @@ PROGRAMS = {
     "no program": b"{}",
     "a name that is a list": program_of(GRAPH).replace(b'"add"', b"[]"),
     "a function of Python": program_of(GRAPH).replace(b'"add"', b'"__class__"'),
-    "a value of its own": program_of(GRAPH).replace(b'{"value": 0}', b'{"value": 99}'),
-    "a negative value": program_of(GRAPH).replace(b'{"value": 0}', b'{"value": -1}'),
-    "a constant that is not there": program_of(GRAPH).replace(b'"value"', b'"constant"'),
-    "a number that is a text": program_of(GRAPH).replace(b'{"value": 0}', b'{"value": "0"}'),
+    "a buffer of its own": program_of(GRAPH).replace(b'{"view": [0,', b'{"view": [99,'),
+    "a constant that is not there": program_of(GRAPH).replace(b'{"view": [-3,', b'{"view": [-4,'),
+    "a buffer that is a text": program_of(GRAPH).replace(b'{"view": [0,', b'{"view": ["0",'),
+    "a negative offset": program_of(GRAPH).replace(b'{"view": [0, 0,', b'{"view": [0, -8,'),
+    "an offset of 100 bits": program_of(GRAPH).replace(
+        b'{"view": [0, 0,', b'{"view": [0, %d,' % 2**99
+    ),
+    "a stride too few": program_of(GRAPH).replace(b"[8, 4]", b"[8]"),
+    "a result in an input": program_of(GRAPH).replace(b'{"view": [1,', b'{"view": [-1,'),
     "a parameter that is not there": program_of(GRAPH).replace(b'"0.weight"', b'"1.weight"'),
-    "a slice of texts": program_of(GRAPH).replace(b'{"value": 0}', b'{"slice": ["a", 1, 2]}'),
-    "a type that is not there": program_of(GRAPH).replace(b'{"value": 0}', b'{"dtype": "U7"}'),
+    "an array of its own": program_of(GRAPH).replace(b", {}, ", b', {"out": {"view": [-3]}}, '),
+    "a form that is not there": program_of(GRAPH).replace(b'"out"]', b'"in"]'),
+    "an effect on nothing": program_of(GRAPH).replace(
+        b'["add"', b'["add", [], {}, null, "effect"],["add"'
+    ),
+    "a type that is not there": program_of(GRAPH).replace(b'"float32"}', b'"U7"}'),
+    "a slice of texts": program_of(GRAPH).replace(b", 0], {}", b', {"slice": ["a", 1, 2]}], {}'),
     "an input of a negative length": program_of(GRAPH).replace(b"[[1, 3]", b"[[-1, 3]"),
 }
 CKPT = (*fixtures("ckpt"), sliced(crc=False), sliced(crc=True))

@@ -86,6 +86,16 @@ def scatter_add(values: Floats, /, *, index: tuple[object, ...], shape: tuple[in
     return out
 
 
+def scatter_at(values: Floats, index: tuple[object, ...], shape: tuple[int, ...]) -> Floats:
+    """Return `scatter_add`, with the index as a positional argument."""
+    return scatter_add(values, index=index, shape=shape)
+
+
+def power_of(x: NDArray[np.float64], y: float) -> Floats:
+    """Return `x**y`, which for some exponents is another function than `np.power`."""
+    return cast("Floats", x**y)
+
+
 def unfold_with(
     library: ModuleType, x: Floats, /, *, axis: int, kernel_size: int, stride: int, dilation: int
 ) -> Floats:

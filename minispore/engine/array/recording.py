@@ -129,12 +129,12 @@ class Tape:
         offset = cast("int", array.__array_interface__["data"][0]) - buffer.low
         return View(buffer.number, offset, array.shape, array.strides, array.dtype)
 
-    def _operand(self, value: object) -> object:
+    def operand(self, value: object) -> object:
         """Return an operand with views in place of arrays."""
         if isinstance(value, Recorded):
             return self.view(value.values)
         if isinstance(value, tuple | list):
-            items = [self._operand(item) for item in cast("Sequence[object]", value)]
+            items = [self.operand(item) for item in cast("Sequence[object]", value)]
             return tuple(items) if isinstance(value, tuple) else items
         return value
 
@@ -193,7 +193,7 @@ class Tape:
         is_live: bool = False,
     ) -> None:
         number = len(self.sizes) - len(self.outside)
-        noted = cast("tuple[object, ...]", self._operand(operands))
+        noted = cast("tuple[object, ...]", self.operand(operands))
         self._know(array, number, ref(root_of(array)))
         entry = Entry(function, noted, options, self.view(array), form, is_live)
         self.entries.append(entry)
@@ -211,7 +211,7 @@ class Tape:
         if any(isinstance(value, Recorded) for value in options.values()):
             self.refuse("a keyword argument of a function of numpy is a tensor")
         if self._is_written(out):
-            noted = cast("tuple[object, ...]", self._operand(operands))
+            noted = cast("tuple[object, ...]", self.operand(operands))
             view = self.view(cast("Recorded", out).values)
             self.entries.append(Entry(function, noted, options, view, "out"))
         return out
@@ -220,7 +220,7 @@ class Tape:
         """Call a function that changes its first operand."""
         function(*unwrapped(operands))
         if self._is_written(operands[0]):
-            noted = cast("tuple[object, ...]", self._operand(operands))
+            noted = cast("tuple[object, ...]", self.operand(operands))
             self.entries.append(Entry(function, noted, {}, None, "effect"))
 
     def _is_written(self, out: object) -> bool:
@@ -278,7 +278,7 @@ class Tape:
         """Return the decision; a replay takes it before the step, so it must be on inputs."""
         if not self.outside:
             return test(*arrays)
-        operands = cast("tuple[object, ...]", self._operand(arrays))
+        operands = cast("tuple[object, ...]", self.operand(arrays))
         if any(view.buffer not in self.inputs for view in operands if isinstance(view, View)):
             self.refuse("it decides on values that it has computed")
         outcome = test(*unwrapped(arrays))
@@ -288,7 +288,7 @@ class Tape:
     def require(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
         """Call the check."""
         check(*unwrapped(arrays))
-        operands = cast("tuple[object, ...]", self._operand(arrays))
+        operands = cast("tuple[object, ...]", self.operand(arrays))
         self.entries.append(Entry(check, operands, {}, None, is_live=True))
 
 
@@ -323,10 +323,6 @@ def flattened(numbers: object) -> list[float]:
     if isinstance(numbers, tuple | list):
         return [x for item in cast("Sequence[object]", numbers) for x in flattened(item)]
     return [cast("float", numbers)]
-
-
-def _power(x: NDArray[np.float64], y: float) -> object:
-    return x**y
 
 
 def root_of(array: object) -> object:
@@ -460,7 +456,7 @@ class Recorded(NDArrayOperatorsMixin):
 
     def __pow__(self, other: object) -> "Recorded":
         if isinstance(other, int | float):
-            return self.tape.call(_power, (self, other), {})
+            return self.tape.call(_numpy.power_of, (self, other), {})
         return cast("Recorded", super().__pow__(other))
 
     def __len__(self) -> int:
@@ -552,16 +548,11 @@ def _assign(destination: object, index: object, value: object, /) -> None:
     _tape().call_on(_numpy.assign, (destination, index, value))
 
 
-def scatter_at(values: Memory, index: tuple[object, ...], shape: tuple[int, ...]) -> Memory:
-    """Return `_numpy.scatter_add`, with the index as a positional argument."""
-    return _numpy.scatter_add(values, index=index, shape=shape)
-
-
 def _scatter_add(
     values: Recorded, /, *, index: tuple[object, ...], shape: tuple[int, ...]
 ) -> object:
     if not _numpy.is_basic(index):
-        return _tape().call(scatter_at, (values, index, shape), {})
+        return _tape().call(_numpy.scatter_at, (values, index, shape), {})
     out = _tape().call(np.zeros, (shape, values.dtype), {})
     _tape().call_on(_numpy.assign, (out, index, values))
     return out

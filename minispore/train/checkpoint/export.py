@@ -2,17 +2,18 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore.common import Tensor
-from minispore.common.seed import get_rng_state
+from minispore.common import Parameter, Tensor
+from minispore.common.graph_mode import Lift
 from minispore.engine.array import Array, device_target, set_device_target, to_host
+from minispore.engine.array.recording import Tape
 from minispore.engine.dispatch import wrap
-from minispore.nn._array_program import Recorder, from_json, recording, to_json
+from minispore.nn._array_program import SavedTape, Values, from_json, to_json, with_constants
 from minispore.nn.cell import Cell
 from minispore.nn.graph_cell import Graph
 from minispore.train.checkpoint.loading import open_checkpoint
@@ -48,8 +49,8 @@ def export(net: Cell, *inputs: Tensor, file_name: str, file_format: str, **kwarg
         ValueError: `file_format` is another one.
         NotImplementedError: `file_format` is "AIR" or "ONNX".
         RuntimeError: The output cannot be computed from the inputs by operations of tensors alone:
-            the cell uses elements as Python's numbers, draws random numbers, or writes into a
-            parameter.
+            the cell uses elements as Python's numbers or in a shape, draws random numbers, or
+            writes into a parameter.
         OSError: The file cannot be written.
 
     Examples:
@@ -77,49 +78,61 @@ def export(net: Cell, *inputs: Tensor, file_name: str, file_format: str, **kwarg
     for x in inputs:
         check_type(x, Tensor, "inputs", "export")
     parameters = {each.name: each for each in net.get_parameters()}
-    arrays = {name: to_host(each._data) for name, each in parameters.items()}
-    own = [(cell, cell.training) for _, cell in net.cells_and_names()]
-    data = {name: each._data for name, each in parameters.items()}
-    with recording([to_host(x._data) for x in inputs], arrays) as recorder:
-        leaves = [cast("Array", leaf) for leaf in recorder.leaves]
-        state, target = _random_state(), device_target()
-        try:
-            # The traced arrays compute with numpy.
-            set_device_target("CPU", "export")
-            net.set_train(False)
-            for leaf, each in zip(leaves[len(inputs) :], parameters.values(), strict=True):
-                each._data = leaf
-            output = net(*(wrap(a, x) for a, x in zip(leaves, inputs, strict=False)))
-            recorder.program.output = recorder.referred(_arrays_of(output, recorder))
-        finally:
-            set_device_target(target, "export")
-            for cell, training in own:
-                cell.training = training
-            for name, each in parameters.items():
-                each._data = data[name]
-        if _random_state() != state:
-            recorder.refuse("it draws random numbers")
-    program = recorder.program
-    values: list[tuple[str, Value]] = [(_PROGRAM, json.dumps(to_json(program)))]
+    tape, arrays = _captured(net, inputs, parameters)
+    try:
+        text = json.dumps(to_json(tape))
+    except ValueError as error:
+        raise RuntimeError(f"For 'export', the network cannot be saved: {error}.") from error
+    values: list[tuple[str, Value]] = [(_PROGRAM, text)]
     values += [(f":{name}", array) for name, array in arrays.items()]
-    values += [(f"[{i}]", array) for i, array in enumerate(program.constants)]
+    values += [(f"[{i}]", array) for i, array in enumerate(tape.constants)]
     path = file_name if file_name.endswith(_ENDING) else f"{file_name}{_ENDING}"
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     write_file(path, values, crc_check=True, format_="ckpt")
 
 
-def _random_state() -> str:
-    return repr(get_rng_state())
+def _captured(
+    net: Cell, inputs: Sequence[Tensor], parameters: Mapping[str, Parameter]
+) -> tuple[SavedTape, dict[str, Values]]:
+    """Call a cell on copies of its parameters; return its tape and the copies."""
+    own = [(cell, cell.training) for _, cell in net.cells_and_names()]
+    data = {name: each._data for name, each in parameters.items()}
+    arrays = {name: np.array(to_host(array), order="C") for name, array in data.items()}
+    copies = [wrap(cast("Array", np.array(to_host(x._data), order="C")), x) for x in inputs]
+    target = device_target()
+    try:
+        # The recorded arrays are numpy's.
+        set_device_target("CPU", "export")
+        net.set_train(False)
+        for name, each in parameters.items():
+            each._data = cast("Array", arrays[name])
+        with Lift(copies, parameters.values()) as lift:
+            output = net(*copies)
+            found = lift.tape.operand(_arrays_of(output, lift.tape))
+    finally:
+        set_device_target(target, "export")
+        for cell, training in own:
+            cell.training = training
+        for name, each in parameters.items():
+            each._data = data[name]
+    if lift.moved:
+        lift.tape.refuse("it changes a parameter or an input")
+    if lift.tape.reason:
+        raise RuntimeError(f"For 'export', the network cannot be saved: {lift.tape.reason}.")
+    described = [(x.shape, x.dtype.name) for x in copies]
+    sizes = [lift.tape.sizes[i] for i in range(len(lift.tape.sizes) - len(lift.tape.outside))]
+    tape = SavedTape(described, [*parameters], [], sizes, lift.tape.entries, found)
+    return with_constants(tape), arrays
 
 
-def _arrays_of(output: object, recorder: Recorder) -> object:
+def _arrays_of(output: object, tape: Tape) -> object:
     """Return tensors in nested tuples as arrays."""
     if isinstance(output, Tensor):
         return output._data
     items = as_items(output)
     if items is None:
-        recorder.refuse(f"it returns {describe_value(output)}")
-    return tuple(_arrays_of(item, recorder) for item in items)
+        tape.refuse(f"it returns {describe_value(output)}")
+    return tuple(_arrays_of(item, tape) for item in items or ())
 
 
 def load(file_name: str, **kwargs: object) -> Graph:
@@ -166,11 +179,11 @@ def load(file_name: str, **kwargs: object) -> Graph:
             raise WireError("it has no operations, so 'export' has not written it")
         try:
             arrays = _named_arrays(values)
-            program = from_json(json.loads(text), arrays)
+            tape = from_json(json.loads(text), arrays)
         except (ValueError, RecursionError) as error:
             raise WireError(str(error)) from error
-    named = {name: Tensor.from_numpy(arrays[f":{name}"]) for name in program.parameters}
-    return Graph(program, named)
+    named = {name: Tensor.from_numpy(arrays[f":{name}"]) for name in tape.parameters}
+    return Graph(tape, named)
 
 
 def _named_arrays(values: Mapping[str, Value]) -> dict[str, NDArray[np.generic]]:
