@@ -696,7 +696,8 @@ def graph_info(step: object) -> GraphInfo:
     Raises:
         TypeError: `step` is neither.
     """
-    steps = getattr(step, "_graph", None)
+    found: object = getattr(step, "_graph", step)
+    steps = Steps() if found is None else found
     if not isinstance(steps, Steps):
         raise TypeError(
             "For 'graph_info', the argument 'step' must be a TrainOneStepCell or a function that "

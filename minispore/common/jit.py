@@ -1,14 +1,40 @@
 """The decorator of functions whose steps are captured once and replayed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import ParamSpec, TypeVar, overload
+from typing import ParamSpec, Protocol, TypeVar, overload
 
-from minispore.common.graph_mode import Steps
 from minispore.utils.checks import check_int, check_one_of, check_type, describe_value
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class GraphSteps(Protocol):
+    """The steps of one function in graph mode, as `minispore.common.graph_mode` has them."""
+
+    last: tuple[str, str]
+
+    def run(
+        self,
+        function: Callable[..., R],
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object] | None = None,
+    ) -> R:
+        """Return `function(*args, **kwargs)`, of a replay if possible."""
+        ...
+
+    def run_eagerly(self, reason: str, step: Callable[[], R]) -> R:
+        """Return `step()`, a step that is not captured for a reason."""
+        ...
+
+
+def new_steps() -> GraphSteps:
+    """Return steps without plans."""
+    # A program in PyNative mode does not need the module.
+    from minispore.common.graph_mode import Steps
+
+    return Steps()
 
 
 @overload
@@ -93,10 +119,12 @@ def _jit(function: Callable[P, R], *, fullgraph: bool) -> Callable[P, R]:
             f"For 'jit', the argument 'function' must be callable, but got "
             f"{describe_value(function)}."
         )
-    steps = Steps()
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        steps: GraphSteps | None = vars(run)["_graph"]
+        if steps is None:
+            steps = vars(run)["_graph"] = new_steps()
         result = steps.run(function, args, kwargs)
         _, reason = steps.last
         if fullgraph and reason:
@@ -105,5 +133,5 @@ def _jit(function: Callable[P, R], *, fullgraph: bool) -> Callable[P, R]:
             )
         return result
 
-    vars(run)["_graph"] = steps
+    vars(run)["_graph"] = None
     return run

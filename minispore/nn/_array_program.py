@@ -106,11 +106,11 @@ class Runner:
     """
 
     def __init__(self, tape: SavedTape) -> None:
-        self._tape = tape
+        self.tape: SavedTape = tape
         self._free: list[_Bound] = []
 
     def __reduce__(self) -> tuple[type["Runner"], tuple[SavedTape]]:
-        return Runner, (self._tape,)
+        return Runner, (self.tape,)
 
     def run(self, inputs: Sequence[Values], parameters: Sequence[Values]) -> object:
         """Return the output as arrays.
@@ -129,7 +129,7 @@ class Runner:
             bound = None
         try:
             if bound is None or not all(map(operator.is_, bound.parameters, parameters)):
-                bound = _Bound(self._tape, parameters)
+                bound = _Bound(self.tape, parameters)
             result = bound.run(inputs)
         except Exception as error:
             why = str(error).replace("\n", " ")

@@ -10,7 +10,7 @@ from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.engine.array import from_host, to_host
 from minispore.engine.dispatch import wrap
-from minispore.nn._array_program import Runner, SavedTape
+from minispore.nn._array_program import Runner
 from minispore.nn.cell import Cell
 from minispore.utils.checks import as_items, check_type, describe_value
 
@@ -21,16 +21,16 @@ class Graph:
     """What `load` returns: the operations of a cell, for `GraphCell`.
 
     Args:
-        tape: The operations.
+        runner: The operations.
         parameters: The parameters, by name.
     """
 
-    def __init__(self, tape: SavedTape, parameters: Mapping[str, Tensor]) -> None:
-        self.tape: SavedTape = tape
+    def __init__(self, runner: Runner, parameters: Mapping[str, Tensor]) -> None:
+        self.runner: Runner = runner
         self.parameters: dict[str, Tensor] = dict(parameters)
 
     def __repr__(self) -> str:
-        return f"Graph({len(self.tape.entries)} operations)"
+        return f"Graph({len(self.runner.tape.entries)} operations)"
 
 
 class GraphCell(Cell):
@@ -78,7 +78,6 @@ class GraphCell(Cell):
                 f"{describe_value(obf_random_seed)}."
             )
         self.graph = graph
-        self._runner = Runner(graph.tape)
         changed = params_init or {}
         for name, value in changed.items():
             check_type(value, Tensor, "params_init", "GraphCell")
@@ -102,7 +101,7 @@ class GraphCell(Cell):
             ValueError: The inputs are not as many, or not of the shapes and data types, as those
                 with which the cell was saved.
         """
-        expected = self.graph.tape.inputs
+        expected = self.graph.runner.tape.inputs
         found = [(x.shape, x.dtype.name) for x in inputs if isinstance(x, Tensor)]
         if len(found) < len(inputs):
             raise TypeError(
@@ -114,7 +113,7 @@ class GraphCell(Cell):
                 f"cell was exported, {expected}, but are {found}."
             )
         weights = [np.ascontiguousarray(to_host(x._data)) for x in self.weights]
-        return _as_tensors(self._runner.run([to_host(x._data) for x in inputs], weights))
+        return _as_tensors(self.graph.runner.run([to_host(x._data) for x in inputs], weights))
 
 
 _LIKE = Tensor(0)

@@ -9,7 +9,6 @@ from typing import Any, cast
 from minispore._metrics.names import MetricName
 from minispore.common import Tensor
 from minispore.common.context import is_graph_mode
-from minispore.common.graph_mode import graph_info
 from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication import get_group_size
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
@@ -273,6 +272,8 @@ class Model:
 
     def _warn_if_not_replayed(self) -> None:
         if is_graph_mode() and isinstance(self.train_network, TrainOneStepCell):
+            from minispore.common.graph_mode import graph_info
+
             info = graph_info(self.train_network)
             if info.reasons and not info.replayed:
                 warn_at_caller(

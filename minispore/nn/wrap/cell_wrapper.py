@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 from minispore import ops
 from minispore.common.context import is_graph_mode
 from minispore.common.dtype import float32
-from minispore.common.graph_mode import Steps
+from minispore.common.jit import GraphSteps, new_steps
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.communication._collectives import is_data_parallel
@@ -138,7 +138,7 @@ class TrainOneStepCell(Cell):
     ) -> None:
         super().__init__(auto_prefix=False)
         check_arguments(TrainOneStepCell.__init__, locals())
-        self._graph = Steps()
+        self._graph: GraphSteps | None = None
         self.network = network
         self.network.set_grad()
         self.optimizer = optimizer
@@ -164,6 +164,8 @@ class TrainOneStepCell(Cell):
         """
         if not is_graph_mode():
             return self._step(*inputs)
+        if self._graph is None:
+            self._graph = new_steps()
         if self.reducer_flag:
             reason = "its gradients are exchanged with other processes"
             return self._graph.run_eagerly(reason, lambda: self._step(*inputs))

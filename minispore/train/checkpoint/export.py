@@ -2,18 +2,23 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minispore.common import Parameter, Tensor
-from minispore.common.graph_mode import Lift
 from minispore.engine.array import Array, device_target, set_device_target, to_host
-from minispore.engine.array.recording import Tape
 from minispore.engine.dispatch import wrap
-from minispore.nn._array_program import SavedTape, Values, from_json, to_json, with_constants
+from minispore.nn._array_program import (
+    Runner,
+    SavedTape,
+    Values,
+    from_json,
+    to_json,
+    with_constants,
+)
 from minispore.nn.cell import Cell
 from minispore.nn.graph_cell import Graph
 from minispore.train.checkpoint.loading import open_checkpoint
@@ -95,6 +100,8 @@ def _captured(
     net: Cell, inputs: Sequence[Tensor], parameters: Mapping[str, Parameter]
 ) -> tuple[SavedTape, dict[str, Values]]:
     """Call a cell on copies of its parameters; return its tape and the copies."""
+    from minispore.common.graph_mode import Lift
+
     own = [(cell, cell.training) for _, cell in net.cells_and_names()]
     data = {name: each._data for name, each in parameters.items()}
     arrays = {name: np.array(to_host(array), order="C") for name, array in data.items()}
@@ -108,7 +115,7 @@ def _captured(
             each._data = cast("Array", arrays[name])
         with Lift(copies, parameters.values()) as lift:
             output = net(*copies)
-            found = lift.tape.operand(_arrays_of(output, lift.tape))
+            found = lift.tape.operand(_arrays_of(output, lift.tape.refuse))
     finally:
         set_device_target(target, "export")
         for cell, training in own:
@@ -125,14 +132,14 @@ def _captured(
     return with_constants(tape), arrays
 
 
-def _arrays_of(output: object, tape: Tape) -> object:
+def _arrays_of(output: object, refuse: Callable[[str], None]) -> object:
     """Return tensors in nested tuples as arrays."""
     if isinstance(output, Tensor):
         return output._data
     items = as_items(output)
     if items is None:
-        tape.refuse(f"it returns {describe_value(output)}")
-    return tuple(_arrays_of(item, tape) for item in items or ())
+        refuse(f"it returns {describe_value(output)}")
+    return tuple(_arrays_of(item, refuse) for item in items or ())
 
 
 def load(file_name: str, **kwargs: object) -> Graph:
@@ -183,7 +190,7 @@ def load(file_name: str, **kwargs: object) -> Graph:
         except (ValueError, RecursionError) as error:
             raise WireError(str(error)) from error
     named = {name: Tensor.from_numpy(arrays[f":{name}"]) for name in tape.parameters}
-    return Graph(tape, named)
+    return Graph(Runner(tape), named)
 
 
 def _named_arrays(values: Mapping[str, Value]) -> dict[str, NDArray[np.generic]]:

@@ -158,7 +158,7 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
 
 def test_instruction_that_fails_raises_value_error(tmp_path: Path) -> None:
     cell = exported(nn.Dense(3, 2), ops.ones((1, 3)), folder=tmp_path)
-    entries = cell.graph.tape.entries
+    entries = cell.graph.runner.tape.entries
     first = entries[0]
     assert first.result is not None
     for wrong in (
