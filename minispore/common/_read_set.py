@@ -133,6 +133,8 @@ _REFUSED: Final = {
     "LOAD_SPECIAL": "uses 'with'",
     "LOAD_BUILD_CLASS": "defines a class",
 }
+# Attributes of cells that a step does not read unless the user's code names them.
+_UNREAD: Final = frozenset(["_flags", "_initial_arguments", "_listed"])
 _MISSING: Final = object()
 _ABSENT: Final = repeat(_MISSING)
 _GET: Final[Callable[[dict[str, object], str, object], object]] = dict[str, object].get
@@ -244,9 +246,14 @@ class ReadSet:
         self.containers: dict[int, object] = {}
         self._ran = ran
         self._names = {name for code in ran for each in _nested(code) for name in each.co_names}
+        if "get_flags" in self._names:
+            self._names.add("_flags")
         self._seen: set[tuple[int, bool]] = set()
         self._kept: list[object] = []
-        # What is compared: the items of collections, attributes, and variables.
+        # What is compared: the keys of dicts, the items of collections, attributes, and variables.
+        self._dicts: list[Mapping[str, object]] = []
+        self._keys: list[list[str]] = []
+        self._dict_paths: list[str] = []
         self._collections: list[Collection[object]] = []
         self._sizes: list[int] = []
         self._items: list[object] = []
@@ -266,7 +273,8 @@ class ReadSet:
         """Return what differs from what was read; "" if nothing does."""
         # Every replay compares all of it, so only functions of C are called.
         if (
-            list(map(len, self._collections)) == self._sizes
+            list(map(list, self._dicts)) == self._keys
+            and list(map(len, self._collections)) == self._sizes
             and all(map(is_, chain.from_iterable(self._collections), self._items))
             and all(map(is_, map(getattr, *self._attributes, _ABSENT), self._attribute_values))
             and all(map(is_, map(_GET, *self._bindings, _ABSENT), self._binding_values))
@@ -275,6 +283,9 @@ class ReadSet:
         return self._first_difference()
 
     def _first_difference(self) -> str:
+        for mapping, keys, path in zip(self._dicts, self._keys, self._dict_paths, strict=True):
+            if list(mapping) != keys:
+                return f"an attribute or item of {path} has changed"
         items = iter(self._items)
         for collection, size, path in zip(
             self._collections, self._sizes, self._collection_paths, strict=True
@@ -382,7 +393,13 @@ class ReadSet:
             self._refuse(f"{path} is a {type(value).__name__}, whose changes cannot be seen")
 
     def _whole(self, mapping: Mapping[str, object], path: str) -> None:
-        self._guard_items(mapping, path)
+        if all(type(key) is str for key in mapping):
+            # Equal texts are the same key, and their comparison is faster than that of identities.
+            self._dicts.append(mapping)
+            self._keys.append(list(mapping))
+            self._dict_paths.append(path)
+        else:
+            self._guard_items(mapping, path)
         self._guard_items(mapping.values(), path)
 
     def _visit_cell(self, cell: object, path: str, *, host: bool) -> None:
@@ -400,14 +417,11 @@ class ReadSet:
         self._guard_attribute(cell, "__class__", kind, f"the class of {path}")
         if kind._transient:
             self.transient.append((cell, kind._transient))
-            for name in attributes.keys() - kind._transient:
-                self._guard_binding(attributes, name, f"{path}.{name}")
-        else:
-            self._whole(attributes, path)
+        self._whole(attributes, path)
         if not own:
             self._visit(kind, f"the class {kind.__name__}")
         for name, value in cast("dict[str, object]", attributes).items():
-            if name in kind._transient:
+            if name in kind._transient or (name in _UNREAD and name not in self._names):
                 continue
             is_host = kind._recorded is not None and name not in kind._recorded
             needed = not own and name in self._names

@@ -205,11 +205,12 @@ class Plan:
             static[...] = data
         try:
             decisions = [test(*operands) for test, operands, _ in self._decisions]
-            numbers = [x for compute in self._numbers for x in flattened(compute())]
+            computed = [compute() for compute in self._numbers]
         except Exception as error:
             raise _PlanError("it raises an error", keep=True) from error
         if self._decides_otherwise(decisions):
             raise _PlanError("a decision on its inputs is another one", keep=True)
+        numbers = [x for each in computed for x in flattened(each)]
         if self._branches_otherwise(numbers):
             raise _PlanError("a number of the optimizer became zero or nonzero")
         program = self.program
@@ -221,8 +222,8 @@ class Plan:
             raise _PlanError("it raises an error", keep=True) from error
         for call in program.rest:
             call()
-        for advance in self._advances:
-            advance()
+        for advance, own in zip(self._advances, computed, strict=True):
+            advance(own)
         for tensor, _, value in self._moved:
             tensor._data = cast("Array", value.copy(order="K"))
         self.replays += 1
@@ -321,7 +322,7 @@ class Steps:
         kwargs: Mapping[str, object] | None = None,
     ) -> R:
         """Return `function(*args, **kwargs)`, of a replay if possible."""
-        step = partial(function, *args, **(kwargs or {}))
+        step = partial(function, *args, **kwargs) if kwargs else partial(function, *args)
         if recorder.get() is not None:
             # It is a part of a step that is captured.
             return step()
@@ -426,18 +427,21 @@ def _environment() -> str:
 
 def _key(value: object, inputs: list[Tensor], objects: list[object]) -> object:
     """Return what is equal for arguments that the same plan may serve."""
+    # Every step calls this, with tensors most often.
     if type(value) is Tensor and value._node is None and is_host(value._data):
-        data = as_memory(value)
-        own = (i for i, each in enumerate(inputs) if as_memory(each) is data)
-        same = next(own, len(inputs))
+        same = 0
+        for each in inputs:
+            if each._data is value._data:
+                break
+            same += 1
         inputs.append(value)
-        return Tensor, same, _layout(data)
+        return same, _layout(cast("Memory", value._data))
     if isinstance(value, tuple | list):
         items = cast("Sequence[object]", value)
-        return items.__class__.__name__, *(_key(item, inputs, objects) for item in items)
+        return items.__class__, *[_key(item, inputs, objects) for item in items]
     if isinstance(value, dict):
         pairs = cast("dict[object, object]", value).items()
-        return dict, *((repr(key), _key(item, inputs, objects)) for key, item in pairs)
+        return dict, *[(repr(key), _key(item, inputs, objects)) for key, item in pairs]
     if value is None or type(value) in (bool, int, float, str):
         return type(value), repr(value)
     objects.append(value)
@@ -507,8 +511,7 @@ class Lift:
             {id(each.tensor): each for each in (*self.inputs, *self.state, *self.host)}.values()
         )
         self._replaced = [
-            (vars(cell), {name: vars(cell)[name] for name in names if name in vars(cell)}, names)
-            for cell, names in transient
+            (vars(cell), {name: vars(cell)[name] for name in names}) for cell, names in transient
         ]
         self.tape.run_on_host = self._run_on_host
 
@@ -540,16 +543,14 @@ class Lift:
         self._token = recorder.set(self.tape)
         for each in self._all:
             each.tensor._data = cast("Array", each.recorded)
-        for attributes, own, _ in self._replaced:
+        for attributes, own in self._replaced:
             attributes.update({name: copy.copy(value) for name, value in own.items()})
         return self
 
     def __exit__(self, *_: object) -> None:
         recorder.reset(self._token)
         self.tape.closed = True
-        for attributes, own, names in self._replaced:
-            for name in names:
-                attributes.pop(name, None)
+        for attributes, own in self._replaced:
             attributes.update(own)
         for each in self._all:
             now = cast("object", each.tensor._data)

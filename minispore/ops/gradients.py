@@ -244,7 +244,7 @@ def compute_gradients(
             "'requires_grad'."
         )
     gradients = tuple(
-        _in_type_of(x, _hooked(x, by_number[number]))
+        _finished(x, by_number[number])
         if number in by_number
         else wrap(namespace(x._data).zeros_like(x._data), x)
         for number, x in zip(numbers, variables, strict=True)
@@ -258,17 +258,15 @@ def compute_gradients(
     return ValueAndGradients(outputs, gradients[: len(inputs)], gradients[len(inputs) :])
 
 
-def _hooked(x: Variable, gradient: Variable) -> Variable:
-    """Return the gradient by an input as its hooks return it, which are the rule of its node."""
+def _finished(x: Variable, gradient: Variable) -> Variable:
+    """Return the gradient by an input as its hooks return it, which are the rule of its node.
+
+    The gradient by integers is one of integers, although pullbacks may multiply by floats.
+    """
     node = x._node
-    if node is None or node.rule is None or node.parents:
-        return gradient
-    _, (call_hooks,) = cast("tuple[object, tuple[Callable[[Variable], Variable]]]", node.rule(x))
-    return call_hooks(gradient)
-
-
-def _in_type_of(x: Variable, gradient: Variable) -> Variable:
-    """Return a gradient by integers as integers, since pullbacks may multiply by floats."""
+    if node is not None and node.rule is not None and not node.parents:
+        _, (hooks,) = cast("tuple[object, tuple[Callable[[Variable], Variable]]]", node.rule(x))
+        gradient = hooks(gradient)
     own = dtype_of(x)
     return gradient if own.category == FLOAT else cast_to(gradient, own)
 

@@ -24,7 +24,7 @@ class Recorder(Protocol):
         """Return the numbers, which a replay computes again."""
         ...
 
-    def host_advance(self, advance: Callable[[], None]) -> None:
+    def host_advance(self, advance: Callable[[N], None], numbers: N) -> None:
         """Call the function, which a replay calls again."""
         ...
 
@@ -54,13 +54,18 @@ def host_numbers(compute: Callable[[], N]) -> N:
     return compute() if current is None else current.host_numbers(compute)
 
 
-def host_advance(advance: Callable[[], None]) -> None:
-    """Call `advance`, which stores what the numbers of the next step depend on."""
+def host_advance(advance: Callable[[N], None], numbers: N) -> None:
+    """Call `advance`, which stores what the numbers of the next step depend on.
+
+    Args:
+        advance: Its argument are the numbers of this step.
+        numbers: What `host_numbers` has returned.
+    """
     current = recorder.get()
     if current is None:
-        advance()
+        advance(numbers)
     else:
-        current.host_advance(advance)
+        current.host_advance(advance, numbers)
 
 
 def host_values(draw: Callable[[], NDArray[np.generic]], like: Array | None = None) -> Array:

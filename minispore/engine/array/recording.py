@@ -56,7 +56,7 @@ class Tape:
         inputs: The numbers of those buffers that are other arrays in each step.
         decisions: What the host has decided on the inputs.
         numbers: The functions that compute the host's numbers.
-        advances: The functions that store what the next step's numbers depend on.
+        advances: For each the function that stores what the next step's numbers depend on.
         reason: Why the step cannot be replayed; "" if it can.
         paused: Whether the host's own code runs, which is repeated in each replay.
         closed: Whether the step is over, after which nothing is noted.
@@ -69,8 +69,9 @@ class Tape:
         self.inputs: set[int] = set()
         self.decisions: list[Decision] = []
         self.numbers: list[Callable[[], tuple[object, ...]]] = []
-        self.advances: list[Callable[[], None]] = []
+        self.advances: list[Callable[[Any], None]] = []
         self.truths: list[bool] = []
+        self._values: list[tuple[object, ...]] = []
         self.reason: str = ""
         self.paused: bool = False
         self.closed: bool = False
@@ -245,6 +246,7 @@ class Tape:
             self.refuse("an optimizer is called twice")
         numbers = self._on_host(compute)
         self.numbers.append(compute)
+        self._values.append(numbers)
         if not self.outside:
             return numbers
         first = len(self.truths)
@@ -261,9 +263,10 @@ class Tape:
 
         return type(numbers)(*cast("list[Any]", replaced(numbers)))
 
-    def host_advance(self, advance: Callable[[], None]) -> None:
+    def host_advance(self, advance: Callable[[N], None], numbers: N) -> None:
         """Store what the next step's numbers depend on."""
-        self._on_host(advance)
+        values = cast("N", self._values[len(self.advances)])
+        self._on_host(lambda: advance(values))
         self.advances.append(advance)
 
     def host_values(self, draw: Callable[[], NDArray[np.generic]]) -> Array:
@@ -318,11 +321,15 @@ def bytes_of(array: Memory, *, copied: bool) -> Memory:
     return np.empty(high - low, np.uint8) if copied else np.asarray(_Bytes(array))
 
 
-def flattened(numbers: object) -> list[float]:
-    """Return the numbers in nested tuples and lists."""
-    if isinstance(numbers, tuple | list):
-        return [x for item in cast("Sequence[object]", numbers) for x in flattened(item)]
-    return [cast("float", numbers)]
+def flattened(numbers: tuple[object, ...]) -> list[float]:
+    """Return the numbers in a tuple of numbers, tuples and lists."""
+    flat: list[float] = []
+    for item in numbers:
+        if isinstance(item, tuple | list):
+            flat += cast("Sequence[float]", item)
+        else:
+            flat.append(cast("float", item))
+    return flat
 
 
 def root_of(array: object) -> object:
@@ -551,10 +558,11 @@ def _assign(destination: object, index: object, value: object, /) -> None:
 def _scatter_add(
     values: Recorded, /, *, index: tuple[object, ...], shape: tuple[int, ...]
 ) -> object:
-    if not _numpy.is_basic(index):
+    is_basic = _numpy.is_basic(index)
+    if len(index) == 1 and not is_basic:
         return _tape().call(_numpy.scatter_at, (values, index, shape), {})
     out = _tape().call(np.zeros, (shape, values.dtype), {})
-    _tape().call_on(_numpy.assign, (out, index, values))
+    _tape().call_on(_numpy.assign if is_basic else np.add.at, (out, index, values))
     return out
 
 

@@ -2,16 +2,22 @@
 
 from collections.abc import Sequence
 from math import inf, sqrt
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.engine.array import Array, DeviceNamespace, device_namespace, to_host
+from minispore.engine.array import Array, DeviceNamespace, device_namespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.optimizer import LearningRate, Optimizer, StepNumbers, host_parameter
+from minispore.nn.optim.optimizer import (
+    LearningRate,
+    Optimizer,
+    StepNumbers,
+    host_parameter,
+    scalar_value,
+)
 from minispore.utils.checks import check_arguments, check_type
 
 __all__ = ["Adam", "AdamWeightDecay"]
@@ -89,19 +95,18 @@ class Adam(Optimizer):
         self.moment2: ParameterTuple = self._new_state("moment2")
         self.vhat: ParameterTuple = self._new_state("vhat") if use_amsgrad else ParameterTuple(())
 
-    def _powers(self) -> list[tuple[Array, float]]:
-        return [(self.beta1_power._data, self.beta1), (self.beta2_power._data, self.beta2)]
-
     def _numbers(self) -> StepNumbers:
-        numbers = super()._numbers()
-        first, second = (multiplied(power, beta) for power, beta in self._powers())
+        rates, decays, kept = self._rates_and_decays()
+        first = multiplied(self.beta1_power, self.beta1)
+        second = multiplied(self.beta2_power, self.beta2)
         correction = sqrt(1 - second) / (1 - first)
-        return numbers._replace(rates=[rate * correction for rate in numbers.rates])
+        rates = [rate * correction for rate in rates]
+        return StepNumbers(rates, decays, kept, powers=(first, second))
 
-    def _advance(self) -> None:
-        for power, beta in self._powers():
-            device_namespace(power).multiply(power, beta, out=power)
-        super()._advance()
+    def _advance(self, numbers: StepNumbers) -> None:
+        for power, value in zip((self.beta1_power, self.beta2_power), numbers.powers, strict=True):
+            set_number(power, value)
+        super()._advance(numbers)
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
@@ -197,6 +202,11 @@ def check_betas(beta1: float, beta2: float, eps: float, caller: str) -> None:
             )
 
 
-def multiplied(power: Array, beta: float) -> float:
-    """Return the next power of a decay rate, rounded to the type in which it is stored."""
-    return cast("float", to_host(device_namespace(power).multiply(power, beta)).item())
+def multiplied(power: Parameter, beta: float) -> float:
+    """Return the next power of a decay rate, which is a float32, rounded to float32."""
+    return float(np.float32(scalar_value(power) * beta))
+
+
+def set_number(parameter: Parameter, value: float) -> None:
+    """Set the only element of a parameter."""
+    device_namespace(parameter._data).copyto(parameter._data, value)

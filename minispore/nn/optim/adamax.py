@@ -6,10 +6,10 @@ import numpy as np
 
 from minispore.common.dtype import float32
 from minispore.common.parameter import Parameter, ParameterTuple
-from minispore.engine.array import Array, DeviceNamespace, device_namespace
+from minispore.engine.array import Array, DeviceNamespace
 from minispore.nn.cell import Cell
 from minispore.nn.optim._param_groups import Parameters
-from minispore.nn.optim.adam import check_betas, multiplied
+from minispore.nn.optim.adam import check_betas, multiplied, set_number
 from minispore.nn.optim.optimizer import LearningRate, Optimizer, StepNumbers, host_parameter
 
 __all__ = ["AdaMax"]
@@ -70,14 +70,14 @@ class AdaMax(Optimizer):
         self.moment2: ParameterTuple = self._new_state("moment2")
 
     def _numbers(self) -> StepNumbers:
-        numbers = super()._numbers()
-        correction = 1 / (1 - multiplied(self.beta1_power._data, self.beta1))
-        return numbers._replace(rates=[rate * correction for rate in numbers.rates])
+        rates, decays, kept = self._rates_and_decays()
+        power = multiplied(self.beta1_power, self.beta1)
+        rates = [rate * (1 / (1 - power)) for rate in rates]
+        return StepNumbers(rates, decays, kept, powers=(power,))
 
-    def _advance(self) -> None:
-        power = self.beta1_power._data
-        device_namespace(power).multiply(power, self.beta1, out=power)
-        super()._advance()
+    def _advance(self, numbers: StepNumbers) -> None:
+        set_number(self.beta1_power, *numbers.powers)
+        super()._advance(numbers)
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float

@@ -149,10 +149,8 @@ class Optimizer(Cell):
         """
         self._check_gradients(gradients)
         donated = isinstance(gradients, DonatedGradients)
-        rates, decays, kept, momentum, is_first_step = host_numbers(self._numbers)
-        if momentum or self._momentum:
-            # Not by `__setattr__`, which takes longer than the update of a small parameter.
-            vars(self).update(_momentum=momentum, _is_first_step=is_first_step)
+        numbers = self._blocks.numbers = host_numbers(self._numbers)
+        rates, decays, kept, *_ = numbers
         for i, (parameter, gradient) in enumerate(zip(self.parameters, gradients, strict=True)):
             data = writable(parameter)
             xp = device_namespace(data)
@@ -169,7 +167,7 @@ class Optimizer(Cell):
                 elif decays[i]:
                     g = xp.add(g, xp.multiply(w, decays[i], out=second), out=first)
                 self._update(xp, i, (w, g, first, second, *state), rates[i])
-        host_advance(self._advance)
+        host_advance(self._advance, numbers)
         return self._done
 
     def get_lr(self) -> Tensor | tuple[Tensor, ...]:
@@ -204,7 +202,7 @@ class Optimizer(Cell):
 
     # For subclasses.
 
-    _transient = ("_blocks", "_momentum", "_is_first_step")
+    _transient = ("_blocks",)
     # The other attributes are read by `_numbers` and `_advance`, which run in each step.
     _recorded = frozenset({"parameters", "_states"})
 
@@ -212,9 +210,15 @@ class Optimizer(Cell):
     # to the gradients.
     _decouples_decay: ClassVar[bool] = False
 
-    # The factor of the momentum in the present step, and whether it is the first of each parameter.
-    _momentum: float = 0.0
-    _is_first_step: Sequence[bool] = ()
+    @property
+    def _momentum(self) -> float:
+        """The factor of the momentum in the present step."""
+        return self._blocks.numbers.momentum
+
+    @property
+    def _is_first_step(self) -> Sequence[bool]:
+        """Whether the present step is the first of each parameter."""
+        return self._blocks.numbers.is_first_step
 
     def _numbers(self) -> "StepNumbers":
         """Return the numbers of the coming step, without side effects.
@@ -233,7 +237,7 @@ class Optimizer(Cell):
             kept = [1 - rate * decay for rate, decay in zip(rates, decays, strict=True)]
         return rates, decays, kept
 
-    def _advance(self) -> None:
+    def _advance(self, numbers: "StepNumbers") -> None:
         """Store what the numbers of the next step depend on, after the parameters are updated."""
         step = self.global_step._data
         device_namespace(step).add(step, 1, out=step)
@@ -264,10 +268,13 @@ class Optimizer(Cell):
 
     def _current_values(self, sources: Sequence[Hyperparameter]) -> list[float]:
         values: dict[int, float] = {}
-        for source in sources:
-            if id(source) not in values:
-                values[id(source)] = self._current_value(source)
-        return [values[id(source)] for source in sources]
+        return [
+            values[key]
+            if (key := id(source)) in values
+            # Once for all parameters of a group.
+            else values.setdefault(key, self._current_value(source))
+            for source in sources
+        ]
 
     def _current_value(self, source: Hyperparameter) -> float:
         value = source(self.global_step) if isinstance(source, Cell) else source
@@ -313,6 +320,7 @@ class StepNumbers(NamedTuple):
         kept: The factor of each weight, if weights decay apart from their gradients.
         momentum: The factor of the momentum.
         is_first_step: Whether the step is the first of each parameter.
+        powers: The powers of decay rates, to be stored after the step.
     """
 
     rates: Sequence[float]
@@ -320,6 +328,7 @@ class StepNumbers(NamedTuple):
     kept: Sequence[float]
     momentum: float = 0.0
     is_first_step: Sequence[bool] = ()
+    powers: Sequence[float] = ()
 
 
 class Block(NamedTuple):
@@ -335,9 +344,13 @@ class Blocks:
 
     An update needs memory for intermediate results. A block needs little: the same scratch arrays
     serve all parameters, and no memory is allocated in a step.
+
+    Attributes:
+        numbers: The numbers of the present step.
     """
 
     def __init__(self) -> None:
+        self.numbers: StepNumbers = StepNumbers((), (), ())
         self._plans: dict[tuple[Shape, object], list[Block]] = {}
         self._scratch: dict[object, Array] = {}
 

@@ -93,12 +93,12 @@ class SGD(Optimizer):
         is_first_step = [_is_set(stat._data) for stat in self.stat] if momentum else ()
         return StepNumbers(*self._rates_and_decays(), momentum, is_first_step)
 
-    def _advance(self) -> None:
-        if scalar_value(self.momentum):
-            for stat in self.stat:
-                if _is_set(stat._data):
+    def _advance(self, numbers: StepNumbers) -> None:
+        if any(numbers.is_first_step):
+            for stat, is_first in zip(self.stat, numbers.is_first_step, strict=True):
+                if is_first:
                     device_namespace(stat._data).copyto(stat._data, 0.0)
-        super()._advance()
+        super()._advance(numbers)
 
     def _update(
         self, xp: DeviceNamespace[Array], i: int, arrays: Sequence[Array], rate: float
