@@ -26,8 +26,8 @@ __all__ = [
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
 
-# The defaults of options of MindSpore's compiler and runtime. Of these only the mode has an effect,
-# which is not on results. A value must have the type of the default.
+# The defaults of options of MindSpore's compiler and runtime. Of these only the mode and the saving
+# of graphs have an effect, which is not on results. A value must have the type of the default.
 _DEFAULTS: Final[dict[str, object]] = {
     "deterministic": "OFF",
     "device_id": 0,
@@ -59,8 +59,10 @@ def set_context(**kwargs: object) -> None:
     """Set options of the program.
 
     In `GRAPH_MODE` each `TrainOneStepCell` captures its step once and replays it, with equal bits;
-    `graph_info` says what was done. Options of MindSpore's compiler and runtime are checked and
-    stored. If one option is invalid, none is set.
+    `graph_info` says what was done. With `save_graphs`, a text file for each captured step is
+    written to the folder `save_graphs_path`: its calls, and when each intermediate result is in
+    memory. Other options of MindSpore's compiler and runtime are checked and stored. If one option
+    is invalid, none is set.
 
     Args:
         **kwargs: The options, such as `mode`, `PYNATIVE_MODE` by default, or `device_target`:

@@ -9,11 +9,14 @@ eager step would leave; what cannot be shown to do so runs eagerly, and `graph_i
 import copy
 import logging
 import operator
+import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from threading import Lock
 from types import CodeType
 from typing import NamedTuple, Self, TypeVar, cast
@@ -21,6 +24,7 @@ from typing import NamedTuple, Self, TypeVar, cast
 import numpy as np
 
 from minispore.common._read_set import ReadSet, Watch
+from minispore.common.context import get_context
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, _numpy, device_target, is_host
 from minispore.engine.array.host import recorder
@@ -48,6 +52,7 @@ from minispore.engine.array.recording import (
 from minispore.engine.dispatch import Variable, wrap
 from minispore.engine.graph import in_record_block, is_recording
 from minispore.engine.rules.linalg import gemm_observers
+from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import describe_value
 
 R = TypeVar("R")
@@ -110,6 +115,12 @@ class _Output(NamedTuple):
     """A tensor in the result of a step: the view that its array is a copy of."""
 
     view: View
+
+
+class _Input(NamedTuple):
+    """An input in the result of a step: its place among the tensors of the arguments."""
+
+    place: int
 
 
 class _Lifted(NamedTuple):
@@ -227,7 +238,7 @@ class Plan:
         for tensor, _, value in self._moved:
             tensor._data = cast("Array", value.copy(order="K"))
         self.replays += 1
-        return self._build(self._result, {})
+        return self._build(self._result, inputs, {})
 
     def _check(self) -> None:
         reason = self._reads.differs()
@@ -251,18 +262,21 @@ class Plan:
             return id(cast("object", root)) in self._state_roots
         return any(np.may_share_memory(data, each) for each in self._state_roots.values())
 
-    def _build(self, value: object, built: dict[View, Tensor]) -> object:
+    def _build(self, value: object, inputs: Sequence[Tensor], built: dict[View, Tensor]) -> object:
+        if isinstance(value, _Input):
+            return inputs[value.place]
         if isinstance(value, _Output):
             if value.view not in built:
                 array = self._outputs[value.view].copy(order="K")
                 built[value.view] = wrap(cast("Array", array), _TENSOR)
             return built[value.view]
         if isinstance(value, tuple | list):
-            items = [self._build(item, built) for item in cast("Sequence[object]", value)]
+            own = cast("Sequence[object]", value)
+            items = [self._build(item, inputs, built) for item in own]
             return tuple(items) if isinstance(value, tuple) else items
         if isinstance(value, dict):
             items_ = cast("dict[object, object]", value).items()
-            return {key: self._build(item, built) for key, item in items_}
+            return {key: self._build(item, inputs, built) for key, item in items_}
         return value
 
 
@@ -403,6 +417,8 @@ class Steps:
                 slot.first = signature
             else:
                 slot.plan = Plan(capture)
+                if get_context("save_graphs"):
+                    _save(slot)
             self._count("captured", reason)
             return result
         finally:
@@ -570,7 +586,10 @@ def _captured(slot: _Slot, step: Callable[[], R], inputs: Sequence[Tensor]) -> t
     with lifted as lift, Watch(lift.tape) as watch:
         result = step()
     tape = lift.tape
-    noted = _Notes(tape, {id(each.tensor) for each in (*lift.inputs, *lift.state)}).result(result)
+    known: dict[int, _Output | _Input] = {
+        id(each.tensor): _Input(i) for i, each in reversed([*enumerate(lift.inputs)])
+    }
+    noted = _Notes(tape, known, {id(each.tensor) for each in lift.state}).result(result)
     moved: list[tuple[int, View]] = []
     for each, now in lift.moved:
         index = next((i for i, other in enumerate(lift.state) if other is each), None)
@@ -623,25 +642,28 @@ class _Notes(NamedTuple):
 
     Attributes:
         tape: The tape of the step.
-        read: The identities of the tensors that the step reads, which may be a part of the result.
+        known: What is noted for a tensor, by its identity: at first for the arguments.
+        read: The identities of the other tensors that the step reads. These may be a part of the
+            result.
     """
 
     tape: Tape
+    known: dict[int, "_Output | _Input"]
     read: set[int]
 
     def result(self, result: object) -> object:
-        """Return a result with an `_Output` for each tensor, whose array becomes numpy's."""
-        seen: dict[int, _Output] = {}
-        noted = self._noted(result, seen)
-        buffers = [output.view.buffer for output in seen.values()]
+        """Return a result with an `_Output` for each new tensor, whose array becomes numpy's."""
+        noted = self._noted(result)
+        outputs = [each for each in self.known.values() if isinstance(each, _Output)]
+        buffers = [output.view.buffer for output in outputs]
         if len(set(buffers)) < len(buffers) or any(buffer < 0 for buffer in buffers):
             self.tape.refuse("its result shares memory with another tensor")
         return noted
 
-    def _noted(self, value: object, seen: dict[int, _Output]) -> object:
+    def _noted(self, value: object) -> object:
         if isinstance(value, Variable):
-            if id(value) in self.read or id(value) in seen:
-                return seen.get(id(value), value)
+            if id(value) in self.read or id(value) in self.known:
+                return self.known.get(id(value), value)
             data = cast("object", value._data)
             if type(value) is not Tensor or value._node is not None or type(data) is not Recorded:
                 self.tape.refuse("its result is a constant, or a parameter of its own")
@@ -651,14 +673,14 @@ class _Notes(NamedTuple):
             value._data = cast("Array", data.values)
             if data.values.copy(order="K").strides != data.values.strides:
                 self.tape.refuse("its result is a part of a larger array")
-            seen[id(value)] = _Output(self.tape.view(data.values))
-            return seen[id(value)]
+            self.known[id(value)] = _Output(self.tape.view(data.values))
+            return self.known[id(value)]
         if type(value) in (tuple, list):
-            items = [self._noted(item, seen) for item in cast("Sequence[object]", value)]
+            items = [self._noted(item) for item in cast("Sequence[object]", value)]
             return tuple(items) if type(value) is tuple else items
         if type(value) is dict:
             pairs = cast("dict[object, object]", value).items()
-            return {key: self._noted(item, seen) for key, item in pairs}
+            return {key: self._noted(item) for key, item in pairs}
         if value is not None and type(value) not in (bool, int, float, str):
             self.tape.refuse(f"its result holds a {type(value).__name__}")
         return value
@@ -685,11 +707,26 @@ def _signature(value: object) -> object:  # noqa: PLR0911 (a case for each type)
     return type(value), repr(value)
 
 
+_saved = count(1)
+
+
+def _save(slot: _Slot) -> None:
+    """Write the plan of a slot to the folder of the context."""
+    folder = str(get_context("save_graphs_path"))
+    os.makedirs(folder, exist_ok=True)
+    name = getattr(slot.objects[0], "__qualname__", type(slot.objects[0]).__name__)
+    text = f"{name}: {slot.plan}\n\n{slot.plan.program if slot.plan else ''}\n"
+    file_name = re.sub(r"[^\w.]", "", f"plan_{next(_saved)}_{name}.txt")
+    with atomic_write(os.path.join(folder, file_name)) as file:
+        file.write(text.encode())
+
+
 def graph_info(step: object) -> GraphInfo:
     """Return what graph mode has done with the steps of a cell or function.
 
     Args:
-        step: A `TrainOneStepCell`, such as `Model.train_network`, or a function returned by `jit`.
+        step: A `TrainOneStepCell` or `WithEvalCell`, such as `Model.train_network` or
+            `Model.eval_network`; a `Model`, for its predictions; or a function returned by `jit`.
 
     Returns:
         How many steps were captured, replayed and run eagerly, and why.
@@ -701,7 +738,7 @@ def graph_info(step: object) -> GraphInfo:
     steps = Steps() if found is None else found
     if not isinstance(steps, Steps):
         raise TypeError(
-            "For 'graph_info', the argument 'step' must be a TrainOneStepCell or a function that "
-            f"'jit' returned, but got {describe_value(step)}."
+            "For 'graph_info', the argument 'step' must be a TrainOneStepCell, a WithEvalCell, a "
+            f"Model, or a function that 'jit' returned, but got {describe_value(step)}."
         )
     return steps.info()

@@ -9,6 +9,7 @@ from typing import Any, cast
 from minispore._metrics.names import MetricName
 from minispore.common import Tensor
 from minispore.common.context import is_graph_mode
+from minispore.common.jit import GraphSteps, new_steps
 from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication import get_group_size
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
@@ -96,6 +97,8 @@ class Model:
         if optimizer is None:
             amp.auto_mixed_precision(network, amp_level)
         self._network = network
+        # The steps of `predict` in graph mode.
+        self._graph: GraphSteps | None = None
         self._loss_fn = loss_fn
         self._optimizer = optimizer
         self._metrics = get_metrics(metrics)
@@ -342,7 +345,10 @@ class Model:
         for item in predict_data:
             check_type(item, types, "predict_data", caller, allow_none=True)
         self._network.set_train(mode=False)
-        return self._network(*predict_data)
+        if not is_graph_mode():
+            return self._network(*predict_data)
+        self._graph = self._graph or new_steps()
+        return self._graph.run(self._network, predict_data)
 
     def build(
         self,

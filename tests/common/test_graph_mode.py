@@ -10,6 +10,7 @@ import threading
 import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -378,6 +379,11 @@ def result_is_kept(decorate: Decorator) -> object:
     return bits(results)
 
 
+def inputs_in_the_result(decorate: Decorator) -> object:
+    f = decorate(lambda x, y: [y, (x, x * 2, y, X)])
+    return calls(f, X, LABELS), calls(f, X + 1, LABELS + 1), calls(f, X, X)
+
+
 def tensor_created_in_the_step(decorate: Decorator) -> object:
     def f(x: Tensor) -> Tensor:
         total = ops.zeros((2, 3))
@@ -446,6 +452,7 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (gradient_of_rows, none),
     (index_out_of_range, without(graph_mode, "_unsuitable", "")),
     (result_is_kept, none),
+    (inputs_in_the_result, none),
     (tensor_created_in_the_step, without(Tape, "refuse", None)),
 ]
 
@@ -507,6 +514,60 @@ def test_reason_is_given(scenario: Callable[[Decorator], object]) -> None:
     assert REASONS[scenario] in str([ms.graph_info(each).reasons for each in functions])
 
 
+# Evaluation and prediction.
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_evaluations_and_predictions_are_replayed(name: str) -> None:
+    def results(mode: int) -> list[object]:
+        ms.set_context(mode=mode)
+        ms.set_seed(1)
+        network = NETWORKS[name]()
+        optimizer = nn.SGD(network.trainable_params(), 0.1)
+        model = ms.Model(
+            network, nn.CrossEntropyLoss(), optimizer, metrics={"loss": nn.Loss(), "acc": "acc"}
+        )
+        rng = np.random.default_rng(0)
+        rows = rng.standard_normal((24, 4)).astype(np.float32)
+        labels = rng.integers(0, 3, 24).astype(np.int32)
+        data = ms.dataset.NumpySlicesDataset((rows, labels), shuffle=False).batch(4)
+        found: list[object] = []
+        for _ in range(2):
+            found.append(model.eval(data))
+            found.extend(bits(model.predict(Tensor(rows[i : i + 4]))) for i in range(6))
+            model.train(1, data)
+        if mode == ms.GRAPH_MODE:
+            assert model.eval_network is not None
+            for each in (model, model.eval_network, model.train_network):
+                assert ms.graph_info(each).replayed >= 3, str(ms.graph_info(each))
+        return found
+
+    assert results(ms.GRAPH_MODE) == results(ms.PYNATIVE_MODE)
+
+
+# Saved plans.
+
+
+def test_saved_plan_lists_calls_and_lifetimes(tmp_path: Path) -> None:
+    folder = tmp_path / "graphs"
+    ms.set_context(save_graphs=True, save_graphs_path=str(folder))
+    try:
+        f = ms.jit(lambda x: ops.tanh(ops.tanh(x * 2) * 2))
+        calls(f, X, times=2)
+        assert not folder.exists()
+        calls(f, X)
+    finally:
+        ms.set_context(save_graphs=False, save_graphs_path=".")
+    calls(f, Tensor([1.0]))
+    (file,) = folder.iterdir()
+    plan, table, lifetimes = file.read_text("utf-8").split("\n\n")
+    assert "inputs (2, 3) float32; 4 calls" in plan
+    names = [line.split()[1] for line in table.splitlines()[1:]]
+    assert names == ["multiply", "tanh", "multiply", "tanh"]
+    bars = [line.split("  ")[-1].count("█") for line in lifetimes.splitlines()[1:]]
+    assert bars == [2, 2, 2, 1]
+
+
 # Life of a plan.
 
 
@@ -521,19 +582,20 @@ def test_copies_begin_without_plans() -> None:
     assert results[0] == results[1]
 
 
-def test_replays_do_not_grow() -> None:
+@pytest.mark.parametrize("replays", [400, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_replays_do_not_grow(replays: int) -> None:
     training = Training("batch norm and dropout", "cross entropy", "AdamW")
     x, labels = training.batch()
     ms.set_context(mode=ms.GRAPH_MODE)
     sizes: list[int] = []
-    for count in (10, 100, 400):
+    for count in (10, 100, replays):
         tracemalloc.start()
         for _ in range(count):
             training.step(x, labels)
         gc.collect()
         sizes.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
-    assert ms.graph_info(training.step).replayed == 507
+    assert ms.graph_info(training.step).replayed == replays + 107
     assert sizes[2] < 20_000
 
 

@@ -219,6 +219,7 @@ class Program:
             each_time, {b: n for b, n in sizes.items() if b not in self._memory}, kept
         )
         self.arena_size: int = placement.size
+        self._entries, self._placement, self._kept = each_time, placement, kept
         arena = np.empty(placement.size + ALIGNMENT, np.uint8)
         start = -arena.ctypes.data % ALIGNMENT
         for buffer, offset in placement.offsets.items():
@@ -232,6 +233,23 @@ class Program:
         # Before the first effect an error leaves everything as it was.
         self.pure: list[Callable[[], object]] = calls[:first]
         self.rest: list[Callable[[], object]] = calls[first:]
+
+    def __str__(self) -> str:
+        """Return a table of the calls, and a picture of when each buffer of the arena is used."""
+        lines = [f"{'call':>4}  {'function':<20}{'reads':<20}writes"]
+        for i, entry in enumerate(self._entries):
+            name = getattr(entry.function, "__qualname__", repr(entry.function))
+            used, written = (
+                " ".join(map(str, sorted(each(entry)))) or "-" for each in (reads, writes)
+            )
+            lines.append(f"{i:>4}  {name:<20}{used:<20}{written}")
+        first, last = first_uses(self._entries), last_uses(self._entries)
+        lines += ["", f"{'buffer':>6}  {'from byte':>10}  in use during the calls"]
+        for buffer, offset in self._placement.offsets.items():
+            end = len(self._entries) - 1 if buffer in self._kept else last[buffer]
+            bar = " " * first[buffer] + "█" * (end - first[buffer] + 1)
+            lines.append(f"{buffer:>6}  {offset:>10}  {bar}")
+        return "\n".join(lines)
 
     def bind(self, value: object) -> object:
         """Return `value` with its views replaced by arrays."""

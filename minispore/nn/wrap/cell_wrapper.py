@@ -89,9 +89,18 @@ class WithEvalCell(Cell):
         self._network = network
         self._loss_fn = _as_function(loss_fn, "WithEvalCell")
         self.add_cast_fp32 = add_cast_fp32
+        self._graph: GraphSteps | None = None
 
     def construct(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the loss, the network's output and the label."""
+        if is_graph_mode():
+            self._graph = self._graph or new_steps()
+            return self._graph.run(self._evaluate, (data, label))
+        return self._evaluate(data, label)
+
+    _transient = ("_graph",)
+
+    def _evaluate(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         outputs = self._network(data)
         if self.add_cast_fp32:
             outputs = ops.cast(outputs, float32)
@@ -164,8 +173,7 @@ class TrainOneStepCell(Cell):
         """
         if not is_graph_mode():
             return self._step(*inputs)
-        if self._graph is None:
-            self._graph = new_steps()
+        self._graph = self._graph or new_steps()
         if self.reducer_flag:
             reason = "its gradients are exchanged with other processes"
             return self._graph.run_eagerly(reason, lambda: self._step(*inputs))
