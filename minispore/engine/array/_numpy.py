@@ -99,14 +99,26 @@ def scatter_add(values: Floats, /, *, index: tuple[object, ...], shape: tuple[in
         # Basic indices contain each position once: assignment is the same and far faster.
         out[cast("tuple[slice, ...]", index)] = values
     elif len(index) == 1 and (ids := cast("Floats", index[0])).dtype.kind in "iu":
-        # Rows: the addition of single elements is far faster.
         width = prod(shape[1:])
-        positions = ids.astype(np.intp)[..., None] * width + np.arange(width)
-        np.add.at(out.reshape(-1), positions.reshape(-1), values.reshape(-1))
+        ids, rows = ids.reshape(-1), values.reshape(ids.size, width)
+        if width >= _WIDE and 2 * ids.size < shape[0]:
+            # Most rows occur once: the last occurrence of each is assigned, the others are added.
+            order, last = np.arange(ids.size), np.empty(shape[0], np.intp)
+            last[ids] = order
+            out.reshape(shape[0], width)[ids] = rows
+            others = last[ids] != order
+            ids, rows = ids[others], rows[others]
+        # The addition of single elements is far faster than that of rows.
+        positions = ids.astype(np.intp)[:, None] * width + np.arange(width)
+        np.add.at(out.reshape(-1), positions.reshape(-1), rows.reshape(-1))
     else:
         # ufunc.at takes any index that `[]` takes, but its stub says only integers.
         np.add.at(out, cast("list[int]", index), values)
     return out
+
+
+# The length of rows from which the assignment of rows is faster than additions.
+_WIDE = 16
 
 
 def scatter_at(values: Floats, index: tuple[object, ...], shape: tuple[int, ...]) -> Floats:

@@ -11,11 +11,13 @@ import pytest
 from minispore.engine.array import _numpy as numpy_names
 
 
+@pytest.mark.parametrize("shape", [(4, 3), (9, 16), (9, 4, 5)])
 @pytest.mark.parametrize(
-    "index", [(0,), (slice(1, 3),), (..., None), (np.array([[1], [1], [-1]], np.int32),)]
+    "index", [(0,), (slice(1, 3),), (..., None), (np.array([[1], [1], [-1], [2]], np.int32),)]
 )
-def test_scatter_add_accumulates_at_equal_indices(index: tuple[object, ...]) -> None:
-    shape = (4, 3)
+def test_scatter_add_accumulates_at_equal_indices(
+    index: tuple[object, ...], shape: tuple[int, ...]
+) -> None:
     taken = np.empty(shape)[cast("tuple[slice, ...]", index)]
     values = np.arange(float(taken.size)).reshape(taken.shape)
     result = numpy_names.scatter_add(values, index=index, shape=shape)
