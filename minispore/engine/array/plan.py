@@ -112,22 +112,21 @@ def place(
     """
     last = last_uses(entries)
     offsets: dict[int, int] = {}
+    in_use: set[int] = set()
     size = 0
     for buffer, start in first_uses(entries).items():
         if buffer not in sizes:
             continue
         needed = -(-max(sizes[buffer], 1) // ALIGNMENT) * ALIGNMENT
         offset = 0
-        used = sorted(
-            (offsets[other], offsets[other] + sizes[other])
-            for other in offsets
-            if other in kept or last[other] >= start
-        )
+        in_use = {other for other in in_use if other in kept or last[other] >= start}
+        used = sorted((offsets[other], offsets[other] + sizes[other]) for other in in_use)
         for begin, end in used:
             if offset + needed <= begin:
                 break
             offset = max(offset, -(-end // ALIGNMENT) * ALIGNMENT)
         offsets[buffer] = offset
+        in_use.add(buffer)
         size = max(size, offset + needed)
     return Placement(offsets, size)
 
