@@ -1,6 +1,7 @@
 """2D convolution, as a matrix product of unfolded windows and kernels."""
 
 from collections.abc import Sequence
+from math import prod
 
 from minispore._functional.arithmetic import add
 from minispore._functional.shape import pad_constant
@@ -18,9 +19,9 @@ from minispore._functional.window_geometry import (
     pad_spatial,
     unfold_axis,
 )
-from minispore.engine.array import Shape
+from minispore.engine.array import Shape, is_host
 from minispore.engine.dispatch import T, apply1, apply2, as_float, check_tensor, promote_operands
-from minispore.engine.rules import indexing, linalg, shape
+from minispore.engine.rules import indexing, linalg, shape, unfold
 from minispore.utils.checks import check_int, check_one_of
 
 __all__ = [
@@ -106,6 +107,8 @@ def conv2d_unchecked(
     check_output_length(columns, x.shape[3], "width", caller)
     if w.shape[2:] == (1, 1) and groups == 1 and not any(rows[3:] + columns[3:]):
         return _add_bias(_mix_channels(x, w, stride), bias, caller)
+    if w.shape[0] == x.shape[1] == groups and is_host(x._data):
+        return _add_bias(_depthwise(x, w, rows, columns), bias, caller)
     y = _unfold_and_matmul(x, w, rows, columns, groups)
     return hcwn_to_nchw(_add_bias(y, bias, caller))
 
@@ -199,6 +202,19 @@ def _mix_channels(x: T, w: T, stride: tuple[int, int]) -> T:
     matrix = apply1(shape.reshape, w, w.shape[:2])
     y = apply2(linalg.matmul, matrix, apply1(shape.reshape, x, (n, channels, height * width)))
     return apply1(shape.reshape, y, (n, w.shape[0], height, width))
+
+
+def _depthwise(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry) -> T:
+    """Return images (N, C, H, W), of whose channels each is convolved with a kernel of its own."""
+    y = apply1(shape.permute, x, (1, 2, 3, 0))
+    added = [(0, 0), (rows.pad_before, rows.pad_after), (columns.pad_before, columns.pad_after)]
+    y = pad_constant(y, [*added, (0, 0)], 0)
+    strides, dilations = (rows.stride, columns.stride), (rows.dilation, columns.dilation)
+    kernels = apply1(shape.reshape, w, (w.shape[0], *w.shape[2:]))
+    y = apply2(unfold.depthwise, y, kernels, strides, dilations)
+    # The gradient of a vector for each channel is contiguous, which is faster.
+    vectors = apply1(shape.reshape, y, (y.shape[0], prod(y.shape[1:])))
+    return apply1(shape.permute, apply1(shape.reshape, vectors, y.shape), (3, 0, 1, 2))
 
 
 def _unfold_and_matmul(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry, groups: int) -> T:

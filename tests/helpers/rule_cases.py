@@ -281,6 +281,15 @@ def fold_arguments(drawn: tuple[Shape, Shape, tuple[int, int, int]]) -> Drawn:
 
 
 @st.composite
+def depthwise_arguments(draw: st.DrawFn) -> Drawn:
+    (channels, height, _), _, down = draw(windowed())
+    (_, width, images), _, right = draw(windowed())
+    sizes, strides, dilations = zip(down, right, strict=True)
+    shapes = (channels + 1, height, width, images), (channels + 1, *sizes)
+    return shapes, (strides, dilations)
+
+
+@st.composite
 def along_front_axis(draw: st.DrawFn) -> Drawn:
     own = draw(shapes(1, 1))
     return (own,), (draw(st.integers(0, len(own) - 1)),)
@@ -412,6 +421,7 @@ CASES: dict[str, Case] = {
     "shape.stack": Case(shape.stack, stacked(), as_sequence=True),
     "unfold.unfold": Case(unfold.unfold, windowed().map(unfold_arguments)),
     "unfold.fold": Case(unfold.fold, windowed().map(fold_arguments)),
+    "unfold.depthwise": Case(unfold.depthwise, depthwise_arguments()),
     "unfold.max_over_window": Case(unfold.max_over_window, along_front_axis()),
 }
 # The default for rules of one operand: any numbers.

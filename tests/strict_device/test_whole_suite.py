@@ -1,13 +1,9 @@
 """The other tests, unchanged, on the strict backend."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.helpers.whole_suite import left_out, missing_tests, run_folder
+
 FOLDERS = ("_functional", "_metrics", "common", "engine", "nn", "ops", "tensorpack", "train")
 
 # What is about the CPU alone, and why.
@@ -55,30 +51,8 @@ OF_THE_CPU = {
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_other_tests_pass_on_a_device(folder: str) -> None:
-    left_out = [
-        f"--deselect=tests/{name}"
-        for names in OF_THE_CPU.values()
-        for name in names
-        if name.startswith(f"{folder}/")
-    ]
-    # The plugin's import of `tests` comes before the first conftest.py, which names that package.
-    warning = "ignore::pytest.PytestAssertRewriteWarning"
-    plugin = ["-W", warning, "-p", "tests.strict_device.pytest_plugin", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pytest", "-q", "-n0", "-m", "not slow and not full"),
-            *(*plugin, *left_out, f"tests/{folder}"),
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        env={**os.environ, "HYPOTHESIS_PROFILE": "fast", "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stdout[-20_000:]
+    run_folder(folder, "tests.strict_device.pytest_plugin", left_out(OF_THE_CPU))
 
 
 def test_left_out_tests_exist() -> None:
-    for name in (name for names in OF_THE_CPU.values() for name in names):
-        path, _, function = name.partition("::")
-        assert f"def {function}" in (ROOT / "tests" / path).read_text("utf-8")
+    assert missing_tests(left_out(OF_THE_CPU)) == []

@@ -98,9 +98,9 @@ def scatter_add(values: Floats, /, *, index: tuple[object, ...], shape: tuple[in
     if is_basic(index):
         # Basic indices contain each position once: assignment is the same and far faster.
         out[cast("tuple[slice, ...]", index)] = values
-    elif len(index) == 1 and (ids := cast("Floats", index[0])).dtype.kind in "iu":
+    elif len(index) == 1 and (places := cast("Floats", index[0])).dtype.kind in "iu":
         width = prod(shape[1:])
-        ids, rows = ids.reshape(-1), values.reshape(ids.size, width)
+        ids, rows = places.reshape(-1).astype(np.intp), values.reshape(places.size, width)
         if width >= _WIDE and 2 * ids.size < shape[0]:
             # Most rows occur once: the last occurrence of each is assigned, the others are added.
             order, last = np.arange(ids.size), np.empty(shape[0], np.intp)
@@ -109,7 +109,7 @@ def scatter_add(values: Floats, /, *, index: tuple[object, ...], shape: tuple[in
             others = last[ids] != order
             ids, rows = ids[others], rows[others]
         # The addition of single elements is far faster than that of rows.
-        positions = ids.astype(np.intp)[:, None] * width + np.arange(width)
+        positions = ids[:, None] * width + np.arange(width)
         np.add.at(out.reshape(-1), positions.reshape(-1), rows.reshape(-1))
     else:
         # ufunc.at takes any index that `[]` takes, but its stub says only integers.

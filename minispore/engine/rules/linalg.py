@@ -12,10 +12,14 @@ gemm_observers: list[Callable[[object, object], None]] = []
 
 def gemm(x: A, y: A) -> A:
     """Return x @ y: the only function of the engine that multiplies matrices."""
-    if gemm_observers:
-        for observer in gemm_observers:
-            observer(x, y)
+    count_product(x, y)
     return x @ y
+
+
+def count_product(x: object, y: object) -> None:
+    """Call the observers with the operands of a product, or of what could be computed as one."""
+    for observer in gemm_observers:
+        observer(x, y)
 
 
 def matmul(x: A, y: A) -> Binary[A]:

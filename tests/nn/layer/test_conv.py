@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 import minispore as ms
 from minispore import Tensor, nn, ops, set_seed
+from minispore._functional import convolution as convolution_module
+from minispore.engine.rules import unfold
 from minispore.testing import gradcheck, gradgradcheck
 from tests.helpers.floats import floats
 from tests.helpers.randomness import assert_uniform
@@ -35,6 +37,26 @@ def test_same_padding_output_size(length: int, kernel: int, stride: int, dilatio
     assert y.shape == (1, 1, -(-length // stride), -(-2 * length // stride))
     # A window inside the image covers only ones.
     assert y.asnumpy().max() <= kernel * kernel
+
+
+def test_channels_are_convolved_in_blocks_and_as_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    images, kernels = Tensor(of(0, 2, 5, 6, 7)), Tensor(of(1, 5, 1, 2, 3))
+
+    def convolution(x: Tensor, w: Tensor) -> Tensor:
+        return ops.conv2d(x, w, None, (2, 1), "pad", 1, (1, 2), groups=5)
+
+    def results() -> list[Floats]:
+        value, gradients = ms.value_and_grad(convolution, (0, 1))(images, kernels)
+        return [each.asnumpy() for each in (value, *gradients)]
+
+    whole = results()
+    monkeypatch.setattr(unfold, "_BLOCK", 200)
+    blocks = results()
+    monkeypatch.setattr(convolution_module, "is_host", lambda _: False)
+    groups = results()
+    for expected, *others in zip(whole, blocks, groups, strict=True):
+        for each in others:
+            np.testing.assert_allclose(each, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("groups", [1, 2])
@@ -121,7 +143,8 @@ def test_peak_memory_is_bounded(
     assert peak() < 4 * (padded + strips + 2 * out) * 1.1 + 10_000
 
 
-def test_gemm_observers_count_the_products() -> None:
+@pytest.mark.parametrize(("kernels", "group"), [(6, 2), (4, 4)])
+def test_gemm_observers_count_the_products(kernels: int, group: int) -> None:
     from minispore.engine.rules import linalg
 
     counted: list[int] = []
@@ -133,10 +156,14 @@ def test_gemm_observers_count_the_products() -> None:
 
     linalg.gemm_observers.append(watch)
     try:
-        nn.Conv2d(4, 6, 3, pad_mode="valid", group=2)(ops.ones((5, 4, 8, 9)))
+        layer = nn.Conv2d(4, kernels, 3, pad_mode="valid", group=group)
+        ms.value_and_grad(layer, 0, layer.trainable_params())(ops.ones((5, 4, 8, 9)))
     finally:
         linalg.gemm_observers.remove(watch)
-    assert counted == [5 * 6 * 6 * 7 * 2 * 9]
+    product = 5 * kernels * 6 * 7 * 4 // group * 9
+    assert counted[0] == product
+    # The gradient by the images may multiply with zeros around those by the results.
+    assert 3 * product <= sum(counted) <= 4 * product
 
 
 class Reader(nn.Cell):
