@@ -210,7 +210,7 @@ class Plan:
         """
         self._check()
         for static, given in zip(self._inputs, inputs, strict=True):
-            data = as_memory(given)
+            data = cast("Memory", given._data)
             if self._is_state(data):
                 raise _PlanError("an input shares memory with a parameter", keep=True)
             static[...] = data

@@ -94,7 +94,8 @@ class WithEvalCell(Cell):
     def construct(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the loss, the network's output and the label."""
         if is_graph_mode():
-            self._graph = self._graph or new_steps()
+            if self._graph is None:
+                self._graph = new_steps()
             return self._graph.run(self._evaluate, (data, label))
         return self._evaluate(data, label)
 
@@ -173,7 +174,8 @@ class TrainOneStepCell(Cell):
         """
         if not is_graph_mode():
             return self._step(*inputs)
-        self._graph = self._graph or new_steps()
+        if self._graph is None:
+            self._graph = new_steps()
         if self.reducer_flag:
             reason = "its gradients are exchanged with other processes"
             return self._graph.run_eagerly(reason, lambda: self._step(*inputs))
