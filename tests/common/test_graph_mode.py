@@ -185,6 +185,27 @@ def attribute_changed(decorate: Decorator) -> object:
     return before, calls(f, x)
 
 
+def attribute_added(decorate: Decorator) -> object:
+    weight = Parameter(X.copy(), name="weight")
+    optimizer = nn.SGD([weight], 0.5)
+
+    def f(x: Tensor) -> None:
+        optimizer((x,))
+
+    g = decorate(f)
+    before = calls(g, X)
+    vars(optimizer)["construct"] = lambda gradients: ops.assign(weight, gradients[0])
+    return before, calls(g, X), bits(weight)
+
+
+def flags_changed(decorate: Decorator) -> object:
+    relu = nn.ReLU().add_flags(factor=2.0)
+    f = decorate(lambda x: relu(x) * relu.get_flags()["factor"])
+    before = calls(f, X)
+    relu.get_flags()["factor"] = 3.0
+    return before, calls(f, X)
+
+
 def list_item_replaced(decorate: Decorator) -> object:
     layers = [nn.ReLU()]
     f = decorate(lambda x: layers[0](x))
@@ -431,6 +452,8 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (loaded_between_steps, without(ReadSet, "guard_tensor", None)),
     (requires_grad_switched, without(ReadSet, "guard_tensor", None)),
     (attribute_changed, without_guards("_guard_items")),
+    (attribute_added, without(ReadSet, "_whole", None)),
+    (flags_changed, without(ReadSet, "_whole", None)),
     (list_item_replaced, without_guards("_guard_items")),
     (global_changed, without_guards("_guard_binding")),
     (closure_changed, without_guards("_guard_attribute")),
