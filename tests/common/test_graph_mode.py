@@ -199,10 +199,10 @@ def attribute_added(decorate: Decorator) -> object:
 
 
 def flags_changed(decorate: Decorator) -> object:
-    relu = nn.ReLU().add_flags(factor=2.0)
-    f = decorate(lambda x: relu(x) * relu.get_flags()["factor"])
+    relu = nn.ReLU().add_flags(doubled=True)
+    f = decorate(lambda x: relu(x) * (2.0 if relu.get_flags()["doubled"] else 1.0))
     before = calls(f, X)
-    relu.get_flags()["factor"] = 3.0
+    relu.get_flags()["doubled"] = False
     return before, calls(f, X)
 
 
