@@ -517,11 +517,11 @@ class Lift:
         host: Iterable[Variable] = (),
         transient: Iterable[tuple[object, tuple[str, ...]]] = (),
     ) -> None:
-        self.tape = Tape()
+        self.tape: Tape = Tape()
         self._by_array: dict[int, tuple[Recorded, bool, bool]] = {}
-        self.inputs = self._lifted(inputs, is_input=True)
-        self.state = self._lifted(state)
-        self.host = self._lifted(host, host=True)
+        self.inputs: list[_Lifted] = self._lifted(inputs, is_input=True)
+        self.state: list[_Lifted] = self._lifted(state)
+        self.host: list[_Lifted] = self._lifted(host, host=True)
         self.moved: list[tuple[_Lifted, object]] = []
         self._all = list(
             {id(each.tensor): each for each in (*self.inputs, *self.state, *self.host)}.values()

@@ -126,7 +126,7 @@ def _captured(
         lift.tape.refuse("it changes a parameter or an input")
     if lift.tape.reason:
         raise RuntimeError(f"For 'export', the network cannot be saved: {lift.tape.reason}.")
-    described = [(x.shape, x.dtype.name) for x in copies]
+    described: list[tuple[tuple[int, ...], str]] = [(x.shape, x.dtype.name) for x in copies]
     sizes = [lift.tape.sizes[i] for i in range(len(lift.tape.sizes) - len(lift.tape.outside))]
     tape = SavedTape(described, [*parameters], [], sizes, lift.tape.entries, found)
     return with_constants(tape), arrays
