@@ -90,6 +90,14 @@ def softmax_cross_entropy(x: Theirs, y: Theirs) -> Theirs:
     return -(torch.log_softmax(x, -1) * y).sum(-1)
 
 
+def depthwise(
+    x: torch.Tensor, w: torch.Tensor, strides: tuple[int, int], dilations: tuple[int, int]
+) -> torch.Tensor:
+    images, kernels = x.permute(3, 0, 1, 2), w[:, None]
+    y = functional.conv2d(images, kernels, None, strides, 0, dilations, len(w))
+    return y.permute(1, 2, 3, 0)
+
+
 THEIRS: dict[str, Function] = {
     "arithmetic.add": torch.add,
     "arithmetic.subtract": torch.subtract,
@@ -151,6 +159,7 @@ THEIRS: dict[str, Function] = {
     "losses.cross_entropy": cross_entropy,
     "losses.softmax_cross_entropy": softmax_cross_entropy,
     "unfold.unfold": windows,
+    "unfold.depthwise": depthwise,
     "unfold.fold": fold,
     "unfold.max_over_window": torch.amax,
 }
