@@ -47,7 +47,8 @@ def min(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
 
 def maximum(x: Floats, y: Floats | float, /, out: Floats | None = None) -> Floats:
     """Return the larger of two elements."""
-    if x.size > 16 * _ROW and isinstance(y, int | float) and x.flags.c_contiguous:
+    is_number = isinstance(y, int | float) and x.dtype.kind == "f"
+    if x.size > 16 * _ROW and is_number and x.flags.c_contiguous:
         # numpy takes three times as long with a number as with rows of this number.
         first = next(i for i in range(x.ndim)[::-1] if prod(x.shape[i:]) > _ROW)
         y = np.full(x.shape[first:], y, x.dtype)

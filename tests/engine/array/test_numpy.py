@@ -26,6 +26,24 @@ def test_scatter_add_accumulates_at_equal_indices(
     np.testing.assert_array_equal(np.asarray(result, np.float64), expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32, np.bool_])
+@pytest.mark.parametrize("shape", [(3,), (70, 300), (5000, 2, 2), (20_000,), (17, 1000)])
+def test_maximum_and_broadcast_are_those_of_numpy(
+    dtype: type[np.generic], shape: tuple[int, ...]
+) -> None:
+    x = np.random.default_rng(0).normal(size=shape).round(1).astype(dtype)
+    for array in (x, x.T):
+        for y in (0, 0.5, -0.0, np.nan, x.T[..., :1].T.astype(dtype) if array is x else 1):
+            result, expected = numpy_names.maximum(array, y), np.maximum(array, y)
+            assert result.dtype == expected.dtype
+            assert result.tobytes() == expected.tobytes()
+    for number in (x.reshape(-1)[0], np.array(x.reshape(-1)[1])):
+        result, expected = numpy_names.broadcast_to(number, shape), np.broadcast_to(number, shape)
+        assert (result.dtype, result.strides) == (expected.dtype, expected.strides)
+        assert result.tobytes() == expected.tobytes()
+        assert not result.flags.writeable
+
+
 STEPS = """
 import resource
 import numpy as np
