@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from minispore.common import Parameter, Tensor
 from minispore.engine.array import Array, device_target, set_device_target, to_host
+from minispore.engine.array.plan import views_in
 from minispore.engine.dispatch import wrap
 from minispore.nn._array_program import (
     Runner,
@@ -124,6 +125,8 @@ def _captured(
             each._data = data[name]
     if lift.moved:
         lift.tape.refuse("it changes a parameter or an input")
+    if any(views_in([each.operands for each in lift.tape.decisions])):
+        lift.tape.refuse("it decides on the elements of an input")
     if lift.tape.reason:
         raise RuntimeError(f"For 'export', the network cannot be saved: {lift.tape.reason}.")
     described: list[tuple[tuple[int, ...], str]] = [(x.shape, x.dtype.name) for x in copies]

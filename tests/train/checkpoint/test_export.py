@@ -119,6 +119,13 @@ REFUSED: dict[str, Callable[[Tensor, Tensor], object]] = {
 }
 
 
+def test_decision_on_an_input_is_refused(tmp_path: Path) -> None:
+    labels = Tensor([0, 2])
+    with pytest.raises(RuntimeError, match="decides on the elements of an input"):
+        exported(nn.CrossEntropyLoss(), ops.ones((2, 3)), labels, folder=tmp_path)
+    exported(Function(lambda x, w: x + ops.pow(labels, labels).sum()), labels, folder=tmp_path)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_cell_that_is_no_program_is_refused(name: str, tmp_path: Path) -> None:
     net = Function(REFUSED[name])
