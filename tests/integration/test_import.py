@@ -45,6 +45,12 @@ def test_import_loads_no_subpackage() -> None:
     assert not {name for name in modules_after("import minispore") if name.startswith("minispore.")}
 
 
+def test_training_in_pynative_mode_loads_no_module_of_graph_mode() -> None:
+    statement = "from minispore import jit, nn, train; jit(nn.TrainOneStepCell)"
+    later = {"common.graph_mode", "common._read_set", "engine.array.recording"}
+    assert not {f"minispore.{name}" for name in later} & modules_after(statement)
+
+
 def test_lazy_names_equal_those_of_the_stub() -> None:
     stub = ast.parse(Path(minispore.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     imported = {
