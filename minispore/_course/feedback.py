@@ -35,7 +35,7 @@ def counted(number: int, what: str) -> str:
     >>> counted(1, "epoch"), counted(2, "batch")
     ('1 epoch', '2 batches')
     """
-    ending = "" if number == 1 else "es" if what == "batch" else "s"
+    ending = "" if number == 1 else "es" if what.endswith(("ch", "s")) else "s"
     return f"{number} {what}{ending}"
 
 

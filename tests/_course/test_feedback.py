@@ -27,7 +27,7 @@ from minispore._course.lessons import lesson
 from minispore._course.solutions import run_log_09, run_log_10, run_log_11, run_log_12
 from minispore._course.verdict import evaluate_submission
 from minispore.engine import graph
-from minispore.engine.array import Shape, is_host, namespace
+from minispore.engine.array import Shape, is_host, namespace, plan
 from minispore.engine.rules import broadcasting, elementwise, normalization, reduction
 from minispore.nn import cell
 from minispore.train.checkpoint.protobuf import WireError
@@ -153,6 +153,30 @@ class LogWithoutLoading(run_log_11.RunLog):
 class PeriodicWithoutEntering(run_log_12.Periodic):
     def __enter__(self) -> Self:
         return self
+
+
+@mistake(16, "place", "but a Placement of a dict and an int was expected")
+def place_without_size(*args: Anything) -> object:
+    return plan.place(*args).offsets
+
+
+@mistake(16, "last_uses", "your last_uses gave [")
+def last_uses_as_pairs(entries: Anything) -> object:
+    return list(plan.last_uses(entries).items())
+
+
+@mistake(17, "train", "but a generator was expected: a function with `yield`")
+def train_without_yield(
+    rank: int, size: int, batches: Anything, w: Anything, *_: Anything
+) -> object:
+    return w
+
+
+@mistake(17, "train", "the arrays in all-reduce number 1 have the shapes (0,), (2,)")
+def train_with_short_arrays(
+    rank: int, size: int, batches: Anything, w: Anything, *_: Anything
+) -> Iterator[Anything]:
+    yield w[: 2 * rank]
 
 
 @mistake(1, "backward_pass", "For a sum of 20000 operations on one input, your code")

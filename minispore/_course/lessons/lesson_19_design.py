@@ -1,4 +1,4 @@
-"""Lesson 17: a capstone, a callback system for a loop that is no training."""
+"""Lesson 19: a capstone, a callback system for a loop that is no training."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Lesson 16: a capstone, a callback that changes a run and leaves no trace."""
+"""Lesson 18: a capstone, a callback that changes a run and leaves no trace."""
 
 from dataclasses import dataclass
 from itertools import pairwise
