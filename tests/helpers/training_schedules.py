@@ -8,6 +8,7 @@ import minispore as ms
 from minispore import Parameter, Tensor, nn, ops
 from minispore.common.graph_mode import GraphInfo
 from minispore.common.seed import get_rng_state, set_rng_state
+from minispore.nn._hooks import HookHandle
 from tests.helpers.optimizer_cases import Parameters
 
 CLASSES = 3
@@ -86,6 +87,7 @@ class Training:
         )
         self.rng = np.random.default_rng(0)
         self.trace: list[object] = []
+        self.handle: HookHandle | None = None
 
     def batch(self, rows: int = 4) -> tuple[Tensor, Tensor]:
         x = self.rng.standard_normal((rows, 4)).astype(np.float32)
@@ -164,6 +166,14 @@ def _method(run: Training) -> None:
         vars(run.network)["activate"] = ops.tanh
 
 
+def _clip(run: Training) -> None:
+    if run.handle is None:
+        run.handle = run.step.register_gradient_hook(lambda g: ops.clip_by_global_norm(g, 0.01))
+    else:
+        run.handle.remove()
+        run.handle = None
+
+
 def _evaluate(run: Training) -> None:
     x, _ = run.batch()
     run.network.set_train(False)
@@ -201,6 +211,7 @@ ACTIONS: dict[str, Callable[[Training], None]] = {
     "method": _method,
     "seed": lambda run: ms.set_seed(5),
     "evaluate": _evaluate,
+    "clip": _clip,
     "alias": _alias,
     "eagerly": _eagerly,
 }

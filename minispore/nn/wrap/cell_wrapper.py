@@ -13,6 +13,7 @@ from minispore.common.jit import GraphSteps, new_steps
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.communication._collectives import is_data_parallel
+from minispore.nn._hooks import Entry, HookHandle
 from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
 from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
@@ -23,6 +24,8 @@ __all__ = ["TrainOneStepCell", "WithEvalCell", "WithLossCell"]
 
 # A cell is callable as well, but ty does not find its call, whose type depends on its `construct`.
 LossFunction: TypeAlias = Callable[..., object] | Constructs[..., object]
+# Takes the gradients of a step, and returns those for the optimizer, or None for the same.
+GradientHook: TypeAlias = Callable[[tuple[Tensor, ...]], Sequence[Tensor] | None]
 
 
 class WithLossCell(Cell):
@@ -155,6 +158,7 @@ class TrainOneStepCell(Cell):
         self.weights: ParameterTuple = optimizer.parameters
         self.sens: float | Tensor = 1.0 if sens is None else sens
         self.return_grad = return_grad
+        self._gradient_hooks: list[Entry] = []
         _warn_of_foreign_parameters(network, optimizer)
         self.reducer_flag: bool = is_data_parallel("TrainOneStepCell")
         self.grad_reducer: DistributedGradReducer | None = None
@@ -181,15 +185,75 @@ class TrainOneStepCell(Cell):
             return self._graph.run_eagerly(reason, lambda: self._step(*inputs))
         return self._graph.run(self._step, inputs)
 
+    def register_gradient_hook(self, hook: GradientHook) -> HookHandle:
+        """Register a function that is called in each step, between the gradients and the update.
+
+        In one run only, a callback registers it by `RunContext.register_gradient_hook`. Steps whose
+        gradients have overflowed do not call it.
+
+        Args:
+            hook: Takes the tuple of the gradients of `weights`: those of all processes, divided by
+                the optimizer's `loss_scale`. It returns None to leave them, others of the same
+                shapes and types, or () to leave out the update. Several hooks are called in the
+                order of their registration, each with the gradients of the one before, until one
+                leaves out the update.
+
+        Returns:
+            A handle with a method `remove`.
+
+        Raises:
+            TypeError: `hook` is not callable.
+
+        Examples:
+            >>> from minispore import Tensor, nn, ops
+            >>> net = nn.Dense(1, 1, "zeros", has_bias=False)
+            >>> optimizer = nn.SGD(net.trainable_params(), 1.0)
+            >>> step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
+            >>> handle = step.register_gradient_hook(
+            ...     lambda gradients: ops.clip_by_global_norm(gradients, 0.5)
+            ... )
+            >>> loss = step(Tensor([[1.0]]), Tensor([[2.0]]))
+            >>> net.weight.tolist()
+            [[0.5]]
+            >>> handle.remove()
+        """
+        if not callable(hook):
+            raise TypeError(
+                "For 'register_gradient_hook', the argument 'hook' must be a function, but got "
+                f"{describe_value(hook)}."
+            )
+        entry = Entry(hook, with_kwargs=False, always_call=False)
+        self._gradient_hooks.append(entry)
+        return HookHandle(self._gradient_hooks, entry)
+
     _transient = ("_graph",)
 
     def _step(self, *inputs: Tensor) -> Tensor:
         loss, gradients = self._loss_and_gradients(inputs, self.sens)
-        self.optimizer(gradients if self.return_grad else DonatedGradients(gradients))
+        if self._gradient_hooks:
+            self._update_with_hooks(gradients)
+        else:
+            self.optimizer(gradients if self.return_grad else DonatedGradients(gradients))
         if self.return_grad:
             names = [parameter.name for parameter in self.weights]
             return cast("Tensor", (loss, dict(zip(names, gradients, strict=True))))
         return loss
+
+    def _update_with_hooks(self, gradients: tuple[Tensor, ...]) -> None:
+        """Call the gradient hooks, and the optimizer with their result."""
+        scale = self.optimizer.loss_scale
+        if scale != 1:
+            gradients = tuple(each / scale for each in gradients)
+        for entry in self._gradient_hooks:
+            result = entry.hook(gradients)
+            if result is None:
+                continue
+            check_type(result, (tuple, list), "the result of a gradient hook", "TrainOneStepCell")
+            gradients = tuple(cast("Sequence[Tensor]", result))
+            if not gradients:
+                return
+        # Not donated: the hook may have stored them.
+        self.optimizer(tuple(each * scale for each in gradients) if scale != 1 else gradients)
 
     def _loss_and_gradients(
         self, inputs: tuple[Tensor, ...], scale: float | Tensor

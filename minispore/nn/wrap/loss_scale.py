@@ -219,7 +219,11 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         if self.loss_scaling_manager is not None:
             self.loss_scaling_manager(self.scale_sense, overflow)
         if not overflow:
-            self.optimizer(DonatedGradients(gradient / factor for gradient in gradients))
+            gradients = tuple(gradient / factor for gradient in gradients)
+            if self._gradient_hooks:
+                self._update_with_hooks(gradients)
+            else:
+                self.optimizer(DonatedGradients(gradients))
         return cast("Tensor", (loss, overflow, scale))
 
 

@@ -370,12 +370,15 @@ class CallbackManager(Callback):
 
         If `body` raises an exception, every `on_exception` is called first.
         """
-        with self:
-            try:
-                return body()
-            except BaseException as error:
-                self.on_exception(run_context, error)
-                raise
+        try:
+            with self:
+                try:
+                    return body()
+                except BaseException as error:
+                    self.on_exception(run_context, error)
+                    raise
+        finally:
+            run_context.remove_gradient_hooks()
 
     def on_exception(self, run_context: RunContext, error: BaseException) -> None:
         """Call every `on_exception`; an exception that one raises is added to `error` as a note."""

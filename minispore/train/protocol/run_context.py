@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from minispore.common import Tensor
 from minispore.communication._collectives import is_chief
-from minispore.nn import Cell, Optimizer
+from minispore.nn import Cell, Optimizer, TrainOneStepCell
+from minispore.nn._hooks import HookHandle
+from minispore.nn.wrap.cell_wrapper import GradientHook
 from minispore.train.protocol.dataset import DatasetLike
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.checks import check_type
@@ -222,6 +224,7 @@ class RunContext:
         self.resume_strict = True
         self._savers: list[StateSaver] = []
         self._save_requests: list[StateSaver] = []
+        self._gradient_hooks: list[HookHandle] = []
 
     def original_args(self) -> InternalCallbackParam:
         """Return the parameters of the run: the same object in all hooks; entries may be added."""
@@ -282,6 +285,39 @@ class RunContext:
     def get_resume_requested(self) -> str | None:
         """Return the file to resume from; None if the run starts from the beginning."""
         return self._resume_from
+
+    def register_gradient_hook(self, hook: GradientHook) -> None:
+        """Call `hook` with the gradients of each step until the run ends.
+
+        A callback that changes gradients must do so in all processes of a data-parallel training,
+        so its `chief_only` must be False.
+
+        Args:
+            hook: See `TrainOneStepCell.register_gradient_hook`.
+
+        Raises:
+            TypeError: `hook` is not callable, or the run's `train_network` is not a
+                `TrainOneStepCell`.
+
+        Examples:
+            >>> from minispore import ops
+            >>> from minispore.train import Callback
+            >>> class ClipGradients(Callback):
+            ...     def on_train_begin(self, run_context: RunContext) -> None:
+            ...         run_context.register_gradient_hook(
+            ...             lambda gradients: ops.clip_by_global_norm(gradients, 1.0)
+            ...         )
+        """
+        step = self._original_args.get("train_network")
+        caller = "register_gradient_hook"
+        check_type(step, TrainOneStepCell, "train_network", caller)
+        assert isinstance(step, TrainOneStepCell)
+        self._gradient_hooks.append(step.register_gradient_hook(hook))
+
+    def remove_gradient_hooks(self) -> None:
+        """Remove the gradient hooks of this run; called when it ends."""
+        for handle in self._gradient_hooks:
+            handle.remove()
 
     def add_state_saver(self, saver: StateSaver) -> None:
         """Call `saver`, a callback of this run, to save the training state when the run ends."""

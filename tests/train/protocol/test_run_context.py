@@ -5,11 +5,15 @@ import pickle
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore.train import ModelCheckpoint
+import minispore as ms
+from minispore import Tensor, nn, ops
+from minispore.dataset import NumpySlicesDataset
+from minispore.train import Model, ModelCheckpoint
 from minispore.train.callback import _InternalCallbackParam
 from minispore.train.protocol import Callback, RunContext
 from minispore.train.protocol.run_context import InternalCallbackParam
@@ -140,3 +144,102 @@ def test_former_name_raises_error_with_present_name() -> None:
 
 def test_single_process_is_chief() -> None:
     assert RunContext({}).is_chief
+
+
+# Gradient hooks.
+
+
+class Clip(Callback):
+    def __init__(self, limit: float) -> None:
+        super().__init__()
+        self.limit = limit
+        self.norms: list[float] = []
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        limit = self.limit
+        run_context.register_gradient_hook(lambda grads: ops.clip_by_global_norm(grads, limit))
+
+
+class Norms(Callback):
+    def on_train_begin(self, run_context: RunContext) -> None:
+        self.norms: list[float] = []
+        run_context.register_gradient_hook(self.log)
+
+    def log(self, gradients: tuple[Tensor, ...]) -> None:
+        self.norms.append(float(np.sqrt(sum((g.asnumpy() ** 2).sum() for g in gradients))))
+
+
+DATA = NumpySlicesDataset(
+    {
+        "x": np.random.default_rng(0).standard_normal((24, 3)).astype(np.float32),
+        "y": np.random.default_rng(1).standard_normal((24, 1)).astype(np.float32),
+    },
+    shuffle=False,
+).batch(4)
+
+
+def fitted(callbacks: list[Callback], mode: int = ms.PYNATIVE_MODE, runs: int = 1) -> Model:
+    network = nn.Dense(3, 1, "ones", "zeros")
+    optimizer = nn.Momentum(network.trainable_params(), 0.1, 0.9)
+    model = Model(network, nn.MSELoss(), optimizer, metrics={"mae"})
+    before = ms.get_context("mode")
+    ms.set_context(mode=mode)
+    try:
+        for _ in range(runs):
+            model.fit(2, DATA, DATA, callbacks=callbacks)
+    finally:
+        ms.set_context(mode=before)
+    return model
+
+
+def bits(model: Model) -> list[bytes]:
+    return [each.asnumpy().tobytes() for each in model.train_network.get_parameters()]
+
+
+@given(st.sampled_from([0.1, 1.0, 10.0]), st.integers(1, 2))
+def test_gradients_are_clipped_and_logged_inside_of_fit(limit: float, runs: int) -> None:
+    """In the order of the list of callbacks, in each run once, and in graph mode as well."""
+    before, after = Norms(), Norms()
+    clipped = fitted([before, Clip(limit), after], runs=runs)
+    assert after.norms == pytest.approx([min(norm, limit) for norm in before.norms], rel=1e-5)
+    assert len(before.norms) == 12
+    replayed = fitted([Clip(limit)], ms.GRAPH_MODE, runs=runs)
+    assert ms.graph_info(replayed.train_network).replayed >= 12 * runs - 3 * runs - 1
+    assert bits(replayed) == bits(clipped)
+
+
+def test_hook_of_a_callback_with_a_state_runs_eagerly_in_graph_mode() -> None:
+    norms, eager = Norms(), Norms()
+    with pytest.warns(UserWarning, match="In GRAPH_MODE no step was replayed"):
+        model = fitted([norms], ms.GRAPH_MODE)
+    assert bits(model) == bits(fitted([eager]))
+    assert norms.norms == eager.norms
+    (reason,) = ms.graph_info(model.train_network).reasons
+    assert "'log'" in reason
+
+
+class Fails(Callback):
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        raise ArithmeticError
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+def test_gradient_hooks_end_with_the_run(mode: int) -> None:
+    model, other = fitted([], mode), fitted([], mode)
+    with pytest.raises(ArithmeticError):
+        model.fit(2, DATA, callbacks=[Clip(0.0001), Fails()])
+    for parameter, value in zip(
+        model.train_network.get_parameters(), other.train_network.get_parameters(), strict=True
+    ):
+        parameter.set_data(value)
+    model.train(2, DATA)
+    other.train(2, DATA)
+    assert bits(model) == bits(other)
+
+
+def test_gradient_hook_needs_a_training_step() -> None:
+    message = "type of 'train_network' must be one of TrainOneStepCell"
+    with pytest.raises(TypeError, match=message):
+        RunContext({}).register_gradient_hook(print)
+    with pytest.raises(TypeError, match=message):
+        RunContext({"train_network": nn.Dense(1, 1)}).register_gradient_hook(print)
