@@ -121,7 +121,7 @@ def minimal_counterexample(
         except (Exception, SystemExit) as error:
             mistake = f"your code raised {describe_error(error)}"
         if mistake is not None:  # raised here, so that it has no exception as its context
-            raise _CounterexampleFound(f"For {current}, {mistake}.")
+            raise _CounterexampleFound(f"For {current}, {mistake.rstrip('.')}.")
 
     try:
         attempt()
@@ -175,7 +175,7 @@ def describe_error(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         text = "MemoryError: the memory limit was exceeded"
     else:
-        text = f"{type(error).__name__}{f': {error}' if str(error) else ''}"
+        text = f"{type(error).__name__}{f': {error}' if str(error) else ''}".rstrip(".")
     return f"{' '.join(text.split())}{_learner_line(traceback.extract_tb(error.__traceback__))}"
 
 

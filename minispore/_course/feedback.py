@@ -35,7 +35,7 @@ def counted(number: int, what: str) -> str:
     >>> counted(1, "epoch"), counted(2, "batch")
     ('1 epoch', '2 batches')
     """
-    ending = "" if number == 1 else "es" if what.endswith(("ch", "s")) else "s"
+    ending = "" if number == 1 else "es" if what.endswith(("tch", "s")) else "s"
     return f"{number} {what}{ending}"
 
 
@@ -76,6 +76,18 @@ def expect_text(what: str, actual: str, expected: str) -> None:
     """
     if actual != expected:
         raise WrongResult(f"{what} {actual}, but {expected} was expected")
+
+
+def expect_count(what: str, actual: int, expected: int, noun: str) -> None:
+    """Raise `WrongResult` if something has another number of parts.
+
+    >>> expect_count("`losses`", 4, 3, "item")
+    Traceback (most recent call last):
+    minispore._course.feedback.WrongResult: `losses` has 4 items, but 3 were expected
+    """
+    if actual != expected:
+        verb = "was" if expected == 1 else "were"
+        raise WrongResult(f"{what} has {counted(actual, noun)}, but {expected} {verb} expected")
 
 
 def _rounded(value: object) -> object:

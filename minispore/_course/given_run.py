@@ -12,7 +12,7 @@ from minispore import nn
 from minispore._course.feedback import WrongResult
 from minispore.common import Tensor
 from minispore.dataset import NumpySlicesDataset
-from minispore.testing import CallbackError, check_callback
+from minispore.testing import INVARIANTS, CallbackError, check_callback
 from minispore.train import Callback, Metric, Model, RunContext
 from minispore.train.protocol.callback import EVENTS
 from minispore.train.resume import decode, encode
@@ -230,5 +230,6 @@ def expect_invariants(
         message = first.message.rstrip(".").replace("\n", " ")
         where = f"the run {first.where}"
         raise WrongResult(
-            f"the invariant {first.invariant!r} is violated in {where}: {message}"
+            f"the invariant {first.invariant!r} is violated in {where}: {message}. "
+            f"The invariant is: {INVARIANTS[first.invariant]}"
         ) from None

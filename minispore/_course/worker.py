@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO
@@ -46,6 +47,8 @@ def main(
     settings.load_profile("course")
     from minispore._course.verdict import check_own_work, evaluate_submission, load
 
+    # A learner cannot do anything about a line of minispore's source.
+    warnings.filterwarnings("ignore", module="minispore")
     try:
         module = load(work)
         check_own_work(exercise, work)

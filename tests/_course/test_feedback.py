@@ -1,5 +1,6 @@
 """Feedback on mistakes that no seeded bug makes, and on wrong results of every kind."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from io import BytesIO
@@ -155,6 +156,17 @@ class PeriodicWithoutEntering(run_log_12.Periodic):
         return self
 
 
+@mistake(15, "standardize", "your standardize returned None, but a pair was expected")
+def standardize_without_result(*_: object) -> object:
+    return None
+
+
+@mistake(9, "RunLog", "but got an object of another class of type NotACallback in it.")
+class NotACallback:
+    def __repr__(self) -> str:
+        return "an object of another class"
+
+
 @mistake(16, "place", "but a Placement of a dict and an int was expected")
 def place_without_size(*args: Anything) -> object:
     return plan.place(*args).offsets
@@ -280,6 +292,7 @@ def test_feedback_describes_mistake(number: int, name: str, work: object, messag
         verdict = evaluate_submission(exercise, module)
     assert not verdict.passed
     assert message in verdict.lines[0]
+    assert re.search(r"[^.]\.\Z", verdict.lines[0])  # one period
 
 
 NUMBERS = st.floats(-100, 100)

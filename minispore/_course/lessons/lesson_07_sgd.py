@@ -132,10 +132,11 @@ def _steps_are_correct(work: ModuleType, case: Case) -> None:
         actual = tuple(tuple(each.asnumpy().tolist()) for each in parameters)
         if not all(map(np.allclose, actual, expected)):
             what = "weight" if _is_one(expected) else "weights"
+            verb = "was" if _is_one(expected) else "were"
             when = f" after step {number}" if len(case.gradients) > 1 else ""
             raise WrongResult(
                 f"your step set the {what} to {_format_values(actual)}{when}, "
-                f"but {_format_values(expected)} was expected"
+                f"but {_format_values(expected)} {verb} expected"
             )
 
 

@@ -24,8 +24,9 @@ def _compare(actual: list[str], expected: list[str]) -> None:
     # The number of equal events at the start.
     pairs = zip(actual, expected, strict=False)
     count = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    after = f"after {actual[count - 1]} your loop" if count else "your loop first"
-    did = f"emitted {actual[count]}" if count < len(actual) else "ended"
+    after = f"after {actual[count - 1]} your loop" if count else "your loop"
+    did = "ended" if count == len(actual) else f"{'' if count else 'first '}emitted {actual[count]}"
+    did += "" if actual else " without an event"
     due = f"{expected[count]} was expected" if count < len(expected) else "the end was expected"
     raise WrongResult(f"{after} {did}, but {due}")
 

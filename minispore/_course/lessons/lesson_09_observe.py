@@ -5,7 +5,7 @@ from types import ModuleType
 from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
-from minispore._course.feedback import WrongResult, expect, is_same
+from minispore._course.feedback import WrongResult, expect, expect_count, is_same
 from minispore._course.given_run import Act, GivenRun, expect_invariants, given_runs
 from minispore.common import Tensor
 from minispore.train import RunContext
@@ -20,7 +20,7 @@ def expect_losses(actual: list[object], expected: list[float]) -> None:
         is_same(one, other, 1e-5) for one, other in zip(actual, expected, strict=False)
     ):
         expect("`losses`, read at the end,", actual, expected)
-    expect("the number of the losses", len(actual), len(expected))
+    expect_count("`losses`", len(actual), len(expected), "item")
 
 
 def records_losses(work: ModuleType, run: GivenRun) -> None:

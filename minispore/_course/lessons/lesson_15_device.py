@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect
+from minispore._course.rule_calls import call_rule
 from minispore.common import Tensor
 from minispore.engine.array import Array, Namespace, namespace, register_namespace
 
@@ -165,32 +166,33 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def _value_is_correct(work: ModuleType, case: Case) -> None:
-    value, _ = work.standardize(case.x, case.axes, case.epsilon)
+    value, _ = call_rule(work, "standardize", case.x, case.axes, case.epsilon)
     expect("your standardize", value, case.value(case.x), tolerance=1e-9)
 
 
 def _pullback_is_correct(work: ModuleType, case: Case) -> None:
-    _, (pullback,) = work.standardize(case.x, case.axes, case.epsilon)
+    _, pullback = call_rule(work, "standardize", case.x, case.axes, case.epsilon)
     expect("your pullback", pullback(case.g), case.x_gradient(), tolerance=1e-5)
 
 
 def _keeps_the_dtype(work: ModuleType, case: Case) -> None:
     x, g = case.x.astype(np.float32), case.g.astype(np.float32)
-    value, (pullback,) = work.standardize(x, case.axes, case.epsilon)
+    value, pullback = call_rule(work, "standardize", x, case.axes, case.epsilon)
     for name, result in (("standardize", value), ("pullback", pullback(g))):
-        expect(f"your {name}", str(result.dtype), "float32")
+        expect(f"your {name}", str(getattr(result, "dtype", None)), "float32")
 
 
 def _stays_on_the_device(work: ModuleType, case: Case) -> None:
-    value, (pullback,) = work.standardize(DeviceArray(case.x), case.axes, case.epsilon)
+    value, pullback = call_rule(work, "standardize", DeviceArray(case.x), case.axes, case.epsilon)
     for name, result in (("standardize", value), ("pullback", pullback(DeviceArray(case.g)))):
         if not isinstance(result, DeviceArray):
             raise WrongResult(f"your {name} gave {type(result).__name__}, which is on the host")
-    expect("your standardize", value._values, case.value(case.x), tolerance=1e-9)
+    assert isinstance(value, DeviceArray)
+    expect("your standardize", _unwrap(value), case.value(case.x), tolerance=1e-9)
 
 
 def _accepts_tensors(work: ModuleType, case: Case) -> None:
-    value, (pullback,) = work.standardize(Tensor(case.x), case.axes, case.epsilon)
+    value, pullback = call_rule(work, "standardize", Tensor(case.x), case.axes, case.epsilon)
     for name, result, expected in (
         ("standardize", value, case.value(case.x)),
         ("pullback", pullback(Tensor(case.g)), case.x_gradient()),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minispore import nn
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
-from minispore._course.feedback import WrongResult, counted, expect
+from minispore._course.feedback import WrongResult, counted, expect, expect_count
 from minispore._course.given_run import Act, expect_invariants
 from minispore.common import Parameter, Tensor
 from minispore.dataset import NumpySlicesDataset
@@ -111,7 +111,7 @@ def _rates_are_geometric(work: ModuleType, case: Case) -> None:
 
 
 def _stops(work: ModuleType, case: Case) -> None:
-    expect("the number of steps", len(case.run(work).rates), min(case.steps, 8 * case.batches))
+    expect_count("the run", len(case.run(work).rates), min(case.steps, 8 * case.batches), "step")
 
 
 def _finishes(work: ModuleType, case: Case) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
-from minispore._course.feedback import WrongResult, counted, expect
+from minispore._course.feedback import WrongResult, counted, expect, expect_text
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Case:
 
     def expected_calls(self) -> list[str]:
         """Return the calls of hooks without an action."""
-        events = ["on_begin", *(f"on_step {i}" for i in range(1, self.steps + 1)), "on_end"]
+        events = ["on_begin", *(f"on_step (step {i})" for i in range(1, self.steps + 1)), "on_end"]
         return [f"{event} of {name}" for event in events for name in (1, 2)]
 
     def run(
@@ -80,7 +80,7 @@ def _observer(
             record("on_begin", name, state)
 
         def on_step(self, state: Any) -> None:  # noqa: ANN401
-            record(f"on_step {state.step}", name, state)
+            record(f"on_step (step {state.step})", name, state)
 
         def on_end(self, state: Any) -> None:  # noqa: ANN401
             record("on_end", name, state)
@@ -97,8 +97,12 @@ _ERRORS: dict[str, type[BaseException]] = {
 }
 
 
+def _expect_calls(actual: list[str], expected: list[str]) -> None:
+    expect_text("the hooks were called in the order", str(actual), str(expected))
+
+
 def _order_is_correct(work: ModuleType, case: Case) -> None:
-    expect("the calls of hooks", case.run(work)[0], case.expected_calls())
+    _expect_calls(case.run(work)[0], case.expected_calls())
 
 
 def _result_is_correct(work: ModuleType, case: Case) -> None:
@@ -127,7 +131,7 @@ def _stop_ends_the_search(work: ModuleType, case: Case) -> None:
     expected = case.expected_calls()
     # Both observers handle the event, and then only the end follows.
     expected = [*expected[: case.at - case.at % 2 + 2], *expected[-2:]]
-    expect("the calls of hooks", calls, expected)
+    _expect_calls(calls, expected)
     if isinstance(result, BaseException):
         raise WrongResult(f"the search raised {result!r}")
 
@@ -135,7 +139,7 @@ def _stop_ends_the_search(work: ModuleType, case: Case) -> None:
 def _error_calls_on_error(work: ModuleType, case: Case) -> None:
     calls, _ = case.run(work)
     expected = [*case.expected_calls()[: case.at + 1], "on_error of 1", "on_error of 2"]
-    expect("the calls of hooks", calls, expected)
+    _expect_calls(calls, expected)
 
 
 def _error_reaches_the_caller(work: ModuleType, case: Case) -> None:
