@@ -911,6 +911,11 @@ def _vector_norm(x: T, axes: tuple[int, ...], ord: float, keepdim: bool) -> T:
 
 
 def _matrix_norm(x: T, axes: tuple[int, ...], ord: float | str, keepdim: bool) -> T:
+    if ord in (2, -2, "nuc"):
+        raise ValueError(
+            f"For 'norm', the argument 'ord' must not be {ord!r} for matrices: singular values are "
+            "left out. Use numpy.linalg.norm of x.asnumpy() for the value."
+        )
     check_one_of(ord, _MATRIX_NORMS, "ord", "norm")
     if ord == "fro":
         return _root(apply1(rules.sum, apply1(elementwise.square, x), axes, keepdim), 2)

@@ -118,6 +118,10 @@ VALID: dict[str, dict[str, object]] = {
     "dot": {"input": x(), "other": ops.ones((3, 2))},
     "index_select": {"input": x(), "axis": 1, "index": Tensor([0, 2])},
     "masked_select": {"input": x(), "mask": Tensor([True, False, True])},
+    "interpolate": {
+        "input": images(), "size": 2, "scale_factor": None, "mode": "bilinear",
+        "align_corners": True, "recompute_scale_factor": False,
+    },
     "mm": {"input": x(), "mat2": ops.ones((3, 2))},
     "movedim": {"x": x(), "source": 0, "destination": 1},
     "mv": {"mat": x(), "vec": ops.ones(3)},

@@ -74,7 +74,7 @@ def test_sort_treats_nan_as_the_largest() -> None:
 
 @pytest.mark.parametrize("order", [2, -2, "nuc", 3])
 def test_matrix_norms_by_singular_values_raise(order: float | str) -> None:
-    with pytest.raises(ValueError, match="^For 'norm', the argument 'ord' must be one of 'fro', 1"):
+    with pytest.raises(ValueError, match="^For 'norm', the argument 'ord' must "):
         ops.norm(ops.ones((2, 2)), order)
 
 

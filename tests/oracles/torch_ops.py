@@ -363,6 +363,7 @@ ELSEWHERE: Mapping[str, str] = {
     "batch_norm": "oracles/test_torch_normalization.py",
     "conv2d": "oracles/test_torch_conv.py",
     "clip_by_global_norm": "oracles/test_torch_gradient_clipping.py",
+    "interpolate": "oracles/test_torch_resize.py",
     "layer_norm": "oracles/test_torch_normalization.py",
     "max_pool2d": "oracles/test_torch_conv.py",
     "pad": "oracles/test_torch_normalization.py",
