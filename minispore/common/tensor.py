@@ -1053,10 +1053,15 @@ class Tensor(Variable):
             raise ValueError(f"For '{caller}', no such tensor can be made: {error}.") from None
         return wrap(data, self)
 
-    def expand_as(self, other: Variable) -> "Tensor":
-        """Return the tensor broadcast to the shape of `other`."""
-        check_tensor(other, "expand_as", "other")
-        return shapes.broadcast_to(self, other.shape)
+    @overload
+    def expand_as(self, other: Variable) -> "Tensor": ...
+    @overload
+    def expand_as(self, *, x: Variable) -> "Tensor": ...
+    def expand_as(self, other: Any = None, *, x: Any = None) -> "Tensor":
+        """Return the tensor broadcast to the shape of `other`, also called `x`."""
+        target: Variable = _either("expand_as", other, x)
+        check_tensor(target, "expand_as", "other")
+        return shapes.broadcast_to(self, target.shape)
 
     def expand(self, *size: Int | Sequence[Int]) -> "Tensor":
         """Return `self.broadcast_to(*size)`."""

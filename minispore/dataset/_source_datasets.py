@@ -13,7 +13,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from minispore.common.dtype import as_dtype
+from minispore.common.dtype import as_dtype, string
 from minispore.dataset._batches import SampledBatches
 from minispore.dataset._dataset import Dataset, Names, check_workers, count_workers
 from minispore.dataset._dataset import column_names as as_names
@@ -214,7 +214,8 @@ class GeneratorDataset(MappableDataset):
             once, such as a zip or a generator, are kept in memory for the next epoch; those of a
             function are not.
         column_names: Names of the columns.
-        column_types: Their types, which are checked in each row; None for any.
+        column_types: Their types, which are checked in each row, `minispore.string` for strings;
+            None for any.
         schema: Must be None: MindSpore's schema files are not supported.
         num_samples: The maximum number of rows of an epoch; None for all.
         num_parallel_workers: The number of processes that read a map-style source without
@@ -382,4 +383,11 @@ def _as_dtypes(types: Sequence[object], names: tuple[str, ...]) -> tuple[np.dtyp
             f"For '{caller}', 'column_types' must be {len(names)} types, one for each column, but "
             f"got {len(types)}."
         )
-    return tuple([as_dtype(each, caller, "column_types").numpy_dtype for each in types])
+    return tuple(
+        [
+            np.dtype(string)
+            if each is string
+            else as_dtype(each, caller, "column_types").numpy_dtype
+            for each in types
+        ]
+    )

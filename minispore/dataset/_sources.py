@@ -227,7 +227,8 @@ def as_row(
     what = f"For '{caller}', a value of the column"
     row = tuple([as_element(item, f"{what} {name!r}") for name, item in named])
     for name, array, expected in zip(columns, row, types or (), strict=False):
-        if array.dtype != expected:
+        # Strings have a type for each length.
+        if array.dtype != expected and (array.dtype.kind, expected.kind) != ("U", "U"):
             raise RuntimeError(
                 f"For '{caller}', the column {name!r} must be of type {expected} as "
                 f"'column_types' says, but the source gave {array.dtype}."

@@ -10,8 +10,8 @@ from minispore.utils.checks import describe_value
 __all__ = [
     "DType", "as_dtype", "bool_", "byte", "double", "dtype_to_nptype", "dtype_to_pytype",
     "float16", "float32", "float64", "float_", "from_array_dtype", "half", "int8", "int16",
-    "int32", "int64", "int_", "long", "promote", "pytype_to_dtype", "short", "single", "ubyte",
-    "uint", "uint8", "uint16", "uint32", "uint64", "ulong", "ushort",
+    "int32", "int64", "int_", "long", "promote", "pytype_to_dtype", "short", "single",
+    "string", "ubyte", "uint", "uint8", "uint16", "uint32", "uint64", "ulong", "ushort",
 ]  # fmt: skip
 
 DTypeLike = object
@@ -78,6 +78,9 @@ half: Final = float16
 float_: Final = float32
 single: Final = float32
 double: Final = float64
+
+# The type of columns of data sets that hold strings. Tensors hold none, so it is not a DType.
+string: Final = np.str_
 
 DTYPES: Final = (
     bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64
