@@ -9,7 +9,13 @@ from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
 from minispore.nn.optim.optimizer import host_parameter, scalar_value
 from minispore.nn.wrap.loss_scale import all_finite, next_loss_scale
-from minispore.train.amp import auto_mixed_precision, build_train_network
+from minispore.train.amp import (
+    auto_mixed_precision,
+    build_train_network,
+    custom_mixed_precision,
+    get_black_list,
+    get_white_list,
+)
 from minispore.train.loss_scale_manager import (
     DynamicLossScaleManager,
     FixedLossScaleManager,
@@ -28,6 +34,9 @@ __all__ = [
     "all_finite",
     "auto_mixed_precision",
     "build_train_network",
+    "custom_mixed_precision",
+    "get_black_list",
+    "get_white_list",
 ]
 
 Tensors = TypeVar("Tensors", bound=Tensor | Sequence[Tensor])

@@ -1,10 +1,17 @@
 """Mixed precision: networks that compute in float16, with parameters in float32."""
 
+from collections.abc import Callable, Iterator
+
 from minispore.common.dtype import DType, float16, float32
 from minispore.nn import (
+    BatchNorm1d,
+    BatchNorm2d,
     Cell,
+    Conv1d,
     Conv2d,
+    Conv2dTranspose,
     Dense,
+    LayerNorm,
     Optimizer,
     TrainOneStepCell,
     TrainOneStepWithLossScaleCell,
@@ -13,11 +20,17 @@ from minispore.nn import (
 from minispore.nn._float_type import cast_floats
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train.loss_scale_manager import DynamicLossScaleManager, LossScaleManager
-from minispore.utils.checks import check_one_of, check_type
+from minispore.utils.checks import as_items, check_one_of, check_type, describe_value
 from minispore.utils.unsupported import module_attributes
 from minispore.utils.warn import warn_at_caller
 
-__all__: list[str] = ["auto_mixed_precision", "build_train_network"]
+__all__: list[str] = [
+    "auto_mixed_precision",
+    "build_train_network",
+    "custom_mixed_precision",
+    "get_black_list",
+    "get_white_list",
+]
 
 LEVELS = ("O0", "O1", "O2", "O3", "auto")
 
@@ -49,16 +62,90 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: DType = fl
     check_one_of(amp_level, LEVELS, "amp_level", caller)
     check_one_of(dtype, (float16,), "dtype", caller)
     if amp_level in ("O2", "O3"):
-        computing = [network]
-    elif amp_level == "O0":
-        computing = []
-    else:
-        cells = [cell for _, cell in network.cells_and_names()]
-        computing = [cell for cell in cells if isinstance(cell, Conv2d | Dense)]
-    for cell in computing:
-        cell.to_float(dtype)
-        cell.register_forward_hook(_output_to_float32)
+        _compute_in(dtype, network)
+    elif amp_level != "O0":
+        _compute_in(dtype, *_outermost(network, (Conv2d, Dense)))
     return network
+
+
+def custom_mixed_precision(
+    network: Cell,
+    *,
+    white_list: list[type[Cell]] | None = None,
+    black_list: list[type[Cell]] | None = None,
+    dtype: DType = float16,
+) -> Cell:
+    """Let chosen cells of a network compute in float16, and return it. Its output is float32.
+
+    Args:
+        network: The network, which is changed.
+        white_list: Classes of cells that compute in float16; all others compute in float32.
+        black_list: Classes of cells that compute in float32; all others compute in float16. One of
+            both lists must be given.
+        dtype: float16.
+
+    Returns:
+        The same network.
+
+    Raises:
+        TypeError: `network` is not a Cell, or a list is not a list of cells' classes.
+        ValueError: Both lists are given, or none is, or `dtype` is not float16.
+
+    Examples:
+        >>> from minispore import amp, nn
+        >>> net = nn.SequentialCell(nn.Dense(2, 3), nn.Softmax())
+        >>> net = amp.custom_mixed_precision(net, black_list=[nn.Softmax])
+
+    Source: MindSpore's `mindspore.amp.custom_mixed_precision`.
+    """
+    caller = "custom_mixed_precision"
+    check_type(network, Cell, "network", caller)
+    check_one_of(dtype, (float16,), "dtype", caller)
+    if (white_list is None) == (black_list is None):
+        raise ValueError(
+            f"For '{caller}', one of 'white_list' and 'black_list' must be given, but got "
+            f"{'none' if white_list is None else 'both'}."
+        )
+    if white_list is not None:
+        _compute_in(dtype, *_outermost(network, _classes(white_list, "white_list")))
+    else:
+        excluded = _classes(black_list, "black_list")
+        _compute_in(dtype, network)
+        for child in network.cells():
+            for cell in _outermost(child, excluded):
+                cell.to_float(float32)
+                cell.register_forward_hook(_output_to(dtype))
+    return network
+
+
+def get_white_list() -> list[type[Cell]]:
+    """Return a list of cells' classes to begin a `white_list` with.
+
+    Returns:
+        The convolutions and `Dense`.
+
+    Examples:
+        >>> Dense in get_white_list()
+        True
+
+    Source: MindSpore's `mindspore.amp.get_white_list`.
+    """
+    return [Conv1d, Conv2d, Conv2dTranspose, Dense]
+
+
+def get_black_list() -> list[type[Cell]]:
+    """Return a list of cells' classes to begin a `black_list` with.
+
+    Returns:
+        The layers that normalize.
+
+    Examples:
+        >>> LayerNorm in get_black_list()
+        True
+
+    Source: MindSpore's `mindspore.amp.get_black_list`.
+    """
+    return [BatchNorm1d, BatchNorm2d, LayerNorm]
 
 
 def build_train_network(
@@ -123,8 +210,38 @@ def build_train_network(
     return TrainOneStepWithLossScaleCell(network, optimizer, update_cell)
 
 
-def _output_to_float32(cell: Cell, inputs: object, output: object) -> object:
-    return cast_floats(output, float32)
+def _compute_in(dtype: DType, *cells: Cell) -> None:
+    """Let cells compute in a type, and return float32."""
+    for cell in cells:
+        cell.to_float(dtype)
+        cell.register_forward_hook(_output_to(float32))
+
+
+def _output_to(dtype: DType) -> Callable[[Cell, object, object], object]:
+    return lambda cell, inputs, output: cast_floats(output, dtype)
+
+
+def _outermost(cell: Cell, classes: tuple[type[Cell], ...]) -> Iterator[Cell]:
+    """Yield the cells of classes that are in no other such cell."""
+    if isinstance(cell, classes):
+        yield cell
+    else:
+        for child in cell.cells():
+            yield from _outermost(child, classes)
+
+
+def _classes(listed: object, name: str) -> tuple[type[Cell], ...]:
+    """Return classes in a list of an argument."""
+    caller = "custom_mixed_precision"
+    check_type(listed, list, name, caller)
+    items = as_items(listed) or ()
+    classes = [each for each in items if isinstance(each, type) and issubclass(each, Cell)]
+    if len(classes) < len(items):
+        raise TypeError(
+            f"For '{caller}', the argument '{name}' must be a list of classes of cells, but got "
+            f"{describe_value(listed)}."
+        )
+    return tuple(classes)
 
 
 globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
