@@ -13,6 +13,7 @@ from minispore.engine.dispatch import wrap
 from minispore.nn._array_program import Runner
 from minispore.nn.cell import Cell
 from minispore.utils.checks import as_items, check_type, describe_value
+from minispore.utils.warn import warn_at_caller
 
 __all__ = ["GraphCell"]
 
@@ -40,11 +41,13 @@ class GraphCell(Cell):
 
     Args:
         graph: What `load` returns.
-        params_init: Other values of parameters, by name.
+        params_init: Other values of parameters, by name. A name that the graph does not have is a
+            warning.
         obf_random_seed: Must be None: files are not obfuscated.
 
     Raises:
-        TypeError: `graph` is not what `load` returns, or a value is not a Tensor.
+        TypeError: `graph` is not what `load` returns, a name is not a str, or a value is not a
+            Tensor.
         ValueError: A value has another shape or data type than the parameter, or
             `obf_random_seed` is not None.
 
@@ -54,8 +57,8 @@ class GraphCell(Cell):
         >>> folder = tempfile.TemporaryDirectory()
         >>> net = nn.SequentialCell(nn.Dense(2, 3), nn.ReLU())
         >>> x = Tensor([[1.0, 2.0]])
-        >>> export(net, x, file_name=folder.name + "/net", file_format="MINDIR")
-        >>> graph = load(folder.name + "/net.mindir")
+        >>> export(net, x, file_name=folder.name + "/net", file_format="MINISPORE")
+        >>> graph = load(folder.name + "/net.minispore")
         >>> bool((nn.GraphCell(graph)(x) == net(x)).all())
         True
         >>> folder.cleanup()
@@ -80,6 +83,7 @@ class GraphCell(Cell):
         self.graph = graph
         changed = params_init or {}
         for name, value in changed.items():
+            check_type(name, str, "params_init", "GraphCell")
             check_type(value, Tensor, "params_init", "GraphCell")
             own = graph.parameters.get(name, value)
             if (value.shape, value.dtype) != (own.shape, own.dtype):
@@ -88,6 +92,11 @@ class GraphCell(Cell):
                     f"{own.shape} and of {own.dtype!r}, but is of {value.shape} and "
                     f"{value.dtype!r}."
                 )
+        if unknown := sorted(changed.keys() - graph.parameters.keys()):
+            warn_at_caller(
+                f"For 'GraphCell', the graph has no parameters of the names {unknown} in "
+                f"'params_init'; it has {sorted(graph.parameters)}."
+            )
         self.weights: ParameterTuple = ParameterTuple(
             Parameter(changed.get(name, value), name=name)
             for name, value in graph.parameters.items()

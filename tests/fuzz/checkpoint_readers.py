@@ -178,12 +178,12 @@ SAFETENSORS_EXAMPLES = {
 
 def exported() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        file = f"{folder}/net.mindir"
+        file = f"{folder}/net.minispore"
         export(
             nn.SequentialCell(net(), nn.ReLU()),
             Tensor([[1.0] * 3]),
             file_name=file,
-            file_format="MINDIR",
+            file_format="MINISPORE",
         )
         return Path(file).read_bytes()
 
@@ -337,17 +337,17 @@ CHECKPOINT_READERS = (
         convert,
         examples={name: CKPT_EXAMPLES[name] for name in ("a long text", "a lone surrogate")},
     ),
-    Reader("graph", "x.mindir", (GRAPH,), load_graph),
+    Reader("graph", "x.minispore", (GRAPH,), load_graph),
     Reader(
         "graph with check sum",
-        "x.mindir",
+        "x.minispore",
         (GRAPH[:-_TRAILER],),
         load_graph,
         wrap=with_check_sum,
     ),
     Reader(
         "program of a graph",
-        "x.mindir",
+        "x.minispore",
         (program_of(GRAPH),),
         load_graph,
         text=True,

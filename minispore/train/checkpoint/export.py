@@ -28,10 +28,11 @@ from minispore.train.checkpoint.saving import write_file
 from minispore.train.checkpoint.storage import Value
 from minispore.train.checkpoint.storage import load as load_entry
 from minispore.utils.checks import as_items, check_one_of, check_type, describe_value
+from minispore.utils.warn import warn_at_caller
 
 __all__ = ["export", "load"]
 
-_ENDING = ".mindir"
+_ENDINGS = {"MINISPORE": ".minispore", "MINDIR": ".mindir"}
 _PROGRAM = "program"
 
 
@@ -40,14 +41,16 @@ def export(net: Cell, *inputs: Tensor, file_name: str, file_format: str, **kwarg
 
     The cell is called once in evaluation mode, and the operations of this call are saved: Python's
     branches and loops are those that it takes, and shapes and data types are those of the inputs.
-    The file is not MindSpore's MindIR, which a program of MindSpore would need, but a checkpoint
-    file with one text more. Nothing in it is Python code.
+    The file is a checkpoint file with one text more, and not MindSpore's MindIR. Nothing in it is
+    Python code.
 
     Args:
         net: The cell.
         *inputs: The inputs, whose elements do not matter.
-        file_name: The file; ".mindir" is added if it is missing. An existing file is replaced.
-        file_format: "MINDIR". The formats "AIR" and "ONNX" are not supported.
+        file_name: The file; ".minispore" is added if it is missing. An existing file is replaced.
+        file_format: "MINISPORE". "MINDIR" gives a file of the same contents and the ending
+            ".mindir", with a warning, as MindSpore cannot read it. The formats "AIR" and "ONNX" are
+            not supported.
         **kwargs: There are none; MindSpore encrypts, quantizes and obfuscates files by them.
 
     Raises:
@@ -64,22 +67,22 @@ def export(net: Cell, *inputs: Tensor, file_name: str, file_format: str, **kwarg
         >>> from minispore import Tensor, nn
         >>> folder = tempfile.TemporaryDirectory()
         >>> net, x = nn.Dense(2, 3), Tensor([[1.0, 2.0]])
-        >>> export(net, x, file_name=folder.name + "/net", file_format="MINDIR")
+        >>> export(net, x, file_name=folder.name + "/net", file_format="MINISPORE")
         >>> os.listdir(folder.name)
-        ['net.mindir']
+        ['net.minispore']
         >>> folder.cleanup()
 
     Source: MindSpore's `mindspore.export`.
     """
     check_type(net, Cell, "net", "export")
     check_type(file_name, str, "file_name", "export")
-    check_one_of(file_format, ("AIR", "ONNX", "MINDIR"), "file_format", "export")
+    check_one_of(file_format, (*_ENDINGS, "AIR", "ONNX"), "file_format", "export")
     if kwargs:
         raise TypeError(f"For 'export', there are no arguments {sorted(kwargs)}.")
-    if file_format != "MINDIR":
+    if file_format not in _ENDINGS:
         raise NotImplementedError(
-            f"For 'export', the format {file_format!r} is not supported: use 'MINDIR' for a file "
-            "that minispore loads again, or save_checkpoint for the parameters alone."
+            f"For 'export', the format {file_format!r} is not supported: use 'MINISPORE' for a "
+            "file that minispore loads again, or save_checkpoint for the parameters alone."
         )
     for x in inputs:
         check_type(x, Tensor, "inputs", "export")
@@ -92,9 +95,15 @@ def export(net: Cell, *inputs: Tensor, file_name: str, file_format: str, **kwarg
     values: list[tuple[str, Value]] = [(_PROGRAM, text)]
     values += [(f":{name}", array) for name, array in arrays.items()]
     values += [(f"[{i}]", array) for i, array in enumerate(tape.constants)]
-    path = file_name if file_name.endswith(_ENDING) else f"{file_name}{_ENDING}"
+    ending = _ENDINGS[file_format]
+    path = file_name if file_name.endswith(ending) else f"{file_name}{ending}"
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     write_file(path, values, crc_check=True, format_="ckpt")
+    if file_format == "MINDIR":
+        warn_at_caller(
+            f"For 'export', the file '{path}' is in minispore's own format: minispore.load reads "
+            "it, and MindSpore does not. The format 'MINISPORE' is the same without this warning."
+        )
 
 
 def _captured(
@@ -149,7 +158,7 @@ def load(file_name: str, **kwargs: object) -> Graph:
     """Read a file that `export` has written.
 
     Args:
-        file_name: The file, which ends with ".mindir".
+        file_name: The file, which ends with ".minispore" or ".mindir".
         **kwargs: There are none; MindSpore decrypts and restores files by them.
 
     Returns:
@@ -157,26 +166,26 @@ def load(file_name: str, **kwargs: object) -> Graph:
 
     Raises:
         TypeError: There are further arguments.
-        ValueError: `file_name` is not a str, or does not end with ".mindir"; the file does not
-            exist, is damaged, or was not written by `export` of minispore.
+        ValueError: `file_name` is not a str, or has another ending; the file does not exist, is
+            damaged, or was not written by `export` of minispore.
 
     Examples:
         >>> import tempfile
         >>> from minispore import Tensor, nn
         >>> folder = tempfile.TemporaryDirectory()
         >>> net, x = nn.Dense(2, 3), Tensor([[1.0, 2.0]])
-        >>> export(net, x, file_name=folder.name + "/net", file_format="MINDIR")
-        >>> graph = load(folder.name + "/net.mindir")
+        >>> export(net, x, file_name=folder.name + "/net", file_format="MINISPORE")
+        >>> graph = load(folder.name + "/net.minispore")
         >>> bool((nn.GraphCell(graph)(x) == net(x)).all())
         True
         >>> folder.cleanup()
 
     Source: MindSpore's `mindspore.load`.
     """
-    if not isinstance(file_name, str) or not file_name.endswith(_ENDING):
+    if not isinstance(file_name, str) or not file_name.endswith(tuple(_ENDINGS.values())):
         raise ValueError(
-            "For 'load', the argument 'file_name' must be a str that ends with '.mindir', but got "
-            f"{describe_value(file_name)}."
+            "For 'load', the argument 'file_name' must be a str that ends with '.minispore' or "
+            f"'.mindir', but got {describe_value(file_name)}."
         )
     if kwargs:
         raise TypeError(f"For 'load', there are no arguments {sorted(kwargs)}.")

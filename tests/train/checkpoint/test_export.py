@@ -47,8 +47,8 @@ PROGRAMS: dict[str, Callable[[Tensor, Tensor], object]] = {
 
 
 def exported(net: nn.Cell, *inputs: Tensor, folder: Path) -> nn.GraphCell:
-    export(net, *inputs, file_name=str(folder / "net"), file_format="MINDIR")
-    return nn.GraphCell(load(str(folder / "net.mindir")))
+    export(net, *inputs, file_name=str(folder / "net"), file_format="MINISPORE")
+    return nn.GraphCell(load(str(folder / "net.minispore")))
 
 
 def assert_same(actual: object, expected: object) -> None:
@@ -85,7 +85,7 @@ def test_loaded_program_computes_what_the_function_computes(name: str, tmp_path:
     assert_same(cell(other), net(other))
     half = ops.full(3, 0.5)
     net.factor.set_data(half)
-    changed = nn.GraphCell(load(str(tmp_path / "net.mindir")), {"factor": half})
+    changed = nn.GraphCell(load(str(tmp_path / "net.minispore")), {"factor": half})
     assert_same(changed(other), net(other))
 
 
@@ -136,14 +136,14 @@ def test_cell_that_is_no_program_is_refused(name: str, tmp_path: Path) -> None:
 
 
 def test_arguments_are_checked(tmp_path: Path) -> None:
-    net, x, file = nn.Dense(3, 2), ops.ones((1, 3)), str(tmp_path / "net.mindir")
+    net, x, file = nn.Dense(3, 2), ops.ones((1, 3)), str(tmp_path / "net.minispore")
     for file_format, error in (("AIR", NotImplementedError), ("ONNX", NotImplementedError)):
         with pytest.raises(error, match="save_checkpoint"):
             export(net, x, file_name=file, file_format=file_format)
     with pytest.raises(ValueError, match="'file_format'"):
         export(net, x, file_name=file, file_format="PT")
     with pytest.raises(TypeError, match="no arguments"):
-        export(net, x, file_name=file, file_format="MINDIR", enc_key=b"")
+        export(net, x, file_name=file, file_format="MINISPORE", enc_key=b"")
     with pytest.raises(ValueError, match="must be a str that ends with"):
         load("net.ckpt")
     with pytest.raises(ValueError, match="does not exist"):
@@ -161,6 +161,23 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
         nn.GraphCell(cell.graph, {"weight": x})
     with pytest.raises(ValueError, match="'obf_random_seed'"):
         nn.GraphCell(cell.graph, obf_random_seed=3)
+    with pytest.raises(TypeError, match="'params_init'"):
+        nn.GraphCell(cell.graph, {3: x})  # type: ignore[dict-item]
+
+
+def test_parameter_that_the_graph_does_not_have_warns(tmp_path: Path) -> None:
+    cell = exported(nn.Dense(3, 2), ops.ones((1, 3)), folder=tmp_path)
+    with pytest.warns(UserWarning, match=r"no parameters of the names \['gain'\]") as caught:
+        nn.GraphCell(cell.graph, {"gain": Tensor(1.0)})
+    assert caught[0].filename == __file__
+
+
+def test_file_called_mindir_is_minispores_with_a_warning(tmp_path: Path) -> None:
+    net, x, file = nn.Dense(3, 2), ops.ones((1, 3)), str(tmp_path / "net")
+    with pytest.warns(UserWarning, match="MindSpore does not") as caught:
+        export(net, x, file_name=file, file_format="MINDIR")
+    assert caught[0].filename == __file__
+    assert_same(nn.GraphCell(load(f"{file}.mindir"))(x), net(x))
 
 
 def test_instruction_that_fails_raises_value_error(tmp_path: Path) -> None:
@@ -201,6 +218,6 @@ def test_several_threads_run_one_graph(tmp_path: Path) -> None:
 
 def test_checkpoint_is_no_program(tmp_path: Path) -> None:
     save_checkpoint(nn.Dense(1, 1), str(tmp_path / "net.ckpt"))
-    (tmp_path / "net.ckpt").rename(tmp_path / "net.mindir")
-    with pytest.raises(ValueError, match=r"net\.mindir': it has no operations"):
-        load(str(tmp_path / "net.mindir"))
+    (tmp_path / "net.ckpt").rename(tmp_path / "net.minispore")
+    with pytest.raises(ValueError, match=r"net\.minispore': it has no operations"):
+        load(str(tmp_path / "net.minispore"))
