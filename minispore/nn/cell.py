@@ -67,7 +67,7 @@ class Cell(HooksMixin):
         flags: Flags to begin with; see `add_flags`.
 
     Raises:
-        TypeError: `auto_prefix` is not a bool, or `flags` not a dict.
+        TypeError: `auto_prefix` is neither a bool nor a class, or `flags` not a dict.
 
     Examples:
         >>> import minispore as ms
@@ -102,12 +102,13 @@ class Cell(HooksMixin):
                 f"For '{self.cls_name}', the constructor got a Tensor; make the cell first, "
                 f"cell = {self.cls_name}(…), and then call it: cell(tensor)."
             )
-        check_type(auto_prefix, bool, "auto_prefix")
+        # `super().__init__(Net)` for `super(Net, self).__init__()` is common in scripts.
+        check_type(auto_prefix, (bool, type), "auto_prefix")
         check_type(flags, dict, "flags", self.cls_name, allow_none=True)
         self.training = False
         self.phase = "train"  # MindSpore's default
         self.requires_grad = False
-        self._auto_prefix = auto_prefix
+        self._auto_prefix = bool(auto_prefix)
         self._param_prefix = ""
         # The names of the parameters in ParameterTuple attributes when they were assigned.
         self._listed: dict[str, tuple[str, ...]] = {}

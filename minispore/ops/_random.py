@@ -6,17 +6,36 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from minispore._functional.pooling import check_images
+from minispore._functional.primitive import Primitive
 from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import host_values
-from minispore.engine.dispatch import broadcast_error, check_tensor, dtype_of, wrap
+from minispore.engine.dispatch import (
+    broadcast_error,
+    check_category,
+    check_tensor,
+    dtype_of,
+    wrap,
+)
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._creation import parse_shape, tensor_from_array
-from minispore.utils.checks import as_items, check_bool, check_int, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    check_bool,
+    check_int,
+    check_number,
+    check_type,
+    describe_value,
+)
 
 __all__ = [
+    "StandardNormal",
+    "UniformInt",
+    "UniformReal",
     "dropout",
+    "dropout2d",
     "normal",
     "rand",
     "randint",
@@ -319,15 +338,52 @@ def dropout(
     return apply_dropout_mask(input, 1 - p, stream, "input", "dropout")
 
 
-def apply_dropout_mask(x: Tensor, keep_prob: float, stream: str, name: str, caller: str) -> Tensor:
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """Return images with random channels zeroed, and the others divided by 1 − p.
+
+    Args:
+        input: A tensor of floats, of the shape (n, channels, height, width).
+        p: The probability with which a channel of an image is zeroed, in [0, 1].
+        training: Whether to drop channels; if not, `input` is returned.
+
+    Returns:
+        A tensor of the same shape and type.
+
+    Raises:
+        TypeError: In training, `input` does not hold floats.
+        ValueError: `input` has not four axes, or `p` is out of range.
+
+    Examples:
+        >>> from minispore import ops
+        >>> channels = ops.dropout2d(ops.ones((1, 100, 2, 2))).reshape(100, 4)
+        >>> sorted({tuple(channel) for channel in channels.tolist()})
+        [(0.0, 0.0, 0.0, 0.0), (2.0, 2.0, 2.0, 2.0)]
+
+    Source: MindSpore's `mindspore.ops.dropout2d`.
+    """
+    caller = "dropout2d"
+    check_tensor(input, caller)
+    check_images(input, "input", caller)
+    check_number(p, "p", caller, low=0.0, high=1.0)
+    check_bool(training, "training", caller)
+    if not training or p == 0:
+        return input
+    return apply_dropout_mask(input, 1 - p, "dropout", "input", caller, axes=2)
+
+
+def apply_dropout_mask(
+    x: Tensor, keep_prob: float, stream: str, name: str, caller: str, axes: int | None = None
+) -> Tensor:
     """Return `x` with each element kept with probability `keep_prob` and divided by it, or zeroed.
 
     Args:
         x: A tensor of floats.
-        keep_prob: The probability with which an element is kept, above 0.
+        keep_prob: The probability with which an element is kept.
         stream: The name of the random stream.
         name: The name of the argument `x` in errors.
         caller: The name of the function in errors.
+        axes: The elements at the same indices of so many first axes are kept or zeroed together;
+            None for each alone.
 
     Raises:
         TypeError: `x` does not hold floats.
@@ -337,13 +393,89 @@ def apply_dropout_mask(x: Tensor, keep_prob: float, stream: str, name: str, call
         raise TypeError(
             f"For '{caller}', the argument '{name}' must be of a float type, but got {dtype!r}."
         )
-    shape = x.shape
+    shape = x.shape if axes is None else x.shape[:axes] + (1,) * (x.ndim - axes)
 
     def factors() -> NDArray[np.generic]:
         kept = generator(stream).random(shape) < keep_prob
-        return np.asarray(kept / keep_prob, dtype.numpy_dtype)
+        return np.asarray(kept / (keep_prob or 1), dtype.numpy_dtype)
 
     return x * wrap(host_values(factors, x._data), x)
+
+
+class _Draw(Primitive):
+    """Base class of the primitives that draw random numbers.
+
+    Args:
+        seed: The seed of a separate random stream; 0 for the program's stream "ops".
+        seed2: Accepted for compatibility with MindSpore, without effect.
+    """
+
+    def __init__(self, seed: int = 0, seed2: int = 0) -> None:
+        caller = type(self).__name__
+        self._seed: int | None = check_int(seed, "seed", caller, low=0) or None
+        check_int(seed2, "seed2", caller, low=0)
+
+
+class StandardNormal(_Draw):
+    """The primitive of `standard_normal`: random numbers from the standard normal distribution.
+
+    Args:
+        seed: The seed of a separate random stream; 0 for the program's stream "ops".
+        seed2: Accepted for compatibility with MindSpore, without effect.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.StandardNormal()((2, 3)).shape
+        (2, 3)
+
+    Source: MindSpore's `mindspore.ops.StandardNormal`.
+    """
+
+    def __call__(self, shape: tuple[int, ...]) -> Tensor:
+        """Apply the operation."""
+        return standard_normal(shape, self._seed)
+
+
+class UniformReal(_Draw):
+    """Random numbers from the uniform distribution on [0, 1).
+
+    Args:
+        seed: The seed of a separate random stream; 0 for the program's stream "ops".
+        seed2: Accepted for compatibility with MindSpore, without effect.
+
+    Examples:
+        >>> from minispore import ops
+        >>> ops.UniformReal()((2, 3)).shape
+        (2, 3)
+
+    Source: MindSpore's `mindspore.ops.UniformReal`.
+    """
+
+    def __call__(self, shape: tuple[int, ...]) -> Tensor:
+        """Apply the operation."""
+        return rand(parse_shape(shape, "shape", "UniformReal"), seed=self._seed)
+
+
+class UniformInt(_Draw):
+    """Random int32 numbers from the uniform distribution on [minval, maxval).
+
+    Args:
+        seed: The seed of a separate random stream; 0 for the program's stream "ops".
+        seed2: Accepted for compatibility with MindSpore, without effect.
+
+    Examples:
+        >>> from minispore import Tensor, int32, ops
+        >>> ops.UniformInt()((2,), Tensor(7, int32), Tensor(8, int32)).tolist()
+        [7, 7]
+
+    Source: MindSpore's `mindspore.ops.UniformInt`.
+    """
+
+    def __call__(self, shape: tuple[int, ...], minval: Tensor, maxval: Tensor) -> Tensor:
+        """Apply the operation."""
+        for name, value in (("minval", minval), ("maxval", maxval)):
+            check_category(value, dtypes.INTEGER, "UniformInt", name)
+        return uniform(shape, minval, maxval, self._seed, dtypes.int32)
 
 
 def _draw(caller: str, draw: Callable[[], NDArray[np.generic]], dtype: DType) -> Tensor:

@@ -179,6 +179,15 @@ def test_auto_prefix_false_keeps_names() -> None:
     assert names(net) == [("w", "w"), ("x.weight", "weight"), ("x.bias", "bias")]
 
 
+def test_class_as_auto_prefix_is_true() -> None:
+    class Net(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__(Net)  # type: ignore[arg-type]
+            self.x = nn.Dense(1, 1, has_bias=False)
+
+    assert names(Net()) == [("x.weight", "x.weight")]
+
+
 def test_parameter_tuple_attributes() -> None:
     net: Any = Empty()
     net.weights = ParameterTuple([Parameter(Tensor(1.0), name=n) for n in ("training", "y")])

@@ -36,6 +36,7 @@ LAYERS: dict[str, nn.Cell] = {
     "Conv2dTranspose": nn.Conv2dTranspose(3, 2, 2),
     "Dense": nn.Dense(3, 2),
     "Dropout": nn.Dropout(p=0.5),
+    "Dropout2d": nn.Dropout2d(0.5),
     "Embedding": nn.Embedding(4, 2),
     "Flatten": nn.Flatten(),
     "GroupNorm": nn.GroupNorm(3, 3),
@@ -48,6 +49,7 @@ LAYERS: dict[str, nn.Cell] = {
     "ReplicationPad1d": nn.ReplicationPad1d(1),
     "ReplicationPad2d": nn.ReplicationPad2d(1),
     "Unflatten": nn.Unflatten(1, (-1, 1)),
+    "Upsample": nn.Upsample(2),
     "ZeroPad2d": nn.ZeroPad2d(1),
 }
 LOSSES: dict[str, nn.Cell] = {

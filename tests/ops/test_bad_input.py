@@ -138,6 +138,7 @@ VALID: dict[str, dict[str, object]] = {
     },
     "cumsum": {"x": x(), "axis": 1, "dtype": ms.float64},
     "dropout": {"input": x(), "p": 0.5, "training": True, "seed": 3},
+    "dropout2d": {"input": images(), "p": 0.5, "training": True},
     "flip": {"input": x(), "dims": (0, 1)},
     "l1_loss": {"input": x(), "target": x(), "reduction": "sum"},
     "linspace": {"start": 0, "end": 1.5, "steps": 4},

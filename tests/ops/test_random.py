@@ -24,11 +24,23 @@ float_types = mst.dtypes("float")
 SHAPE = (400, 500)
 # Digits after the binary point.
 BITS = {ms.float16: 11, ms.float32: 24, ms.float64: 53}
+
+
+def of_primitive(seed: int | None) -> int:
+    """Return a primitive's seed, which is 0 for none."""
+    return 0 if seed is None else seed + 1
+
+
 DRAWN: dict[str, Callable[[int | None], Tensor]] = {
     "rand": lambda seed: ops.rand(4, seed=seed),
     "randn": lambda seed: ops.randn(4, seed=seed),
     "randint": lambda seed: ops.randint(0, 1 << 40, (4,), seed),
     "dropout": lambda seed: ops.dropout(ops.ones(64), 0.5, seed=seed),
+    "StandardNormal": lambda seed: ops.StandardNormal(of_primitive(seed))((4,)),
+    "UniformReal": lambda seed: ops.UniformReal(of_primitive(seed))((4,)),
+    "UniformInt": lambda seed: ops.UniformInt(of_primitive(seed))(
+        (9,), Tensor(0, ms.int32), Tensor(1 << 30, ms.int32)
+    ),
 }
 
 

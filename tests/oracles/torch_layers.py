@@ -428,6 +428,11 @@ PAIRS: dict[str, st.SearchStrategy[Pair]] = {
     "Identity": elementwise(nn.Identity, torch.nn.Identity),
     # In evaluation mode; for training mode see tests/nn/layer/test_basic.py.
     "Dropout": elementwise(nn.Dropout, torch.nn.Identity),
+    "Dropout2d": elementwise(nn.Dropout2d, torch.nn.Identity),
+    "Upsample": of_two_axes(
+        lambda: nn.Upsample(5, mode="linear", align_corners=True),
+        lambda: torch.nn.Upsample(5, mode="linear", align_corners=True),
+    ),
     "Softmax": along_an_axis(nn.Softmax, torch.nn.Softmax),
     "LogSoftmax": along_an_axis(nn.LogSoftmax, torch.nn.LogSoftmax),
     "Flatten": flattens(),

@@ -388,7 +388,7 @@ REASONS: Mapping[str, str] = {
     "apply_rule": "applies a rule of the user's",
     **dict.fromkeys(
         (
-            *("dropout", "normal", "rand", "randint", "randn", "randperm"),
+            *("dropout", "dropout2d", "normal", "rand", "randint", "randn", "randperm"),
             *("standard_normal", "uniform"),
         ),
         "draws numbers",

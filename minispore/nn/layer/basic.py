@@ -1,4 +1,4 @@
-"""Basic layers: Dense, Flatten, Unflatten, Identity, Dropout and Pad."""
+"""Basic layers: Dense, Flatten, Unflatten, Identity, Dropout, Upsample and Pad."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from minispore.utils.checks import (
     check_type,
 )
 
-__all__ = ["Dense", "Dropout", "Flatten", "Identity", "Pad", "Unflatten"]
+__all__ = ["Dense", "Dropout", "Dropout2d", "Flatten", "Identity", "Pad", "Unflatten", "Upsample"]
 
 
 class Dense(Cell):
@@ -182,6 +182,100 @@ class Unflatten(Cell):
         axis = normalize_axis_index(self.axis, input_x.ndim, "axis", "Unflatten")
         before, after = input_x.shape[:axis], input_x.shape[axis + 1 :]
         return input_x.reshape((*before, *self.unflattened_size, *after))
+
+
+class Dropout2d(Cell):
+    """Dropout of channels: in training, set random channels to 0 and scale the others.
+
+    In evaluation mode, which is the default (see `Cell.set_train`), it returns its input. Random
+    numbers are drawn from the random stream "dropout".
+
+    Args:
+        p: The probability with which a channel of an image is set to 0.
+
+    Raises:
+        TypeError: `p` is not a float.
+        ValueError: `p` is not in [0, 1].
+
+    Examples:
+        >>> from minispore import nn, ops
+        >>> layer = nn.Dropout2d(1.0).set_train()
+        >>> layer(ops.ones((1, 2, 1, 1))).tolist()
+        [[[[0.0]], [[0.0]]]]
+
+    Source: MindSpore's `mindspore.nn.Dropout2d`.
+    """
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        check_type(p, float, "p")
+        self.p: float = check_number(p, "p", low=0.0, high=1.0)
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Apply the layer.
+
+        Raises:
+            TypeError: `x` is not a tensor or, in training, not of a float dtype.
+            ValueError: In training, `x` has not four axes.
+        """
+        check_tensor(x, "Dropout2d", "x")
+        return ops.dropout2d(x, self.p) if self.training else x
+
+    def extend_repr(self) -> str:
+        """Return the arguments for `repr`."""
+        return f"p={self.p}"
+
+
+class Upsample(Cell):
+    """Sequences or images of another size.
+
+    Args:
+        size: The length, or the height and the width; one int for all.
+        scale_factor: The factor of each length, instead of `size`; lengths are rounded down.
+        mode: "nearest", "nearest-exact", "linear" for sequences or "bilinear" for images; see
+            `ops.interpolate`.
+        align_corners: Whether the corner pixels of both images are at the same positions; only for
+            "linear" and "bilinear".
+        recompute_scale_factor: Must be True with `scale_factor`.
+
+    Examples:
+        >>> from minispore import Tensor, nn
+        >>> nn.Upsample(size=(1, 4))(Tensor([[[[1.0, 2.0]]]])).tolist()
+        [[[[1.0, 1.0, 2.0, 2.0]]]]
+
+    Source: MindSpore's `mindspore.nn.Upsample`.
+    """
+
+    def __init__(
+        self,
+        size: int | Sequence[int] | None = None,
+        scale_factor: float | Sequence[float] | None = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.size = size
+        self.scale_factor = scale_factor
+        self.mode = mode
+        self.align_corners = align_corners
+        self.recompute_scale_factor = recompute_scale_factor
+
+    def construct(self, x: Tensor) -> Tensor:
+        """Return `x` in the other size.
+
+        Raises:
+            TypeError: `x` is not a tensor of floats, or an argument is of the wrong type.
+            ValueError: The arguments do not fit `x` or one another.
+        """
+        return ops.interpolate(
+            x,
+            self.size,
+            self.scale_factor,
+            self.mode,
+            self.align_corners,
+            self.recompute_scale_factor,
+        )
 
 
 class Pad(Cell):

@@ -78,6 +78,18 @@ def test_dropout_drops_elements_independently(p: float, older_form: bool, seed: 
     assert layer.set_train(False)(x) is x
 
 
+@given(st.sampled_from([0.1, 0.25, 0.5, 0.9, 1.0]), seeds)
+def test_dropout2d_drops_channels_independently(p: float, seed: int) -> None:
+    set_seed(seed)
+    y = nn.Dropout2d(p).set_train()(ops.ones((50, 40, 2, 3))).asnumpy()
+    assert (y == y[:, :, :1, :1]).all()
+    dropped = y[:, :, 0, 0] == 0
+    assert set(np.unique(y[y != 0]).tolist()) <= {np.float32(1 / (1 - min(p, 0.9)))}
+    assert_frequency(dropped, p)
+    assert_frequency(dropped[::2] & dropped[1::2], p**2)
+    assert_frequency(dropped[:, ::2] & dropped[:, 1::2], p**2)
+
+
 def test_dropout_of_nothing_returns_its_input() -> None:
     x = ops.ones((3, 2))
     for layer in (nn.Dropout(keep_prob=1.0), nn.Dropout(p=0.0)):

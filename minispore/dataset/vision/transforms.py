@@ -1,0 +1,4 @@
+"""The image transforms, in MindSpore's module of this name."""
+
+from minispore.dataset.vision import *  # noqa: F403 (the same names, whatever they are)
+from minispore.dataset.vision import __all__  # noqa: F401 (that another star takes them, too)
