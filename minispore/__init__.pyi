@@ -54,7 +54,7 @@ from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.seed import get_seed, set_seed
 from minispore.common.tensor import Tensor, from_numpy, tensor
 from minispore.log import get_level, get_log_config
-from minispore.ops import GradOperation, get_grad, grad, value_and_grad
+from minispore.ops import GradOperation, constexpr, get_grad, grad, value_and_grad, vmap
 from minispore.train import (
     F1,
     MAE,
@@ -172,6 +172,7 @@ __all__ = [
     "common",
     "communication",
     "amp",
+    "constexpr",
     "context",
     "dataset",
     "double",
@@ -232,4 +233,5 @@ __all__ = [
     "uint8",
     "ushort",
     "value_and_grad",
+    "vmap",
 ]

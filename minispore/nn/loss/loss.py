@@ -62,6 +62,10 @@ class LossBase(Cell):
         check_one_of(reduction, REDUCTIONS, "reduction", self.cls_name)
         self.reduction: Reduction = reduction
 
+    def get_axis(self, x: Tensor) -> tuple[int, ...]:
+        """Return all axes of `x`."""
+        return tuple(range(x.ndim))
+
     def get_loss(self, x: Tensor, weights: Tensor | float = 1.0) -> Tensor:
         """Return `x * weights`, reduced."""
         if isinstance(weights, Tensor) or weights != 1:

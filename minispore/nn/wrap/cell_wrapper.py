@@ -161,7 +161,11 @@ class TrainOneStepCell(Cell):
         self._gradient_hooks: list[Entry] = []
         _warn_of_foreign_parameters(network, optimizer)
         self.reducer_flag: bool = is_data_parallel("TrainOneStepCell")
-        self.grad_reducer: DistributedGradReducer | None = None
+        # For a subclass with a `construct` of its own, as are those of the gradients.
+        self.grad: ops.GradOperation[tuple[Tensor, ...], Tensor] = ops.GradOperation(
+            get_by_list=True, sens_param=True
+        )
+        self.grad_reducer: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]] = _unreduced
         if self.reducer_flag:
             self.grad_reducer = DistributedGradReducer(self.weights)
             broadcast_parameters(self)
@@ -262,7 +266,8 @@ class TrainOneStepCell(Cell):
 
         The backward pass starts from the scaled loss, so gradients in float16 do not underflow.
         """
-        reducer = self.grad_reducer
+        given = self.grad_reducer
+        reducer = given if isinstance(given, DistributedGradReducer) else None
         rows = 1 if reducer is None else batch_size_of(inputs)
         if not rows:
             # The other processes have data for this step; the mean over no rows would be NaN.
@@ -287,6 +292,11 @@ class TrainOneStepCell(Cell):
                 f"{loss.shape}. A loss function with a 'reduction' makes it one with 'mean'."
             )
         return (loss, gradients) if reducer is None else reducer.reduce_step(loss, gradients, rows)
+
+
+def _unreduced(gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Return the gradients of a single process."""
+    return gradients
 
 
 def batch_size_of(inputs: Sequence[object]) -> int:

@@ -48,6 +48,21 @@ def test_train_one_step_updates_parameters(sens: float | Tensor | None, weight: 
     assert train.weights[0].asnumpy() == pytest.approx(np.full((1, 2), weight))
 
 
+def test_subclass_computes_its_gradients_as_the_base_class() -> None:
+    class Step(nn.TrainOneStepCell):
+        def construct(self, *inputs: Tensor) -> Tensor:
+            loss = self.network(*inputs)
+            sens = ops.fill(loss.dtype, loss.shape, self.sens)
+            gradients = self.grad(self.network, self.weights)(*inputs, sens)
+            return ops.depend(loss, self.optimizer(self.grad_reducer(gradients)))
+
+    network = net()
+    own = Step(nn.WithLossCell(network, nn.MSELoss()), sgd(network), 2.0)
+    base = step(2.0)
+    assert own(X, Y).item() == base(X, Y).item()
+    assert network.weight.tolist() == base.weights[0].tolist() != net().weight.tolist()
+
+
 def test_return_grad_returns_gradients_by_name() -> None:
     loss, gradients = cast("Any", step(return_grad=True)(X, Y))
     assert loss.item() == 1
