@@ -1,9 +1,11 @@
-"""The callback of `minispore train` that stops it by Ctrl-C."""
+"""The callbacks of `minispore train` that stop it: by Ctrl-C, and if the loss is not finite."""
 
+import math
 import signal
 from types import FrameType
 from typing import Self
 
+from minispore._cli.errors import UserError
 from minispore.train import Callback, RunContext
 
 
@@ -37,3 +39,20 @@ class StopOnInterrupt(Callback):
     def _request(self, _number: int, _frame: FrameType | None) -> None:
         self.requested = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class RequireFiniteLoss(Callback):
+    """End the run if the loss is not finite."""
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Check the loss.
+
+        Raises:
+            UserError: The loss is not finite.
+        """
+        params = run_context.original_args()
+        loss = params.net_outputs.item()
+        if not math.isfinite(loss):
+            raise UserError(
+                f"the loss became {loss} in step {params.cur_step_num}: try a smaller --lr"
+            )

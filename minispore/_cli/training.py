@@ -2,19 +2,21 @@
 
 import random
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from minispore import nn
 from minispore._cli.arguments import Arguments
-from minispore._cli.callbacks import StopOnInterrupt
+from minispore._cli.callbacks import RequireFiniteLoss, StopOnInterrupt
 from minispore._cli.errors import UserError, as_user_error
-from minispore._cli.history import History, plot
+from minispore._cli.plotting import plot
 from minispore._cli.tutorial import Network, batches, data_folder
 from minispore.common import GRAPH_MODE, PYNATIVE_MODE, set_context, set_seed
-from minispore.train import CheckpointConfig, Model, ModelCheckpoint, ProgressBar
+from minispore.train import CheckpointConfig, CSVLogger, Model, ModelCheckpoint, ProgressBar
 
 
 def train(arguments: Arguments) -> bool:
@@ -52,7 +54,7 @@ def train(arguments: Arguments) -> bool:
         metrics={"accuracy"},
     )
     interrupt = StopOnInterrupt()
-    history = History(out / "metrics.csv")
+    table = CSVLogger(out / "metrics.csv", every=50)
     checkpoint = ModelCheckpoint(
         prefix="mnist",
         directory=str(out),
@@ -68,13 +70,13 @@ def train(arguments: Arguments) -> bool:
             arguments.epochs,
             train_data,
             test_data,
-            callbacks=[interrupt, history, ProgressBar(), checkpoint],
+            callbacks=[interrupt, RequireFiniteLoss(), table, ProgressBar(), checkpoint],
             resume=resume,
         )
-        drawn = plot(history.rows, out / "plot.png")
+        drawn = plot(table.rows, out / "plot.png")
 
     saved = Path(checkpoint.latest_ckpt_file_name).name
-    print(summary_line(out, saved, history, drawn=drawn, interrupted=interrupt.requested))
+    print(summary_line(out, saved, table.rows[-1], drawn=drawn, interrupted=interrupt.requested))
     return not interrupt.requested
 
 
@@ -110,14 +112,13 @@ def newest_checkpoint(out: Path) -> Path:
 
 
 def summary_line(
-    out: Path, checkpoint: str, history: History, *, drawn: bool, interrupted: bool
+    out: Path, checkpoint: str, last: Mapping[str, Any], *, drawn: bool, interrupted: bool
 ) -> str:
     """Return how the run ended, and where its files are."""
-    last = history.rows[-1]
     if interrupted:
-        outcome = f"Stopped by Ctrl-C after step {last.step}"
+        outcome = f"Stopped by Ctrl-C after step {last['step']}"
     else:
-        epochs = "1 epoch" if last.epoch == 1 else f"{last.epoch} epochs"
-        outcome = f"Accuracy {last.accuracy:.4f} after {epochs}"
+        epochs = "1 epoch" if last["epoch"] == 1 else f"{last['epoch']} epochs"
+        outcome = f"Accuracy {last['accuracy']:.4f} after {epochs}"
     picture = "plot.png" if drawn else "no plot, since matplotlib is not installed"
     return f"{outcome}; in {out}: {checkpoint}, metrics.csv, {picture}"

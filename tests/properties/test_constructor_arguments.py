@@ -40,7 +40,7 @@ SWITCHED_OFF = ("save_checkpoint_seconds", "keep_checkpoint_per_n_minutes")
 # The counts of which 0 makes no sense.
 FROM_ONE = {
     "step_size", "num_process", "data_size", "save_freq", "top_k", "collect_freq",
-    "collect_tensor_freq", "max_file_size",
+    "collect_tensor_freq", "max_file_size", "every",
 }  # fmt: skip
 Made = Callable[..., object]
 

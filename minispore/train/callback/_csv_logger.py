@@ -1,29 +1,37 @@
-"""CSVLogger: write the loss and the metrics of each epoch to a CSV file."""
+"""CSVLogger: write the loss and the metrics of a run to a CSV file."""
 
 import csv
 import os
 from collections.abc import Mapping
 from io import StringIO
 
-from minispore.train.callback._history import History
+from minispore.train.protocol.callback import Callback
+from minispore.train.protocol.monitor import as_array, first_output
 from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import read_field
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import check_type
+from minispore.utils.checks import check_int, check_type
+
+_CALLER = "CSVLogger"
 
 
-class CSVLogger(History):
-    """Write what `History` records to a CSV file after each epoch.
+class CSVLogger(Callback):
+    """Write the loss and the metrics of a run to a CSV file, one row for each epoch.
 
-    The columns are `epoch`, `net_output`, which is the loss of the last step, and the metrics of
-    the validation of `Model.fit`; a cell is empty in an epoch without a validation. A new run
-    replaces the file, and a resumed run continues the table.
+    The columns are `epoch`, `step`, `net_output`, which is the mean loss of the steps since the row
+    before, and the metrics of the validation of `Model.fit`; a cell is empty where there was no
+    validation. A new run replaces the file, and a resumed run continues the table.
 
     Args:
         filename: The file.
+        every: Write a row after so many steps of an epoch as well; None for epochs only.
+
+    Attributes:
+        rows: The rows, as dictionaries of the columns.
 
     Raises:
-        TypeError: `filename` is not a path.
+        TypeError: `filename` is not a path, or `every` not an int.
+        ValueError: `every` is below 1.
         OSError: In training, the file cannot be written.
 
     Examples:
@@ -36,59 +44,100 @@ class CSVLogger(History):
         >>> model = Model(net, nn.MSELoss(), nn.SGD(net.trainable_params(), 0.1), metrics={"mse"})
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     table = Path(folder, "run.csv")
-        ...     data = [(x, x[:, :1])]
-        ...     model.fit(4, data, data, valid_frequency=2, callbacks=CSVLogger(table))
+        ...     data = [(x, x[:, :1])] * 3
+        ...     model.fit(2, data, data, valid_frequency=2, callbacks=CSVLogger(table, every=2))
         ...     print(table.read_text("utf-8"))
-        epoch,net_output,mse
-        1,0.0,
-        2,0.0,0.0
-        3,0.0,
-        4,0.0,0.0
+        epoch,step,net_output,mse
+        1,2,0.0,
+        1,3,0.0,
+        2,5,0.0,
+        2,6,0.0,0.0
         <BLANKLINE>
     """
 
-    def __init__(self, filename: str | os.PathLike[str]) -> None:
+    def __init__(self, filename: str | os.PathLike[str], every: int | None = None) -> None:
         super().__init__()
-        check_type(filename, (str, os.PathLike), "filename", "CSVLogger")
+        check_type(filename, (str, os.PathLike), "filename", _CALLER)
+        if every is not None:
+            check_int(every, "every", _CALLER, low=1)
         self._filename = filename
-        self._rows: list[dict[str, object]] = []
+        self._every = every
+        self.rows: list[dict[str, object]] = []
+        self._total_loss = 0.0
+        self._steps = 0
 
     def on_train_begin(self, run_context: RunContext) -> None:
-        """Start a table."""
-        super().on_train_begin(run_context)
-        self._rows = []
+        """Start a table, unless the run is resumed."""
+        self.rows = []
+        self._total_loss, self._steps = 0.0, 0
+        if run_context.get_resume_requested() is None:
+            self._write()
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Record the loss."""
+        params = run_context.original_args()
+        loss = as_array(first_output(params.net_outputs))
+        self._total_loss += float("nan") if loss is None else float(loss.mean())
+        self._steps += 1
+        in_epoch = (params.cur_step_num - 1) % params.batch_num + 1
+        # The last row of an epoch is written with the metrics.
+        if self._every and in_epoch % self._every == 0 and in_epoch < params.batch_num:
+            self._add_row(run_context, {})
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
-        """Add a row, and write the table."""
-        super().on_train_epoch_end(run_context)
+        """Add the row of the epoch's end, unless a stop comes after that of its last step."""
         params = run_context.original_args()
-        row = {"epoch": params.cur_epoch_num, "net_output": self.history["net_output"][-1]}
-        self._rows.append(row | (params.metrics if "metrics" in params else {}))
-        self._write()
+        metrics = params.metrics if "metrics" in params else {}
+        if self._steps or metrics:
+            self._add_row(run_context, metrics)
 
     def state_dict(self) -> dict[str, object]:
-        """Return the lists of `History`, and the rows as text."""
-        return super().state_dict() | {"table": self._text()}
+        """Return the rows as text, and the sum and the number of the losses since the last one."""
+        return {"table": self._text(), "total_loss": self._total_loss, "steps": self._steps}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Restore a state that `state_dict` has returned.
+        """Restore a state that `state_dict` has returned, and write the table.
 
         Raises:
             ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        text = read_field(state, "table", str, "CSVLogger")
-        super().load_state_dict(state)
+        text = read_field(state, "table", str, _CALLER)
+        total = read_field(state, "total_loss", float, _CALLER)
+        self._steps = read_field(state, "steps", int, _CALLER)
+        self._total_loss = total
         rows = csv.DictReader(StringIO(text, newline=""))
-        self._rows = [{**row, "epoch": int(row["epoch"])} for row in rows]
+        self.rows = [{name: _value(cell) for name, cell in row.items() if cell} for row in rows]
+        self._write()
+
+    def _add_row(self, run_context: RunContext, metrics: Mapping[str, object]) -> None:
+        params = run_context.original_args()
+        row: dict[str, object] = {"epoch": params.cur_epoch_num, "step": params.cur_step_num}
+        if self._steps:
+            row["net_output"] = float(f"{self._total_loss / self._steps:.6g}")
+        self.rows.append(row | dict(metrics))
+        self._total_loss, self._steps = 0.0, 0
+        self._write()
 
     def _text(self) -> str:
-        names = dict.fromkeys(name for row in self._rows for name in row)
+        first = ("epoch", "step", "net_output")
+        names = dict.fromkeys((*first, *(name for row in self.rows for name in row)))
         text = StringIO(newline="")
         table = csv.DictWriter(text, list(names), lineterminator="\n")
         table.writeheader()
-        table.writerows(self._rows)
+        table.writerows(self.rows)
         return text.getvalue()
 
     def _write(self) -> None:
+        """Replace the file atomically, so that readers never see an incomplete row."""
         with atomic_write(self._filename) as file:
             file.write(self._text().encode())
+
+
+def _value(cell: str) -> object:
+    """Return the number in a cell, or its text."""
+    for kind in (int, float):
+        try:
+            return kind(cell)
+        except ValueError:
+            pass
+    return cell

@@ -1,0 +1,67 @@
+"""CSVLogger: the rows of runs that are stopped and resumed."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from minispore.train import (
+    Callback,
+    CheckpointConfig,
+    CSVLogger,
+    Model,
+    ModelCheckpoint,
+    RunContext,
+)
+from minispore.train.metrics import Loss
+from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
+
+EVERY = 5
+
+
+class Stop(Callback):
+    def __init__(self, last: int) -> None:
+        self.last = last
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        if run_context.original_args().cur_step_num == self.last:
+            run_context.request_stop()
+
+
+@given(st.integers(1, 2 * EVERY), st.none() | st.integers(1, 2 * EVERY))
+@example(EVERY - 1, EVERY)
+@example(EVERY, EVERY)
+@example(2 * EVERY, EVERY)
+def test_stopped_run_has_each_step_in_one_row(stop: int, every: int | None) -> None:
+    with TemporaryDirectory() as folder:
+        table = CSVLogger(Path(folder, "run.csv"), every)
+        Model(ConstantLoss()).train(1, Batches(2 * EVERY), [Stop(stop), table])
+        lines = Path(folder, "run.csv").read_text("utf-8").splitlines()
+    assert lines[0] == "epoch,step,net_output"
+    steps = [int(line.split(",")[1]) for line in lines[1:]]
+    assert steps == [row["step"] for row in table.rows]
+    assert steps == sorted({stop, *(range(every, stop + 1, every) if every else ())})
+
+
+@pytest.mark.parametrize("stop", [1, 4, 5, 6, 9, 10, 11, 15, 19])
+def test_resumed_table_equals_that_of_one_run(stop: int, tmp_path: Path) -> None:
+    def run(folder: Path, last: int = 0, resume: Path | None = None) -> bytes:
+        folder.mkdir(exist_ok=True)
+        scores = {"accuracy": Loss()}
+        model = Model(ConstantLoss(), None, None, scores, Outputs(), eval_indexes=[0, 1, 2])
+        config = CheckpointConfig(2 * EVERY, append_info=["training_state"])
+        callbacks = [
+            Stop(last),
+            CSVLogger(folder / "run.csv", EVERY),
+            ModelCheckpoint("m", folder, config),
+        ]
+        model.fit(2, Batches(2 * EVERY), Batches(1), callbacks=callbacks, resume=resume)
+        return (folder / "run.csv").read_bytes()
+
+    straight = run(tmp_path / "a")
+    assert straight.splitlines()[0] == b"epoch,step,net_output,accuracy"
+    run(tmp_path / "b", stop)
+    epoch, in_epoch = (stop - 1) // (2 * EVERY) + 1, (stop - 1) % (2 * EVERY) + 1
+    assert run(tmp_path / "b", resume=tmp_path / "b" / f"m-{epoch}_{in_epoch}.ckpt") == straight
