@@ -2,8 +2,10 @@
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Literal, NoReturn
 
@@ -96,6 +98,9 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     _add_download(commands.add_parser("download", help="fetch a data set"))
     _add_learn(commands.add_parser("learn", help="the course: lessons with exercises"))
     _add_trace(commands.add_parser("trace", help="show the events of a run as a page"))
+    if "_ARGCOMPLETE" in os.environ:
+        # The shell asks what can be completed; the extra `completion` has the library.
+        import_module("argcomplete").autocomplete(parser)
     arguments = parser.parse_args(sys.argv[1:] if argv is None else argv, Arguments())
     if arguments.command == "train" and arguments.resume and arguments.out is None:
         parser.error("argument --resume: needs --out DIR, the folder of the run")

@@ -211,6 +211,29 @@ def test_cache_folder_is_that_of_the_platform(
     assert cache_folder() == Path(folder)
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("minispore tr", {"trace", "train"}),
+        ("minispore train --de", {"--device"}),
+        ("minispore train --device ", {"cpu", "gpu"}),
+        ("minispore learn so", {"solution"}),
+    ],
+)
+def test_shell_completes_commands_and_options(line: str, words: set[str], tmp_path: Path) -> None:
+    completions = tmp_path / "completions"
+    variables = {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(completions),
+        "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+    }
+    command = "from minispore._cli import main; main()"
+    subprocess.run([sys.executable, "-c", command], env={**os.environ, **variables}, check=True)
+    assert set(completions.read_text("utf-8").split("\013")) == words
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(["--version"])
