@@ -13,8 +13,8 @@ from dataclasses import dataclass
 _DESCRIPTORS = next((path for path in ("/proc/self/fd", "/dev/fd") if os.path.isdir(path)), None)
 # Without real-time signals, of which there are many.
 _SIGNALS = sorted(number for number in signal.Signals if number < 32)
-# Threads that a library starts once per process.
-_LIBRARY_THREADS = {"tqdm_monitor"}
+# The classes of threads that a library starts once per process: tqdm's.
+_LIBRARY_THREADS = {"TMonitor"}
 _THREAD_EXIT_SECONDS = 0.5  # the time in which a thread may end without being a leak
 
 
@@ -69,7 +69,7 @@ class ProcessResources:
     def _threads_left(self) -> Iterator[str]:
         deadline = time.monotonic() + _THREAD_EXIT_SECONDS
         for thread in sorted(set(threading.enumerate()) - self.threads, key=lambda t: t.name):
-            if thread.name in _LIBRARY_THREADS:
+            if type(thread).__name__ in _LIBRARY_THREADS:
                 continue
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():

@@ -21,7 +21,7 @@ from tests.faults.disk_faults import Disk, Limited, ReadOnly
 pytest.importorskip("pooch")
 
 PLAIN = bytes(range(256)) * 4000
-PACKED = gzip.compress(hashlib.shake_256(b"digits").digest(300_000))  # hard to compress
+PACKED = gzip.compress(hashlib.shake_256(b"digits").digest(300_000), mtime=0)  # hard to compress
 UNPACKED = gzip.decompress(PACKED)
 
 
@@ -251,6 +251,7 @@ def test_mirror_that_always_disconnects_is_abandoned(tmp_path: Path, serve: Star
         (PACKED[:-9], "its gzip data is damaged"),
         (PACKED[:1000] + b"\0" * 1000 + PACKED[2000:], "its gzip data is damaged"),
     ],
+    ids=("missing", "no gzip", "another file", "another length", "cut", "changed"),
 )
 def test_next_mirror_is_tried_after_a_failure(
     tmp_path: Path, serve: Start, sent: bytes | None, message: str

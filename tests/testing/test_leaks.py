@@ -21,7 +21,11 @@ from minispore.testing._leaks import ProcessResources
 
 def test_ending_and_library_threads_are_no_leaks() -> None:
     before, end = ProcessResources.capture(), threading.Event()
-    threads = [threading.Thread(target=end.wait, name=name) for name in ("tqdm_monitor", "heart")]
+
+    class TMonitor(threading.Thread):
+        """A thread of the name of tqdm's class."""
+
+    threads = [TMonitor(target=end.wait), threading.Thread(target=end.wait, name="heart")]
     threads.append(threading.Timer(0.05, int))
     for thread in threads:
         thread.start()
