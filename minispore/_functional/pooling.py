@@ -505,7 +505,7 @@ def interpolate(
         after = np.minimum(before + 1, old - 1)
         share = (position - before).reshape(new, *(1,) * (x.ndim - 1 - axis))
         weight = wrap(to_device_of(share.astype(dtype_of(x).numpy_dtype), x._data), x)
-        x = add(mul(_take(x, axis, before), sub(1, weight)), mul(_take(x, axis, after), weight))
+        x = _blend(_take(x, axis, before), _take(x, axis, after), weight)
     return cast_to(x, dtype_of(input))
 
 
@@ -535,6 +535,10 @@ def _new_lengths(old: Shape, size: object, scale_factor: object) -> list[int]:
         int(n * check_number(value, name, "interpolate", low=1 / n, high=_LONGEST))
         for n, value in zip(old, values, strict=True)
     ]
+
+
+def _blend(x: T, y: T, weight: T) -> T:
+    return add(mul(x, sub(1, weight)), mul(y, weight))
 
 
 def _take(x: T, axis: int, places: NDArray[np.int64]) -> T:
