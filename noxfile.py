@@ -86,6 +86,17 @@ def wasm(session: nox.Session) -> None:
 
 
 @nox.session
+def package(session: nox.Session) -> None:
+    """Build the source distribution and the wheel, and check their metadata and contents."""
+    session.install("build>=1.3", "twine>=6", "check-wheel-contents>=0.6")
+    folder = Path(session.create_tmp()).resolve() / "dist"
+    session.run("python", "-m", "build", "--outdir", str(folder))
+    files = [str(path) for path in folder.iterdir()]
+    session.run("twine", "check", *files)
+    session.run("check-wheel-contents", *(path for path in files if path.endswith(".whl")))
+
+
+@nox.session
 def zensical(session: nox.Session) -> None:
     """Build the pages with Zensical, the successor of Material for MkDocs."""
     session.install("-e", ".[docs]", "zensical<0.1")
