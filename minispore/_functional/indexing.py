@@ -71,7 +71,9 @@ def getitem(input: T, index: object) -> T:
     try:
         return apply1(rules.getitem, input, key)
     except IndexError as error:
-        raise IndexError(f"A tensor of shape {input.shape} has no [{index!r}]: {error}.") from None
+        raise IndexError(
+            f"A tensor of shape {input.shape} has no [{_on_one_line(index)}]: {error}."
+        ) from None
 
 
 def setitem(input: T, index: object, value: T | Values) -> T:
@@ -100,7 +102,11 @@ def assign_at(input: Variable, index: object, value: Variable | Values) -> None:
         data = to_device(values._data, device_of(input._data), "setitem")
         device_namespace(input._data).assign(input._data, key, data)
     except (IndexError, ValueError) as error:
-        raise type(error)(f"For item assignment at [{index!r}]: {error}.") from None
+        raise type(error)(f"For item assignment at [{_on_one_line(index)}]: {error}.") from None
+
+
+def _on_one_line(index: object) -> str:
+    return " ".join(repr(index).split())
 
 
 def gather(input_params: T, input_indices: Variable, axis: int, batch_dims: int = 0) -> T:

@@ -130,3 +130,12 @@ def test_setitem_of_wrong_shape_raises_value_error(value: Tensor) -> None:
     with pytest.raises(ValueError, match=r"item assignment at \[0\].*could not broadcast"):
         x[0] = value
     assert x.asnumpy().all()
+
+
+def test_errors_show_an_index_of_two_axes_on_one_line() -> None:
+    for index in (Tensor([[0], [9]]), np.array([[0], [9]])):
+        x = ops.zeros(2)
+        with pytest.raises(IndexError, match=r"^[^\n]+$"):
+            x[index]
+        with pytest.raises(IndexError, match=r"^[^\n]+$"):
+            x[index] = 1.0
