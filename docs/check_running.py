@@ -1,7 +1,8 @@
-"""Run the programs of a built site in a browser: `python docs/check_running.py site pyodide`.
+"""Run the programs and exercises of a built site: `python docs/check_running.py site pyodide`.
 
 The site must be built with PYODIDE_BASE=pyodide/; the second folder is a release of Pyodide. If it
-contains numpy, all lessons are run completely, otherwise only the checks that need no numpy.
+contains numpy, the exercises are checked and all lessons are run completely, otherwise only the
+checks that need no numpy. The verdicts on the exercises are compared with those of the terminal.
 """
 
 import argparse
@@ -9,9 +10,17 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZipFile
 
 from check_site import BROWSERS, FLAGS, served
-from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from minispore._course import commands, lessons, sandbox
+from minispore._course.browser import FOLDER, initial_file
+from minispore._course.exercise import CodeExercise
+from minispore._course.source import mutated_text, text_of
+from minispore._course.workspace import Progress, Workspace
 
 # In milliseconds; this includes loading Python.
 TIMEOUT = 120_000
@@ -53,6 +62,55 @@ class Program:
         """Wait until the program has ended."""
         run = self._bar.get_by_text("Run", exact=True)
         expect(run).to_have_attribute("aria-disabled", "false", timeout=TIMEOUT)
+
+
+class Exercise:
+    """The exercise of a lesson's page, with its buttons and its output."""
+
+    def __init__(self, page: Page) -> None:
+        self.place: Locator = page.locator(".exercise")
+        self.text: Locator = self.place.get_by_role("textbox")
+        self.output: Locator = self.place.locator(".output")
+        self.state: Locator = self.place.get_by_role("status")
+        self.progress: Locator = self.place.locator("summary")
+
+    def button(self, name: str) -> Locator:
+        """Return a button."""
+        return self.place.get_by_text(name, exact=True)
+
+    def act(self, name: str) -> None:
+        """Click a button, and wait until Python has ended."""
+        self.button(name).click()
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until Python has ended."""
+        expect(self.button("Check")).to_have_attribute("aria-disabled", "false", timeout=TIMEOUT)
+
+    def check(self, text: str) -> str:
+        """Check a text; return the report."""
+        self.text.fill(text)
+        self.act("Check")
+        return self.output.inner_text()
+
+
+def right_and_wrong(number: int) -> tuple[str, str]:
+    """Return a correct and a wrong solution of a lesson."""
+    exercise = lessons.lesson(number).exercise
+    wrong = initial_file(number)[1]
+    if isinstance(exercise, CodeExercise):
+        wrong = mutated_text(exercise.module, exercise.bugs[0])
+    return text_of(exercise.module), wrong
+
+
+def report_of_terminal(number: int, text: str) -> str:
+    """Return what the page should say about a solution."""
+    with TemporaryDirectory() as temporary:
+        file = Path(temporary, initial_file(number)[0])
+        file.write_text(text, "utf-8")
+        verdict = sandbox.check(number, file).verdict
+    ending = f"Lesson {number} is solved." if verdict.passed else "Not solved yet."
+    return "\n".join([*verdict.lines, ending])
 
 
 def check_earlier_programs_run_first(page: Page) -> None:
@@ -153,6 +211,134 @@ def check_missing_numpy_is_reported(page: Page) -> None:
     expect(one.state).to_contain_text("numpy could not be loaded from http")
 
 
+def check_exercise_is_judged_as_in_the_terminal(page: Page) -> None:
+    """Check the reports, and that minispore's source is shown to those who have solved it."""
+    exercise = Exercise(page)
+    right, wrong = right_and_wrong(1)
+    expect(exercise.progress).to_contain_text(" 0 of ")
+    for text in (wrong, initial_file(1)[1], right):
+        expect(exercise.button("Solution")).to_be_hidden()
+        assert exercise.check(text) == report_of_terminal(1, text)
+    expect(exercise.progress).to_contain_text(" 1 of ")
+    exercise.act("Solution")
+    expect(exercise.output).to_contain_text("def backward_pass(")
+
+
+def check_hints_text_and_progress_are_kept(page: Page) -> None:
+    """Check that the next visit continues with the text and the next hint."""
+    exercise = Exercise(page)
+    hints = lessons.lesson(1).hint_list()
+    exercise.text.fill("x = 1")
+    exercise.act("Hint")
+    expect(exercise.output).to_have_text(f"Hint 1 of {len(hints)}: {hints[0]}")
+    page.reload()
+    expect(exercise.text).to_have_value("x = 1")
+    exercise.act("Hint")
+    expect(exercise.output).to_have_text(f"Hint 2 of {len(hints)}: {hints[1]}")
+    exercise.act("Start over")
+    expect(exercise.text).to_have_value(initial_file(1)[1])
+
+
+def check_text_written_during_a_check_is_kept(page: Page) -> None:
+    """Check that the answer of Python does not replace it."""
+    exercise = Exercise(page)
+    exercise.button("Check").click()
+    exercise.text.fill("y = 2")
+    exercise.wait()
+    expect(exercise.text).to_have_value("y = 2")
+
+
+def check_progress_is_exported_and_imported(page: Page) -> None:
+    """Check that the terminal can continue, and a browser that has stored nothing."""
+    exercise = Exercise(page)
+    text = right_and_wrong(1)[0]
+    exercise.check(text)
+    exercise.act("Hint")
+    exercise.progress.click()
+    with TemporaryDirectory() as temporary, page.expect_download() as download:
+        exercise.act("Export")
+        archive = Path(temporary, "export.zip")
+        download.value.save_as(archive)
+        ZipFile(archive).extractall(temporary)
+        folder = Path(temporary, FOLDER)
+        assert (folder / initial_file(1)[0]).read_text("utf-8") == text
+        assert Workspace(folder).progress(1) == Progress(hints=1, checks=1, passed=True)
+        assert commands.status(folder).endswith("learn start 2")
+
+        page.evaluate("localStorage.clear()")
+        page.reload()
+        expect(exercise.text).to_have_value(initial_file(1)[1])
+        exercise.progress.click()
+        for chosen in (__file__, archive):
+            with page.expect_file_chooser() as chooser:
+                exercise.button("Import").click()
+            chooser.value.set_files(chosen)
+            if chosen == __file__:
+                expect(exercise.state).to_contain_text("none of the files", timeout=TIMEOUT)
+        expect(exercise.text).to_have_value(text, timeout=TIMEOUT)
+        expect(exercise.progress).to_contain_text(" 1 of ")
+
+
+def check_own_solution_is_continued(page: Page) -> None:
+    """Check that a later lesson can begin with the solution of the earlier one."""
+    page.goto(page.url.replace(LESSON, "/learn/09-observe.html"))
+    exercise = Exercise(page)
+    own = right_and_wrong(9)[0]
+    exercise.check(own)
+    page.goto(page.url.replace("09-observe", "10-decide"))
+    exercise.act("Continue your solution of lesson 9")
+    continued = exercise.text.input_value()
+    assert own.strip().splitlines()[-1] in continued
+    assert "Lesson9" not in continued
+
+
+def check_endless_solutions_end(page: Page) -> None:
+    """Check that a loop is reported with its line, and that the button ends one that is not."""
+    exercise = Exercise(page)
+    text = initial_file(1)[1]
+    loop = text.replace("raise NotImplementedError", "while True:\n        pass")
+    assert "(line 52: `while True:`)." in exercise.check(loop)
+    lines = ("def spin():", "    while True: pass", "while True:", "    try: spin()")
+    deaf = "\n".join([*lines, "    except BaseException: pass"])
+    exercise.text.fill(deaf)
+    exercise.button("Check").click()
+    expect(exercise.state).to_have_text("Working …", timeout=TIMEOUT)
+    exercise.button("Stop").click()
+    expect(exercise.state).to_contain_text("Stopped.")
+    expect(exercise.place.get_by_text("on your computer")).to_be_hidden()
+    assert "Not written yet" in exercise.check(text)
+
+
+def check_exercise_by_keyboard(page: Page) -> None:
+    """Check that Ctrl+Enter checks, and Escape leaves the text."""
+    exercise = Exercise(page)
+    exercise.text.fill("")
+    page.keyboard.press("Tab")
+    page.keyboard.type("a")
+    expect(exercise.text).to_have_value("    a")
+    page.keyboard.press("Control+Enter")
+    exercise.wait()
+    expect(exercise.output).to_contain_text("Line 1 has a syntax error")
+    page.keyboard.press("Escape")
+    expect(exercise.button("Check")).to_be_focused()
+
+
+def check_exercise_without_python_says_what_to_do(page: Page) -> None:
+    """Check the message if Python, or numpy, cannot be loaded; the text is kept."""
+    exercise = Exercise(page)
+    advice = exercise.place.get_by_text("minispore learn start 1")
+    for file in ("pyodide.mjs", "numpy-*.whl", "hypothesis-*.whl"):
+        expect(advice).to_be_hidden()
+        page.route(f"**/{file}", lambda route: route.abort())
+        exercise.text.fill("x = 3")
+        exercise.act("Check")
+        expect(exercise.state).to_contain_text("could not be loaded")
+        expect(advice).to_be_visible()
+        page.unroute(f"**/{file}")
+        page.reload()
+        expect(exercise.text).to_have_value("x = 3")
+
+
 CHECKS: tuple[Callable[[Page], None], ...] = (
     check_earlier_programs_run_first,
     check_only_changed_programs_run_again,
@@ -163,6 +349,38 @@ CHECKS: tuple[Callable[[Page], None], ...] = (
     check_missing_python_is_reported,
     check_missing_numpy_is_reported,
 )
+# These need numpy.
+EXERCISE_CHECKS: tuple[Callable[[Page], None], ...] = (
+    check_exercise_is_judged_as_in_the_terminal,
+    check_hints_text_and_progress_are_kept,
+    check_text_written_during_a_check_is_kept,
+    check_progress_is_exported_and_imported,
+    check_own_solution_is_continued,
+    check_endless_solutions_end,
+    check_exercise_by_keyboard,
+    check_exercise_without_python_says_what_to_do,
+)
+
+
+def check_all(checks: tuple[Callable[[Page], None], ...], chromium: Browser, origin: str) -> None:
+    """Carry out each check on a page whose browser has stored nothing."""
+    for check in checks:
+        page = chromium.new_page()
+        page.goto(origin + LESSON)
+        check(page)
+        page.close()
+        print(check.__name__.replace("_", " "), flush=True)
+
+
+def check_verdicts(page: Page, number: int) -> list[str]:
+    """Check a right and a wrong solution of a lesson; return how they differ from the terminal."""
+    exercise = Exercise(page)
+    differences = list[str]()
+    for text in right_and_wrong(number):
+        actual, expected = exercise.check(text), report_of_terminal(number, text)
+        if actual != expected:
+            differences.append(f"{actual!r} instead of {expected!r}")
+    return differences
 
 
 def run_page(page: Page) -> tuple[list[str], int]:
@@ -196,23 +414,21 @@ def main() -> int:
         sync_playwright() as playwright,
         playwright.chromium.launch(executable_path=browser, args=FLAGS) as chromium,
     ):
-        for check in CHECKS:
-            page = chromium.new_page()
-            page.goto(origin + LESSON)
-            check(page)
-            page.close()
-            print(check.__name__.replace("_", " "))
+        check_all(CHECKS, chromium, origin)
         if not list(options.pyodide.glob("numpy-*.whl")):
             print("This release of Pyodide contains no numpy: the lessons were NOT run.")
             return 0
+        check_all(EXERCISE_CHECKS, chromium, origin)
         failed = 0
-        for lesson in sorted(site.glob("learn/[0-9]*.html")):
+        for number in lessons.names():
+            name = Path(lessons.page(number)).stem
             page = chromium.new_page()
-            page.goto(f"{origin}/{lesson.relative_to(site).as_posix()}")
+            page.goto(f"{origin}/learn/{name}.html")
             errors, changed = run_page(page)
+            errors += check_verdicts(page, number)
             page.close()
             failed += bool(errors)
-            print(f"{lesson.stem}: {', '.join(errors) or 'runs'}, {changed} outputs differ")
+            print(f"{name}: {', '.join(errors) or 'runs'}, {changed} outputs differ", flush=True)
     return min(failed, 1)
 
 

@@ -1,4 +1,4 @@
-"""Programs that readers run in their browser: add the script and the package to the site.
+"""Programs and exercises in the reader's browser: add the scripts and the package to the site.
 
 Python for the browser, Pyodide, is loaded from the address `extra.pyodide.base` of mkdocs.yml, and
 the package from an archive on the site.
@@ -15,12 +15,15 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
-SCRIPT = "assets/run.js"
+# The scripts, and the classes with which docs/lessons.py marks a program, docs/exercises.py an
+# exercise. The second script uses the first.
+SCRIPTS = {
+    "assets/run.js": ('class="program ', 'class="exercise"'),
+    "assets/exercise.js": ('class="exercise"',),
+}
 ARCHIVE = "assets/minispore.zip"
 # Pure Python packages that Pyodide does not always include.
 PACKAGES = ("minispore", "tqdm")
-# The class with which docs/lessons.py marks a program.
-PROGRAM = 'class="program '
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -30,13 +33,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, **_: object) -> str:
-    """Add the script to a page that contains programs."""
-    if PROGRAM not in html:
-        return html
-    source = get_relative_url(SCRIPT, page.url)
+    """Add the scripts to a page that contains programs or an exercise."""
     options: dict[str, str] = config.extra["pyodide"]
     data = " ".join(f'data-{key}="{escape(value)}"' for key, value in options.items())
-    return f'{html}\n<script defer src="{source}" {data}></script>'
+    scripts = [
+        f'<script defer src="{get_relative_url(script, page.url)}" {data}></script>'
+        for script, marks in SCRIPTS.items()
+        if any(mark in html for mark in marks)
+    ]
+    return "\n".join([html, *scripts])
 
 
 def archive(packages: tuple[str, ...]) -> bytes:

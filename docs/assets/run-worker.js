@@ -1,5 +1,5 @@
 // The Python of a page, in a worker, so that the page can end it. It is told first where to find
-// what it needs, and then one program after the other.
+// what it needs, and then one program or request of the exercise after the other.
 
 const MOST = 100_000; // characters that a program may print on the page
 const AT_ONCE = 100; // so often what is printed is sent at once,
@@ -8,8 +8,12 @@ const PAUSE = 100; // and then after so many milliseconds, lest a loop floods th
 const PACKAGES = "/packages";
 const QUIET = { messageCallback() {}, errorCallback() {} };
 const RUNNER = `
-import linecache, os, sys, tempfile, traceback
+import linecache, os, signal, sys, tempfile, traceback
+from page import set_timer
 
+# In a browser Python has no timer.
+signal.ITIMER_VIRTUAL = signal.SIGVTALRM
+signal.setitimer = lambda kind, seconds: set_timer(seconds, kind)
 os.chdir(tempfile.mkdtemp())
 sys.path.append("${PACKAGES}")
 sys.stdout.reconfigure(line_buffering=True)
@@ -33,6 +37,7 @@ run
 
 const lacking = {}; // why a module could not be loaded, by its name
 let python; // the promise of Pyodide, and of what runs a program there
+let hypothesis; // the promise that hypothesis was loaded, or could not be
 
 onmessage = async ({ data }) => {
   if (data.base) {
@@ -40,17 +45,34 @@ onmessage = async ({ data }) => {
     return;
   }
   try {
-    const { pyodide, run } = await python;
-    await pyodide.loadPackagesFromImports(data.code, QUIET).catch(() => {});
-    begin();
-    const lack = run(data.code, data.number);
-    flush();
-    const note = lack === undefined ? "" : (lacking[lack] ?? "It ended with an error.");
-    postMessage({ ended: lack === undefined, note });
+    const { pyodide, run, wheel } = await python;
+    if (data.request || /^(from|import) hypothesis/m.test(data.code)) {
+      await (hypothesis ??= loadHypothesis(pyodide, wheel));
+    }
+    postMessage(data.request ? answered(pyodide, data.request) : await ran(pyodide, run, data));
   } catch (error) {
     postMessage({ lost: error.message });
   }
 };
+
+async function ran(pyodide, run, { code, number }) {
+  await pyodide.loadPackagesFromImports(code, QUIET).catch(() => {});
+  begin();
+  const lack = run(code, number);
+  flush();
+  decoder = undefined;
+  const note = lack === undefined ? "" : (lacking[lack] ?? "It ended with an error.");
+  return { ended: lack === undefined, note };
+}
+
+// What minispore/_course/browser.py answers to a request.
+function answered(pyodide, request) {
+  const note = lacking.numpy ?? lacking.hypothesis;
+  if (note) return { ended: false, note };
+  postMessage({ state: "Working …" });
+  const report = (state) => postMessage({ state });
+  return { ended: pyodide.pyimport("minispore._course.browser").answer(request, report) };
+}
 
 async function load({ base, minispore, hypothesis }) {
   postMessage({ state: "Loading Python …" });
@@ -63,20 +85,43 @@ async function load({ base, minispore, hypothesis }) {
   const answer = await fetch(minispore).catch(() => ({ ok: false }));
   if (!answer.ok) throw new Error(`minispore could not be loaded from ${minispore}.`);
   pyodide.unpackArchive(await answer.arrayBuffer(), "zip", { extractDir: PACKAGES });
-  if (hypothesis) {
-    postMessage({ state: "Loading hypothesis …" });
-    try {
-      await pyodide.loadPackage("micropip", QUIET);
-      const wheel = hypothesis.endsWith(".whl") ? new URL(hypothesis, base).href : hypothesis;
-      await pyodide.pyimport("micropip").install(wheel);
-    } catch {
-      lacking.hypothesis = "hypothesis could not be loaded; without a network it needs a wheel.";
-    }
-  }
   postMessage({ state: "Running …" });
   pyodide.setStdout({ write });
   pyodide.setStderr({ write });
-  return { pyodide, run: pyodide.runPython(RUNNER) };
+  pyodide.registerJsModule("page", timer(pyodide));
+  const wheel = hypothesis.endsWith(".whl") ? new URL(hypothesis, base).href : hypothesis;
+  return { pyodide, run: pyodide.runPython(RUNNER), wheel };
+}
+
+async function loadHypothesis(pyodide, wheel) {
+  postMessage({ state: "Loading hypothesis …" });
+  try {
+    await pyodide.loadPackage("micropip", QUIET);
+    await pyodide.pyimport("micropip").install(wheel);
+  } catch {
+    lacking.hypothesis = "hypothesis could not be loaded; without a network it needs a wheel.";
+  }
+  postMessage({ state: "Running …" });
+}
+
+// A timer that ends endless loops: Python looks every few steps whether a signal has arrived in
+// what is usually memory shared with the page, and is here a clock.
+function timer(pyodide) {
+  let end, signal;
+  const clock = {
+    get 0() {
+      if (performance.now() < end) return 0;
+      end = Infinity; // one signal is enough
+      return signal;
+    },
+    set 0(_) {},
+  };
+  const set_timer = (seconds, kind) => {
+    end = performance.now() + 1000 * seconds;
+    signal = kind;
+    pyodide.setInterruptBuffer(seconds ? clock : undefined);
+  };
+  return { set_timer };
 }
 
 async function pyodideFrom(base) {
@@ -90,7 +135,8 @@ async function pyodideFrom(base) {
   }
 }
 
-let decoder, printed, count, sendings, sent;
+let decoder; // none while no program runs
+let printed, count, sendings, sent;
 
 function begin() {
   decoder = new TextDecoder();
@@ -100,6 +146,7 @@ function begin() {
 
 // Take what Python prints.
 function write(bytes) {
+  if (!decoder) return bytes.length;
   const text = decoder.decode(bytes, { stream: true });
   if (count < MOST) printed += text.slice(0, MOST - count);
   if (count < MOST && count + text.length >= MOST) printed += "\n… more is not shown here.";

@@ -1,12 +1,14 @@
 // The programs of a page, run in the reader's browser: each gets buttons, and below it what it
 // prints. They share one Python, which a worker loads with the first click, and run in the order of
-// the page. Without this script the page shows what was printed when it was built.
+// the page. Without this script the page shows what was printed when it was built. The exercise of
+// a lesson, in exercise.js, uses the same Python.
 
 const { base, hypothesis } = document.currentScript.dataset;
 const here = document.currentScript.src;
 const programs = [];
+const starters = []; // the buttons that need Python
 let worker; // none before the first click, nor after an endless loop was stopped
-let running; // the program whose end is waited for, what it has printed, and whom to tell
+let running; // what Python does now: where its output and its state are shown, and whom to tell
 
 // Browsers start no worker for a page that is a file: there the programs have no buttons.
 if (location.protocol !== "file:") {
@@ -20,20 +22,17 @@ function equipped(shown, number) {
   output.setAttribute("aria-live", "polite");
   const built = shown.nextElementSibling?.matches(".printed") ? [shown.nextElementSibling] : [];
   const code = shown.querySelector("code").textContent.trimEnd();
-  const text = element("textarea", { className: "editor", value: code, hidden: true });
-  text.spellcheck = false;
-  text.setAttribute("autocapitalize", "off");
-  text.setAttribute("aria-label", `Program ${number}`);
+  const name = `program ${number}`;
   const state = element("span", { className: "state" });
   state.setAttribute("role", "status");
   // `ran` is the text that the present Python has run.
-  const program = { number, shown, text, output, built, code, state, ran: undefined };
-  program.run = button("Run", number, () => runUpTo(program));
-  program.stop = button("Stop", number, halt, true);
-  program.edit = button("Edit", number, () => edit(program));
-  program.reset = button("Reset", number, () => reset(program), true);
-  text.addEventListener("input", () => fit(text));
-  text.addEventListener("keydown", (event) => pressed(event, program));
+  const program = { number, shown, output, built, code, state, ran: undefined };
+  program.run = starter("Run", name, () => runUpTo(program));
+  const text = (program.text = editor(`Program ${number}`, code, program.run));
+  text.hidden = true;
+  program.stop = button("Stop", name, halt, true);
+  program.edit = button("Edit", name, () => edit(program));
+  program.reset = button("Reset", name, () => reset(program), true);
   const bar = element("div", { className: "run" });
   bar.append(program.run, program.stop, program.edit, program.reset, state);
   shown.after(text, bar, output);
@@ -45,10 +44,28 @@ function element(name, properties) {
   return Object.assign(document.createElement(name), properties);
 }
 
-function button(label, number, onclick, hidden = false) {
+function button(label, name, onclick, hidden = false) {
   const made = element("button", { type: "button", textContent: label, onclick, hidden });
-  made.setAttribute("aria-label", `${label} program ${number}`);
+  made.setAttribute("aria-label", `${label} ${name}`);
   return made;
+}
+
+// A button that needs Python; it keeps the keyboard's focus while Python is at work.
+function starter(label, name, act, hidden = false) {
+  const made = button(label, name, () => running || act(), hidden);
+  made.setAttribute("aria-disabled", !!running);
+  starters.push(made);
+  return made;
+}
+
+// A text with the keys of an editor; Ctrl+Enter clicks the button.
+function editor(label, value, run) {
+  const text = element("textarea", { className: "editor", value, spellcheck: false });
+  text.setAttribute("autocapitalize", "off");
+  text.setAttribute("aria-label", label);
+  text.addEventListener("input", () => fit(text));
+  text.addEventListener("keydown", (event) => pressed(event, text, run));
+  return text;
 }
 
 function edit(program) {
@@ -72,13 +89,12 @@ function fit(text) {
   text.rows = text.value.split("\n").length;
 }
 
-function pressed(event, program) {
-  const { text } = program;
+function pressed(event, text, run) {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
-    runUpTo(program);
+    run.click();
   } else if (event.key === "Escape") {
-    program.run.focus();
+    run.focus();
   } else if (event.key === "Tab" && !event.shiftKey) {
     event.preventDefault();
     insert(text, "    ");
@@ -99,9 +115,7 @@ function insert(text, what) {
 
 // Run a program, and first those above it that Python has not run as they are now.
 async function runUpTo(asked) {
-  if (running) return;
-  able(false);
-  asked.stop.hidden = false;
+  busy(asked, true);
   for (const program of programs.slice(0, asked.number)) {
     if (program !== asked && program.ran === program.text.value) continue;
     if (await run(program, asked)) continue;
@@ -110,65 +124,72 @@ async function runUpTo(asked) {
     }
     break;
   }
-  able(true);
-  if (document.activeElement === asked.stop) asked.run.focus();
-  asked.stop.hidden = true;
+  busy(asked, false);
 }
 
-// Whether programs can be run now; the buttons keep the keyboard's focus meanwhile.
-function able(yes) {
-  for (const program of programs) program.run.setAttribute("aria-disabled", !yes);
+// Let the buttons show whether Python is at work, for a program or the exercise.
+function busy(asked, yes) {
+  for (const each of starters) each.setAttribute("aria-disabled", yes);
+  if (document.activeElement === asked.stop) asked.run.focus();
+  asked.stop.hidden = !yes;
 }
 
 // Run one program, for the one that was asked for; whether it came to its end.
 async function run(program, asked) {
   const code = program.text.value;
-  const { ended, note } = await new Promise((finish) => {
-    running = { program, asked, finish, printed: "" };
-    asked.state.textContent = `Running program ${program.number} …`;
-    program.reset.hidden = false;
-    program.output.replaceChildren();
-    try {
-      worker ??= opened();
-      worker.postMessage({ code, number: program.number });
-    } catch {
-      heard({ lost: "Programs run only on pages that come from a server, not from a file." });
-    }
-  });
-  running = undefined;
+  asked.state.textContent = `Running program ${program.number} …`;
+  program.reset.hidden = false;
+  program.output.replaceChildren();
+  const { ended, note } = await told({ code, number: program.number }, program.output, asked.state);
   program.state.textContent = note;
   program.ran = ended ? code : undefined;
   return ended;
+}
+
+// Send the worker a message, and wait for the end.
+async function told(message, output, state) {
+  try {
+    return await new Promise((finish) => {
+      running = { output, state, finish, printed: "" };
+      try {
+        worker ??= opened();
+        worker.postMessage(message);
+      } catch {
+        heard({ lost: "Programs run only on pages that come from a server, not from a file." });
+      }
+    });
+  } finally {
+    running = undefined;
+  }
 }
 
 function opened() {
   const made = new Worker(new URL("run-worker.js", here), { type: "module" });
   made.onmessage = ({ data }) => heard(data);
   made.onerror = () => heard({ lost: "The browser could not start what runs programs." });
-  const all = programs.map((program) => program.code).join("\n");
   made.postMessage({
     base: new URL(base, new URL("..", here)).href,
     minispore: new URL("minispore.zip", here).href,
-    hypothesis: /^(from|import) hypothesis/m.test(all) ? hypothesis : "",
+    hypothesis,
   });
   return made;
 }
 
 // What the worker says: how far it is, what is printed, the end, or that it is of no more use.
-function heard({ state, printed, ended, note = "", lost }) {
-  if (state) running.asked.state.textContent = state;
-  if (printed) show(running.program.output, (running.printed += printed));
+function heard({ state, printed, ended, note = "", lost, stopped }) {
+  if (state) running.state.textContent = state;
+  if (printed) show(running.output, (running.printed += printed));
   if (ended !== undefined) running.finish({ ended, note });
   if (lost) {
     worker?.terminate();
     worker = undefined;
     for (const each of programs) each.ran = undefined;
-    running?.finish({ ended: false, note: lost });
+    running?.finish({ ended: false, note: lost, stopped });
   }
 }
 
 function halt() {
-  heard({ lost: "Stopped. Python begins anew with the next run." });
+  heard({ lost: "Stopped. Python begins anew with the next run.", stopped: true });
 }
 
 // As docs/lessons.py shows it: a drawing, a page or text.

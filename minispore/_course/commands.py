@@ -3,7 +3,7 @@
 import csv
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Literal
@@ -13,6 +13,7 @@ from minispore._course.exercise import CodeExercise
 from minispore._course.grading import align_columns
 from minispore._course.notebook import notebook as as_notebook
 from minispore._course.pages import page_text
+from minispore._course.sandbox import CheckResult
 from minispore._course.source import lines_of
 from minispore._course.workspace import Workspace
 from minispore.utils.atomic import atomic_write
@@ -93,12 +94,8 @@ def check(folder: Path, number: int) -> tuple[str, bool]:
     Raises:
         CourseError: The exercise was not started, or the progress file is damaged.
     """
-    workspace = Workspace(folder)
-    file = workspace.solution(number)
-    workspace.progress(number)  # report a damaged file before the check, not after it
-    result = sandbox.check(number, file)
+    result = run_check(folder, number, sandbox.check)
     verdict = result.verdict
-    workspace.record_check(number, passed=verdict.passed)
     parts = [f"Your code printed:\n{text}\n"] if (text := result.printed.rstrip()) else []
     parts += verdict.lines
     if verdict.passed:
@@ -111,6 +108,20 @@ def check(folder: Path, number: int) -> tuple[str, bool]:
     else:
         parts.append(f"Not solved yet. For a hint: minispore learn hint {number}")
     return "\n".join(parts), verdict.passed
+
+
+def run_check(folder: Path, number: int, check: Callable[[int, Path], CheckResult]) -> CheckResult:
+    """Check a solution with a function, and count the check.
+
+    Raises:
+        CourseError: The exercise was not started, or the progress file is damaged.
+    """
+    workspace = Workspace(folder)
+    file = workspace.solution(number)
+    workspace.progress(number)  # report a damaged file before the check, not after it
+    result = check(number, file)
+    workspace.record_check(number, passed=result.verdict.passed)
+    return result
 
 
 def watch(folder: Path, number: int, *, interval: float = 0.3) -> Iterator[str]:

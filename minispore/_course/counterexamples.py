@@ -2,6 +2,7 @@
 
 import linecache
 import signal
+import sys
 import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from minispore._course.feedback import WrongResult, describe_case, format_value
 C = TypeVar("C")
 
 CASE_SECONDS = 2.0  # of CPU time, for one case
+# In a browser Python is several times as slow.
+_SLOWNESS = 5 if sys.platform == "emscripten" else 1
 
 _PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
 # Deterministic, and without a database: the same submission always gets the same verdict.
@@ -144,7 +147,7 @@ def time_limit(seconds: float, subject: str) -> Generator[None]:
     """Raise `TimeLimitExceeded` after so much CPU time, on systems with such a timer.
 
     Args:
-        seconds: The limit.
+        seconds: The limit; in a browser it is longer.
         subject: What runs, for the message of the error.
 
     Raises:
@@ -153,6 +156,7 @@ def time_limit(seconds: float, subject: str) -> Generator[None]:
     if not hasattr(signal, "setitimer"):
         yield
         return
+    seconds *= _SLOWNESS
 
     def stop(_number: int, frame: FrameType | None) -> None:
         line = _learner_line(traceback.extract_stack(frame))

@@ -28,7 +28,7 @@ _ENVIRONMENT = {
     "PYTHONOPTIMIZE": "",  # the learner's file may use assert
 }
 _STACK_DUMP_SECONDS = 2.0
-_MAX_PRINTED = 2000
+MAX_PRINTED = 2000
 _MAX_RESULTS = 2**20
 
 
@@ -101,7 +101,7 @@ def check(
                 reason = f"The process of the check ended with status {status} before it had a "
                 reason += "result. Does the file exit the program, or use too much memory?"
             verdict = replace(verdict, lines=(reason, *verdict.lines))
-        return CheckResult(verdict, printed[-_MAX_PRINTED:], duration)
+        return CheckResult(verdict, printed[-MAX_PRINTED:], duration)
 
 
 def _run(
@@ -121,7 +121,7 @@ def _run(
         start_new_session=os.name != "nt",
     )
     assert process.stdin is not None
-    results, output = _Tail(process.stdout, _MAX_RESULTS), _Tail(process.stderr, 4 * _MAX_PRINTED)
+    results, output = _Tail(process.stdout, _MAX_RESULTS), _Tail(process.stderr, 4 * MAX_PRINTED)
     try:
         with suppress(BrokenPipeError), process.stdin:
             process.stdin.write(f"{secret}\n".encode())

@@ -118,6 +118,20 @@ def load_mutant(module: str, *bugs: Bug) -> ModuleType:
         >>> pullback(1.0)
         3.0
     """
+    text = mutated_text(module, *bugs)
+    made = ModuleType(f"{module}_with_a_bug")
+    # Dataclasses look up their module here.
+    sys.modules[made.__name__] = made
+    exec(compile(text, f"<{module} with a bug>", "exec"), made.__dict__)  # noqa: S102
+    return made
+
+
+def mutated_text(module: str, *bugs: Bug) -> str:
+    """Return the source of the module with bugs, which has as many lines.
+
+    Raises:
+        ValueError: The text to replace does not occur exactly once.
+    """
     lines = text_of(module).splitlines()
     for bug in bugs:
         first, last = _extent(_find(module, bug.where))
@@ -130,11 +144,7 @@ def load_mutant(module: str, *bugs: Bug) -> ModuleType:
         if len(changed) > last - first + 1:
             raise ValueError(f"The bug in {bug.where} needs more lines than the source has.")
         lines[first - 1 : last] = changed
-    made = ModuleType(f"{module}_with_a_bug")
-    # Dataclasses look up their module here.
-    sys.modules[made.__name__] = made
-    exec(compile("\n".join(lines), f"<{module} with a bug>", "exec"), made.__dict__)  # noqa: S102
-    return made
+    return "\n".join(lines)
 
 
 def _find(module: str, name: str) -> _Function | ast.ClassDef:

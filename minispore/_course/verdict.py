@@ -9,10 +9,11 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-from hypothesis import currently_in_test_context
+from hypothesis import currently_in_test_context, settings
 
 from minispore._course import CourseError, lessons
 from minispore._course.counterexamples import (
+    SETTINGS,
     MemoryLimitReached,
     NotWrittenError,
     TimeLimitExceeded,
@@ -22,7 +23,7 @@ from minispore._course.counterexamples import (
 from minispore._course.exercise import CodeExercise, Implementation, TestExercise
 from minispore.utils.atomic import regular
 
-# Of CPU time, for the learner's check of one implementation.
+# Of CPU time, for the import of a file, and for the learner's check of one implementation.
 _CHECK_SECONDS = 8.0
 
 
@@ -52,11 +53,48 @@ def _ignore(_: Verdict) -> None:
     pass
 
 
+def judge(
+    exercise: CodeExercise | TestExercise,
+    path: Path,
+    report: Callable[[Verdict], None],
+    *,
+    memory: str,
+) -> Verdict:
+    """Import a file, and check it.
+
+    Args:
+        exercise: The exercise.
+        path: The file.
+        report: Receives what is known after each property.
+        memory: The limit of memory, for the feedback.
+    """
+    before = settings()
+    # For the learner's own use of hypothesis.
+    _use(SETTINGS, "course")
+    try:
+        work = load(path)
+        check_own_work(exercise, path)
+        return evaluate_submission(exercise, work, report=report)
+    except CourseError as error:
+        return Verdict(False, (str(error),))
+    except MemoryError:
+        return Verdict(False, (f"The solution needs more than {memory}.",), undecided=True)
+    finally:
+        _use(before, "before the course")
+
+
+def _use(each: settings, name: str) -> None:
+    """Make these settings the default of hypothesis."""
+    settings.register_profile(name, each)
+    settings.load_profile(name)
+
+
 def load(path: Path) -> ModuleType:
     """Import a file as a module with the file's name.
 
     Raises:
-        CourseError: The file cannot be read, has a syntax error, or raises an exception.
+        CourseError: The file cannot be read, has a syntax error, raises an exception, or does not
+            end.
     """
     spec = spec_from_file_location(path.stem, path)
     assert spec is not None
@@ -64,7 +102,10 @@ def load(path: Path) -> ModuleType:
     module = module_from_spec(spec)
     sys.modules[path.stem] = module
     try:
-        spec.loader.exec_module(module)
+        with time_limit(_CHECK_SECONDS, "Importing the file"):
+            spec.loader.exec_module(module)
+    except TimeLimitExceeded as error:
+        raise CourseError(f"{error}.") from None
     except SyntaxError as error:
         if error.lineno is None:  # of an encoding
             raise CourseError(f"The file is not Python source in UTF-8: {error.msg}.") from None

@@ -7,13 +7,12 @@ import os
 import signal
 import sys
 import time
-import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
-from minispore._course import CourseError
-from minispore._course.verdict import Verdict
+from minispore._course.lessons import lesson
+from minispore._course.verdict import Verdict, judge
 
 
 def main(
@@ -34,30 +33,10 @@ def main(
         results.write(f"{secret}{json.dumps([is_final, asdict(verdict)])}\n")
         results.flush()
 
-    from hypothesis import settings
-
-    from minispore._course.counterexamples import SETTINGS
-    from minispore._course.lessons import lesson
-
     exercise = lesson(number).exercise
     _limit_memory(megabytes)
     _limit_time(seconds, results)
-    # For the learner's own use of hypothesis.
-    settings.register_profile("course", SETTINGS)
-    settings.load_profile("course")
-    from minispore._course.verdict import check_own_work, evaluate_submission, load
-
-    # A learner cannot do anything about a line of minispore's source.
-    warnings.filterwarnings("ignore", module="minispore")
-    try:
-        module = load(work)
-        check_own_work(exercise, work)
-        verdict = evaluate_submission(exercise, module, report=report)
-    except CourseError as error:
-        verdict = Verdict(False, (str(error),))
-    except MemoryError:
-        text = f"The solution needs more than {megabytes} MB of memory."
-        verdict = Verdict(False, (text,), undecided=True)
+    verdict = judge(exercise, work, report, memory=f"{megabytes} MB of memory")
     report(verdict, is_final=True)
 
 

@@ -187,6 +187,17 @@ def test_check_that_does_not_end_rejects(monkeypatch: pytest.MonkeyPatch) -> Non
     assert actual.done == 1
 
 
+def test_import_that_does_not_end_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdict, "_CHECK_SECONDS", 0.01)
+    file = tmp_path / "lesson_01_graph.py"
+    file.write_text("while True:\n    pass\n", "utf-8")
+    message = "Importing the file did not finish within 0.01 seconds of CPU time (line "
+    with pytest.raises(CourseError, match=re.escape(message)):
+        load(file)
+
+
 def test_unwritten_check_is_reported() -> None:
     one = (Implementation("it", lambda: partial(act, "unwritten")),)
     actual = evaluate_submission(TestExercise("work", "check", "", one, one), work_with(check=call))

@@ -4,9 +4,7 @@ import json
 from io import StringIO
 from pathlib import Path
 from typing import NoReturn
-from unittest.mock import Mock
 
-import hypothesis
 import pytest
 
 from minispore._course import CourseError, verdict, worker
@@ -28,7 +26,6 @@ def test_worker_reports_errors_as_verdict(
 
     monkeypatch.setattr(verdict, "evaluate_submission", fail)
     monkeypatch.setattr(worker, "_limit_memory", lambda _: None)
-    monkeypatch.setattr(hypothesis, "settings", Mock())  # these tests keep their profile
     monkeypatch.setattr(worker, "_limit_time", lambda *_: None)
     results = StringIO()
     worker.main(1, solution(tmp_path, BODY), 60.0, 7, "secret", results)

@@ -1,0 +1,167 @@
+// The exercise of a lesson, in the reader's browser: an editor, and the commands of `minispore
+// learn`, which minispore/_course/browser.py carries out. The browser stores the files of the
+// learner's folder. This script uses the functions of run.js.
+
+const FOLDER = "minispore-course";
+const PREFIX = `${FOLDER}/`; // of the names under which the browser stores the files
+const unstored = {}; // the files that it refuses to store, by their names
+
+if (location.protocol !== "file:") {
+  for (const place of document.querySelectorAll(".exercise")) equipExercise(place);
+}
+
+function equipExercise(place) {
+  const { number, lessons, file, text: initial, continues } = place.dataset;
+  const instead = place.firstElementChild; // what to do without Python
+  const state = element("span", { className: "state" });
+  state.setAttribute("role", "status");
+  const output = element("div", { className: "output" });
+  output.setAttribute("aria-live", "polite");
+
+  const name = `lesson ${number}`;
+  const run = starter("Check", name, check);
+  const text = editor(`Your solution of ${name}`, initial, run);
+  const stop = button("Stop", name, halt, true);
+  const hint = starter("Hint", name, () => act("hint"));
+  const solution = starter("Solution", name, () => act("solution"));
+  const reset = starter("Start over", name, () => act("reset"));
+  const own = starter(`Continue your solution of lesson ${continues}`, name, () => act("start"));
+  const asked = { run, stop };
+  text.addEventListener("input", () => {
+    store({ [file]: text.value });
+    refresh();
+  });
+
+  const keys = `${file}: Tab indents, Escape leaves the text, Ctrl+Enter checks it.`;
+  const bar = element("div", { className: "run" });
+  bar.append(run, stop, hint, solution, reset, own, state);
+  const progress = element("details", {});
+  const summary = element("summary", {});
+  const about = element("p", {});
+  const chosen = element("input", { type: "file", multiple: true, hidden: true });
+  chosen.accept = ".zip,.py,.json";
+  chosen.onchange = receive;
+  const folder = element("div", { className: "run" });
+  folder.append(
+    starter("Export", "your progress", () => act("export")),
+    starter("Import", "your progress", () => chosen.click()),
+    chosen,
+  );
+  progress.append(summary, about, folder);
+  place.replaceChildren(element("p", { textContent: keys }), text, bar, instead, output, progress);
+  instead.hidden = true;
+  window.addEventListener("storage", refresh); // another page has stored something
+  refresh();
+
+  // Show what is stored.
+  function refresh() {
+    const files = stored();
+    const own_text = files[file]?.replaceAll("\r\n", "\n") ?? initial;
+    if (text.value !== own_text) text.value = own_text;
+    fit(text);
+    const solved = solvedLessons(files);
+    solution.hidden = !solved.includes(number);
+    reset.hidden = !(file in files);
+    own.hidden = file in files || !solved.includes(continues);
+    summary.textContent = `Your progress in this browser: ${solved.length} of ${lessons} lessons solved`;
+    about.textContent = Object.keys(unstored).length
+      ? "This browser refuses to store your progress: export it before you leave this page."
+      : `Only this browser has your files and your progress. Export writes them to a zip archive with the folder ${FOLDER} of the command minispore learn. Import replaces them by such an archive, or by the files of such a folder.`;
+  }
+
+  async function check() {
+    store({ [file]: text.value });
+    output.replaceChildren();
+    await act("check");
+  }
+
+  async function receive() {
+    const files = {};
+    for (const each of chosen.files) files[each.name] = await base64(each);
+    chosen.value = "";
+    if (!Object.keys(stored()).length || confirm("Replace your files and your progress?")) {
+      await act("import", files);
+    }
+  }
+
+  // Let Python carry out a command, and store and show what it has changed.
+  async function act(action, chosen = {}) {
+    const files = stored();
+    busy(asked, true);
+    state.textContent = "Starting Python …";
+    const request = JSON.stringify({ action, number: Number(number), files, chosen });
+    const { ended, note = "", stopped = false } = await told({ request }, output, state);
+    busy(asked, false);
+    state.textContent = note;
+    instead.hidden = !!ended || stopped;
+    if (!ended) return;
+    const answer = JSON.parse(ended);
+    if (answer.error) {
+      state.textContent = answer.text;
+      return;
+    }
+    if (action === "import") clear();
+    // The text may have been edited in the meantime.
+    const changed = Object.entries(answer.files).filter(([each, its]) => files[each] !== its);
+    store(action === "import" ? answer.files : Object.fromEntries(changed));
+    if (action === "reset") state.textContent = `Your text before is ${file}.bak in the exported folder.`;
+    if (answer.text) {
+      const part = element("div", { className: action });
+      output.append(part);
+      show(part, answer.text);
+    }
+    if (answer.archive) {
+      const href = `data:application/zip;base64,${answer.archive}`;
+      element("a", { href, download: `${FOLDER}.zip` }).click();
+    }
+    refresh();
+  }
+}
+
+function stored() {
+  const files = {};
+  try {
+    for (const key of Object.keys(localStorage)) {
+      if (key.startsWith(PREFIX)) files[key.slice(PREFIX.length)] = localStorage.getItem(key);
+    }
+  } catch {} // the reader's settings
+  return { ...files, ...unstored };
+}
+
+function store(files) {
+  for (const [name, text] of Object.entries(files)) {
+    try {
+      localStorage.setItem(PREFIX + name, text);
+      delete unstored[name];
+    } catch {
+      unstored[name] = text;
+    }
+  }
+}
+
+function clear() {
+  for (const name of Object.keys(stored())) {
+    delete unstored[name];
+    try {
+      localStorage.removeItem(PREFIX + name);
+    } catch {}
+  }
+}
+
+// The numbers of the solved lessons, as texts.
+function solvedLessons(files) {
+  try {
+    const lessons = JSON.parse(files["progress.json"]).lessons;
+    return Object.keys(lessons).filter((number) => lessons[number].passed);
+  } catch {
+    return [];
+  }
+}
+
+function base64(file) {
+  return new Promise((finish) => {
+    const reader = new FileReader();
+    reader.onload = () => finish(reader.result.split(",")[1] ?? "");
+    reader.readAsDataURL(file);
+  });
+}

@@ -1,0 +1,65 @@
+"""Exercises on the pages of the lessons: add the place of the editor, with the initial text.
+
+docs/assets/exercise.js puts the editor there. Where it cannot run, the page says what to do.
+"""
+
+from html import escape
+from typing import Protocol
+
+from minispore._course import lessons
+from minispore._course.browser import initial_file
+from minispore._course.exercise import CodeExercise
+
+HEADING = '<h2 id="exercise"'
+# The place is before the first of these that follows the heading.
+FOLLOWING = ('<div class="admonition', "<h2")
+
+
+class File(Protocol):
+    """The attributes of a mkdocs file that are used here."""
+
+    src_uri: str
+
+
+class Page(Protocol):
+    """The attributes of a mkdocs page that are used here."""
+
+    file: File
+
+
+def on_page_content(html: str, page: Page, **_: object) -> str:
+    """Add the exercise to the page of a lesson (mkdocs calls this hook)."""
+    numbers = {lessons.page(number): number for number in lessons.names()}
+    number = numbers.get(f"docs/{page.file.src_uri}")
+    return html if number is None else with_exercise(html, number)
+
+
+def with_exercise(html: str, number: int) -> str:
+    """Return the page of a lesson with the place of the editor.
+
+    Raises:
+        ValueError: The page has no exercise, or nothing follows it.
+    """
+    start = html.index(HEADING) + len(HEADING)
+    places = [html.find(each, start) for each in FOLLOWING]
+    place = min(each for each in places if each > 0)
+    return f"{html[:place]}{exercise(number)}\n{html[place:]}"
+
+
+def exercise(number: int) -> str:
+    """Return the place of the editor: what the script needs, and what is read without it."""
+    asked = lessons.lesson(number).exercise
+    name, text = initial_file(number)
+    data = {"number": number, "lessons": len(lessons.names()), "file": name, "text": text}
+    if isinstance(asked, CodeExercise) and asked.continues is not None:
+        data["continues"] = asked.continues
+    attributes = " ".join(
+        f'data-{key}="{escape(str(value)).replace(chr(10), "&#10;")}"'
+        for key, value in data.items()
+    )
+    return f"""<div class="exercise" {attributes}>
+<p>The editor of this page needs a web server and, for the first check, a network. Without them
+solve the exercise on your computer: <a href="index.html#start">install minispore</a>, then run
+<code>minispore learn start {number}</code>, write the missing code in the file that it creates, and
+run <code>minispore learn check {number}</code>.</p>
+</div>"""

@@ -1,0 +1,66 @@
+"""The place of the exercise on the page of a lesson."""
+
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Protocol, cast
+
+import pytest
+
+from minispore._course import lessons
+from minispore._course.browser import initial_file
+from minispore._course.exercise import CodeExercise
+from tests.helpers.scripts import load_script
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+class Builder(Protocol):
+    """The functions of docs/exercises.py."""
+
+    def with_exercise(self, html: str, number: int) -> str: ...
+
+
+builder = cast("Builder", load_script(DOCS / "exercises.py"))
+
+
+class Places(HTMLParser):
+    """The attributes of each exercise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found = list[dict[str, str | None]]()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = dict(attrs)
+        if attributes.get("class") == "exercise":
+            self.found.append(attributes)
+
+
+@pytest.mark.parametrize(
+    "following", ['<div class="admonition note">', '<h2 id="read-next">', '<h2 id="more">']
+)
+@pytest.mark.parametrize("number", lessons.names())
+def test_exercise_follows_its_text_without_hints(number: int, following: str) -> None:
+    before = '<h2 id="idea">The idea</h2><h2 id="exercise">Exercise</h2>\n<p>Write it.</p>\n'
+    after = f"{following}More.\n<h2>The end</h2>"
+    page = builder.with_exercise(before + after, number)
+    assert page.startswith(before)
+    assert page.endswith(after)
+    (place,) = _places(page)
+    assert (place["data-file"], place["data-text"]) == initial_file(number)
+    assert (place["data-number"], place["data-lessons"]) == (str(number), str(len(lessons.names())))
+    lesson = lessons.lesson(number)
+    earlier = lesson.exercise.continues if isinstance(lesson.exercise, CodeExercise) else None
+    assert place.get("data-continues") == (str(earlier) if earlier else None)
+    assert not any(hint in page for hint in lesson.hint_list())
+
+
+def _places(page: str) -> list[dict[str, str | None]]:
+    parser = Places()
+    parser.feed(page)
+    return parser.found
+
+
+def test_page_without_an_exercise_is_an_error() -> None:
+    with pytest.raises(ValueError, match="substring not found"):
+        builder.with_exercise("<h2>The idea</h2>", 1)
