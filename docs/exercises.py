@@ -58,8 +58,9 @@ def exercise(number: int) -> str:
         for key, value in data.items()
     )
     return f"""<div class="exercise" {attributes}>
-<p>The editor of this page needs a web server and, for the first check, a network. Without them
-solve the exercise on your computer: <a href="index.html#start">install minispore</a>, then run
+<p>To solve the exercise in a browser, the page must come from a web server, and the first check
+needs a network. Without them solve it on your computer:
+<a href="index.html#start">install minispore</a>, then run
 <code>minispore learn start {number}</code>, write the missing code in the file that it creates, and
 run <code>minispore learn check {number}</code>.</p>
 </div>"""

@@ -260,6 +260,7 @@ def test_test_helpers_need_no_optional_packages() -> None:
 # new files in new folders.
 OPENERS = {
     "minispore.utils.atomic",
+    "minispore._course.browser",
     "minispore._course.lessons.lesson_11_persist",
     "minispore._course.pages",
     "minispore._course.sandbox",

@@ -4,6 +4,15 @@
 
 const FOLDER = "minispore-course";
 const PREFIX = `${FOLDER}/`; // of the names under which the browser stores the files
+const HOW =
+  "Solve it here, in your browser, or on your computer with the commands above. The first check " +
+  "downloads Python, about 15 MB. Tab indents, Escape leaves the text, Ctrl+Enter checks it.";
+const STORED =
+  "Only this browser has your files and your progress. Export writes them to a zip archive with " +
+  `the folder ${FOLDER} of the command minispore learn. Import replaces them by such an archive, ` +
+  "or by the files of such a folder.";
+const UNSTORED =
+  "This browser refuses to store your progress: export it before you leave this page.";
 const unstored = {}; // the files that it refuses to store, by their names
 
 if (location.protocol !== "file:") {
@@ -32,7 +41,6 @@ function equipExercise(place) {
     refresh();
   });
 
-  const keys = `${file}: Tab indents, Escape leaves the text, Ctrl+Enter checks it.`;
   const bar = element("div", { className: "run" });
   bar.append(run, stop, hint, solution, reset, own, state);
   const progress = element("details", {});
@@ -48,7 +56,7 @@ function equipExercise(place) {
     chosen,
   );
   progress.append(summary, about, folder);
-  place.replaceChildren(element("p", { textContent: keys }), text, bar, instead, output, progress);
+  place.replaceChildren(element("p", { textContent: HOW }), text, bar, instead, output, progress);
   instead.hidden = true;
   window.addEventListener("storage", refresh); // another page has stored something
   refresh();
@@ -64,9 +72,7 @@ function equipExercise(place) {
     reset.hidden = !(file in files);
     own.hidden = file in files || !solved.includes(continues);
     summary.textContent = `Your progress in this browser: ${solved.length} of ${lessons} lessons solved`;
-    about.textContent = Object.keys(unstored).length
-      ? "This browser refuses to store your progress: export it before you leave this page."
-      : `Only this browser has your files and your progress. Export writes them to a zip archive with the folder ${FOLDER} of the command minispore learn. Import replaces them by such an archive, or by the files of such a folder.`;
+    about.textContent = Object.keys(unstored).length ? UNSTORED : STORED;
   }
 
   async function check() {
@@ -86,6 +92,7 @@ function equipExercise(place) {
 
   // Let Python carry out a command, and store and show what it has changed.
   async function act(action, chosen = {}) {
+    if (running) return;
     const files = stored();
     busy(asked, true);
     state.textContent = "Starting Python …";

@@ -14,8 +14,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Literal, TypedDict
-from zipfile import BadZipFile, ZipFile
-from zlib import error as DeflateError  # noqa: N812
+from zipfile import ZipFile
 
 from minispore._course import CourseError, commands, lessons
 from minispore._course.sandbox import MAX_PRINTED, CheckResult
@@ -87,7 +86,7 @@ def answer(request: str, report: Callable[[str], object]) -> str:
                 made["text"] = _act(fields["action"], folder, fields["number"], report)
                 made["files"] = read_files(folder)
     except CourseError as error:
-        made |= {"text": str(error), "error": True}
+        made["text"], made["error"] = str(error), True
     return json.dumps(made)
 
 
@@ -108,9 +107,11 @@ def _act(
         return commands.solution(folder, number)
     else:
         result = commands.run_check(folder, number, lambda n, file: check(n, file, report))
-        ending = f"Lesson {number} is solved." if result.verdict.passed else "Not solved yet."
+        verdict = result.verdict
+        wrong = commands.UNDECIDED if verdict.undecided else "Not solved yet."
+        ending = f"Lesson {number} is solved." if verdict.passed else wrong
         printed = f"\nYour code printed:\n{result.printed.rstrip()}" if result.printed else ""
-        return "\n".join([*result.verdict.lines, ending, printed]).rstrip("\n")
+        return "\n".join([*verdict.lines, ending, printed]).rstrip("\n")
     return ""
 
 
@@ -192,7 +193,7 @@ def read_chosen(chosen: Mapping[str, bytes]) -> Files:
     Raises:
         CourseError: None of them belongs to the folder of `minispore learn`, or one is damaged.
     """
-    contents = {}
+    contents: dict[str, bytes] = {}
     for name, data in chosen.items():
         contents |= _unzip(name, data) if name.endswith(".zip") else {name: data}
     try:
@@ -220,5 +221,7 @@ def _unzip(name: str, data: bytes) -> dict[str, bytes]:
             if any(each.file_size > _MAX_BYTES for each in members):
                 raise CourseError(f"{name} contains a file of more than 1 MB")
             return {PurePosixPath(each.filename).name: zipped.read(each) for each in members}
-    except (BadZipFile, DeflateError, EOFError, NotImplementedError, RuntimeError):
+    except CourseError:
+        raise
+    except Exception:  # zipfile raises errors of many types
         raise CourseError(f"{name} is damaged or no zip archive") from None

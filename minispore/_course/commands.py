@@ -18,6 +18,8 @@ from minispore._course.source import lines_of
 from minispore._course.workspace import Workspace
 from minispore.utils.atomic import atomic_write
 
+UNDECIDED = "Undecided: the check ended before it found a mistake."
+
 
 def list_lessons() -> str:
     """Return a table of the lessons."""
@@ -104,7 +106,7 @@ def check(folder: Path, number: int) -> tuple[str, bool]:
         parts.append(f"Lesson {number} is solved.{more}")
         parts.append(f"To compare with minispore's source: minispore learn solution {number}")
     elif verdict.undecided:
-        parts.append("Undecided: the check ended before it found a mistake.")
+        parts.append(UNDECIDED)
     else:
         parts.append(f"Not solved yet. For a hint: minispore learn hint {number}")
     return "\n".join(parts), verdict.passed
