@@ -25,6 +25,8 @@ from minispore._course.workspace import Progress, Workspace
 # In milliseconds; this includes loading Python.
 TIMEOUT = 120_000
 LESSON = "/learn/01-graph.html"
+# The buttons of a program; those of an exercise are in its element.
+BAR = ".md-content__inner > .run"
 DRAWING = 'print(\'<svg viewBox="0 0 9 9"><title>A dot</title><circle r="9"/></svg>\')'
 
 
@@ -37,8 +39,8 @@ class Program:
     """
 
     def __init__(self, page: Page, number: int) -> None:
-        bar = page.locator(".run").nth(number - 1)
-        self.output: Locator = page.locator(".output").nth(number - 1)
+        bar = page.locator(BAR).nth(number - 1)
+        self.output: Locator = page.locator(f"{BAR} + .output").nth(number - 1)
         self.text: Locator = page.get_by_label(f"Program {number}", exact=True)
         self.state: Locator = bar.get_by_role("status")
         self._bar = bar
@@ -323,6 +325,18 @@ def check_exercise_by_keyboard(page: Page) -> None:
     expect(exercise.button("Check")).to_be_focused()
 
 
+def check_refused_storage_is_reported(page: Page) -> None:
+    """Check that the text is kept until the page is closed, and that the page says so."""
+    exercise = Exercise(page)
+    exercise.progress.click()
+    expect(exercise.place).to_contain_text("Only this browser has your files")
+    refused = "{ get() { throw new Error('refused'); } }"
+    page.evaluate(f"Object.defineProperty(window, 'localStorage', {refused})")
+    exercise.text.fill("x = 4")
+    expect(exercise.place).to_contain_text("export it before you leave")
+    expect(exercise.text).to_have_value("x = 4")
+
+
 def check_exercise_without_python_says_what_to_do(page: Page) -> None:
     """Check the message if Python, or numpy, cannot be loaded; the text is kept."""
     exercise = Exercise(page)
@@ -358,6 +372,7 @@ EXERCISE_CHECKS: tuple[Callable[[Page], None], ...] = (
     check_own_solution_is_continued,
     check_endless_solutions_end,
     check_exercise_by_keyboard,
+    check_refused_storage_is_reported,
     check_exercise_without_python_says_what_to_do,
 )
 
@@ -395,7 +410,7 @@ def run_page(page: Page) -> tuple[list[str], int]:
 
     A few outputs differ in each run: measured times and random numbers.
     """
-    programs = [Program(page, number + 1) for number in range(page.locator(".run").count())]
+    programs = [Program(page, number + 1) for number in range(page.locator(BAR).count())]
     built = [program.output.inner_text().strip() for program in programs]
     programs[-1].run()
     errors = [f"{n}: {s}" for n, p in enumerate(programs, 1) if (s := p.state.inner_text())]

@@ -46,7 +46,7 @@ onmessage = async ({ data }) => {
   }
   try {
     const { pyodide, run, wheel } = await python;
-    if (data.request || /^(from|import) hypothesis/m.test(data.code)) {
+    if (data.request || data.hypothesis) {
       await (hypothesis ??= loadHypothesis(pyodide, wheel));
     }
     postMessage(data.request ? answered(pyodide, data.request) : await ran(pyodide, run, data));

@@ -140,7 +140,13 @@ async function run(program, asked) {
   asked.state.textContent = `Running program ${program.number} …`;
   program.reset.hidden = false;
   program.output.replaceChildren();
-  const { ended, note } = await told({ code, number: program.number }, program.output, asked.state);
+  const all = programs.map((each) => each.text.value).join("\n");
+  const message = {
+    code,
+    number: program.number,
+    hypothesis: /^(from|import) hypothesis/m.test(all),
+  };
+  const { ended, note } = await told(message, program.output, asked.state);
   program.state.textContent = note;
   program.ran = ended ? code : undefined;
   return ended;
