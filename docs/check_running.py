@@ -307,7 +307,7 @@ def check_endless_solutions_end(page: Page) -> None:
     expect(exercise.state).to_have_text("Working …", timeout=TIMEOUT)
     exercise.button("Stop").click()
     expect(exercise.state).to_contain_text("Stopped.")
-    expect(exercise.place.get_by_text("on your computer")).to_be_hidden()
+    expect(exercise.place.get_by_text("minispore learn start 1")).to_be_hidden()
     assert "Not written yet" in exercise.check(text)
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -72,9 +73,12 @@ def judge(
     # For the learner's own use of hypothesis.
     _use(SETTINGS, "course")
     try:
-        work = load(path)
-        check_own_work(exercise, path)
-        return evaluate_submission(exercise, work, report=report)
+        with warnings.catch_warnings():
+            # A learner cannot do anything about a line of minispore's source.
+            warnings.filterwarnings("ignore", module="minispore")
+            work = load(path)
+            check_own_work(exercise, path)
+            return evaluate_submission(exercise, work, report=report)
     except CourseError as error:
         return Verdict(False, (str(error),))
     except MemoryError:
