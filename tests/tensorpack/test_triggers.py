@@ -55,6 +55,11 @@ def test_proxy_rejects_other_objects() -> None:
         ProxyCallback(print)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
+def test_periodic_trigger_needs_a_period() -> None:
+    with pytest.raises(ValueError, match="'every_k_steps' or 'every_k_epochs' must be given"):
+        PeriodicTrigger(ScalarPrinter())
+
+
 def test_proxy_forwards_exceptions() -> None:
     log = Log((0, "on_train_step_end", 1, KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):

@@ -691,15 +691,6 @@ class BCEWithLogitsLoss(LossBase):
         )
 
 
-def check_same_shape(logits: Tensor, labels: Tensor, caller: str) -> None:
-    """Raise ValueError unless both have one shape."""
-    if logits.shape != labels.shape:
-        raise ValueError(
-            f"For '{caller}', 'logits' and 'labels' must be of one shape, "
-            f"but got {logits.shape} and {labels.shape}."
-        )
-
-
 def check_positive(value: object, name: str, caller: str) -> float:
     """Return `value` if it is a number above 0; raise TypeError or ValueError otherwise."""
     number = check_number(value, name, caller, low=0.0)

@@ -131,6 +131,7 @@ def test_custom_loss() -> None:
     assert Quartic()(x, y).item() == (1 + 32) / 2
     assert Quartic("sum")(x, y).item() == 33
     assert Quartic("none")(x, y).tolist() == [1, 32]
+    assert Quartic().get_axis(ms.ops.ones((2, 3))) == (0, 1)
 
 
 def test_float16_loss_has_dtype_float16() -> None:

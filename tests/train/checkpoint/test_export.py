@@ -148,6 +148,8 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
         load("net.ckpt")
     with pytest.raises(ValueError, match="does not exist"):
         load(file)
+    with pytest.raises(TypeError, match=r"no arguments \['dec_key'\]"):
+        load(file, dec_key=b"")
     cell = exported(net, x, folder=tmp_path)
     with pytest.raises(ValueError, match="must be of the shapes"):
         cell(ops.ones((2, 3)))
