@@ -26,6 +26,7 @@ from minispore.engine.array.recording import Tape
 from minispore.engine.graph import record
 from minispore.utils.checks import as_items
 from tests.helpers.optimizer_cases import each_optimizer, gradients, optimizers, two
+from tests.helpers.replays import needs_replays
 from tests.helpers.training_schedules import (
     ACTIONS,
     LOSSES,
@@ -35,10 +36,7 @@ from tests.helpers.training_schedules import (
     Training,
 )
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(sys.gettrace() is not None, reason="steps run eagerly under a tracer"),
-]
+pytestmark = [pytest.mark.filterwarnings("ignore"), needs_replays]
 
 
 @pytest.fixture(autouse=True)

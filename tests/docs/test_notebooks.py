@@ -2,16 +2,18 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol, TypedDict, cast
 
 import pytest
 
+import minispore as ms
 from minispore._cli import main
 from minispore._course import lessons
 from minispore._course.notebook import notebook
 from minispore.drawing import Drawing
+from tests.helpers.replays import needs_replays
 from tests.helpers.scripts import load_script
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -34,8 +36,9 @@ class NotebookBuilder(Protocol):
 
 
 builder = cast("NotebookBuilder", load_script(DOCS / "notebooks.py"))
+MARKS = dict.fromkeys(SLOW, pytest.mark.full) | {"graph_mode": needs_replays}
 PAGES = [
-    pytest.param(page, id=page.stem, marks=pytest.mark.full if page.stem in SLOW else [])
+    pytest.param(page, id=page.stem, marks=MARKS.get(page.stem, ()))
     for page in sorted(DOCS.rglob("*.md"))
     if builder.has_notebook(page.relative_to(DOCS).as_posix(), page.read_text("utf-8"))
 ]
@@ -48,6 +51,12 @@ def cells_of(text: str, kind: str) -> list[str]:
 
 def display(value: object) -> None:
     assert isinstance(value, Drawing)
+
+
+@pytest.fixture(autouse=True)
+def _mode() -> Iterator[None]:
+    yield
+    ms.set_context(mode=ms.PYNATIVE_MODE)
 
 
 @pytest.mark.parametrize("page", PAGES)

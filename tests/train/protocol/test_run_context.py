@@ -17,6 +17,7 @@ from minispore.train import Model, ModelCheckpoint
 from minispore.train.callback import _InternalCallbackParam
 from minispore.train.protocol import Callback, RunContext
 from minispore.train.protocol.run_context import InternalCallbackParam
+from tests.helpers.replays import needs_replays
 
 SAVERS = [ModelCheckpoint(f"{i}") for i in range(3)]
 Request = tuple[str, int]
@@ -196,6 +197,7 @@ def bits(model: Model) -> list[bytes]:
     return [each.asnumpy().tobytes() for each in model.train_network.get_parameters()]
 
 
+@needs_replays
 @given(st.sampled_from([0.1, 1.0, 10.0]), st.integers(1, 2))
 def test_gradients_are_clipped_and_logged_inside_of_fit(limit: float, runs: int) -> None:
     """In the order of the list of callbacks, in each run once, and in graph mode as well."""
@@ -208,6 +210,7 @@ def test_gradients_are_clipped_and_logged_inside_of_fit(limit: float, runs: int)
     assert bits(replayed) == bits(clipped)
 
 
+@needs_replays
 def test_hook_of_a_callback_with_a_state_runs_eagerly_in_graph_mode() -> None:
     norms, eager = Norms(), Norms()
     with pytest.warns(UserWarning, match="In GRAPH_MODE no step was replayed"):
@@ -223,7 +226,9 @@ class Fails(Callback):
         raise ArithmeticError
 
 
-@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+@pytest.mark.parametrize(
+    "mode", [ms.PYNATIVE_MODE, pytest.param(ms.GRAPH_MODE, marks=needs_replays)]
+)
 def test_gradient_hooks_end_with_the_run(mode: int) -> None:
     model, other = fitted([], mode), fitted([], mode)
     with pytest.raises(ArithmeticError):
