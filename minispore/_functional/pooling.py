@@ -1,13 +1,11 @@
-"""Max and average pooling, and interpolation, of images."""
+"""Max and average pooling of images."""
 
-from collections.abc import Mapping, Sequence
 from itertools import starmap
 from typing import Literal, TypeAlias, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from minispore._functional.arithmetic import add, div, mul, sub
+from minispore._functional.arithmetic import div
 from minispore._functional.elementwise import stop_gradient
 from minispore._functional.primitive import Primitive
 from minispore._functional.window_geometry import (
@@ -23,37 +21,30 @@ from minispore._functional.window_geometry import (
     unfold_axis,
 )
 from minispore.engine import dtypes
-from minispore.engine.array import Array, DeviceNamespace, Shape, device_namespace, to_device_of
+from minispore.engine.array import Array, DeviceNamespace, device_namespace
 from minispore.engine.dispatch import (
     T,
     Variable,
     apply1,
     as_float,
     cast_to,
-    check_category,
     check_numbers,
     check_tensor,
     dtype_of,
     widen,
     wrap,
 )
-from minispore.engine.rules import indexing, reduction, unfold
+from minispore.engine.rules import reduction, unfold
 from minispore.utils.checks import (
-    as_items,
     check_bool,
     check_int,
-    check_number,
     check_one_of,
-    check_type,
-    describe_value,
 )
 
 __all__ = [
     "AvgPool",
     "MaxPool",
-    "ResizeNearestNeighbor",
     "avg_pool2d",
-    "interpolate",
     "max_pool2d",
 ]
 
@@ -383,165 +374,3 @@ class AvgPool(_Pool):
         """Apply the operation."""
         rows, columns = self._geometry(x)
         return avg_pool(as_float(x, "AvgPool", "x"), rows, columns, False, False, 0, "AvgPool")
-
-
-class ResizeNearestNeighbor(Primitive):
-    """Images of another size, whose pixels are the nearest ones.
-
-    Args:
-        size: The height and the width.
-        align_corners: Whether the corner pixels of both images are at the same positions.
-        half_pixel_centers: Only False is supported.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.ResizeNearestNeighbor((1, 4))(Tensor([[[[1, 2]]]])).tolist()
-        [[[[1, 1, 2, 2]]]]
-
-    Source: MindSpore's `mindspore.ops.ResizeNearestNeighbor`.
-    """
-
-    def __init__(
-        self,
-        size: tuple[int, int] | list[int],
-        align_corners: bool = False,
-        half_pixel_centers: bool = False,
-    ) -> None:
-        check_type(size, (tuple, list), "size")
-        self.size: tuple[int, int] = as_pair(tuple(size), "size", "ResizeNearestNeighbor")
-        check_bool(align_corners, "align_corners")
-        check_one_of(half_pixel_centers, (False,), "half_pixel_centers")
-        self.align_corners = align_corners
-
-    def __call__(self, input_x: T) -> T:
-        """Apply the operation."""
-        check_tensor(input_x, "ResizeNearestNeighbor", "input_x")
-        check_images(input_x, "input_x", "ResizeNearestNeighbor")
-        x = input_x
-        for axis, new in zip((2, 3), self.size, strict=True):
-            x = _take(x, axis, self._places(x.shape[axis], new))
-        return x
-
-    def _places(self, old: int, new: int) -> NDArray[np.int64]:
-        """Return the nearest pixel of each new one."""
-        if self.align_corners and new > 1:
-            # Rounded, halves up, in integers.
-            return (2 * np.arange(new) * (old - 1) + new - 1) // (2 * (new - 1))
-        return np.arange(new) * old // new
-
-
-def interpolate(
-    input: T,
-    size: int | Sequence[int] | None = None,
-    scale_factor: float | Sequence[float] | None = None,
-    mode: str = "nearest",
-    align_corners: bool | None = None,
-    recompute_scale_factor: bool | None = None,
-) -> T:
-    """Return sequences or images of another size.
-
-    Args:
-        input: Sequences (n, channels, length) or images (n, channels, height, width).
-        size: The length, or the height and the width; one int for all.
-        scale_factor: The factor of each length, instead of `size`; lengths are rounded down.
-        mode: "nearest" for the pixel at the corner that is nearest to 0, "nearest-exact" for the
-            pixel whose center is nearest, "linear" for sequences and "bilinear" for images.
-        align_corners: Whether the corner pixels of both images are at the same positions; only for
-            "linear" and "bilinear".
-        recompute_scale_factor: Must be True with `scale_factor`: positions follow from the lengths.
-
-    Returns:
-        A tensor of the same type.
-
-    Raises:
-        TypeError: An argument has the wrong type, or `input` does not hold floats.
-        ValueError: An argument does not fit the others, or is out of range.
-
-    Examples:
-        >>> from minispore import Tensor, ops
-        >>> ops.interpolate(Tensor([[[1.0, 2.0]]]), 4, mode="linear").tolist()
-        [[[1.0, 1.25, 1.75, 2.0]]]
-
-    Source: MindSpore's `mindspore.ops.interpolate`.
-    """
-    caller = "interpolate"
-    check_category(input, dtypes.FLOAT, caller)
-    check_one_of(mode, _AXES_OF_MODE, "mode", caller)
-    check_type(align_corners, bool, "align_corners", caller, allow_none=True)
-    check_type(recompute_scale_factor, bool, "recompute_scale_factor", caller, allow_none=True)
-    if input.ndim not in _AXES_OF_MODE[mode] or 0 in input.shape[2:]:
-        raise ValueError(
-            f"For '{caller}', the argument 'input' must have {_AXES_OF_MODE[mode][0]} axes for the "
-            f"mode {mode!r}, none of length 0, but its shape is {input.shape}."
-        )
-    linear = mode.endswith("linear")
-    if align_corners is not None and not linear:
-        raise ValueError(
-            f"For '{caller}', the argument 'align_corners' must be None in the mode {mode!r}, but "
-            f"got {align_corners}."
-        )
-    if (size is None) == (scale_factor is None):
-        raise ValueError(
-            f"For '{caller}', one of 'size' and 'scale_factor' must be given, but they are "
-            f"{describe_value(size)} and {describe_value(scale_factor)}."
-        )
-    if (scale_factor is not None) != bool(recompute_scale_factor):
-        raise ValueError(
-            f"For '{caller}', the argument 'recompute_scale_factor' must be True with "
-            f"'scale_factor', and only then, but got {recompute_scale_factor}."
-        )
-    x = widen(input)
-    for axis, new in enumerate(_new_lengths(input.shape[2:], size, scale_factor), 2):
-        old, places = input.shape[axis], np.arange(new)
-        if not linear:
-            exact = mode == "nearest-exact"
-            x = _take(x, axis, (2 * places + exact) * old // (2 * new))
-            continue
-        if align_corners:
-            position = places * ((old - 1) / max(new - 1, 1))
-        else:
-            position = np.maximum((places + 0.5) * (old / new) - 0.5, 0)
-        before = np.minimum(position.astype(np.int64), old - 1)
-        after = np.minimum(before + 1, old - 1)
-        share = (position - before).reshape(new, *(1,) * (x.ndim - 1 - axis))
-        weight = wrap(to_device_of(share.astype(dtype_of(x).numpy_dtype), x._data), x)
-        x = _blend(_take(x, axis, before), _take(x, axis, after), weight)
-    return cast_to(x, dtype_of(input))
-
-
-# The numbers of axes of the inputs of each mode.
-_AXES_OF_MODE: Mapping[str, tuple[int, ...]] = {
-    "nearest": (3, 4),
-    "nearest-exact": (3, 4),
-    "linear": (3,),
-    "bilinear": (4,),
-}
-_LONGEST = 2**31 - 1
-
-
-def _new_lengths(old: Shape, size: object, scale_factor: object) -> list[int]:
-    """Return the lengths that the arguments of `interpolate` say."""
-    name, given = ("size", size) if scale_factor is None else ("scale_factor", scale_factor)
-    items = as_items(given)
-    values = (given,) * len(old) if items is None else items
-    if len(values) != len(old):
-        raise ValueError(
-            f"For 'interpolate', the argument '{name}' must be one number or {len(old)}, but got "
-            f"{describe_value(given)}."
-        )
-    if name == "size":
-        return [check_int(value, name, "interpolate", low=1, high=_LONGEST) for value in values]
-    return [
-        int(n * check_number(value, name, "interpolate", low=1 / n, high=_LONGEST))
-        for n, value in zip(old, values, strict=True)
-    ]
-
-
-def _blend(x: T, y: T, weight: T) -> T:
-    return add(mul(x, sub(1, weight)), mul(y, weight))
-
-
-def _take(x: T, axis: int, places: NDArray[np.int64]) -> T:
-    """Return the elements at places along an axis."""
-    index = to_device_of(places, x._data)
-    return apply1(indexing.getitem, x, (slice(None),) * axis + (index,))

@@ -6,6 +6,7 @@ from math import prod
 from typing import Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minispore._functional.arithmetic import add
 from minispore._functional.primitive import Primitive, primitive
@@ -661,8 +662,13 @@ def repeat_interleave(
             f"For '{caller}', the argument 'repeats' must be of one number or of {length}, "
             f"but got {len(counts)}."
         )
-    places = to_device_of(np.repeat(np.arange(length), counts), x._data)
-    return apply1(indexing.getitem, x, (slice(None),) * place + (places,))
+    return take_places(x, place, np.repeat(np.arange(length), counts))
+
+
+def take_places(x: T, axis: int, places: NDArray[np.int64]) -> T:
+    """Return the elements at `places` along an axis, which is not negative."""
+    index = to_device_of(places, x._data)
+    return apply1(indexing.getitem, x, (slice(None),) * axis + (index,))
 
 
 def repeat_elements(x: T, rep: int, axis: int = 0) -> T:

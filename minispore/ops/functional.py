@@ -9,6 +9,7 @@ from minispore._functional.comparison import *  # noqa: F403
 from minispore._functional.convolution import *  # noqa: F403
 from minispore._functional.elementwise import *  # noqa: F403
 from minispore._functional.indexing import *  # noqa: F403
+from minispore._functional.interpolation import *  # noqa: F403
 from minispore._functional.linalg import *  # noqa: F403
 from minispore._functional.losses import *  # noqa: F403
 from minispore._functional.normalization import *  # noqa: F403
