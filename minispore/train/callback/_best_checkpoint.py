@@ -13,7 +13,7 @@ from minispore.train.callback._checkpoint import (
 from minispore.train.checkpoint.retention import RetainedFiles
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import MonitoredMetric
-from minispore.train.protocol.run_context import RunContext
+from minispore.train.protocol.run_context import RunContext, step_in_epoch
 from minispore.train.resume import read_dict_field
 from minispore.train.serialization import save_checkpoint
 from minispore.utils.checks import check_int, check_one_of
@@ -157,7 +157,7 @@ class BestCheckpoint(Callback):
 
     def _save(self, run_context: RunContext) -> str:
         params = run_context.original_args()
-        step = (params.cur_step_num - 1) % params.batch_num + 1
+        step = step_in_epoch(params)
         name = f"{self._prefix}-{params.cur_epoch_num}_{step}.{self._format}"
         path = os.path.join(self._directory, name)
         os.makedirs(self._directory, exist_ok=True)

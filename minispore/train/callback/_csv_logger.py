@@ -7,7 +7,7 @@ from io import StringIO
 
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import as_array, first_output
-from minispore.train.protocol.run_context import RunContext
+from minispore.train.protocol.run_context import RunContext, step_in_epoch
 from minispore.train.resume import read_field
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import check_int, check_type
@@ -79,7 +79,7 @@ class CSVLogger(Callback):
         loss = as_array(first_output(params.net_outputs))
         self._total_loss += float("nan") if loss is None else float(loss.mean())
         self._steps += 1
-        in_epoch = (params.cur_step_num - 1) % params.batch_num + 1
+        in_epoch = step_in_epoch(params)
         # The last row of an epoch is written with the metrics.
         if self._every and in_epoch % self._every == 0 and in_epoch < params.batch_num:
             self._add_row(run_context, {})

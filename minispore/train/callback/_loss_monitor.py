@@ -11,7 +11,7 @@ from minispore.common import Tensor
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import first_output
 from minispore.train.protocol.pending_values import PendingDeviceValues, is_on_device
-from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
+from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, step_in_epoch
 from minispore.train.resume import read_field
 from minispore.utils.checks import check_int
 
@@ -92,24 +92,24 @@ class LossMonitor(Callback):
     def _handle_step(self, params: InternalCallbackParam) -> None:
         epoch = params.get("cur_epoch_num", 1)
         step = params.cur_step_num
-        step_in_epoch = (step - 1) % params.batch_num + 1
+        in_epoch = step_in_epoch(params)
         if step <= self._last_print_time:  # another run has begun
             self._last_print_time = 0
         due = self._per_print_times and step - self._last_print_time >= self._per_print_times
         outputs: object = params.net_outputs
         first = first_output(outputs)
         if isinstance(first, Tensor) and is_on_device(first):
-            self._pending.add((epoch, step_in_epoch), first)
+            self._pending.add((epoch, in_epoch), first)
             if not due and not self._pending.full:
                 return
             array = self._check_pending()
         else:
             array = first.asnumpy() if isinstance(first, Tensor) else None
-            _check(_loss(outputs, array), epoch, step_in_epoch)
+            _check(_loss(outputs, array), epoch, in_epoch)
         if due:
             self._last_print_time = step
             loss = _loss(outputs, array)
-            print(f"epoch: {epoch} step: {step_in_epoch}, loss is {loss!s}", flush=True)
+            print(f"epoch: {epoch} step: {in_epoch}, loss is {loss!s}", flush=True)
 
     def _check_pending(self) -> npt.NDArray[np.generic] | None:
         """Read and check the pending losses; return the last one."""

@@ -157,6 +157,16 @@ class InternalCallbackParam(dict[str, object]):
             raise AttributeError(f"The callback parameters hold no '{name}'.") from None
 
 
+def step_in_epoch(params: InternalCallbackParam) -> int:
+    """Return the number of the current step in its epoch, from 1.
+
+    Examples:
+        >>> step_in_epoch(InternalCallbackParam(cur_step_num=7, batch_num=3))
+        1
+    """
+    return (params.cur_step_num - 1) % params.batch_num + 1
+
+
 class StateSaver(Protocol):
     """A callback that saves training states, added by `RunContext.add_state_saver`.
 
