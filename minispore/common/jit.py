@@ -29,12 +29,15 @@ class GraphSteps(Protocol):
         ...
 
 
-def new_steps() -> GraphSteps:
-    """Return steps without plans."""
-    # A program in PyNative mode does not need the module.
-    from minispore.common.graph_mode import Steps
+def steps_of(owner: object) -> GraphSteps:
+    """Return the attribute `_graph` of an object; if it is None, it becomes steps without plans."""
+    steps: GraphSteps | None = vars(owner)["_graph"]
+    if steps is None:
+        # A program in PyNative mode does not need the module.
+        from minispore.common.graph_mode import Steps
 
-    return Steps()
+        steps = vars(owner)["_graph"] = Steps()
+    return steps
 
 
 @overload
@@ -122,9 +125,7 @@ def _jit(function: Callable[P, R], *, fullgraph: bool) -> Callable[P, R]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        steps: GraphSteps | None = vars(run)["_graph"]
-        if steps is None:
-            steps = vars(run)["_graph"] = new_steps()
+        steps = steps_of(run)
         result = steps.run(function, args, kwargs)
         _, reason = steps.last
         if fullgraph and reason:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from minispore._metrics.names import MetricName
 from minispore.common import Tensor
 from minispore.common.context import is_graph_mode
-from minispore.common.jit import GraphSteps, new_steps
+from minispore.common.jit import GraphSteps, steps_of
 from minispore.common.parallel import get_auto_parallel_context
 from minispore.communication import get_group_size
 from minispore.nn import Cell, Optimizer, TrainOneStepCell, WithEvalCell, WithLossCell
@@ -347,8 +347,7 @@ class Model:
         self._network.set_train(mode=False)
         if not is_graph_mode():
             return self._network(*predict_data)
-        self._graph = self._graph or new_steps()
-        return self._graph.run(self._network, predict_data)
+        return steps_of(self).run(self._network, predict_data)
 
     def build(
         self,

@@ -9,7 +9,7 @@ from typing import TypeAlias, cast
 from minispore import ops
 from minispore.common.context import is_graph_mode
 from minispore.common.dtype import float32
-from minispore.common.jit import GraphSteps, new_steps
+from minispore.common.jit import GraphSteps, steps_of
 from minispore.common.parameter import ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.communication._collectives import is_data_parallel
@@ -97,9 +97,7 @@ class WithEvalCell(Cell):
     def construct(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return the loss, the network's output and the label."""
         if is_graph_mode():
-            if self._graph is None:
-                self._graph = new_steps()
-            return self._graph.run(self._evaluate, (data, label))
+            return steps_of(self).run(self._evaluate, (data, label))
         return self._evaluate(data, label)
 
     _transient = ("_graph",)
@@ -182,12 +180,11 @@ class TrainOneStepCell(Cell):
         """
         if not is_graph_mode():
             return self._step(*inputs)
-        if self._graph is None:
-            self._graph = new_steps()
+        steps = steps_of(self)
         if self.reducer_flag:
             reason = "its gradients are exchanged with other processes"
-            return self._graph.run_eagerly(reason, lambda: self._step(*inputs))
-        return self._graph.run(self._step, inputs)
+            return steps.run_eagerly(reason, lambda: self._step(*inputs))
+        return steps.run(self._step, inputs)
 
     def register_gradient_hook(self, hook: GradientHook) -> HookHandle:
         """Register a function that is called in each step, between the gradients and the update.
@@ -234,17 +231,22 @@ class TrainOneStepCell(Cell):
 
     def _step(self, *inputs: Tensor) -> Tensor:
         loss, gradients = self._loss_and_gradients(inputs, self.sens)
-        if self._gradient_hooks:
-            self._update_with_hooks(gradients)
-        else:
-            self.optimizer(gradients if self.return_grad else DonatedGradients(gradients))
+        self._update(gradients, donates=not self.return_grad)
         if self.return_grad:
             names = [parameter.name for parameter in self.weights]
             return cast("Tensor", (loss, dict(zip(names, gradients, strict=True))))
         return loss
 
-    def _update_with_hooks(self, gradients: tuple[Tensor, ...]) -> None:
-        """Call the gradient hooks, and the optimizer with their result."""
+    def _update(self, gradients: tuple[Tensor, ...], *, donates: bool) -> None:
+        """Call the gradient hooks, and the optimizer with their result.
+
+        Args:
+            gradients: The gradients of `weights`, with the optimizer's `loss_scale`.
+            donates: Whether the optimizer may overwrite them, if no hook has seen them.
+        """
+        if not self._gradient_hooks:
+            self.optimizer(DonatedGradients(gradients) if donates else gradients)
+            return
         scale = self.optimizer.loss_scale
         if scale != 1:
             gradients = tuple(each / scale for each in gradients)

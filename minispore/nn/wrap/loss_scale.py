@@ -15,7 +15,7 @@ from minispore.common.dtype import float32, int32
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
-from minispore.nn.optim.optimizer import DonatedGradients, Optimizer, host_parameter, scalar_value
+from minispore.nn.optim.optimizer import Optimizer, host_parameter, scalar_value
 from minispore.nn.wrap.cell_wrapper import TrainOneStepCell
 from minispore.utils.checks import check_int, check_number, check_type
 
@@ -219,11 +219,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         if self.loss_scaling_manager is not None:
             self.loss_scaling_manager(self.scale_sense, overflow)
         if not overflow:
-            gradients = tuple(gradient / factor for gradient in gradients)
-            if self._gradient_hooks:
-                self._update_with_hooks(gradients)
-            else:
-                self.optimizer(DonatedGradients(gradients))
+            self._update(tuple(gradient / factor for gradient in gradients), donates=True)
         return cast("Tensor", (loss, overflow, scale))
 
 
