@@ -195,7 +195,7 @@ function heard({ state, printed, ended, note = "", lost, stopped }) {
 }
 
 function halt() {
-  heard({ lost: "Stopped. Python begins anew with the next run.", stopped: true });
+  heard({ lost: "Stopped. The next run starts Python again.", stopped: true });
 }
 
 // As docs/lessons.py shows it: a drawing, a page or text.

@@ -61,9 +61,9 @@ def test_verdict_and_output_are_those_of_a_process(number: int, tmp_path: Path) 
     assert str(settings()) == before
 
 
-told = st.just(("first", "second"))
-verdicts = st.builds(Verdict, st.booleans(), told) | st.builds(
-    Verdict, st.just(False), told, undecided=st.just(True)
+report_lines = st.just(("first", "second"))
+verdicts = st.builds(Verdict, st.booleans(), report_lines) | st.builds(
+    Verdict, st.just(False), report_lines, undecided=st.just(True)
 )
 results = st.builds(CheckResult, verdicts, st.sampled_from(["", "x\ny\n"]), st.just(0.1))
 steps = st.one_of(

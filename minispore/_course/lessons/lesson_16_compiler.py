@@ -260,9 +260,9 @@ LESSON = Lesson(
         last_uses is one loop with enumerate(entries): for each buffer in reads(entry) |
         writes(entry), store the index. A later entry replaces the index of an earlier one.
 
-        In place, `last = last_uses(entries)` tells until when a buffer that is placed already is
-        in use. The buffer to place is written in entry `start`, in which its operands are still
-        read: they are in use if their last use is `start` or later.
+        In place, `last = last_uses(entries)` holds the last call that uses each buffer. The buffer
+        to place is written in entry `start`, in which its operands are still read: a buffer that
+        is placed already is in use if its last use is `start` or later.
 
         Collect (begin, end) of the buffers in use, sort these pairs, and go through them with
         offset = 0. If the buffer fits before `begin`, stop. Otherwise continue at `end`, rounded
