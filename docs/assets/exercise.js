@@ -97,7 +97,7 @@ function equipExercise(place) {
     busy(asked, true);
     state.textContent = "Starting Python …";
     const request = JSON.stringify({ action, number: Number(number), files, chosen });
-    const { ended, note = "", stopped = false } = await told({ request }, output, state);
+    const { ended, note = "", stopped = false } = await inWorker({ request }, output, state);
     busy(asked, false);
     state.textContent = note;
     instead.hidden = !!ended || stopped;

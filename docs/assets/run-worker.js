@@ -1,5 +1,5 @@
-// The Python of a page, in a worker, so that the page can end it. It is told first where to find
-// what it needs, and then one program or request of the exercise after the other.
+// The Python of a page, in a worker, so that the page can end it. Its first message says where to
+// find what it needs; after that it runs one program or request of the exercise after the other.
 
 const MOST = 100_000; // characters that a program may print on the page
 const AT_ONCE = 100; // so often what is printed is sent at once,

@@ -8,7 +8,7 @@ const here = document.currentScript.src;
 const programs = [];
 const starters = []; // the buttons that need Python
 let worker; // none before the first click, nor after an endless loop was stopped
-let running; // what Python does now: where its output and its state are shown, and whom to tell
+let running; // what Python does now: where its output and its state are shown, and what is called at the end
 
 // Browsers start no worker for a page that is a file: there the programs have no buttons.
 if (location.protocol !== "file:") {
@@ -146,14 +146,14 @@ async function run(program, asked) {
     number: program.number,
     hypothesis: /^(from|import) hypothesis/m.test(all),
   };
-  const { ended, note } = await told(message, program.output, asked.state);
+  const { ended, note } = await inWorker(message, program.output, asked.state);
   program.state.textContent = note;
   program.ran = ended ? code : undefined;
   return ended;
 }
 
 // Send the worker a message, and wait for the end.
-async function told(message, output, state) {
+async function inWorker(message, output, state) {
   try {
     return await new Promise((finish) => {
       running = { output, state, finish, printed: "" };

@@ -126,7 +126,7 @@ def check(number: int, work: Path, report: Callable[[str], object]) -> CheckResu
         report: Receives a line after each property.
     """
 
-    def tell(verdict: Verdict) -> None:
+    def report_progress(verdict: Verdict) -> None:
         report(f"{verdict.done} of {verdict.total} properties hold so far.")
 
     start, printed = perf_counter(), _Tail()
@@ -138,7 +138,10 @@ def check(number: int, work: Path, report: Callable[[str], object]) -> CheckResu
         working_folder.mkdir()
         with chdir(working_folder), redirect_stdout(printed), redirect_stderr(printed):
             verdict = judge(
-                lessons.lesson(number).exercise, copy, tell, memory="memory than there is"
+                lessons.lesson(number).exercise,
+                copy,
+                report_progress,
+                memory="memory than there is",
             )
     return CheckResult(verdict, printed.text, perf_counter() - start)
 

@@ -72,14 +72,14 @@ class _Row:
     Attributes:
         text: The text.
         depth: The nesting depth.
-        told: The sentence for screen readers.
+        description: The sentence for screen readers.
         source: The callback that is called, or "".
         striking: Whether a stop was requested or an exception raised.
     """
 
     text: str
     depth: int
-    told: str = ""
+    description: str = ""
     source: str = ""
     striking: bool = False
 
@@ -138,8 +138,8 @@ class _EventsSvg:
         height = self._tops[-1]
         parts = [*map(self._box, self._boxes), *self._lines(height), *self._texts()]
         name = f"{self._count} event{'s' * (self._count > 1)}"
-        told = ". ".join(row.told for row in self._rows if row.told)
-        return svg.picture(width, height, name, f"{told}.", parts)
+        description = ". ".join(row.description for row in self._rows if row.description)
+        return svg.picture(width, height, name, f"{description}.", parts)
 
     def _add(self, event: EventLike, next_depth: int) -> None:
         """Add the rows of an event, and open or close its box."""
@@ -149,8 +149,8 @@ class _EventsSvg:
             known = event.name == self._event
             text = event.source if known else f"{event.source}.{event.name}"
             effects = list(_effects(event))
-            told = ", ".join([f"{event.source}.{event.name}", *effects])
-            self._rows.append(_Row(text, event.depth, told, event.source, bool(effects)))
+            description = ", ".join([f"{event.source}.{event.name}", *effects])
+            self._rows.append(_Row(text, event.depth, description, event.source, bool(effects)))
             # Below the text, so that the drawing is narrow enough for a phone.
             self._rows += [_Row(each, event.depth + 1, striking=True) for each in effects]
             return
@@ -221,7 +221,7 @@ class _EventsSvg:
                     "path", d=path, stroke=svg.PLAIN, stroke_opacity="0.5", stroke_dasharray="1 3"
                 )
                 colours = svg.colour_attributes(kind, "fill")
-                yield svg.tag("circle", svg.title(row.told), cx=lane, cy=y, r=4, **colours)
+                yield svg.tag("circle", svg.title(row.description), cx=lane, cy=y, r=4, **colours)
 
 
 def _numbered(event: EventLike) -> str:

@@ -132,15 +132,15 @@ def test_pending_losses_are_checked_in_time(gpu: TransferCounter) -> None:
 def test_first_of_several_outputs_is_printed(
     gpu: TransferCounter, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told: list[str] = []
+    printed: list[str] = []
     for target in ("CPU", "GPU"):
         set_context(device_target=target)
         for outputs in ((Tensor([0.1, 0.2]), Tensor(1.0)), Tensor([0.1, 0.2]), [0.25], 0.5):
             args: dict[str, object] = {"batch_num": 5, "cur_step_num": 1}
             args["net_outputs"] = outputs
             train.LossMonitor().on_train_step_end(train.RunContext(args))
-        told.append(capsys.readouterr().out)
-    assert told[0] == told[1]
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
 
 
 def test_tensorpack_callbacks_give_the_same_results(

@@ -106,14 +106,14 @@ def test_cupy_accepts_all_calls_of_the_protocol(name: str) -> None:
 
 
 def test_functions_that_cupy_lacks_are_defined() -> None:
-    missing = [name for name, told, _ in rows() if not told]
+    missing = [name for name, signature, _ in rows() if not signature]
     assert missing == []
     library = {n for n in vars(ArrayBackend) if not n.startswith("_")}
     assert library | {"is_available"} <= written()
 
 
 def test_cupy_arrays_have_the_members_of_the_protocol() -> None:
-    there = {name for name, told, _ in rows() if told}
+    there = {name for name, signature, _ in rows() if signature}
     assert {f"ndarray.{name}" for name in [*protocol_names(), *OF_ARRAYS]} <= there
 
 
@@ -144,7 +144,7 @@ def test_stored_signatures_are_cupys() -> None:
 
 @needs_cupy
 def test_cupy_module_is_complete_and_requires_a_gpu() -> None:
-    told = in_cupys_python(
+    printed = in_cupys_python(
         "-c",
         "import minispore\n"
         "from minispore.engine.array import _cupy\n"
@@ -155,6 +155,6 @@ def test_cupy_module_is_complete_and_requires_a_gpu() -> None:
         "    except RuntimeError as error:\n"
         "        print(error, minispore.get_context('device_target'))\n",
     )
-    names, *rest = told.splitlines()
+    names, *rest = printed.splitlines()
     assert set(names.split()) >= CONTRACT | {"ndarray", "to_host"}
     assert not rest or ("needs a CUDA device" in rest[0] and rest[0].endswith("CPU"))

@@ -37,6 +37,6 @@ def test_example_prints_the_same_on_a_device(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
-    told: list[str] = []
-    runner.run(test, out=told.append)
-    assert not told, "".join(told)
+    printed: list[str] = []
+    runner.run(test, out=printed.append)
+    assert not printed, "".join(printed)

@@ -287,6 +287,6 @@ LESSON = Lesson(
 
         Each call of on_error needs a try of its own. For misspelt hooks, define
         __init_subclass__(cls) in Observer: it is called for each subclass, and vars(cls) contains
-        the methods. hasattr(Observer, name) tells the hooks from other names.
+        the methods. hasattr(Observer, name) distinguishes hooks from other names.
         """,
 )  # fmt: skip

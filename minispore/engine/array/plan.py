@@ -2,7 +2,7 @@
 
 A *tape* is the list of a step's array calls. Values are described by *views* of numbered buffers. A
 buffer with a negative number lies outside of the arena: inputs, parameters and constants. The tape
-tells when each buffer is used for the last time, and so which buffers may share memory.
+shows when each buffer is used for the last time, and so which buffers may share memory.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
