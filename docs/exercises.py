@@ -6,6 +6,8 @@ docs/assets/exercise.js puts the editor there. Where it cannot run, the page say
 from html import escape
 from typing import Protocol
 
+from languages import english, say
+
 from minispore._course import lessons
 from minispore._course.browser import initial_file
 from minispore._course.exercise import CodeExercise
@@ -13,6 +15,14 @@ from minispore._course.exercise import CodeExercise
 HEADING = '<h2 id="exercise"'
 # The place is before the first of these that follows the heading.
 FOLLOWING = ('<div class="admonition', "<h2")
+
+INSTEAD = (
+    "To solve the exercise in a browser, the page must come from a web server, and the first check "
+    "needs a network. Without them solve it on your computer: "
+    '<a href="index.html#start">install minispore</a>, then run '
+    "<code>minispore learn start {number}</code>, write the missing code in the file that it "
+    "creates, and run <code>minispore learn check {number}</code>."
+)
 
 
 class File(Protocol):
@@ -30,11 +40,12 @@ class Page(Protocol):
 def on_page_content(html: str, page: Page, **_: object) -> str:
     """Add the exercise to the page of a lesson (mkdocs calls this hook)."""
     numbers = {lessons.page(number): number for number in lessons.names()}
-    number = numbers.get(f"docs/{page.file.src_uri}")
-    return html if number is None else with_exercise(html, number)
+    name = page.file.src_uri
+    number = numbers.get(f"docs/{english(name)}")
+    return html if number is None else with_exercise(html, number, name)
 
 
-def with_exercise(html: str, number: int) -> str:
+def with_exercise(html: str, number: int, page: str) -> str:
     """Return the page of a lesson with the place of the editor.
 
     Raises:
@@ -43,10 +54,10 @@ def with_exercise(html: str, number: int) -> str:
     start = html.index(HEADING) + len(HEADING)
     places = [html.find(each, start) for each in FOLLOWING]
     place = min(each for each in places if each > 0)
-    return f"{html[:place]}{exercise(number)}\n{html[place:]}"
+    return f"{html[:place]}{exercise(number, page)}\n{html[place:]}"
 
 
-def exercise(number: int) -> str:
+def exercise(number: int, page: str) -> str:
     """Return the place of the editor: what the script needs, and what is read without it."""
     asked = lessons.lesson(number).exercise
     name, text = initial_file(number)
@@ -57,10 +68,5 @@ def exercise(number: int) -> str:
         f'data-{key}="{escape(str(value)).replace(chr(10), "&#10;")}"'
         for key, value in data.items()
     )
-    return f"""<div class="exercise" {attributes}>
-<p>To solve the exercise in a browser, the page must come from a web server, and the first check
-needs a network. Without them solve it on your computer:
-<a href="index.html#start">install minispore</a>, then run
-<code>minispore learn start {number}</code>, write the missing code in the file that it creates, and
-run <code>minispore learn check {number}</code>.</p>
-</div>"""
+    advice = say(INSTEAD, page, number=number)
+    return f'<div class="exercise" {attributes}>\n<p>{advice}</p>\n</div>'

@@ -4,7 +4,7 @@ A fence `source` names a definition of minispore, and optionally texts in the fi
 show; it is replaced by the code. A fence `python` is run, in the order of the page, and its output
 is inserted after it; SVG and HTML output is embedded. Programs are marked for the script that lets
 readers run them again. The pages of the course are run, and pages with `run: true` in their front
-matter.
+matter. A translation shows the outputs of its English page.
 """
 
 import io
@@ -17,10 +17,16 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from hypothesis import settings
+from languages import english, say
 
 from minispore._course.pages import source
 
+PRINTED_PAGE = "The printed page"
 FENCE = re.compile(r"^```(source|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+
+# What was made of each fence of an English page, by the name of the page and the fence.
+_made: dict[str, dict[str, str]] = {}
 
 
 class File(Protocol):
@@ -45,7 +51,10 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Fill in an executable page (mkdocs calls this hook)."""
     if not is_run(page.file.src_uri, page.meta):
         return markdown
-    return filled(markdown, page.file.src_uri)
+    name = page.file.src_uri
+    if english(name) != name:
+        return translated(markdown, name)
+    return filled(markdown, name)
 
 
 def is_run(name: str, meta: Mapping[str, object]) -> bool:
@@ -62,8 +71,13 @@ def filled(markdown: str, name: str) -> str:
     """
     namespace: dict[str, object] = {"__name__": "__main__"}
     count = 0
+    made = _made[name] = {}
 
     def fill(match: re.Match[str]) -> str:
+        made[match[0]] = text = shown(match)
+        return text
+
+    def shown(match: re.Match[str]) -> str:
         nonlocal count
         if match[1] == "source":
             return source(match[2])
@@ -77,6 +91,16 @@ def filled(markdown: str, name: str) -> str:
         return FENCE.sub(fill, markdown)
 
 
+def translated(markdown: str, name: str) -> str:
+    """Return the text of a translation with what was made of the fences of its English page.
+
+    A fence that the English page does not have is neither filled in nor run.
+    """
+    made = _made.get(english(name), {})
+    text = FENCE.sub(lambda match: made.get(match[0], match[0]), markdown)
+    return text.replace(f'title="{PRINTED_PAGE}"', f'title="{say(PRINTED_PAGE, name)}"')
+
+
 def format_output(printed: str) -> str:
     """Return the Markdown for the output of a program: a drawing, an HTML page or text."""
     if not printed.strip():
@@ -86,7 +110,7 @@ def format_output(printed: str) -> str:
     if printed.startswith("<!doctype html>"):
         # On one line, since an empty line would end the HTML block in Markdown.
         page = escape(printed).replace("\n", "&#10;")
-        return f'\n\n<iframe class="printed" title="The printed page" srcdoc="{page}"></iframe>'
+        return f'\n\n<iframe class="printed" title="{PRINTED_PAGE}" srcdoc="{page}"></iframe>'
     return f"\n\n``` {{ .text .printed }}\n{printed.rstrip()}\n```"
 
 

@@ -4,6 +4,8 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
+from languages import is_current, say
+
 from minispore._course.notebook import notebook
 from minispore._course.pages import with_quotes
 
@@ -42,17 +44,22 @@ def on_files(files: "Files", config: "MkDocsConfig") -> "Files":
     """Add the notebooks to the site."""
     from mkdocs.structure.files import File
 
-    for file in list(files.documentation_pages()):
-        if has_notebook(file.src_uri, file.content_string):
-            name = PurePosixPath(file.src_uri).with_suffix(".ipynb").as_posix()
-            files.append(File.generated(config, name, content=as_notebook(file.content_string)))
+    for file in filter(is_offered, list(files.documentation_pages())):
+        name = PurePosixPath(file.src_uri).with_suffix(".ipynb").as_posix()
+        files.append(File.generated(config, name, content=as_notebook(file.content_string)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Add a link to the notebook below the title of a page."""
-    if not has_notebook(page.file.src_uri, page.file.content_string):
+    if not is_offered(page.file):
         return markdown
-    name = f"{PurePosixPath(page.file.src_uri).stem}.ipynb"
-    link = f"[This page as a notebook]({name}){{ .notebook download }}"
+    name = page.file.src_uri
+    text = say("This page as a notebook", name)
+    link = f"[{text}]({PurePosixPath(name).stem}.ipynb){{ .notebook download }}"
     return TITLE.sub(lambda match: f"{match[0]}\n{link}\n", markdown, count=1)
+
+
+def is_offered(file: "File") -> bool:
+    """Return whether the site has a notebook of a page, which may be a translation."""
+    return has_notebook(file.src_uri, file.content_string) and is_current(file)

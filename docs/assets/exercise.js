@@ -5,14 +5,18 @@
 const FOLDER = "minispore-course";
 const PREFIX = `${FOLDER}/`; // of the names under which the browser stores the files
 const HOW =
-  "Solve it here, in your browser, or on your computer with the commands above. The first check " +
-  "downloads Python, about 15 MB. Tab indents, Escape leaves the text, Ctrl+Enter checks it.";
+  say("Solve it here, in your browser, or on your computer with the commands above.") +
+  say(" The first check downloads Python, about 15 MB.") +
+  say(" Tab indents, Escape leaves the text, Ctrl+Enter checks it.");
 const STORED =
-  "Only this browser has your files and your progress. Export writes them to a zip archive with " +
-  `the folder ${FOLDER} of the command minispore learn. Import replaces them by such an archive, ` +
-  "or by the files of such a folder.";
-const UNSTORED =
-  "This browser refuses to store your progress: export it before you leave this page.";
+  say("Only this browser has your files and your progress.") +
+  say(" Export writes them to a zip archive with the folder {folder} of the command minispore learn.", {
+    folder: FOLDER,
+  }) +
+  say(" Import replaces them by such an archive, or by the files of such a folder.");
+const UNSTORED = say(
+  "This browser refuses to store your progress: export it before you leave this page.",
+);
 const unstored = {}; // the files that it refuses to store, by their names
 
 if (location.protocol !== "file:") {
@@ -27,14 +31,18 @@ function equipExercise(place) {
   const output = element("div", { className: "output" });
   output.setAttribute("aria-live", "polite");
 
-  const name = `lesson ${number}`;
-  const run = starter("Check", name, check);
-  const text = editor(`Your solution of ${name}`, initial, run);
-  const stop = button("Stop", name, halt, true);
-  const hint = starter("Hint", name, () => act("hint"));
-  const solution = starter("Solution", name, () => act("solution"));
-  const reset = starter("Start over", name, () => act("reset"));
-  const own = starter(`Continue your solution of lesson ${continues}`, name, () => act("start"));
+  const name = say("lesson {number}", { number });
+  const run = starter(say("Check"), name, check);
+  const text = editor(say("Your solution of lesson {number}", { number }), initial, run);
+  const stop = button(say("Stop"), name, halt, true);
+  const hint = starter(say("Hint"), name, () => act("hint"));
+  const solution = starter(say("Solution"), name, () => act("solution"));
+  const reset = starter(say("Start over"), name, () => act("reset"));
+  const own = starter(
+    say("Continue your solution of lesson {number}", { number: continues }),
+    name,
+    () => act("start"),
+  );
   const asked = { run, stop };
   text.addEventListener("input", () => {
     store({ [file]: text.value });
@@ -51,8 +59,8 @@ function equipExercise(place) {
   chosen.onchange = receive;
   const folder = element("div", { className: "run" });
   folder.append(
-    starter("Export", "your progress", () => act("export")),
-    starter("Import", "your progress", () => chosen.click()),
+    starter(say("Export"), say("your progress"), () => act("export")),
+    starter(say("Import"), say("your progress"), () => chosen.click()),
     chosen,
   );
   progress.append(summary, about, folder);
@@ -71,7 +79,10 @@ function equipExercise(place) {
     solution.hidden = !solved.includes(number);
     reset.hidden = !(file in files);
     own.hidden = file in files || !solved.includes(continues);
-    summary.textContent = `Your progress in this browser: ${solved.length} of ${lessons} lessons solved`;
+    summary.textContent = say(
+      "Your progress in this browser: {solved} of {lessons} lessons solved",
+      { solved: solved.length, lessons },
+    );
     about.textContent = Object.keys(unstored).length ? UNSTORED : STORED;
   }
 
@@ -85,7 +96,7 @@ function equipExercise(place) {
     const files = {};
     for (const each of chosen.files) files[each.name] = await base64(each);
     chosen.value = "";
-    if (!Object.keys(stored()).length || confirm("Replace your files and your progress?")) {
+    if (!Object.keys(stored()).length || confirm(say("Replace your files and your progress?"))) {
       await act("import", files);
     }
   }
@@ -95,7 +106,7 @@ function equipExercise(place) {
     if (running) return;
     const files = stored();
     busy(asked, true);
-    state.textContent = "Starting Python …";
+    state.textContent = say("Starting Python …");
     const request = JSON.stringify({ action, number: Number(number), files, chosen });
     const { ended, note = "", stopped = false } = await inWorker({ request }, output, state);
     busy(asked, false);
@@ -111,7 +122,9 @@ function equipExercise(place) {
     // The text may have been edited in the meantime.
     const changed = Object.entries(answer.files).filter(([each, its]) => files[each] !== its);
     store(action === "import" ? answer.files : Object.fromEntries(changed));
-    if (action === "reset") state.textContent = `Your text before is ${file}.bak in the exported folder.`;
+    if (action === "reset") {
+      state.textContent = say("Your text before is {file}.bak in the exported folder.", { file });
+    }
     if (answer.text) {
       const part = element("div", { className: action });
       output.append(part);

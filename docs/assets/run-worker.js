@@ -51,7 +51,7 @@ onmessage = async ({ data }) => {
     }
     postMessage(data.request ? answered(pyodide, data.request) : await ran(pyodide, run, data));
   } catch (error) {
-    postMessage({ lost: error.message });
+    postMessage({ lost: error.texts ?? error.message });
   }
 };
 
@@ -80,10 +80,10 @@ async function load({ base, minispore, hypothesis }) {
   postMessage({ state: "Loading numpy …" });
   await pyodide.loadPackage("numpy", QUIET).catch(() => {});
   if (!pyodide.loadedPackages.numpy) {
-    lacking.numpy = `numpy could not be loaded from ${base}, where it belongs beside Pyodide.`;
+    lacking.numpy = ["numpy could not be loaded from {base}, where it belongs beside Pyodide.", { base }];
   }
   const answer = await fetch(minispore).catch(() => ({ ok: false }));
-  if (!answer.ok) throw new Error(`minispore could not be loaded from ${minispore}.`);
+  if (!answer.ok) throw failure("minispore could not be loaded from {address}.", { address: minispore });
   pyodide.unpackArchive(await answer.arrayBuffer(), "zip", { extractDir: PACKAGES });
   postMessage({ state: "Running …" });
   pyodide.setStdout({ write });
@@ -129,10 +129,16 @@ async function pyodideFrom(base) {
     const { loadPyodide } = await import(`${base}pyodide.mjs`);
     return await loadPyodide({ indexURL: base });
   } catch (error) {
-    throw new Error(
-      `Python could not be loaded from ${base}: there is no network, or no Pyodide (${error.message}).`,
+    throw failure(
+      "Python could not be loaded from {base}: there is no network, or no Pyodide ({error}).",
+      { base, error: error.message },
     );
   }
+}
+
+// An error with a text and its values, which the page says in its language.
+function failure(...texts) {
+  return Object.assign(new Error(texts[0]), { texts });
 }
 
 let decoder; // none while no program runs

@@ -6,6 +6,8 @@
 const { base, hypothesis } = document.currentScript.dataset;
 const here = document.currentScript.src;
 const programs = [];
+// The words of the page's language by the English ones, which docs/languages.py puts on the page.
+const words = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
 const starters = []; // the buttons that need Python
 let worker; // none before the first click, nor after an endless loop was stopped
 let running; // what Python does now: where its output and its state are shown, and what is called at the end
@@ -17,22 +19,27 @@ if (location.protocol !== "file:") {
   }
 }
 
+// A text in the language of the page, with its values filled in.
+function say(text, values = {}) {
+  return (words[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => values[name]);
+}
+
 function equipped(shown, number) {
   const output = element("div", { className: "output" });
   output.setAttribute("aria-live", "polite");
   const built = shown.nextElementSibling?.matches(".printed") ? [shown.nextElementSibling] : [];
   const code = shown.querySelector("code").textContent.trimEnd();
-  const name = `program ${number}`;
+  const name = say("program {number}", { number });
   const state = element("span", { className: "state" });
   state.setAttribute("role", "status");
   // `ran` is the text that the present Python has run.
   const program = { number, shown, output, built, code, state, ran: undefined };
-  program.run = starter("Run", name, () => runUpTo(program));
-  const text = (program.text = editor(`Program ${number}`, code, program.run));
+  program.run = starter(say("Run"), name, () => runUpTo(program));
+  const text = (program.text = editor(say("Program {number}", { number }), code, program.run));
   text.hidden = true;
-  program.stop = button("Stop", name, halt, true);
-  program.edit = button("Edit", name, () => edit(program));
-  program.reset = button("Reset", name, () => reset(program), true);
+  program.stop = button(say("Stop"), name, halt, true);
+  program.edit = button(say("Edit"), name, () => edit(program));
+  program.reset = button(say("Reset"), name, () => reset(program), true);
   const bar = element("div", { className: "run" });
   bar.append(program.run, program.stop, program.edit, program.reset, state);
   shown.after(text, bar, output);
@@ -46,7 +53,7 @@ function element(name, properties) {
 
 function button(label, name, onclick, hidden = false) {
   const made = element("button", { type: "button", textContent: label, onclick, hidden });
-  made.setAttribute("aria-label", `${label} ${name}`);
+  made.setAttribute("aria-label", say("{label} {name}", { label, name }));
   return made;
 }
 
@@ -71,7 +78,7 @@ function editor(label, value, run) {
 function edit(program) {
   program.shown.hidden = program.edit.hidden = true;
   program.text.hidden = program.reset.hidden = false;
-  program.state.textContent = "Tab indents, Escape leaves the text, Ctrl+Enter runs it.";
+  program.state.textContent = say("Tab indents, Escape leaves the text, Ctrl+Enter runs it.");
   fit(program.text);
   program.text.focus();
 }
@@ -120,7 +127,9 @@ async function runUpTo(asked) {
     if (program !== asked && program.ran === program.text.value) continue;
     if (await run(program, asked)) continue;
     if (program !== asked) {
-      asked.state.textContent = `Not run. Program ${program.number}: ${program.state.textContent}`;
+      const { number, state } = program;
+      const values = { number, why: state.textContent };
+      asked.state.textContent = say("Not run. Program {number}: {why}", values);
     }
     break;
   }
@@ -137,7 +146,7 @@ function busy(asked, yes) {
 // Run one program, for the one that was asked for; whether it came to its end.
 async function run(program, asked) {
   const code = program.text.value;
-  asked.state.textContent = `Running program ${program.number} …`;
+  asked.state.textContent = say("Running program {number} …", { number: program.number });
   program.reset.hidden = false;
   program.output.replaceChildren();
   const all = programs.map((each) => each.text.value).join("\n");
@@ -161,7 +170,7 @@ async function inWorker(message, output, state) {
         worker ??= opened();
         worker.postMessage(message);
       } catch {
-        heard({ lost: "Programs run only on pages that come from a server, not from a file." });
+        heard({ lost: say("Programs run only on pages that come from a server, not from a file.") });
       }
     });
   } finally {
@@ -171,14 +180,20 @@ async function inWorker(message, output, state) {
 
 function opened() {
   const made = new Worker(new URL("run-worker.js", here), { type: "module" });
-  made.onmessage = ({ data }) => heard(data);
-  made.onerror = () => heard({ lost: "The browser could not start what runs programs." });
+  made.onmessage = ({ data }) => heard(inLanguage(data));
+  made.onerror = () => heard({ lost: say("The browser could not start what runs programs.") });
   made.postMessage({
     base: new URL(base, new URL("..", here)).href,
     minispore: new URL("minispore.zip", here).href,
     hypothesis,
   });
   return made;
+}
+
+// A message of the worker with its texts in the language of the page; some are a text and its values.
+function inLanguage(message) {
+  const texts = ["state", "note", "lost"].filter((each) => message[each]);
+  return { ...message, ...Object.fromEntries(texts.map((each) => [each, say(...[message[each]].flat())])) };
 }
 
 // What the worker says: how far it is, what is printed, the end, or that it is of no more use.
@@ -195,7 +210,7 @@ function heard({ state, printed, ended, note = "", lost, stopped }) {
 }
 
 function halt() {
-  heard({ lost: "Stopped. The next run starts Python again.", stopped: true });
+  heard({ lost: say("Stopped. The next run starts Python again."), stopped: true });
 }
 
 // As docs/lessons.py shows it: a drawing, a page or text.
@@ -204,7 +219,7 @@ function show(output, printed) {
   const page = printed.startsWith("<!doctype html>");
   const shown = element(picture ? "figure" : page ? "iframe" : "pre", { className: "printed" });
   if (picture) shown.innerHTML = printed;
-  else if (page) Object.assign(shown, { title: "The printed page", srcdoc: printed });
+  else if (page) Object.assign(shown, { title: say("The printed page"), srcdoc: printed });
   else shown.append(element("code", { textContent: printed.trimEnd() }));
   output.replaceChildren(shown);
 }

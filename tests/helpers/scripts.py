@@ -1,5 +1,6 @@
 """Scripts that are not in a package: those of the documentation and of the distribution."""
 
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -10,5 +11,10 @@ def load_script(path: Path) -> ModuleType:
     assert spec
     assert spec.loader
     module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    # A script may import the one beside it.
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
     return module
