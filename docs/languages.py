@@ -10,6 +10,7 @@ page, or that differ from it in structure. On the site an older one says so.
 """
 
 import json
+import logging
 import posixpath
 import re
 import sys
@@ -92,6 +93,11 @@ def is_current(file: "File") -> bool:
 
 
 # The site.
+
+
+def on_config(_: object) -> None:
+    """Let the search's Chinese words be separated silently."""
+    logging.getLogger("jieba").setLevel(logging.WARNING)
 
 
 def on_nav(nav: "Navigation", config: "MkDocsConfig", files: "Files") -> None:

@@ -15,6 +15,7 @@ from minispore._course.exercise import CodeExercise, TestExercise
 from minispore._course.source import Bug, lines_of, load_mutant, text_of
 from minispore._course.verdict import evaluate_submission
 from minispore._course.workspace import exercise_file
+from tests.helpers.pages import english_pages
 
 ROOT = Path(__file__).parents[2]
 NUMBERS = list(lessons.names())
@@ -171,7 +172,7 @@ def test_lesson_and_its_page_are_complete(number: int) -> None:
 
 
 def test_every_page_has_a_lesson() -> None:
-    pages = {f"docs/learn/{page.name}" for page in (ROOT / "docs" / "learn").glob("[0-9]*.md")}
+    pages = {f"docs/learn/{page.name}" for page in english_pages("learn/[0-9]*.md")}
     assert pages == {lessons.page(number) for number in NUMBERS}
 
 

@@ -10,6 +10,7 @@ import pytest
 from minispore._course import lessons
 from minispore._course.pages import page_text
 from minispore._course.source import lines_of
+from tests.helpers.pages import english_pages
 from tests.helpers.scripts import load_script
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +40,7 @@ def is_run(page: Path) -> bool:
 PAGES = [
     # Their programs take more than a second.
     pytest.param(page, id=page.stem, marks=pytest.mark.full if page.stem in SLOW else [])
-    for page in sorted(DOCS.rglob("*.md"))
+    for page in english_pages("**/*.md")
     if is_run(page)
 ]
 

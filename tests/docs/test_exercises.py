@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 class Builder(Protocol):
     """The functions of docs/exercises.py."""
 
-    def with_exercise(self, html: str, number: int) -> str: ...
+    def with_exercise(self, html: str, number: int, page: str) -> str: ...
 
 
 builder = cast("Builder", load_script(DOCS / "exercises.py"))
@@ -43,7 +43,7 @@ class Places(HTMLParser):
 def test_exercise_follows_its_text_without_hints(number: int, following: str) -> None:
     before = '<h2 id="idea">The idea</h2><h2 id="exercise">Exercise</h2>\n<p>Write it.</p>\n'
     after = f"{following}More.\n<h2>The end</h2>"
-    page = builder.with_exercise(before + after, number)
+    page = builder.with_exercise(before + after, number, "learn/page.md")
     assert page.startswith(before)
     assert page.endswith(after)
     (place,) = _places(page)
@@ -63,4 +63,4 @@ def _places(page: str) -> list[dict[str, str | None]]:
 
 def test_page_without_an_exercise_is_an_error() -> None:
     with pytest.raises(ValueError, match="substring not found"):
-        builder.with_exercise("<h2>The idea</h2>", 1)
+        builder.with_exercise("<h2>The idea</h2>", 1, "learn/01-graph.md")

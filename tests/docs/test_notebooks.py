@@ -13,6 +13,7 @@ from minispore._cli import main
 from minispore._course import lessons
 from minispore._course.notebook import notebook
 from minispore.drawing import Drawing
+from tests.helpers.pages import english_pages
 from tests.helpers.replays import needs_replays
 from tests.helpers.scripts import load_script
 
@@ -39,7 +40,7 @@ builder = cast("NotebookBuilder", load_script(DOCS / "notebooks.py"))
 MARKS = dict.fromkeys(SLOW, pytest.mark.full) | {"graph_mode": needs_replays}
 PAGES = [
     pytest.param(page, id=page.stem, marks=MARKS.get(page.stem, ()))
-    for page in sorted(DOCS.rglob("*.md"))
+    for page in english_pages("**/*.md")
     if builder.has_notebook(page.relative_to(DOCS).as_posix(), page.read_text("utf-8"))
 ]
 

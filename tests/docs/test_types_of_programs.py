@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.pages import english_pages
+
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs" / "howto").glob("*.md"))
+PAGES = english_pages("howto/*.md")
 # The first or the last line of a block.
 FENCE = re.compile(r"^```(\w*)$")
 

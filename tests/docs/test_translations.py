@@ -1,0 +1,224 @@
+"""The Chinese pages: they have the structure of the English ones, and the check finds changes."""
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol, cast
+
+import pytest
+
+from tests.helpers.pages import DOCS
+from tests.helpers.scripts import load_script
+
+
+class Languages(Protocol):
+    """The functions of docs/languages.py."""
+
+    WORDS: Mapping[str, Mapping[str, str]]
+
+    def problems(self, docs: Path) -> Iterator[str]: ...
+    def headings(self, prose: str) -> Iterator[str]: ...
+    def say(self, text: str, page: str, **values: object) -> str: ...
+
+
+languages = cast("Languages", load_script(DOCS / "languages.py"))
+PAGE = """---
+run: true
+---
+
+# The loop & its hooks
+
+Read [lesson 7](07-sgd.md#a) and [`C`][minispore.nn.Cell].
+
+!!! note "In other words"
+
+    A box.
+
+| a | b |
+|---|---|
+
+## The `idea`
+
+```python
+# A comment.
+print(1)
+```
+"""
+DIGEST = sha256(PAGE.encode()).hexdigest()[:12]
+TRANSLATION = """---
+run: true
+english: {DIGEST}
+---
+
+# 循环及其钩子 {#the-loop-its-hooks}
+
+请阅读[第 7 课](07-sgd.md#a)和 [`C`][minispore.nn.Cell]。
+
+!!! note "换句话说"
+
+    方框。
+
+| 甲 | 乙 |
+|---|---|
+
+## 思路 {#the-idea}
+
+```python
+# A comment.
+print(1)
+```
+""".replace("{DIGEST}", DIGEST)
+
+
+def test_translations_have_the_structure_of_their_pages() -> None:
+    """Those that are up to date, and were not forgotten in the list."""
+    allowed = re.compile(r": missing: |: behind ")
+    assert [line for line in languages.problems(DOCS) if not allowed.search(line)] == []
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "learn").mkdir()
+    (tmp_path / "learn" / "08-loop.md").write_text(PAGE, "utf-8", newline="\r\n")
+    (tmp_path / "learn" / "08-loop.zh.md").write_text(TRANSLATION, "utf-8")
+    return tmp_path
+
+
+def problems(folder: Path) -> list[str]:
+    return [line.partition(": ")[2] for line in languages.problems(folder)]
+
+
+def test_check_accepts_a_translation_with_the_structure_of_its_page(folder: Path) -> None:
+    assert problems(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("print(1)", "print(2)", "fence"),
+        ("# A comment.", "# 注释。", "fence"),
+        ("{#the-idea}", "{#idea}", "heading"),
+        (" {#the-idea}", "", "heading"),
+        ("## 思路", "### 思路", "heading"),
+        ("07-sgd.md#a", "07-sgd.md", "link"),
+        ("minispore.nn.Cell", "minispore.nn.Dense", "link"),
+        ("!!! note", "!!! warning", "box"),
+        ("|---|---|\n", "|---|---|\n| 一 | 二 |\n", "table row"),
+        ("run: true\n", "", "front matter"),
+    ],
+)
+def test_check_finds_each_difference(folder: Path, old: str, new: str, problem: str) -> None:
+    assert old in TRANSLATION
+    (folder / "learn" / "08-loop.zh.md").write_text(TRANSLATION.replace(old, new), "utf-8")
+    assert any(f" the {problem} " in line for line in problems(folder))
+
+
+def test_check_finds_headings_in_another_order(folder: Path) -> None:
+    other = PAGE + "\n## Then\n", TRANSLATION.replace("## 思路", "## 然后 {#then}\n\n## 思路")
+    assert problems_of(folder, *other) == ["has not the same headings in the same order"]
+
+
+def problems_of(folder: Path, page: str, translation: str) -> list[str]:
+    """Return the problems of a translation that is up to date."""
+    file = folder / "learn" / "08-loop.md"
+    file.write_text(page, "utf-8")
+    (digest,) = (line.split()[-1] for line in problems(folder))
+    text = translation.replace(DIGEST, digest)
+    file.with_name("08-loop.zh.md").write_text(text, "utf-8")
+    return problems(folder)
+
+
+def test_check_lists_translations_that_are_behind_missing_or_left_over(folder: Path) -> None:
+    learn = folder / "learn"
+    (learn / "08-loop.md").write_text(f"{PAGE}\nMore.\n", "utf-8")
+    (learn / "09-observe.md").write_text(PAGE, "utf-8")
+    shutil.copy(learn / "08-loop.zh.md", learn / "10-decide.zh.md")
+    (missing, behind, left_over) = problems(folder)
+    assert missing == "missing: there is no 09-observe.zh.md"
+    assert behind.startswith("behind 08-loop.md, which has the digest ")
+    assert left_over == "there is no 10-decide.md"
+
+
+def test_a_changed_page_of_the_site_is_found(tmp_path: Path) -> None:
+    """Each change of an English page makes its translation one that is behind."""
+    for page in sorted(DOCS.rglob("*.zh.md")):
+        original = page.with_name(page.name.replace(".zh.md", ".md"))
+        for file in (page, original):
+            shutil.copy(file, tmp_path)
+        with (tmp_path / original.name).open("a", encoding="utf-8") as changed:
+            changed.write("\n")
+        (behind,) = problems(tmp_path)[-1:]
+        assert behind.startswith(f"behind {original.name}")
+        for file in (page, original):
+            (tmp_path / file.name).unlink()
+
+
+def test_ids_of_headings_are_markdown_s() -> None:
+    markdown = pytest.importorskip("markdown")
+    texts = [
+        "The `a_b` & *c*",
+        "Vector–Jacobian  products",
+        "Gradients: [x](y.md#z)",
+        "The `a_b` c",
+    ]
+    page = "".join(f"## {text}\n\n" for text in texts)
+    html: str = markdown.markdown(page, extensions=["toc"])
+    assert [f"## {each}" for each in re.findall(r'<h2 id="([^"]*)"', html)] == list(
+        languages.headings(page)
+    )
+
+
+# The site.
+
+
+class Pages(Protocol):
+    """The functions of docs/lessons.py."""
+
+    def filled(self, markdown: str, name: str) -> str: ...
+    def translated(self, markdown: str, name: str) -> str: ...
+
+
+def test_translation_shows_the_outputs_of_its_page_and_runs_nothing() -> None:
+    pages = cast("Pages", load_script(DOCS / "lessons.py"))
+    program = "```python\nimport time\n\nprint(time.perf_counter())\n```\n"
+    other = "```python\nraise ValueError\n```\n"
+    page = pages.filled(f"Time\n\n{program}", "learn/a.md")
+    assert "{ .text .printed }" in page
+    assert pages.translated(f"时间\n\n{program}{other}", "learn/a.zh.md") == (
+        page.replace("Time", "时间") + other
+    )
+    assert pages.translated(program, "learn/b.zh.md") == program
+
+
+# Words.
+
+LITERAL = r'"((?:[^"\\]|\\.)*)"'
+# In the worker, the texts of messages.
+SAID = re.compile(
+    rf"\bsay\(\s*{LITERAL}|(?:state|lost): {LITERAL}|failure\(\s*{LITERAL}|"
+    rf"lacking\.\w+ = \[?{LITERAL}|lacking\[lack\] \?\? {LITERAL}"
+)
+
+
+def test_every_word_of_the_scripts_has_a_translation() -> None:
+    texts = [(DOCS / "assets" / name).read_text("utf-8") for name in ("run.js", "exercise.js")]
+    texts.append((DOCS / "assets" / "run-worker.js").read_text("utf-8"))
+    said = {"".join(match) for text in texts for match in SAID.findall(text)} - {""}
+    assert said == set(languages.WORDS["scripts"])
+
+
+def test_translated_words_have_the_same_values() -> None:
+    for table in languages.WORDS.values():
+        for text, chinese in table.items():
+            assert sorted(re.findall(r"\{\w+\}", text)) == sorted(re.findall(r"\{\w+\}", chinese))
+            assert re.findall("<[^>]*>", text) == re.findall("<[^>]*>", chinese)
+
+
+def test_words_are_in_the_language_of_the_page() -> None:
+    text = "lesson {number}"
+    assert languages.say(text, "learn/a.md", number=3) == "lesson 3"
+    assert languages.say(text, "learn/a.zh.md", number=3) == "第 3 课"
+    with pytest.raises(KeyError):
+        languages.say("unknown", "learn/a.zh.md")
