@@ -45,6 +45,7 @@ class Arguments(argparse.Namespace):
         "grade",
     ]
     number: int
+    language: Literal["en", "zh"]
     form: Literal["table", "json", "csv"]
     jobs: int | None = None
     # trace, together with out; eval, predict and info
@@ -221,6 +222,10 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
         if name not in {"list", "status"}:
             action.add_argument(
                 "number", type=_integer(1, 99), metavar="N", help="the lesson's number"
+            )
+        if name == "read":
+            action.add_argument(
+                "--language", choices=("en", "zh"), default="en", help="English or Chinese"
             )
         if name not in {"list", "read"}:
             action.add_argument(

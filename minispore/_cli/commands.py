@@ -40,7 +40,7 @@ def learn(arguments: Arguments) -> bool:
             case "list":
                 text = commands.list_lessons()
             case "read":
-                text = commands.read(arguments.number)
+                text = commands.read(arguments.number, arguments.language)
             case "notebook" | "start" | "hint" | "reset" | "solution":
                 action = {
                     "notebook": commands.notebook,

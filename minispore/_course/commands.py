@@ -31,13 +31,13 @@ def list_lessons() -> str:
     return align_columns(rows)
 
 
-def read(number: int) -> str:
+def read(number: int, language: Literal["en", "zh"]) -> str:
     """Return the page of a lesson as Markdown.
 
     Raises:
         CourseError: See `page_text`.
     """
-    return page_text(number)
+    return page_text(number, language)
 
 
 def notebook(folder: Path, number: int) -> str:

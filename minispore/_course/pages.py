@@ -7,28 +7,32 @@ last line to show.
 import re
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 from minispore._course import CourseError, lessons
 from minispore._course.source import lines_of
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?^---\n\n", flags=re.MULTILINE | re.DOTALL)
+# Translations have the ids of the English headings.
+_HEADING_ID = re.compile(r"^(#+ .*?) \{#[\w-]+\}$", flags=re.MULTILINE)
 _FENCE = re.compile(r"^```source\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 # Comments for linters are removed from quotes.
 _FOR_TOOLS = re.compile(r"  # (?:noqa|pyright|type: ignore).*$", flags=re.MULTILINE)
 
 
-def page_text(number: int) -> str:
+def page_text(number: int, language: Literal["en", "zh"] = "en") -> str:
     """Return the page of a lesson as Markdown, with the quoted source.
 
     Raises:
-        CourseError: There is no such lesson, or this installation has no pages.
+        CourseError: There is no such lesson, or this installation has no pages, or the lesson has
+            none in this language.
 
     Examples:
         >>> page_text(8).splitlines()[0]
         '# The training loop and its callback hooks'
     """
     lessons.lesson(number)
-    page = Path(lessons.page(number))
+    page = Path(lessons.page(number)).with_suffix(".md" if language == "en" else f".{language}.md")
     here = Path(__file__)
     # In a wheel the pages are in this package.
     files = [here.with_name("pages") / page.name, here.parents[2] / page]
@@ -39,12 +43,13 @@ def page_text(number: int) -> str:
 
 
 def with_quotes(page: str) -> str:
-    """Return a page without its front matter, and with the quoted source.
+    """Return a page without its front matter and ids of headings, and with the quoted source.
 
     Raises:
         ValueError: A quoted definition does not exist.
     """
-    return _FENCE.sub(lambda match: source(match[1]), _FRONT_MATTER.sub("", page))
+    text = _HEADING_ID.sub(r"\1", _FRONT_MATTER.sub("", page))
+    return _FENCE.sub(lambda match: source(match[1]), text)
 
 
 def source(request: str) -> str:

@@ -125,6 +125,17 @@ def test_read_shows_the_page_with_quotes(number: int) -> None:
 
 
 @pytest.mark.parametrize(
+    "file", sorted(DOCS.glob("learn/[0-9]*.zh.md")), ids=lambda file: file.stem
+)
+def test_read_shows_the_chinese_page_without_ids_of_headings(file: Path) -> None:
+    text = page_text(int(file.name[:2]), "zh")
+    title = re.search(r"^# (.*) \{#", file.read_text("utf-8"), re.MULTILINE)
+    assert title
+    assert text.startswith(f"# {title[1]}\n")
+    assert "```source" not in text
+
+
+@pytest.mark.parametrize(
     ("fence", "message"),
     [
         ("minispore.engine.graph.run", "defines no 'run'"),
