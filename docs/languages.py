@@ -63,7 +63,7 @@ def translation(name: str) -> str:
     return name.removesuffix(".md") + SUFFIX
 
 
-def say(text: str, page: str, **values: object) -> str:
+def say(text: str, page: str, /, **values: object) -> str:
     """Return a text in the language of a page, with its values filled in.
 
     Raises:

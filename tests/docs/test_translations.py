@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Protocol, cast
 
 import pytest
@@ -19,8 +20,9 @@ class Languages(Protocol):
     WORDS: Mapping[str, Mapping[str, str]]
 
     def problems(self, docs: Path) -> Iterator[str]: ...
+    def on_page_markdown(self, markdown: str, page: object) -> str: ...
     def headings(self, prose: str) -> Iterator[str]: ...
-    def say(self, text: str, page: str, **values: object) -> str: ...
+    def say(self, text: str, page: str, /, **values: object) -> str: ...
 
 
 languages = cast("Languages", load_script(DOCS / "languages.py"))
@@ -190,6 +192,18 @@ def test_translation_shows_the_outputs_of_its_page_and_runs_nothing() -> None:
         page.replace("Time", "时间") + other
     )
     assert pages.translated(program, "learn/b.zh.md") == program
+
+
+def test_translation_that_is_behind_says_so(folder: Path) -> None:
+    chinese = folder / "learn" / "08-loop.zh.md"
+    file = SimpleNamespace(src_uri="learn/08-loop.zh.md", abs_src_path=str(chinese))
+    page = SimpleNamespace(file=file)
+    assert languages.on_page_markdown(TRANSLATION, page) == TRANSLATION
+    (folder / "learn" / "08-loop.md").write_text(PAGE + "\nMore.\n", "utf-8")
+    text = languages.on_page_markdown(TRANSLATION, page)
+    title, note, rest = re.split(r"(?<=hooks}\n)|(?=\n请)", text)
+    assert title + rest == TRANSLATION
+    assert note.startswith('\n!!! warning "英文原文已更新"\n\n    本页的[英文原文](08-loop.md)')
 
 
 # Words.
