@@ -50,7 +50,7 @@ PARTS = {
     "table row": re.compile(r"^ *(\|)", flags=re.MULTILINE),
 }
 LINK = re.compile(r'(<a\b[^>]*?\bhref=")([^":#]+)(#[^"]*)?"')
-ALTERNATE = re.compile(r'^ *<link rel="alternate" (href="[^"]*" hreflang)', flags=re.MULTILINE)
+ALTERNATE = re.compile(r'<link rel="alternate" (href="[^"]*" hreflang="[^"]*">)')
 
 
 def english(name: str) -> str:
@@ -219,7 +219,7 @@ def on_post_page(output: str, page: "Page", **_: object) -> str:
         for word in ("Dark", "Light"):
             output = output.replace(f'="{word}"', f'="{say(word, name)}"')
     if not (DOCS / translation(english(name))).is_file():
-        return ALTERNATE.sub(r"<!-- \1 -->", output)
+        return ALTERNATE.sub("", output)
     # With a space: the theme's script would look for a sitemap beside each of these pages.
     return ALTERNATE.sub(r'<link rel="alternate " \1', output)
 
