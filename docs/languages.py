@@ -49,7 +49,7 @@ PARTS = {
     "snippet": re.compile(r'^--8<-- "(.*)"$', flags=re.MULTILINE),
     "table row": re.compile(r"^ *(\|)", flags=re.MULTILINE),
 }
-LINK = re.compile(r'(<a\b[^>]*?\bhref=")([^":#]+)(#[^"]*)?"')
+LINK = re.compile(r'(<a\b[^>]*?\bhref=")([^":?#]+)([?#][^"]*)?"')
 ALTERNATE = re.compile(r'<link rel="alternate" (href="[^"]*" hreflang="[^"]*">)')
 
 

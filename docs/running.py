@@ -16,10 +16,11 @@ from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
 
 # The scripts, and the classes with which docs/lessons.py marks a program, docs/exercises.py an
-# exercise. The second script uses the first.
+# exercise. Each script uses what those above it have made.
 SCRIPTS = {
     "assets/run.js": ('class="program ', 'class="exercise"'),
     "assets/exercise.js": ('class="exercise"',),
+    "assets/slides.js": ('class="exercise"',),
 }
 ARCHIVE = "assets/minispore.zip"
 # Pure Python packages that Pyodide does not always include.

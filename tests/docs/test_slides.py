@@ -1,0 +1,32 @@
+"""A lesson as slides: one for each heading, with its pictures and programs only."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "docs" / "assets" / "slides.js"
+PAGE = """<article><h1>Lesson</h1><p>Text</p><h2>Idea</h2><p>Text</p><div class="highlight">x</div>
+<div class="admonition">Note</div><figure>y</figure><h2>Read next</h2><p>Text</p></article>
+<script src="slides.js"></script>"""
+SLIDES = (
+    "<section><h1>Lesson</h1></section>"
+    '<section><h2>Idea</h2><div class="highlight">x</div><figure>y</figure></section>'
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", ["", "?slides"])
+def test_slides_are_shown_if_the_address_asks_for_them(tmp_path: Path, query: str) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("There is no Chromium on this machine.")
+    shutil.copy(SCRIPT, tmp_path)
+    page = tmp_path / "page.html"
+    page.write_text(PAGE, "utf-8")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=9000"]
+    command = [browser, *flags, "--dump-dom", page.as_uri() + query]
+    shown = subprocess.check_output(command, stderr=subprocess.DEVNULL, timeout=120).decode()
+    content = shown.partition("<article>")[2].partition("</article>")[0].replace("\n", "")
+    assert content == (SLIDES if query else PAGE[9:].partition("</article>")[0].replace("\n", ""))
