@@ -213,10 +213,10 @@ def on_page_context(
 
 
 def on_post_page(output: str, page: "Page", **_: object) -> str:
-    """Correct the links of the head to the other language, and the words of mkdocs.yml."""
+    """Correct the links to the other language in the head, and translate more of its words."""
     name = page.file.src_uri
     if name.endswith(SUFFIX):
-        for word in ("Dark", "Light"):
+        for word in ("Dark", "Light", "Permanent link"):
             output = output.replace(f'="{word}"', f'="{say(word, name)}"')
     if not (DOCS / translation(english(name))).is_file():
         return ALTERNATE.sub("", output)
