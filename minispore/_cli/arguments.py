@@ -24,7 +24,7 @@ class Arguments(argparse.Namespace):
     seed: int
     device: Literal["cpu", "gpu"]
     out: Path | None = None
-    resume: bool
+    resume: bool = False
     threads: int | None = None
     mode: Literal["pynative", "graph"] = "pynative"
     # download
@@ -113,7 +113,6 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "Train the network of MindSpore's tutorial to read handwritten digits, and save "
         "checkpoints, metrics and a plot."
     )
-    parser.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     _add_data(parser)
     parser.add_argument("--epochs", type=_POSITIVE, default=3, help="passes over the data")
     parser.add_argument("--batch-size", type=_POSITIVE, default=64, help="images in a step")
@@ -138,13 +137,14 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        default=False,
+        default=argparse.SUPPRESS,
         help="resume the run in --out from its newest checkpoint",
     )
     _add_threads(parser)
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     parser.add_argument(
         "--data",
         default="digits",
@@ -164,7 +164,7 @@ def _add_threads(parser: argparse.ArgumentParser) -> None:
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measure a checkpoint of 'minispore train' on the test images."
-    _add_checkpoint(parser)
+    _add_file(parser, "the checkpoint")
     _add_data(parser)
     _add_threads(parser)
 
@@ -175,19 +175,19 @@ def _add_predict(parser: argparse.ArgumentParser) -> None:
         "probability of each digit. The digit should fill the image as in MNIST; it may be dark on "
         "bright or bright on dark."
     )
-    _add_checkpoint(parser)
+    _add_file(parser, "the checkpoint")
     parser.add_argument("image", type=Path, metavar="IMAGE", help="the image, such as a PNG file")
 
 
 def _add_info(parser: argparse.ArgumentParser) -> None:
     parser.description = "Show the names in a checkpoint (.ckpt, .safetensors) or in an event file."
-    _add_checkpoint(parser)
+    _add_file(parser, "the checkpoint or the event file")
 
 
-def _add_checkpoint(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="the checkpoint")
+def _add_file(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help=text)
     parser.add_argument(
-        "--json", action="store_true", default=False, help="print JSON for a program"
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for a program"
     )
 
 
@@ -200,8 +200,8 @@ def _add_download(parser: argparse.ArgumentParser) -> None:
 def _add_learn(parser: argparse.ArgumentParser) -> None:
     """Add the actions of `minispore learn`."""
     parser.description = (
-        "The course: its pages are in docs/learn, its exercises are made here. "
-        "Without an action, show your progress."
+        "The course: read a lesson, write its exercise, and check it. Without an action, show your "
+        "progress."
     )
     folder = Path("minispore-course")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
@@ -218,7 +218,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
         ("reset", "start an exercise again; your file is kept under another name"),
         ("status", "show your progress, and what is next"),
     ):
-        action = actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
+        action = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         if name not in {"list", "status"}:
             action.add_argument(
                 "number", type=_integer(1, 99), metavar="N", help="the lesson's number"

@@ -84,7 +84,7 @@ def _network(path: Path) -> Network:
             raise UserError(
                 f"the file {path} is no checkpoint of 'minispore train': no {missing[0]}"
             )
-        load_param_into_net(network, values, strict_load=True)
+        load_param_into_net(network, values)
     return network
 
 

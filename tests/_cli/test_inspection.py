@@ -12,9 +12,11 @@ import pytest
 from PIL import Image
 
 import minispore as ms
-from minispore import nn
+from minispore import nn, ops
 from minispore._cli import main
-from minispore.dataset.digits import generate
+from minispore._cli.tutorial import Network, batches
+from minispore.dataset.digits import generate, write
+from minispore.dataset.idx import read_idx
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +69,20 @@ def test_predict_reads_digits_of_both_colours(
     assert len(bars) == 10
 
 
+def test_predict_normalises_an_image_as_the_training_does(
+    run: Path, digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "data", train=1, test=1)
+    (pixels,) = read_idx(tmp_path / "data" / "t10k-images-idx3-ubyte")
+    Image.fromarray(pixels).save(tmp_path / "digit.png")
+    network, checkpoint = Network(), run / "mnist-1_32.ckpt"
+    ms.load_param_into_net(network, ms.load_checkpoint(str(checkpoint)))
+    (image, _) = next(batches(tmp_path / "data", "test", 1).create_tuple_iterator())
+    expected = ops.softmax(network(image)).asnumpy()[0]
+    answer = json.loads(printed(capsys, "predict", checkpoint, tmp_path / "digit.png", "--json"))
+    np.testing.assert_allclose(answer["probabilities"], expected, rtol=1e-5, atol=1e-9)
+
+
 def test_info_lists_the_names_of_checkpoints_and_event_files(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,11 +109,14 @@ def test_files_that_cannot_be_read_are_errors_of_one_line(
 ) -> None:
     trained, other = run / "mnist-1_32.ckpt", tmp_path / "other.ckpt"
     ms.save_checkpoint(nn.Dense(2, 3), str(other))
+    damaged = tmp_path / "damaged.ckpt"
+    damaged.write_bytes(trained.read_bytes()[:-100])
     text = tmp_path / "text.png"
     text.write_text("no image", "utf-8")
     for arguments, words in (
         (["info", tmp_path / "no.ckpt"], "no.ckpt"),
         (["eval", other], "no dense_relu_sequential.0.weight"),
+        (["eval", damaged], "damaged.ckpt"),
         (["predict", trained, text], "text.png"),
         (["predict", trained, tmp_path / "no.png"], "no.png"),
     ):

@@ -1,0 +1,69 @@
+"""The arguments of the command line: what `--help` prints and what the reference says of them.
+
+`python -m tests._cli.test_arguments > tests/_cli/help.txt` records the help texts.
+"""
+
+import re
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from minispore._cli.arguments import parse
+
+RECORDED = Path(__file__).with_name("help.txt")
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+COMMAND = re.compile(r"^    ([a-z]+) {2}", flags=re.MULTILINE)
+OPTION = re.compile(r"^  (?:-. \w+, )?(--[a-z-]+)(.*?)(?=^  -|\Z)", flags=re.MULTILINE | re.DOTALL)
+
+
+def help_text(*command: str) -> str:
+    """Return what `minispore COMMAND --help` prints."""
+    with mock.patch.dict("os.environ", {"COLUMNS": "80"}), redirect_stdout(StringIO()) as printed:
+        with pytest.raises(SystemExit) as exit_:
+            parse([*command, "--help"])
+        assert exit_.value.code == 0
+    return printed.getvalue()
+
+
+def help_texts(*command: str) -> dict[str, str]:
+    """Return the help text of a command and those of its own commands, by what one types."""
+    text = help_text(*command)
+    texts = {" ".join(["minispore", *command]): text}
+    for name in COMMAND.findall(text):
+        texts |= help_texts(*command, name)
+    return texts
+
+
+def formatted(texts: dict[str, str]) -> str:
+    """Return all help texts as one text."""
+    return "\n".join(f"$ {command} --help\n{text}" for command, text in texts.items())
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="argparse of 3.11 formatted the record")
+def test_help_texts_are_those_recorded() -> None:
+    assert formatted(help_texts()) == RECORDED.read_text("utf-8")
+
+
+def test_the_reference_names_each_option_and_its_default() -> None:
+    sections = re.split(r"^## ", REFERENCE.read_text("utf-8"), flags=re.MULTILINE)
+    for command, text in help_texts().items():
+        for option, rest in OPTION.findall(text):
+            if option in {"--help", "--version"}:
+                continue
+            name = command.split()[1]
+            (section,) = (each for each in sections if re.match(rf"minispore .*\b{name}\b", each))
+            assert f"`{option}" in section, (command, option)
+            # Other cells describe what happens without the option.
+            row = re.search(rf"^\| `{option}\b[^|]*\| `?([\w.-]+)`? \|", section, re.MULTILINE)
+            default = re.search(r"\(default: ([\w.-]+)\)", rest)
+            if row:
+                assert default, (command, option)
+                assert row[1] == default[1], (command, option)
+
+
+if __name__ == "__main__":
+    print(formatted(help_texts()), end="")
