@@ -1,8 +1,11 @@
-"""Small plots: well-formed, with a point for each finite number, inside of the picture."""
+"""Small plots: a point for each finite number, between the sides of a box, one box below another."""
 
 import math
+import re
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,16 +15,49 @@ curves = st.dictionaries(
     st.text("<&ab", max_size=3), st.lists(st.floats(width=32), max_size=9), max_size=3
 )
 SVG = "{http://www.w3.org/2000/svg}"
+MARGIN = 4  # above the largest number and below the smallest
+
+
+def number(element: ET.Element, name: str) -> float:
+    return float(element.get(name, "nan"))
 
 
 @given(curves)
-def test_each_finite_number_is_a_point_inside(numbers: dict[str, list[float]]) -> None:
+def test_each_finite_number_is_a_point_at_its_place(numbers: dict[str, list[float]]) -> None:
     root = ET.fromstring(plot_curves(numbers))
-    lines = [line.get("points", "").split() for line in root.iter(f"{SVG}polyline")]
-    for line, values in zip(lines, numbers.values(), strict=True):
-        finite = [value for value in values if math.isfinite(value)]
-        heights = [float(point.split(",")[1]) for point in line]
-        assert len(heights) == len(finite)
-        assert all(0 <= y <= 70 for y in heights)
-        order = [(value, -y) for value, y in zip(finite, heights, strict=True)]
-        assert [y for _, y in sorted(order)] == sorted(y for _, y in order)
+    for plot, (name, values) in zip(root.iter(f"{SVG}g"), numbers.items(), strict=True):
+        (box,), (line,) = plot.iter(f"{SVG}rect"), plot.iter(f"{SVG}polyline")
+        points = [tuple(map(float, p.split(","))) for p in line.get("points", "").split()]
+        assert points == [(number(c, "cx"), number(c, "cy")) for c in plot.iter(f"{SVG}circle")]
+        finite = {i: value for i, value in enumerate(values) if math.isfinite(value)}
+        low, high = min(finite.values(), default=0.0), max(finite.values(), default=0.0)
+        height, width = number(box, "height"), number(box, "width")
+        expected = [
+            (
+                number(box, "x") + width * i / max(len(values) - 1, 1),
+                MARGIN + (height - 2 * MARGIN) * ((high - value) / (high - low))
+                if high > low
+                else height / 2,
+            )
+            for i, value in finite.items()
+        ]
+        np.testing.assert_allclose(points, expected, atol=0.051)
+        last = f"last {finite[max(finite)]:.4g}" if finite else "no number"
+        texts = [text.text or "" for text in plot.iter(f"{SVG}text")]
+        assert texts == [name, last, f"{low:.4g} to {high:.4g}"]
+
+
+@given(curves)
+def test_boxes_lie_below_each_other_inside_of_the_picture(numbers: dict[str, list[float]]) -> None:
+    root = ET.fromstring(plot_curves(numbers))
+    left, top, width, height = map(float, root.get("viewBox", "").split())
+    assert (number(root, "width"), number(root, "height")) == (width, height)
+    sides = [(top, top)]
+    for plot in root.iter(f"{SVG}g"):
+        (box,) = plot.iter(f"{SVG}rect")
+        shift = float(re.findall(r"[\d.]+", plot.get("transform", ""))[1])
+        sides.append((shift, shift + number(box, "height")))
+        assert left < number(box, "x")
+        assert number(box, "x") + number(box, "width") < left + width
+    sides.append((top + height, top + height))
+    assert all(before[1] < after[0] for before, after in pairwise(sides))
