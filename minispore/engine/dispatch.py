@@ -366,8 +366,8 @@ def to_numpy_array(values: object, caller: str) -> NDArray[np.generic]:
             host = _uint64_if_integers(plain, host)
     except (ValueError, OverflowError) as error:
         raise TypeError(
-            f"For '{caller}', the argument 'input_data' must be rectangular and of numbers, "
-            f"but got {describe_value(values)}."
+            f"For '{caller}', the elements must be numbers of at most 64 bits, in lists of equal "
+            f"lengths, but got {describe_value(values)}."
         ) from error
     return _check_numeric(host, values, caller)
 

@@ -168,7 +168,7 @@ def test_large_ints_are_uint64() -> None:
     assert Tensor([2**64 - 1, 0]).tolist() == [2**64 - 1, 0]
     assert Tensor([2.0**63, 0]).dtype is ms.float32
     for wrong in (2**64, [2**63, -1]):
-        with pytest.raises(TypeError, match="of numbers|real numbers of at most 64 bits"):
+        with pytest.raises(TypeError, match="numbers of at most 64 bits"):
             Tensor(wrong)
 
 
