@@ -1,4 +1,4 @@
-"""Small plots: a point for each finite number, between the sides of a box, one box below another."""
+"""Small plots: a point for each finite number, inside of boxes that lie below each other."""
 
 import math
 import re
