@@ -46,10 +46,12 @@ def _plot(name: str, values: Sequence[float]) -> str:
     ]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2" fill="#00897b"/>' for x, y in points)
-    last = f"last {finite[-1][1]:.4g}" if finite else "no number"
+    last, bounds = "no number", ""
+    if finite:
+        last, bounds = f"last {finite[-1][1]:.4g}", f"{low:.4g} to {high:.4g}"
     return (
         f'<text y="14" font-weight="bold">{escape(name)}</text><text y="30">{last}</text>'
-        f'<text y="46" opacity="0.7">{low:.4g} to {high:.4g}</text>'
+        f'<text y="46" opacity="0.7">{bounds}</text>'
         f'<rect x="{_LEFT}" width="{_WIDTH}" height="{_HEIGHT}" fill="none" '
         'stroke="currentColor" opacity="0.25"/>'
         f'<polyline points="{line}" fill="none" stroke="#00897b" stroke-width="1.5"/>{dots}'
