@@ -31,8 +31,14 @@ class Network(nn.Cell):
 
 
 def graph() -> str:
-    network, x = Network(), Tensor([[1.0, -2.0, 3.0], [float("nan"), 0.0, 1e6]])
-    return draw_graph(lambda x, y: network(x).sum() + y.max(), x, Tensor([True, False]))
+    network = Network()
+
+    def total(x: Tensor, y: Tensor) -> Tensor:
+        return network(x).sum() + y.max()
+
+    return draw_graph(
+        total, Tensor([[1.0, -2.0, 3.0], [float("nan"), 0.0, 1e6]]), Tensor([True, False])
+    )
 
 
 def visited() -> str:
