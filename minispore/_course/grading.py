@@ -110,8 +110,8 @@ def _record(result: CheckResult) -> dict[str, object]:
         "undecided": verdict.undecided,
         "done": verdict.done,
         "of": verdict.total,
-        "told": list(verdict.lines),
-        "got_away": list(verdict.undetected),
+        "feedback": list(verdict.lines),
+        "undetected": list(verdict.undetected),
         "seconds": round(result.seconds, 2),
     }
 

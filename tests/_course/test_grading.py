@@ -113,8 +113,8 @@ def test_rows_and_record_contain_each_result(grades: dict[str, dict[int, CheckRe
                 "undecided": verdict.undecided,
                 "done": verdict.done,
                 "of": verdict.total,
-                "told": list(verdict.lines),
-                "got_away": list(verdict.undetected),
+                "feedback": list(verdict.lines),
+                "undetected": list(verdict.undetected),
                 "seconds": round(results[number].seconds, 2),
             }
 

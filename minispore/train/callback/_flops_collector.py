@@ -145,7 +145,7 @@ class FlopsUtilizationCollector(Callback):
 
     def state_dict(self) -> dict[str, object]:
         """Return the operations of the latest step and the number of steps since the last line."""
-        return {"told": self._flops_printed, "latest": self.flops, "steps": self._steps}
+        return {"printed": self._flops_printed, "latest": self.flops, "steps": self._steps}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state that `state_dict` has returned; only steps of this run are measured.
@@ -153,7 +153,7 @@ class FlopsUtilizationCollector(Callback):
         Raises:
             ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        printed = read_field(state, "told", bool, _CALLER)
+        printed = read_field(state, "printed", bool, _CALLER)
         latest = read_field(state, "latest", int, _CALLER)
         self._steps = read_field(state, "steps", int, _CALLER)
         self._flops_printed, self.flops = printed, latest
