@@ -4,6 +4,7 @@ import builtins
 from collections.abc import Callable
 from functools import partial
 from math import prod
+from string import ascii_letters
 from types import EllipsisType, ModuleType
 from typing import cast
 
@@ -30,9 +31,24 @@ _min = cast("Callable[..., Floats]", np.minimum.reduce)
 
 def sum(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
     """Return the sum over `axis`; float16 is summed in float32, so only the result may overflow."""
+    total = _wide_sum(x, axis, keepdims=keepdims)
+    return total.astype(np.float16) if x.dtype.char == "e" else total
+
+
+def _wide_sum(x: Floats, axis: Axis, *, keepdims: bool) -> Floats:
+    """Return the sum over `axis`, in float32 if x is float16."""
     if x.dtype.char == "e":
-        return _sum(x, axis=axis, keepdims=keepdims, dtype=np.float32).astype(np.float16)
-    return _sum(x, axis=axis, keepdims=keepdims)
+        return _sum(x, axis=axis, keepdims=keepdims, dtype=np.float32)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    is_last = -1 in axes or x.ndim - 1 in axes
+    if not is_last or x.size < _ROW or x.dtype.kind != "f":
+        return _sum(x, axis=axis, keepdims=keepdims)
+    # `einsum` adds neighbouring elements in a third of the time.
+    reduced = {cast("int", i) % x.ndim for i in axes}
+    letters = ascii_letters[: x.ndim]
+    kept = "".join(letter for i, letter in enumerate(letters) if i not in reduced)
+    total: Floats = np.einsum(f"{letters}->{kept}", cast("NDArray[np.float64]", x))
+    return np.expand_dims(total, tuple(reduced)) if keepdims else total
 
 
 def max(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
@@ -61,10 +77,9 @@ _ROW = 1000
 
 def mean(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
     """Return the mean over `axis`; float16 is summed in float32, so the sum cannot overflow."""
-    wide = np.float32 if x.dtype.itemsize == 2 else None
-    total = _sum(x, axis=axis, keepdims=keepdims, dtype=wide)
+    total = _wide_sum(x, axis, keepdims=keepdims)
     value = _divide(total, x.size // total.size) if total.size else total
-    return value.astype(x.dtype) if wide else value
+    return value.astype(np.float16) if x.dtype.char == "e" else value
 
 
 def reshape(x: Floats, shape: tuple[int, ...], /) -> Floats:
@@ -85,7 +100,7 @@ def broadcast_to(x: Floats, shape: tuple[int, ...], /) -> Floats:
 def expand_dims(x: Floats, /, *, axis: int) -> Floats:
     """Return a view with a new axis of length 1."""
     index = axis if axis >= 0 else x.ndim + 1 + axis
-    return x.reshape(*x.shape[:index], 1, *x.shape[index:])
+    return x[(*(slice(None),) * index, None)]
 
 
 def stop_gradient(x: Floats, /) -> Floats:

@@ -26,7 +26,7 @@ from minispore.engine.array.protocol import NAMES, Array, Namespace
 R = TypeVar("R")
 
 # The functions of numpy that a step may call. Others may write to their arguments.
-_ALLOWED = {getattr(np, name) for name in NAMES if hasattr(np, name)}
+_ALLOWED = {getattr(np, name) for name in NAMES if hasattr(np, name)} | {np.einsum}
 
 
 class Buffer(NamedTuple):

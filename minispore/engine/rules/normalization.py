@@ -7,16 +7,20 @@ from minispore.engine.rules import Unary
 def standardize(x: A, axes: tuple[int, ...], epsilon: float) -> Unary[A]:
     """Return (x − mean) / √(variance + ε), with mean and variance over `axes`.
 
-    A fused rule: the derivative needs only the value and the standard deviation.
+    A fused rule: the derivative needs only the value and the standard deviation. New arrays are
+    computed in place, since most of the time is that of reading and writing memory.
     """
     xp = namespace(x)
-    centered = x - xp.mean(x, axis=axes, keepdims=True)
-    variance = xp.mean(centered * centered, axis=axes, keepdims=True)
-    deviation = xp.sqrt(variance + epsilon)
-    value = centered / deviation
+    value = x - xp.mean(x, axis=axes, keepdims=True)
+    variance = xp.mean(value * value, axis=axes, keepdims=True)
+    scale = 1.0 / xp.sqrt(variance + epsilon)
+    value *= scale
 
     def pullback(g: A) -> A:
-        along = value * xp.mean(g * value, axis=axes, keepdims=True)
-        return (g - xp.mean(g, axis=axes, keepdims=True) - along) / deviation
+        gradient = value * -xp.mean(g * value, axis=axes, keepdims=True)
+        gradient -= xp.mean(g, axis=axes, keepdims=True)
+        gradient += g
+        gradient *= scale
+        return gradient
 
     return value, (pullback,)

@@ -44,6 +44,21 @@ def test_maximum_and_broadcast_are_those_of_numpy(
         assert not result.flags.writeable
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [None, 0, 2, -1, (1, 2), (0, -1), (0, 1, 2)])
+def test_sum_is_that_of_numpy(
+    axis: int | tuple[int, ...] | None, keepdims: bool, dtype: type[np.generic]
+) -> None:
+    for shape in ((2, 3, 4), (20, 30, 40)):
+        x = np.random.default_rng(0).integers(-9, 9, shape).astype(dtype)
+        for array in (x, x.T):
+            result = numpy_names.sum(array, axis=axis, keepdims=keepdims)
+            expected = np.sum(array, axis=axis, keepdims=keepdims)
+            assert result.dtype == expected.dtype
+            np.testing.assert_array_equal(result, expected)
+
+
 STEPS = """
 import resource
 import numpy as np
