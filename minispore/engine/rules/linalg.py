@@ -13,7 +13,8 @@ gemm_observers: list[Callable[[object, object], None]] = []
 def gemm(x: A, y: A) -> A:
     """Return x @ y: the only function of the engine that multiplies matrices."""
     count_product(x, y)
-    return x @ y
+    # The gradient of the weights at one row: numpy's `@` takes five times as long for it.
+    return x * y if x.shape[-1] == 1 == y.shape[-2] else x @ y
 
 
 def count_product(x: object, y: object) -> None:
