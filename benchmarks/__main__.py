@@ -31,7 +31,7 @@ def main() -> None:
     """Run the given topics; all topics by default."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("topics", nargs="*", choices=[*TOPICS, []], help="all by default")
-    parser.add_argument("--write", action="store_true", help=f"write the table to {PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"write the rows to {PAGE.name}")
     options = parser.parse_args()
     rows: list[Row] = []
     for topic in options.topics or TOPICS:
@@ -40,7 +40,8 @@ def main() -> None:
     text = f"{table(rows)}\n\n{_machine()}\n"
     print(text)
     if options.write:
-        write_table(PAGE, "table", text)
+        # The rows of other topics stay.
+        write_table(PAGE, "table", text, keeps=bool(options.topics))
 
 
 def _machine() -> str:

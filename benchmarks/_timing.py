@@ -128,11 +128,33 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def write_table(page: Path, name: str, table: str) -> None:
-    """Replace the table of a page, between the comments `name` and `end of name`."""
+def write_table(page: Path, name: str, table: str, *, keeps: bool = False) -> None:
+    """Replace the table of a page, between the comments `name` and `end of name`.
+
+    Args:
+        page: The page.
+        name: The name of the table.
+        table: The table, and what is below it.
+        keeps: Whether to replace the rows that are in `table`, add its others below, and keep the
+            rest.
+    """
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     before, rest = page.read_text("utf-8").split(begin)
-    page.write_text(f"{before}{begin}\n{table}\n{end}{rest.split(end)[1]}", "utf-8")
+    old, after = rest.split(end)
+    text = _with_rows(old, table) if keeps else f"\n{table}\n"
+    page.write_text(f"{before}{begin}{text}{end}{after}", "utf-8")
+
+
+def _with_rows(old: str, new: str) -> str:
+    rows = {_key(line): f"{line}\n" for line in new.splitlines() if _key(line)}
+    lines = [rows.pop(_key(line), line) for line in old.splitlines(keepends=True)]
+    below = max(i for i, line in enumerate(lines) if _key(line)) + 1
+    return "".join([*lines[:below], *rows.values(), *lines[below:]])
+
+
+def _key(line: str) -> tuple[str, ...]:
+    """Return what a row of a table compares; () for another line."""
+    return tuple(line.split("|")[1:3])
 
 
 def _text(amount: float, unit: Unit) -> str:
