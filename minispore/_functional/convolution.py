@@ -1,7 +1,6 @@
 """2D convolution, as a matrix product of unfolded windows and kernels."""
 
 from collections.abc import Sequence
-from math import prod
 
 from minispore._functional.arithmetic import add
 from minispore._functional.shape import pad_constant
@@ -206,15 +205,15 @@ def _mix_channels(x: T, w: T, stride: tuple[int, int]) -> T:
 
 def _depthwise(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry) -> T:
     """Return images (N, C, H, W), of whose channels each is convolved with a kernel of its own."""
-    y = apply1(shape.permute, x, (1, 2, 3, 0))
-    added = [(0, 0), (rows.pad_before, rows.pad_after), (columns.pad_before, columns.pad_after)]
-    y = pad_constant(y, [*added, (0, 0)], 0)
-    strides, dilations = (rows.stride, columns.stride), (rows.dilation, columns.dilation)
+    y = apply1(shape.permute, x, (1, 0, 2, 3))
+    added = [(rows.pad_before, rows.pad_after), (columns.pad_before, columns.pad_after)]
+    y = pad_constant(y, [(0, 0), (0, 0), *added], 0)
     kernels = apply1(shape.reshape, w, (w.shape[0], *w.shape[2:]))
-    y = apply2(unfold.depthwise, y, kernels, strides, dilations)
-    # The gradient of a vector for each channel is contiguous, which is faster.
-    vectors = apply1(shape.reshape, y, (y.shape[0], prod(y.shape[1:])))
-    return apply1(shape.permute, apply1(shape.reshape, vectors, y.shape), (3, 0, 1, 2))
+    y = apply2(unfold.depthwise, y, kernels, (rows.dilation, columns.dilation))
+    if (rows.stride, columns.stride) != (1, 1):
+        steps = slice(None, None, rows.stride), slice(None, None, columns.stride)
+        y = apply1(indexing.getitem, y, (..., *steps))
+    return apply1(shape.permute, y, (1, 0, 2, 3))
 
 
 def _unfold_and_matmul(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry, groups: int) -> T:

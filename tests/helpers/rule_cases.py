@@ -282,11 +282,10 @@ def fold_arguments(drawn: tuple[Shape, Shape, tuple[int, int, int]]) -> Drawn:
 
 @st.composite
 def depthwise_arguments(draw: st.DrawFn) -> Drawn:
-    (channels, height, _), _, down = draw(windowed())
-    (_, width, images), _, right = draw(windowed())
-    sizes, strides, dilations = zip(down, right, strict=True)
-    shapes = (channels + 1, height, width, images), (channels + 1, *sizes)
-    return shapes, (strides, dilations)
+    (channels, height, _), _, (rows, _, down) = draw(windowed())
+    (images, width, _), _, (columns, _, right) = draw(windowed())
+    channels += 1
+    return ((channels, images, height, width), (channels, rows, columns)), ((down, right),)
 
 
 @st.composite

@@ -90,10 +90,10 @@ def softmax_cross_entropy(x: Theirs, y: Theirs) -> Theirs:
     return -(torch.log_softmax(x, -1) * y).sum(-1)
 
 
-def depthwise(x: Theirs, w: Theirs, strides: tuple[int, int], dilations: tuple[int, int]) -> Theirs:
-    images, kernels = x.permute(3, 0, 1, 2), w[:, None]
-    y = functional.conv2d(images, kernels, None, strides, 0, dilations, len(w))
-    return y.permute(1, 2, 3, 0)
+def depthwise(x: Theirs, w: Theirs, dilations: tuple[int, int]) -> Theirs:
+    images, kernels = x.permute(1, 0, 2, 3), w[:, None]
+    y = functional.conv2d(images, kernels, None, 1, 0, dilations, len(w))
+    return y.permute(1, 0, 2, 3)
 
 
 THEIRS: dict[str, Function] = {

@@ -10,7 +10,6 @@ from math import prod
 
 from minispore.engine.array import A, namespace
 from minispore.engine.rules import Binary, Unary
-from minispore.engine.rules.indexing import Index
 from minispore.engine.rules.linalg import count_product, gemm, gemm_observers
 
 # The elements of the channels that are convolved together, so that they stay in the cache.
@@ -42,67 +41,63 @@ def fold(x: A, axis: int, length: int, stride: int, dilation: int) -> Unary[A]:
     return value, (pullback,)
 
 
-def depthwise(x: A, w: A, strides: tuple[int, int], dilations: tuple[int, int]) -> Binary[A]:
-    """Return the convolution of each channel with a kernel of its own.
+def depthwise(x: A, w: A, dilations: tuple[int, int]) -> Binary[A]:
+    """Return the convolution of each channel with a kernel of its own, at every position.
 
     Args:
-        x: Padded images, of shape (C, H, W, N).
+        x: Padded images, of shape (C, N, H, W).
         w: The kernels, of shape (C, rows, columns).
-        strides: The distances between windows, vertically and horizontally.
         dilations: The distances between the elements of a kernel.
 
     Returns:
-        An array of shape (C, H', W', N), and the pullbacks.
+        An array of shape (C, N, H', W'), and the pullbacks.
     """
     xp = namespace(x)
-    reach = [(n - 1) * d for n, d in zip(w.shape[1:], dilations, strict=True)]
-    channels = x.shape[0]
-    count = max(1, _BLOCK // max(1, prod(x.shape[1:])))
-    blocks = [(slice(i, min(i + count, channels)), ...) for i in range(0, channels, count)]
+    (channels, _, height, width), (_, rows, columns) = x.shape, w.shape
+    down, right = dilations[0] * (rows - 1), dilations[1] * (columns - 1)
+    # Long vectors are fast: the images of a channel, one after the other. What a kernel computes
+    # across the borders of images is cut off.
+    inside = (..., slice(height - down), slice(width - right))
+    size, kernels = prod(x.shape[1:]), xp.reshape(w, (channels, rows * columns))
+    after = xp.broadcast_to(xp.zeros_like(kernels[:, :1]), (channels, down * width + right))
+    images = xp.concat([xp.reshape(x, (channels, size)), after], axis=1)
     # For each element of a kernel the elements of the images with which it is multiplied.
-    rows, columns = (
-        [slice(i, i + n - r, s) for i in range(0, r + 1, d)]
-        for n, r, s, d in zip(x.shape[1:3], reach, strides, dilations, strict=True)
-    )
-    places = [
-        (i, j, (slice(None), row, column, ...))
-        for i, row in enumerate(rows)
-        for j, column in enumerate(columns)
+    parts = [
+        slice(start, start + size)
+        for i in range(0, down + 1, dilations[0])
+        for start in range(i * width, i * width + right + 1, dilations[1])
     ]
+    count = max(1, _BLOCK // max(1, size))
 
-    def convolved(block: Index) -> A:
-        images, kernels = x[block], w[block]
-        products = (images[place] * kernels[:, i, j, None, None, None] for i, j, place in places)
+    def convolved(first: int) -> A:
+        block = (slice(first, min(first + count, channels)), ...)
+        vectors, factors = images[block], kernels[block]
+        products = (vectors[:, part] * factors[:, k, None] for k, part in enumerate(parts))
         total = next(products)
         for product in products:
             total += product  # in place, since it is a new array
         return total
 
     def to_x(g: A) -> A:
-        # A convolution with the turned kernel, with zeros between and around the gradients.
-        axes = zip(reach, strides, g.shape[1:3], strict=True)
-        index = (slice(None), *(slice(r, r + s * (n - 1) + 1, s) for r, s, n in axes))
-        shape = (channels, x.shape[1] + reach[0], x.shape[2] + reach[1], x.shape[3])
+        # A convolution with the turned kernel, with zeros around the gradients.
+        index = (..., slice(down, height), slice(right, width))
+        shape = (*x.shape[:2], height + down, width + right)
         spread = xp.scatter_add(g, index=index, shape=shape)
-        return depthwise(spread, w[:, ::-1, ::-1], (1, 1), dilations)[0]
+        return depthwise(spread, w[:, ::-1, ::-1], dilations)[0]
 
     def to_w(g: A) -> A:
-        vectors = xp.reshape(g, (channels, prod(g.shape[1:]), 1))
+        spread = xp.reshape(xp.scatter_add(g, index=inside, shape=x.shape), (channels, size, 1))
+        return xp.reshape(
+            xp.concat([gemm(images[:, None, part], spread) for part in parts], axis=1), w.shape
+        )
 
-        def products(block: Index) -> A:
-            images, vector = x[block], vectors[block]
-            shape = (vector.shape[0], 1, vector.shape[1])
-            parts = [gemm(xp.reshape(images[place], shape), vector) for *_, place in places]
-            return xp.concat(parts, axis=1)
-
-        return xp.reshape(xp.concat([products(block) for block in blocks], axis=0), w.shape)
-
-    value = xp.concat([convolved(block) for block in blocks], axis=0)
+    everywhere = xp.concat([convolved(i) for i in range(0, channels, count)], axis=0)
+    value = xp.reshape(everywhere, x.shape)[inside]
     if gemm_observers:
         # The product of the kernels and the windows, of which only the shapes count.
-        one, size = xp.reshape(w[:, 0, 0], (channels, 1, 1)), len(places)
-        windows = xp.broadcast_to(one, (channels, size, prod(value.shape[1:])))
-        count_product(xp.broadcast_to(one, (channels, 1, size)), windows)
+        one, elements = kernels[:, :1, None], len(parts)
+        windows = xp.broadcast_to(one, (channels, elements, prod(value.shape[1:])))
+        count_product(xp.broadcast_to(one, (channels, 1, elements)), windows)
     return value, (to_x, to_w)
 
 

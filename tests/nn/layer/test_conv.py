@@ -162,8 +162,8 @@ def test_gemm_observers_count_the_products(kernels: int, group: int) -> None:
         linalg.gemm_observers.remove(watch)
     product = 5 * kernels * 6 * 7 * 4 // group * 9
     assert counted[0] == product
-    # The gradient by the images may multiply with zeros around those by the results.
-    assert 3 * product <= sum(counted) <= 4 * product
+    # The gradients may multiply with zeros around those by the results.
+    assert 3 * product <= sum(counted) <= 5 * product
 
 
 class Reader(nn.Cell):
