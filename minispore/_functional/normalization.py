@@ -12,6 +12,7 @@ from minispore.engine.dispatch import (
     T,
     Variable,
     apply1,
+    apply3,
     as_float,
     cast_to,
     check_tensor,
@@ -88,6 +89,9 @@ def batch_norm(
     check_number(momentum, "momentum", caller, low=0, high=1)
     check_epsilon(eps, "eps", caller)
     wide = widen(cast_to(x, dtype_of(weight)))
+    factor, summand = (
+        _per_channel(cast_to(each, dtype_of(wide)), x.ndim) for each in (weight, bias)
+    )
     axes = (0, *range(2, x.ndim))
     count = prod(x.shape[i] for i in axes)
     if training:
@@ -96,13 +100,14 @@ def batch_norm(
                 f"For '{caller}', a batch must have more than one element for a channel, but its "
                 f"shape is {x.shape}."
             )
-        _update_running_stats(
-            running_mean, running_var, wide._data, axes, momentum, count / (count - 1)
-        )
-        y = apply1(normalization.standardize, wide, axes, eps)
+        moments: list[Array] = []
+        y = apply3(normalization.batch_norm, wide, factor, summand, axes, eps, moments.extend)
+        mean, variance = moments
+        _move(running_mean, mean, momentum)
+        _move(running_var, variance * (count / (count - 1)), momentum)
     else:
         y = _normalize_with_running_stats(wide, running_mean, running_var, eps)
-    y = add(mul(y, _per_channel(weight, x.ndim)), _per_channel(bias, x.ndim))
+        y = add(mul(y, factor), summand)
     return cast_to(y, dtype_of(x))
 
 
@@ -173,18 +178,11 @@ def check_epsilon(value: object, name: str, caller: str) -> float:
     return number
 
 
-def _update_running_stats(
-    mean: Variable, variance: Variable, x: Array, axes: tuple[int, ...], by: float, unbiased: float
-) -> None:
-    """Move the running statistics in place towards those of a batch."""
-    xp = device_namespace(x)
-    center = xp.mean(x, axis=axes, keepdims=True)
-    centered = x - center
-    spread = xp.mean(centered * centered, axis=axes) * unbiased
-    for running, new in ((mean, xp.reshape(center, mean.shape)), (variance, spread)):
-        own = writable(running)
-        xp.multiply(own, 1 - by, out=own)
-        xp.add(own, xp.astype(new * by, own.dtype), out=own)
+def _move(running: Variable, batch: Array, by: float) -> None:
+    """Move a running statistic in place towards that of a batch."""
+    xp, own = device_namespace(batch), writable(running)
+    xp.multiply(own, 1 - by, out=own)
+    xp.add(own, xp.astype(xp.reshape(batch, own.shape) * by, own.dtype), out=own)
 
 
 def _normalize_with_running_stats(x: T, mean: T, variance: T, epsilon: float) -> T:

@@ -301,6 +301,13 @@ def standardized(draw: st.DrawFn) -> Drawn:
     return (own,), (draw(axes), 0.125)
 
 
+@st.composite
+def batch_normalized(draw: st.DrawFn) -> Drawn:
+    (own,), (axes, epsilon) = draw(standardized())
+    by_channel = tuple(1 if i in cast("tuple[int, ...]", axes) else n for i, n in enumerate(own))
+    return (own, by_channel, by_channel), (axes, epsilon, list)
+
+
 @dataclass(frozen=True)
 class Case:
     """A rule and the strategies for its arguments.
@@ -402,6 +409,7 @@ CASES: dict[str, Case] = {
     "linalg.dense": Case(linalg.dense, neurons()),
     "losses.cross_entropy": Case(losses.cross_entropy, classified()),
     "losses.softmax_cross_entropy": Case(losses.softmax_cross_entropy, rows()),
+    "normalization.batch_norm": Case(normalization.batch_norm, batch_normalized()),
     "normalization.standardize": Case(normalization.standardize, standardized()),
     "reduction.sum": Case(reduction.sum, reduced(0)),
     "reduction.cumsum": Case(reduction.cumsum, along_front_axis()),

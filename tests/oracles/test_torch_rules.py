@@ -58,6 +58,12 @@ def standardized(x: Theirs, axes: tuple[int, ...], epsilon: float) -> Theirs:
     return (x - mean) / torch.sqrt(variance + epsilon)
 
 
+def batch_norm(
+    x: Theirs, weight: Theirs, bias: Theirs, axes: tuple[int, ...], epsilon: float, _: object
+) -> Theirs:
+    return standardized(x, axes, epsilon) * weight + bias
+
+
 def scattered(values: Theirs, index: tuple[slice, ...], shape: Shape) -> Theirs:
     places = np.arange(prod(shape)).reshape(shape)[index].reshape(-1)
     flat = values.new_zeros(prod(shape))
@@ -138,6 +144,7 @@ THEIRS: dict[str, Function] = {
     "indexing.scatter_add": scattered,
     "linalg.matmul": torch.matmul,
     "linalg.dense": functional.linear,
+    "normalization.batch_norm": batch_norm,
     "normalization.standardize": standardized,
     "reduction.sum": over(torch.sum),
     "reduction.cumsum": torch.cumsum,
