@@ -40,8 +40,7 @@ def _wide_sum(x: Floats, axis: Axis, *, keepdims: bool) -> Floats:
     if x.dtype.char == "e":
         return _sum(x, axis=axis, keepdims=keepdims, dtype=np.float32)
     axes = axis if isinstance(axis, tuple) else (axis,)
-    is_last = -1 in axes or x.ndim - 1 in axes
-    if not is_last or x.size < _ROW or x.dtype.kind != "f":
+    if x.size < _ROW or x.dtype.kind != "f" or not {-1, x.ndim - 1}.intersection(axes):
         return _sum(x, axis=axis, keepdims=keepdims)
     # `einsum` adds neighbouring elements in a third of the time.
     reduced = {cast("int", i) % x.ndim for i in axes}
