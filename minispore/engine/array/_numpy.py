@@ -39,11 +39,14 @@ def _wide_sum(x: Floats, axis: Axis, *, keepdims: bool) -> Floats:
     """Return the sum over `axis`, in float32 if x is float16."""
     if x.dtype.char == "e":
         return _sum(x, axis=axis, keepdims=keepdims, dtype=np.float32)
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    if x.size < _ROW or x.dtype.kind != "f" or not {-1, x.ndim - 1}.intersection(axes):
+    if axis is None or x.size < _ROW or x.dtype.kind != "f":
         return _sum(x, axis=axis, keepdims=keepdims)
-    # `einsum` adds neighbouring elements in a third of the time.
-    reduced = {cast("int", i) % x.ndim for i in axes}
+    reduced = {i % x.ndim for i in (axis if isinstance(axis, tuple) else (axis,))}
+    last_kept = builtins.max({*range(x.ndim)} - reduced, default=-1)
+    # `einsum` adds neighbouring elements in a third of the time, one after another: more of them
+    # are added pairwise by numpy, whose rounding errors stay small.
+    if not 1 < prod(x.shape[last_kept + 1 :]) <= _NEIGHBOURS:
+        return _sum(x, axis=axis, keepdims=keepdims)
     letters = ascii_letters[: x.ndim]
     kept = "".join(letter for i, letter in enumerate(letters) if i not in reduced)
     total: Floats = np.einsum(f"{letters}->{kept}", cast("NDArray[np.float64]", x))
@@ -72,6 +75,7 @@ def maximum(x: Floats, y: Floats | float, /, out: Floats | None = None) -> Float
 
 # The elements of a row: it stays in the cache, and its call is negligible.
 _ROW = 1000
+_NEIGHBOURS = 8000
 
 
 def mean(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:

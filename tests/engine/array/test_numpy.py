@@ -59,6 +59,14 @@ def test_sum_is_that_of_numpy(
             np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.parametrize("count", [1000, 8000, 8001, 1_000_000])
+def test_rounding_errors_of_sums_stay_small(count: int) -> None:
+    x = np.random.default_rng(0).random((3, count), dtype=np.float32)
+    exact = x.sum(axis=1, dtype=np.float64)
+    np.testing.assert_allclose(numpy_names.sum(x, axis=1), exact, rtol=4 * np.finfo("f4").eps)
+    np.testing.assert_allclose(numpy_names.mean(x, axis=1), exact / count, rtol=5e-7)
+
+
 STEPS = """
 import resource
 import numpy as np
