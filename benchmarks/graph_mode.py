@@ -1,10 +1,13 @@
-"""A replayed training step compared with the eager one, with PyTorch and with plain numpy."""
+"""A replayed training step compared with the eager one, and with other libraries' steps."""
 
+import os
+import shutil
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from time import process_time
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -59,11 +62,15 @@ def dense(
     return layers[:-1]
 
 
-def by_torch(torch: ModuleType, widths: tuple[int, ...], batch: int) -> Callable[[], object]:
-    """Return a step in PyTorch's eager mode."""
+def by_torch(
+    torch: ModuleType, widths: tuple[int, ...], batch: int, *, compiled: bool = False
+) -> Callable[[], object]:
+    """Return a step in PyTorch's eager mode, or with a compiled network."""
     net = torch.nn.Sequential(*dense(widths, torch.nn.Linear, torch.nn.ReLU()))
     optimizer = torch.optim.SGD(net.parameters(), lr=LEARNING_RATE)
     loss_fn = torch.nn.CrossEntropyLoss()
+    if compiled:
+        net = torch.compile(net)
     x, y = torch.randn(batch, widths[0]), torch.zeros(batch, dtype=torch.int64)
 
     def step() -> None:
@@ -74,37 +81,89 @@ def by_torch(torch: ModuleType, widths: tuple[int, ...], batch: int) -> Callable
     return step
 
 
+def by_jax(jax: ModuleType, widths: tuple[int, ...], batch: int) -> Callable[[], object]:
+    """Return a step that JAX has compiled, with the parameters updated in place."""
+    rng = np.random.default_rng(0)
+    x = jax.numpy.asarray(rng.standard_normal((batch, widths[0])), "float32")
+    y = jax.numpy.zeros((batch, 1), "int32")
+
+    def loss(parameters: list[Any], values: Any, y: object) -> object:  # noqa: ANN401
+        for weight, bias in parameters:
+            values = values @ weight + bias
+            if weight is not parameters[-1][0]:
+                values = jax.nn.relu(values)
+        return -jax.numpy.take_along_axis(jax.nn.log_softmax(values), y, axis=1).mean()
+
+    def updated(parameter: Any, gradient: Any) -> object:  # noqa: ANN401
+        return parameter - LEARNING_RATE * gradient
+
+    def train(parameters: list[Any], x: object, y: object) -> tuple[object, object]:
+        value, gradients = jax.value_and_grad(loss)(parameters, x, y)
+        return value, jax.tree.map(updated, parameters, gradients)
+
+    compiled = jax.jit(train, donate_argnums=0)
+    parameters = [
+        tuple(jax.numpy.asarray(rng.standard_normal(s), "float32") / m for s in ((m, n), (n,)))
+        for m, n in pairwise(widths)
+    ]
+
+    def step() -> None:
+        nonlocal parameters
+        value, parameters = compiled(parameters, x, y)
+        value.block_until_ready()
+
+    return step
+
+
+def others(widths: tuple[int, ...], batch: int) -> dict[str, Callable[[], object]]:
+    """Return the steps of the other libraries that are installed."""
+    x = np.random.default_rng(0).standard_normal((batch, widths[0])).astype(np.float32)
+    labels = np.zeros(batch, np.int32)
+    steps: dict[str, Callable[[], object]] = {
+        "plain numpy": partial(HandWritten(batch, widths, LEARNING_RATE).step, x, labels)
+    }
+    threads = os.environ.get("OPENBLAS_NUM_THREADS", "1")
+    if (torch := _other_frameworks.library("torch")) is not None:
+        torch.set_num_threads(int(threads))
+        steps["PyTorch eager"] = by_torch(torch, widths, batch)
+        if shutil.which("g++"):
+            steps["torch.compile"] = by_torch(torch, widths, batch, compiled=True)
+    if threads == "1":
+        os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+    if (jax := _other_frameworks.library("jax")) is not None:
+        steps["JAX jit"] = by_jax(jax, widths, batch)
+    return steps
+
+
+def network(widths: tuple[int, ...]) -> nn.Cell:
+    """Return a network of dense layers."""
+    layers: list[nn.Cell] = []
+    for m, n in pairwise(widths):
+        layers += [nn.Dense(m, n), nn.ReLU()]
+    return nn.SequentialCell(layers[:-1])
+
+
 def rows() -> list[Row]:
-    """Return a row for each network and each of the others."""
-    torch = _other_frameworks.library("torch")
-    if torch is not None:
-        # CPU time is measured, and further threads would wait for each other.
-        torch.set_num_threads(1)
+    """Return a row for each network and each of the others, all with one thread."""
     results: list[Row] = []
     for widths, batch, steps, target in NETWORKS:
-        layers: list[nn.Cell] = []
-        for m, n in pairwise(widths):
-            layers += [nn.Dense(m, n), nn.ReLU()]
-        step, *others = _steps(nn.SequentialCell(layers[:-1]), widths[:1], batch, steps, target)
-        x = np.random.default_rng(0).standard_normal((batch, widths[0])).astype(np.float32)
-        labels = np.zeros(batch, np.int32)
-        plain = partial(HandWritten(batch, widths, LEARNING_RATE).step, x, labels)
-        others.append(Baseline("plain numpy", cpu_time(plain, steps)))
-        if torch is not None:
-            others.append(
-                Baseline("PyTorch eager", cpu_time(by_torch(torch, widths, batch), steps))
-            )
+        step, *baselines = _steps(network(widths), widths[:1], batch, steps, target)
+        baselines += [
+            Baseline(name, cpu_time(run, steps)) for name, run in others(widths, batch).items()
+        ]
         name = "-".join(map(str, widths))
         results += compare(
-            f"{steps} steps of {name}, batch {batch}, graph mode", step.run, others, turns=21
+            f"{steps} steps of {name}, batch {batch}, graph mode", step.run, baselines, turns=21
         )
     for batch, steps, target in LENETS:
-        step, *others = _steps(lenet.network(), (1, 32, 32), batch, steps, target, lenet.MOMENTUM)
+        step, *baselines = _steps(
+            lenet.network(), (1, 32, 32), batch, steps, target, lenet.MOMENTUM
+        )
         run = lenet.by_torch(batch)
         if run is not None:
-            others.append(Baseline("PyTorch eager", cpu_time(run, max(1, steps // lenet.STEPS))))
+            baselines.append(Baseline("PyTorch eager", cpu_time(run, max(1, steps // lenet.STEPS))))
         results += compare(
-            f"{steps} steps of LeNet-5, batch {batch}, graph mode", step.run, others, turns=9
+            f"{steps} steps of LeNet-5, batch {batch}, graph mode", step.run, baselines, turns=9
         )
     return results
 
