@@ -225,7 +225,10 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
             )
         if name == "read":
             action.add_argument(
-                "--language", choices=("en", "zh"), default="en", help="English or Chinese (default: en)"
+                "--language",
+                choices=("en", "zh"),
+                default="en",
+                help="English or Chinese (default: en)",
             )
         if name not in {"list", "read"}:
             action.add_argument(
