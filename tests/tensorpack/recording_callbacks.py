@@ -125,11 +125,31 @@ class EventRecorder(TrainCallback):
         self.log.note(self.number, "exit")
 
 
-def train(log: Log, apis: str, epochs: int, steps: int, *, fit: bool, initial: int = 0) -> None:
+def stops_at(event: str, occurrence: int = 1, *, finished: bool = False) -> TrainCallback:
+    """Return a callback that requests a stop when an event occurs for the n-th time."""
+    callback, left = TrainCallback(), iter(range(occurrence - 1, -1, -1))
+
+    def hook(run_context: RunContext) -> None:
+        if next(left, None) == 0:
+            run_context.request_stop(finished=finished)
+
+    setattr(callback, event, hook)
+    return callback
+
+
+def train(
+    log: Log,
+    apis: str,
+    epochs: int,
+    steps: int,
+    *more: TrainCallback,
+    fit: bool,
+    initial: int = 0,
+    wrap: Callable[[TrainCallback], TrainCallback] = lambda callback: callback,
+) -> None:
     """Run a `Model` with a callback for each letter, where "p" is one of tensorpack's."""
-    callbacks = [
-        HookRecorder(log, i) if api == "p" else EventRecorder(log, i) for i, api in enumerate(apis)
-    ]
+    kinds = {"p": HookRecorder, "m": EventRecorder}
+    callbacks = [*(wrap(kinds[api](log, i)) for i, api in enumerate(apis)), *more]
     model = Model(
         ConstantLoss(),
         metrics={"accuracy": Accuracy()},

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from minispore.tensorpack import Callback, ScalarHistory, StopTraining, adapter, logger
 from minispore.train import Callback as TrainCallback
 from minispore.train import Model, RunContext
-from tests.helpers.stub_models import Batches, ConstantLoss, Outputs, Rows, make
+from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
 from tests.tensorpack.recording_callbacks import (
     HOOKS,
     Failure,
@@ -17,12 +17,14 @@ from tests.tensorpack.recording_callbacks import (
     Log,
     failures,
     outcome,
+    stops_at,
     tensorpack,
     train,
 )
 from tests.tensorpack.small_trainings import Clock
 
 KINDS = (HookError, StopTraining, KeyboardInterrupt)
+few = st.integers(1, 3)
 
 
 def counted(lines: list[Line], failure: Failure | None) -> list[Line]:
@@ -54,12 +56,10 @@ def test_hooks_are_called_in_tensorpacks_order(failure: Failure | None, fit: boo
         st.integers(0, 4), st.sampled_from(HOOKS), st.integers(1, 3), st.sampled_from(KINDS)
     ),
 )
-def test_interleaving_preserves_the_order_of_each_api(
+def test_interleaving_preserves_the_order_of_tensorpack(
     apis: str, epochs: int, steps: int, fit: bool, initial: int, failure: Failure | None
 ) -> None:
     tensorpack_callbacks = [i for i, api in enumerate(apis) if api == "p"]
-    mindspore_callbacks = [i for i, api in enumerate(apis) if api == "m"]
-
     mixed, single = Log(failure), Log(failure)
     ended = outcome(lambda: train(mixed, apis, epochs, steps, fit=fit, initial=initial))
     assert ended is outcome(
@@ -67,66 +67,63 @@ def test_interleaving_preserves_the_order_of_each_api(
     )
     assert counted(mixed.of(*tensorpack_callbacks), failure) == counted(single, failure)
 
-    if ended is None and single.occurrences < (failure[2] if failure else 1):
-        undisturbed = Log()
-        train(undisturbed, "m" * len(apis), epochs, steps, fit=fit, initial=initial)
-        assert mixed.of(*mindspore_callbacks) == undisturbed.of(*mindspore_callbacks)
+
+@given(apis=st.text("pm", max_size=4), epochs=few, steps=few, fit=st.booleans())
+def test_events_call_one_hook_on_all_callbacks_and_then_one_on_each_in_list_order(
+    apis: str, epochs: int, steps: int, fit: bool
+) -> None:
+    """With an evaluation, `after_epoch` comes before it, and `trigger_epoch` after it."""
+    log, expected = Log(), list[tuple[int, str]]()
+    train(log, apis, epochs, steps, fit=fit)
+
+    def event(name: str, first: str = "", own: str = "") -> None:
+        hooks = {"m": name, "p": own}
+        expected.extend((i, first) for i, api in enumerate(apis) if first and api == "p")
+        expected.extend((i, hooks[api]) for i, api in enumerate(apis) if hooks[api])
+
+    event("on_train_begin", "setup_graph", "before_train")
+    for _ in range(epochs):
+        event("on_train_epoch_begin", own="before_epoch")
+        for _ in range(steps):
+            event("on_train_step_begin", own="before_run")
+            event("on_train_step_end", "after_run", "trigger_step")
+        if fit:
+            event("on_eval_begin", "after_epoch")
+            event("on_eval_end")
+        event("on_train_epoch_end", "" if fit else "after_epoch", "trigger_epoch")
+    event("on_train_end", own="after_train")
+    assert [line[:2] for line in log if line[1] != "exit"] == expected
 
 
-def test_one_event_keeps_the_order_of_the_list() -> None:
-    log = Log()
-    train(log, "mpmp", 1, 1, fit=False)
-    names = [f"{callback} {hook}" for callback, hook, _ in log]
-    step = names[names.index("1 after_run") : names.index("1 after_epoch")]
-    assert step == [
-        "1 after_run",
-        "3 after_run",
-        "0 on_train_step_end",
-        "1 trigger_step",
-        "2 on_train_step_end",
-        "3 trigger_step",
-    ]
-
-
-def test_fit_evaluates_between_after_epoch_and_trigger_epoch() -> None:
-    log = Log()
-    train(log, "mp", 1, 1, fit=True)
-    names = [f"{callback} {hook}" for callback, hook, _ in log]
-    assert names[names.index("1 after_epoch") :][:5] == [
-        "1 after_epoch",
-        "0 on_eval_begin",
-        "0 on_eval_end",
-        "0 on_train_epoch_end",
-        "1 trigger_epoch",
-    ]
-
-
-def test_stop_training_requests_a_stop() -> None:
-    log = Log((1, "trigger_step", 1, StopTraining))
-    train(log, "mpm", 3, 3, fit=True)
-    for callback in (0, 2):
-        assert [hook for _, hook, _ in log.of(callback)] == [
-            "on_train_begin",
-            "on_train_epoch_begin",
-            "on_train_step_begin",
-            "on_train_step_end",
-            "on_train_epoch_end",
-            "on_train_end",
-            "exit",
+@given(
+    events=st.sampled_from(
+        [
+            ("before_epoch", "on_train_epoch_begin"),
+            ("before_run", "on_train_step_begin"),
+            ("trigger_step", "on_train_step_end"),
+            ("trigger_epoch", "on_train_epoch_end"),
         ]
+    ),
+    occurrence=few,
+    epochs=few,
+    steps=few,
+    fit=st.booleans(),
+)
+def test_stop_training_requests_a_stop(
+    events: tuple[str, str], occurrence: int, epochs: int, steps: int, fit: bool
+) -> None:
+    hook, event = events
+    raised, requested = Log((1, hook, occurrence, StopTraining)), Log()
+    train(raised, "mpm", epochs, steps, fit=fit)
+    train(requested, "mpm", epochs, steps, stops_at(event, occurrence), fit=fit)
+    assert raised.of(0, 2) == requested.of(0, 2)
 
 
 @pytest.mark.parametrize("for_good", [False, True])
 @pytest.mark.parametrize("event", ["on_train_step_end", "on_eval_step_end", "on_train_epoch_end"])
 def test_interrupted_epochs_trigger_nothing(event: str, for_good: bool) -> None:
-    log, stop = Log(), TrainCallback()
-
-    def request_stop(run_context: RunContext) -> None:
-        run_context.request_stop(finished=for_good)
-
-    setattr(stop, event, request_stop)
-    model = Model(ConstantLoss(), metrics={"acc"}, eval_network=Outputs(), eval_indexes=[0, 1, 2])
-    model.fit(3, Batches(1), Batches(2), 1, [HookRecorder(log, 0), stop])
+    log = Log()
+    train(log, "p", 3, 1, stops_at(event, finished=for_good), fit=True)
     interrupted = event != "on_train_epoch_end" and not for_good
     left_out: set[str] = {"trigger_epoch"} if interrupted else set()
     if interrupted and event == "on_train_step_end":
@@ -162,18 +159,18 @@ def test_an_exception_names_the_callback_that_raised_it() -> None:
     assert "It was raised by HookRecorder." in raised.value.__notes__
 
 
-def test_setup_failure_prevents_before_train() -> None:
-    log = Log((1, "setup_graph", 1, HookError))
-    with pytest.raises(HookError):
-        train(log, "ppm", 1, 1, fit=False)
-    assert [line[:2] for line in log.of(0, 1)] == [(0, "setup_graph"), (1, "setup_graph")]
+EVENTS = ("on_train_begin", "on_train_epoch_begin", "on_train_step_end", "on_train_epoch_end")
 
 
-def test_mindspore_callback_failure_calls_after_train() -> None:
-    log = Log((0, "on_train_step_end", 1, HookError))
-    with pytest.raises(HookError):
-        train(log, "mp", 1, 1, fit=False)
-    assert [hook for _, hook, _ in log.of(1)][-2:] == ["after_run", "after_train"]
+@given(apis=st.text("pm", max_size=3), event=st.sampled_from(EVENTS), kind=st.sampled_from(KINDS))
+def test_after_a_mindspore_callback_has_failed_only_after_train_is_called(
+    apis: str, event: str, kind: type[BaseException]
+) -> None:
+    log = Log((len(apis), event, 1, kind))
+    assert outcome(lambda: train(log, apis + "m", 1, 1, fit=False)) is kind
+    later = log[log.index((len(apis), event, (0, 0, 0))) :]
+    expected = [(i, "after_train") for i, api in enumerate(apis) if api == "p"]
+    assert [line[:2] for line in later if apis[line[0] : line[0] + 1] == "p"] == expected
 
 
 def test_mapped_events_cannot_be_overridden() -> None:

@@ -1,12 +1,13 @@
 """Functions, threads, processes, shells and programs run during a training."""
 
 import math
+import re
 import shlex
 import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,6 +28,7 @@ from minispore.tensorpack import (
     StopTraining,
     UnknownMetricError,
     external,
+    logger,
 )
 from minispore.tensorpack.external import CommandCallback
 from minispore.train import Model
@@ -70,26 +72,32 @@ def train_steps(*callbacks: Callback, epochs: int = 2) -> None:
     Model(ConstantLoss()).train(epochs, Batches(3), list(callbacks))
 
 
-def test_run_op_calls_the_function_at_its_times() -> None:
+@given(
+    before=st.booleans(), triggered=st.booleans(), each_step=st.booleans(), epochs=st.integers(1, 3)
+)
+def test_run_op_calls_the_function_at_its_times(
+    before: bool, triggered: bool, each_step: bool, epochs: int
+) -> None:
+    """And logs each call, if it is verbose."""
     calls: list[str] = []
-    train_steps(
-        RunOp(lambda: calls.append("x")), RunOp(lambda: calls.append("s"), False, False, True)
-    )
-    assert "".join(calls) == "xsssxsssx"
-    train_steps(RunUpdateOps("ops"), RunUpdateOps(lambda: calls.append("u")), epochs=1)
-    assert "".join(calls).endswith("uuu")
-    with pytest.raises(TypeError, match="RunOp"):
-        RunOp("op")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    messages: list[str] = []
+
+    def called() -> None:
+        calls.append("x")
+
+    count = CallbackFactory(trigger=lambda cb: calls.append("e"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logger, "info", messages.append)
+        train_steps(RunOp(called, before, triggered, each_step, True), count, epochs=epochs)
+    assert "".join(calls) == "x" * before + ("xxx" * each_step + "x" * triggered + "e") * epochs
+    assert messages == ["Running called ..."] * calls.count("x")
 
 
-def test_verbose_run_op_logs_each_call(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO", "minispore.tensorpack")
-
-    def tidy() -> None:
-        pass
-
-    train_steps(RunOp(tidy, verbose=True), epochs=1)
-    assert caplog.messages == ["Running tidy ..."] * 2
+def test_run_op_is_called_before_training_and_triggered_by_default() -> None:
+    calls: list[str] = []
+    train_steps(RunOp(lambda: calls.append("x")), RunUpdateOps("ops"))
+    train_steps(RunUpdateOps(lambda: calls.append("u")), epochs=1)
+    assert "".join(calls) == "xxxuuu"
 
 
 def test_a_thread_that_does_not_end_is_logged(
@@ -143,16 +151,18 @@ def test_processes_are_terminated_after_training() -> None:
 NOTE = "import sys; open(sys.argv[1], 'a').write(sys.argv[2] + '\\n')"
 
 
-def put(*names: str, epoch: int = 1) -> Callback:
+def put(name: str, values: Sequence[float | None]) -> Callback:
+    """Log the value of each epoch."""
+
     def each(cb: Callback) -> None:
-        for name in names:
-            if cb.epoch_num >= epoch:
-                cb.trainer.monitors.put_scalar(name, cb.epoch_num + 0.5)
+        value = values[cb.epoch_num - 1]
+        if value is not None:
+            cb.trainer.monitors.put_scalar(name, value)
 
-    return CallbackFactory(trigger=each, produces=names)
+    return CallbackFactory(trigger=each, produces=[name])
 
 
-def run(*callbacks: Callback, epochs: int = 2) -> None:
+def run(*callbacks: Callback, epochs: int) -> None:
     Model(ConstantLoss()).train(epochs, Batches(1), list(callbacks))
 
 
@@ -165,22 +175,51 @@ def notes(folder: Path) -> list[str]:
     return (folder / "notes").read_text("utf-8").splitlines() if (folder / "notes").exists() else []
 
 
-def test_send_stat_passes_the_newest_value(note: list[str], tmp_path: Path) -> None:
-    run(put("val/a.b"), SendStat([*note, "{val/a.b} {val/a.b:.2e} {other} {{}}"], "val/a.b"))
-    assert notes(tmp_path) == ["1.5 1.50e+00 {other} {{}}", "2.5 2.50e+00 {other} {{}}"]
+@given(st.lists(st.none() | st.integers(0, 9), min_size=1, max_size=5))
+def test_send_stat_runs_its_command_with_the_newest_value(values: list[float | None]) -> None:
+    sent: list[Mapping[str, float]] = []
+    sender = SendStat(["true", "{x}"], ["x"])
+    vars(sender)["call"] = sent.append
+    run(put("x", values), sender, epochs=len(values))
+    newest, expected = None, list[dict[str, float]]()
+    for value in values:
+        newest = newest if value is None else value
+        expected += [] if newest is None else [{"x": newest}]
+    assert sent == expected
 
 
-def test_send_stat_skips_the_command_without_a_value(
-    note: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    run(put("x", epoch=2), SendStat([*note, "{x}"], ["x"]))
-    assert notes(tmp_path) == ["2.5"]
-    assert "SendStat does not run its command: no value was logged as 'x'" in caplog.text
+@given(st.lists(st.sampled_from(["x", "y", "other", "resume"]), max_size=12))
+def test_send_monitor_data_waits_for_all_numbers(names: list[str]) -> None:
+    """Also if its state is saved in between."""
+    sent: list[Mapping[str, float]] = []
+    expected: list[Mapping[str, float]] = []
+    waiting: dict[str, float] = {}
+
+    def create() -> SendMonitorData:
+        sender = SendMonitorData(["true", "{x} {y}"], ["x", "y"])
+        sender.reset()
+        vars(sender)["call"] = sent.append
+        return sender
+
+    sender = create()
+    for value, name in enumerate(names):
+        if name == "resume":
+            state, sender = sender.state_dict(), create()
+            assert state == {"values": waiting}
+            sender.load_state_dict(state)
+            continue
+        sender.process_scalar(name, float(value))
+        if name in "xy":
+            waiting[name] = value
+        if len(waiting) == 2:
+            expected.append(waiting)
+            waiting = {}
+    assert sent == expected
 
 
-def test_send_stat_rejects_unknown_names_before_training(note: list[str]) -> None:
+def test_send_stat_rejects_unknown_names_before_training() -> None:
     with pytest.raises(UnknownMetricError, match="SendStat reads 'y'"):
-        run(put("x"), SendStat([*note, "{y}"], "y"))
+        run(put("x", [1.0]), SendStat(["true", "{y}"], "y"), epochs=1)
 
 
 @pytest.mark.parametrize(
@@ -201,25 +240,19 @@ def test_command_failures_are_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     timeout = 0.3 if message == "timed out" else 30
-    run(put("x"), kind(command, "x", timeout=timeout), epochs=1)
-    assert len(caplog.messages) == 1
-    import re
-
-    assert re.search(message, caplog.text)
+    run(put("x", [1.5]), kind(command, "x", timeout=timeout), epochs=1)
+    (logged,) = caplog.messages
+    assert re.search(message, logged)
 
 
-def test_send_monitor_data_waits_for_all_numbers(note: list[str], tmp_path: Path) -> None:
-    sender = SendMonitorData([*note, "{x} {y}"], ["x", "y"])
-    run(sender, put("x"), put("y", epoch=2), put("x"), epochs=3)
-    assert notes(tmp_path) == ["2.5 2.5", "3.5 3.5"]
-    restored = SendMonitorData([*note, "{x} {y}"], ["x", "y"])
-    restored.load_state_dict(sender.state_dict())
-    assert restored.state_dict() == sender.state_dict() == {"values": {"x": 3.5}}
-
-
-def test_str_command_runs_in_the_shell(note: list[str], tmp_path: Path) -> None:
-    run(put("x"), SendStat(f"{shlex.join(note)} {{x}} > /dev/null 2>&1", "x"), epochs=1)
-    assert notes(tmp_path) == ["1.5"]
+def test_commands_run_with_and_without_a_shell(note: list[str], tmp_path: Path) -> None:
+    run(
+        put("val/a.b", [1.5]),
+        SendStat(f"{shlex.join(note)} {{val/a.b}} > /dev/null 2>&1", "val/a.b"),
+        SendStat([*note, "{val/a.b} {val/a.b:.2e} {other} {{}}"], "val/a.b"),
+        epochs=1,
+    )
+    assert notes(tmp_path) == ["1.5", "1.5 1.50e+00 {other} {{}}"]
 
 
 @pytest.mark.parametrize(

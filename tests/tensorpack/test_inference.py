@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from math import isclose
+from statistics import fmean
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minispore import Tensor, nn, ops
+from minispore.dataset import NumpySlicesDataset
 from minispore.tensorpack import (
     BinaryClassificationStats,
     Callback,
@@ -20,7 +24,7 @@ from minispore.tensorpack import (
 from minispore.tensorpack.inference import Measures, Tower
 from minispore.tensorpack.protocol import Array
 from minispore.train import Accuracy, ConfusionMatrix, Model
-from tests.helpers.stub_models import Batches, ConstantLoss, Rows, X, make
+from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
 from tests.tensorpack.recording_callbacks import EventRecorder, Log
 
 
@@ -30,49 +34,60 @@ def measured(infs: Measures | list[Measures], tower: Tower | None = None) -> dic
     return {name: history.get_latest(name) for name in history.names()}
 
 
-def test_classification_error_is_exact_with_a_smaller_last_batch() -> None:
+def test_metrics_and_errors_agree_with_the_evaluation_of_the_model() -> None:
     history, model = ScalarHistory(), make({"accuracy"})
-    infs: list[Measures] = [
-        ClassificationError(),
-        ClassificationError("wrong-top1", "top1"),
-        ClassificationError("wrong-top2", "top2"),
-        ClassificationError("wrong-top3", "top3"),
-        Accuracy(),
-        MetricInferencer(Accuracy(), "acc", ["output", "label"]),
-    ]
+    accuracy_of = MetricInferencer(Accuracy(), "acc", ["output", "label"])
+    infs: list[Measures] = [ClassificationError(), Accuracy(), accuracy_of]
     model.train(2, Rows(), [InferenceRunner(Rows(), infs), history])
     accuracy = model.eval(Rows())["accuracy"]
     assert isclose(history.get_latest("validation_error"), 1 - accuracy)
-    assert isclose(history.get_latest("top1"), 1 - accuracy)
-    assert history.get_latest("top2") <= history.get_latest("top1")
-    assert history.get_latest("top3") == 0
-    assert history.get_latest("validation_accuracy") == accuracy
-    assert history.get_latest("acc") == accuracy
-    assert [step for step, _ in history.get_history("top1")] == [3, 6]
+    assert history.get_latest("validation_accuracy") == history.get_latest("acc") == accuracy
+    assert [step for step, _ in history.get_history("acc")] == [3, 6]
 
 
-def test_scalar_stats_averages_over_batches() -> None:
-    def tower(x: Tensor, y: Tensor) -> dict[str, Tensor]:
-        return {"size": Tensor(float(x.shape[0])), "total": x.sum()}
-
-    values = measured([ScalarStats(["size", "total"]), ScalarStats("size", "val")], tower)
-    assert values["validation_size"] == values["val_size"]
-    assert isclose(values["val_size"], (4 + 4 + 2) / 3)
-    assert isclose(values["validation_total"], float(X.sum()) / 3, abs_tol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("predicted", "precision", "recall"),
-    [(lambda y: y == 1, 1, 1), (lambda y: y > 0, 0.5, 1), (lambda y: y > 9, 0, 0)],
+flags = st.booleans()
+samples = st.lists(
+    st.tuples(st.tuples(*[st.integers(-2, 2)] * 3), st.integers(0, 2), flags, flags),
+    min_size=1,
+    max_size=9,
 )
-def test_binary_stats_computes_precision_and_recall(
-    predicted: "Tower", precision: float, recall: float
-) -> None:
-    def tower(x: Tensor, y: Tensor) -> dict[str, Array]:
-        return {"p": np.asarray(predicted(y.asnumpy())), "l": y.asnumpy() == 1}
 
-    values = measured(BinaryClassificationStats("p", "l"), tower)
-    assert (values["val_precision"], values["val_recall"]) == (precision, recall)
+
+@given(samples=samples, size=st.integers(1, 4), k=st.integers(1, 3))
+def test_inferencers_compute_their_definitions(
+    samples: list[tuple[tuple[int, ...], int, bool, bool]], size: int, k: int
+) -> None:
+    """Errors, precision and recall are of all samples; scalars are averaged over the batches."""
+    columns = dict(zip(["output", "label", "p", "y"], map(list, zip(*samples)), strict=True))  # noqa: B905
+    data = NumpySlicesDataset(columns, shuffle=False).batch(size)
+
+    def tower(*batch: Tensor) -> dict[str, Tensor]:
+        arrays = dict(zip(columns, batch, strict=True))
+        return arrays | {"first": batch[0][0, 0]}
+
+    infs: list[Measures] = [
+        ClassificationError(f"wrong-top{k}", "wrong"),
+        BinaryClassificationStats("p", "y"),
+        ScalarStats(["first", "label"]),
+        ScalarStats("first", "val"),
+    ]
+    history = ScalarHistory()
+    runner = InferenceRunner(data, infs, tower_func=tower)
+    Model(ConstantLoss()).train(1, Batches(1), [runner, history])
+    wrong = [sum((-o, j) < (-x[i], i) for j, o in enumerate(x)) >= k for x, i, _, _ in samples]
+    both = sum(p and y for _, _, p, y in samples)
+    batches = [samples[i : i + size] for i in range(0, len(samples), size)]
+    first = fmean(batch[0][0][0] for batch in batches)
+    assert {name: history.get_latest(name) for name in runner.produces()} == pytest.approx(
+        {
+            "wrong": fmean(wrong),
+            "val_precision": both / max(1, sum(p for _, _, p, _ in samples)),
+            "val_recall": both / max(1, sum(y for _, _, _, y in samples)),
+            "validation_first": first,
+            "validation_label": fmean(fmean(i for _, i, _, _ in batch) for batch in batches),
+            "val_first": first,
+        }
+    )
 
 
 def test_inferencers_can_fetch_summaries() -> None:

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from minispore.tensorpack import logger
+from minispore.tensorpack import (
+    Callback,
+    DumpTensors,
+    HumanHyperParamSetter,
+    MinSaver,
+    ModelSaver,
+    logger,
+)
+from tests.helpers.stub_models import Rows, make
 
 
 def test_messages_are_printed_without_logging_handlers(
@@ -45,8 +53,15 @@ def test_logger_dir_with_files_is_kept_deleted_or_refused(tmp_path: Path) -> Non
 
 
 def test_folder_for_prefers_the_given_folder(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="object has no output folder"):
-        logger.folder_for(None, object())
     logger.set_logger_dir(tmp_path)
     assert logger.folder_for(None, object()) == str(tmp_path)
     assert logger.folder_for(tmp_path / "other", object()) == str(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    "callback",
+    [ModelSaver(), MinSaver("loss"), HumanHyperParamSetter("learning_rate"), DumpTensors("loss")],
+)
+def test_callbacks_that_need_a_folder_say_so_before_training(callback: Callback) -> None:
+    with pytest.raises(ValueError, match=f"{type(callback).__name__} has no output folder"):
+        make().train(1, Rows(), [callback])

@@ -2,15 +2,19 @@
 
 import json
 import math
+import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import BinaryIO
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minispore import Tensor
 from minispore.tensorpack import (
@@ -169,22 +173,32 @@ Writer = type[JSONWriter] | type[JSONLWriter]
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_rows_contain_the_numbers_of_each_step(writer: Writer, tmp_path: Path) -> None:
-    train_constant([Logs({1: 1.5, 3: math.nan}, 2.5), writer(tmp_path)])
-    assert rows_of(tmp_path / writer.FILENAME) == [
-        {"step": 1.5, "epoch_num": 1, "global_step": 1},
-        {"loss": 0.5, "step": None, "epoch": 2.5, "epoch_num": 1, "global_step": 3},
-        {"loss": 0.5, "epoch": 2.5, "epoch_num": 2, "global_step": 6},
-    ]
-
-
-@pytest.mark.parametrize("writer", WRITERS)
-def test_a_following_run_appends_rows(writer: Writer, tmp_path: Path) -> None:
-    train_constant([writer(tmp_path)], 2)
-    train_constant([writer(tmp_path)], 1, initial=2)
-    rows = rows_of(tmp_path / writer.FILENAME)
-    assert [(row["epoch_num"], row["global_step"]) for row in rows] == [(1, 3), (2, 6), (3, 9)]
-    assert [path.name for path in tmp_path.iterdir()] == [writer.FILENAME]
+@given(
+    values=st.dictionaries(st.integers(1, 9), st.sampled_from([1.5, math.nan])),
+    each_epoch=st.none() | st.just(2.5),
+    runs=st.lists(st.integers(1, 2), min_size=1, max_size=3),
+    first=st.booleans(),
+)
+def test_rows_contain_the_numbers_of_each_step(
+    writer: Writer, values: dict[int, float], each_epoch: float | None, runs: list[int], first: bool
+) -> None:
+    """A writer before the callback that logs writes the epoch's numbers in a row of their own."""
+    expected: list[dict[str, float | None]] = []
+    for n in range(1, 3 * sum(runs) + 1):
+        row: dict[str, float | None] = {} if n % 3 else {"loss": 0.5}
+        if n in values:
+            row["step"] = None if math.isnan(values[n]) else values[n]
+        of_epoch: dict[str, float | None] = (
+            {} if each_epoch is None or n % 3 else {"epoch": each_epoch}
+        )
+        at: dict[str, float | None] = {"epoch_num": (n + 2) // 3, "global_step": n}
+        expected += [x | at for x in ([row, of_epoch] if first else [row | of_epoch]) if x]
+    with TemporaryDirectory() as folder:
+        for i, epochs in enumerate(runs):
+            callbacks: list[TrainCallback] = [Logs(values, each_epoch), writer(folder)]
+            train_constant(callbacks[::-1] if first else callbacks, epochs, initial=sum(runs[:i]))
+        assert os.listdir(folder) == [writer.FILENAME]
+        assert rows_of(Path(folder, writer.FILENAME)) == expected
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -214,18 +228,6 @@ def test_renamed_files_do_not_overwrite_each_other(
         train_constant([writer(tmp_path)], 1)
     aside = sorted(path for path in tmp_path.iterdir() if path.name != writer.FILENAME)
     assert [path.read_text("utf-8") for path in aside] == ["first\n", "second\n", "third\n"]
-
-
-@pytest.mark.parametrize("writer", WRITERS)
-def test_writer_before_producers_writes_separate_rows(writer: Writer, tmp_path: Path) -> None:
-    train_constant([writer(tmp_path), Logs({2: 1.5}, 2.5)])
-    assert rows_of(tmp_path / writer.FILENAME) == [
-        {"step": 1.5, "epoch_num": 1, "global_step": 2},
-        {"loss": 0.5, "epoch_num": 1, "global_step": 3},
-        {"epoch": 2.5, "epoch_num": 1, "global_step": 3},
-        {"loss": 0.5, "epoch_num": 2, "global_step": 6},
-        {"epoch": 2.5, "epoch_num": 2, "global_step": 6},
-    ]
 
 
 def test_an_incomplete_last_line_is_removed(tmp_path: Path) -> None:

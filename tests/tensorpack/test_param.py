@@ -28,18 +28,29 @@ from minispore.train import Model
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
 
 
-def test_unknown_parameter_error_suggests_names() -> None:
-    setter = HyperParamSetterWithFunc(GraphVarParam("globalstep"), lambda e, v: v)
-    with pytest.raises(ValueError, match="did you mean 'global_step'"):
-        make().train(1, Rows(), [setter])
-
-
 def test_parameter_is_available_during_training_only() -> None:
     for use in (GraphVarParam("w").get_value, lambda: GraphVarParam("w").set_value(1.0)):
         with pytest.raises(
             RuntimeError, match="The parameter 'w' is available during training only"
         ):
             use()
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "message"),
+    [
+        ("globalstep", 0.1, "no parameter 'globalstep' of one element; did you mean 'global_step'"),
+        ("weight", 0.1, "no parameter 'weight' of one element"),
+        ("learning_rate", [0.5] * 9, "HyperParamSetter"),
+    ],
+)
+def test_parameters_that_cannot_be_set_are_refused_before_training(
+    name: str, rate: float | list[float], message: str
+) -> None:
+    net = nn.Dense(4, 3)
+    model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), rate))
+    with pytest.raises(ValueError, match=message):
+        model.train(1, Rows(), [HyperParamSetterWithFunc(name, lambda e, v: v)])
 
 
 @pytest.mark.parametrize("value", [None, "fast", [1.0, 2.0]])
@@ -198,28 +209,11 @@ def test_learning_rate_can_be_set_by_name() -> None:
     assert optimizer.get_lr().asnumpy() == 0.125  # type: ignore[union-attr]  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def test_scheduled_learning_rate_cannot_be_set() -> None:
-    net = nn.Dense(4, 3)
-    optimizer = nn.SGD(net.trainable_params(), [0.5] * 9)
-    setter = HyperParamSetterWithFunc("learning_rate", lambda e, v: v)
-    with pytest.raises(ValueError, match="HyperParamSetter"):
-        Model(net, nn.CrossEntropyLoss(), optimizer).train(1, Rows(), [setter])
-
-
 def test_any_parameter_of_one_element_can_be_set() -> None:
     values: list[float] = []
     setter = HyperParamSetterWithFunc("global_step", lambda e, v: values.append(v))
     make().train(2, Rows(), [setter])
     assert values == [3, 6]
-
-
-@pytest.mark.parametrize("at_begin", [False, True])
-def test_setter_with_func_runs_before_training_on_request(at_begin: bool) -> None:
-    param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
-    watch = RecordsValues(param)
-    halve = HyperParamSetterWithFunc(param, lambda e, v: v / 2 if e % 2 == 0 else None, at_begin)
-    run([halve, watch], 3)
-    assert watch.values == ([0.5, 0.5, 0.25] if at_begin else [1, 1, 0.5])
 
 
 def test_custom_setter_logs_once_per_epoch(caplog: pytest.LogCaptureFixture) -> None:
@@ -278,20 +272,25 @@ def test_stat_monitor_changes_the_value_without_improvement(
     assert restored.state_dict() == setter.state_dict()
 
 
-@given(st.lists(st.none() | st.sampled_from([1.0, 0.5]), min_size=1, max_size=4))
-def test_changes_of_the_value_are_logged_once_per_epoch(values: list[float | None]) -> None:
+@given(st.lists(st.none() | st.sampled_from([1.0, 0.5]), min_size=2, max_size=5), st.booleans())
+def test_setter_with_func_sets_and_logs_the_values_of_the_function(
+    values: list[float | None], at_begin: bool
+) -> None:
     messages: list[str] = []
     param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr", "rate")
-    setter = HyperParamSetterWithFunc(param, lambda epoch, value: values[epoch - 1])
+    setter = HyperParamSetterWithFunc(param, lambda epoch, value: values[epoch], at_begin)
+    watch = RecordsValues(param)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logger, "info", messages.append)
-        run([setter], len(values), 1)
-    current, expected = 1.0, list[str]()
-    for step, value in enumerate(values, 1):
-        if value not in {None, current}:
+        run([setter, watch], len(values) - 1, 1)
+    current, expected, seen = 1.0, list[str](), list[float]()
+    for step, value in enumerate(values):
+        if value not in {None, current} and (step or at_begin):
             expected.append(f"After {step} steps, rate changes from {current:g} to {value:g}.")
             current = value or current
+        seen.append(current)
     assert messages == expected
+    assert watch.values == seen[:-1]
 
 
 def test_stat_monitor_warns_without_new_values(caplog: pytest.LogCaptureFixture) -> None:
@@ -325,11 +324,3 @@ def test_human_setter_follows_the_file(folder: Path, caplog: pytest.LogCaptureFi
         "line 1 is no 'name: number': 'oops'.",
         "line 4 is no 'name: number': 'lr 7'.",
     ]
-
-
-line = st.text("ab:=1.5e \t#-_()", max_size=12)
-
-
-def test_human_setter_needs_a_folder() -> None:
-    with pytest.raises(ValueError, match="HumanHyperParamSetter.*set_logger_dir"):
-        make().train(1, Rows(), [HumanHyperParamSetter("learning_rate")])

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Tensor, nn, ops
@@ -21,6 +22,7 @@ from minispore.tensorpack import (
     UnknownMetricError,
 )
 from minispore.tensorpack.protocol import Array
+from minispore.testing.strategies import shapes
 from minispore.train import Callback as TrainCallback
 from minispore.train import Model, RunContext
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
@@ -37,21 +39,25 @@ def test_mindspore_callbacks_can_log_to_the_monitors() -> None:
     assert history.get_history("own") == [(0, 1.0)]
 
 
-@pytest.mark.parametrize(
-    "value", [1, True, 0.5, np.float32(0.5), np.ones((1, 1)), Tensor(0.5), Tensor([0.5])]
-)
-def test_put_scalar_accepts_single_numbers(value: float) -> None:
-    history = ScalarHistory()
-    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", value))
-    train_constant([put, history], epochs=1)
-    assert history.get_latest("x") in {0.5, 1.0}
+Convert = Callable[[float], Any]
+SCALARS: list[Convert] = [
+    np.float32,
+    Tensor,
+    lambda x: Tensor([x]),
+    lambda x: np.full((1, 1), x, np.float32),
+]
 
 
-def test_put_scalar_keeps_the_digits_of_the_dtype() -> None:
-    history = ScalarHistory()
-    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", np.float32(0.1)))
+NUMBERS: list[Convert] = [float, bool, round]
+
+
+@given(value=st.floats(-9, 9, width=32), convert=st.sampled_from([*NUMBERS, *SCALARS]))
+def test_put_scalar_keeps_the_digits_of_the_dtype(value: float, convert: Convert) -> None:
+    history, scalar = ScalarHistory(), convert(value)
+    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", scalar))
     train_constant([put, history], epochs=1)
-    assert history.get_latest("x") == 0.1
+    expected = str(np.float32(value)) if convert in SCALARS else scalar
+    assert history.get_latest("x") == float(expected)
 
 
 @pytest.mark.parametrize("value", ["1", None, [1.0], np.ones(2), 1j, Tensor([1.0, 2.0])])
@@ -120,27 +126,24 @@ def train_once(*callbacks: TrainCallback) -> None:
     Model(ConstantLoss()).train(1, Batches(3), list(callbacks))
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 1), (2, 3, 3), (4, 2, 3, 3)])
-def test_put_image_adds_missing_axes(shape: tuple[int, ...]) -> None:
+@given(shapes(1, 5))
+@example((2, 3, 1))
+@example((4, 2, 3, 3))
+@example((2, 3, 2))
+@example((0, 3))
+def test_put_image_adds_missing_axes_or_refuses_the_shape(shape: tuple[int, ...]) -> None:
+    received: list[tuple[int, ...]] = []
+
     class Shapes(MonitorBase):
-        shape: tuple[int, ...] = ()
+        def process_image(self, name: str, val: Array) -> None:
+            received.append(val.shape)
 
-        def process_image(
-            self, name: str, val: np.ndarray[tuple[int, ...], np.dtype[np.generic]]
-        ) -> None:
-            self.shape = val.shape
-
-    shapes = Shapes()
     put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_image("x", np.zeros(shape)))
-    train_once(put, shapes)
-    assert len(shapes.shape) == 4
-
-
-@pytest.mark.parametrize("shape", [(2,), (2, 3, 2), (0, 3), (1, 1, 1, 1, 1)])
-def test_put_image_rejects_other_shapes(shape: tuple[int, ...]) -> None:
-    put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_image("x", np.zeros(shape)))
-    with pytest.raises(ValueError, match="put_image"):
-        train_once(put)
+    full = {2: (1, *shape, 1), 3: (1, *shape), 4: shape}.get(len(shape), (0,))
+    refused = 0 in full or full[-1] not in {1, 3}
+    with pytest.raises(ValueError, match="put_image") if refused else nullcontext():
+        train_once(put, Shapes())
+    assert received == ([] if refused else [full])
 
 
 def test_batch_columns_have_the_names_of_the_dataset() -> None:

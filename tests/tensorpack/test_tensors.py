@@ -1,6 +1,7 @@
 """Callbacks that process, save, check or average arrays of a step."""
 
 import math
+import re
 import statistics
 from contextlib import nullcontext
 from itertools import count
@@ -187,32 +188,30 @@ def test_summaries_are_those_of_the_current_step(emits: list[bool]) -> None:
     assert summary_subscribers() == before
 
 
-class Kinds(MonitorBase):
-    def __init__(self) -> None:
-        self.received: list[tuple[str, int, tuple[int, ...]]] = []
+@given(
+    period=st.integers(0, 4),
+    key=st.sampled_from([None, "^h", "a", "none"]),
+    epochs=st.integers(1, 2),
+    steps=st.integers(1, 3),
+)
+def test_merge_all_summaries_logs_due_and_last_steps_of_an_epoch(
+    period: int, key: str | None, epochs: int, steps: int
+) -> None:
+    received: list[tuple[str, int]] = []
 
-    def process_image(self, name: str, val: Array) -> None:
-        self.received.append((name, self.global_step, val.shape))
+    class Kinds(MonitorBase):
+        def process_image(self, name: str, val: Array) -> None:
+            received.append((name, self.global_step))
+            assert val.shape == (1, 2, 3, 1)
 
-    def process_histogram(self, name: str, val: Array) -> None:
-        self.received.append((name, self.global_step, val.shape))
+        def process_histogram(self, name: str, val: Array) -> None:
+            received.append((name, self.global_step))
 
-
-def test_merge_all_summaries_logs_each_epochs_last_step() -> None:
-    kinds = Kinds()
-    history = train_counting(MergeAllSummaries(), kinds)
-    assert history.get_history("half") == [(3, 1.5), (6, 3.0)]
-    assert kinds.received == [
-        ("picture", 3, (1, 2, 3, 1)),
-        ("all", 3, (2,)),
-        ("picture", 6, (1, 2, 3, 1)),
-        ("all", 6, (2,)),
+    merge = MergeAllSummaries(period, key=key)
+    history = train_counting(merge, Kinds(), epochs=epochs, steps=steps)
+    due = [
+        n for n in range(1, epochs * steps + 1) if n % steps == 0 or (period and n % period == 0)
     ]
-
-
-def test_merge_all_summaries_filters_by_period_and_key() -> None:
-    kinds = Kinds()
-    history = train_counting(MergeAllSummaries(2, key="^h"), kinds)
-    assert [step for step, _ in history.get_history("half")] == [2, 3, 4, 6]
-    assert history.get_history("loss") == [(2, 2), (3, 3), (4, 4), (6, 6)]
-    assert not kinds.received
+    names = [name for name in ("half", "picture", "all") if re.search(key or "", name)]
+    assert history.get_history("half") == [(n, n / 2) for n in due if "half" in names]
+    assert received == [(name, n) for n in due for name in names if name != "half"]

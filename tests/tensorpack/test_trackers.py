@@ -113,14 +113,6 @@ def test_estimated_time_left_averages_the_last_epochs(
         assert values == pytest.approx(expected)
 
 
-def test_estimated_time_left_is_printed(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO", "minispore.tensorpack")
-    clock = Clock()
-    with clock.replaces_perf_counter(trackers):
-        train_counting(Passing(clock, (), [10, 20]), EstimatedTimeLeft())
-    assert caplog.messages == ["Estimated time left: 10 s.", "Estimated time left: 0 s."]
-
-
 def test_resumed_run_measures_complete_epochs_and_shows_all_steps(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,9 +20,18 @@ from minispore.tensorpack import (
     states,
 )
 from minispore.train import Callback as TrainCallback
-from minispore.train import CheckpointConfig, EarlyStopping, LossMonitor, Model, ModelCheckpoint
+from minispore.train import CheckpointConfig, EarlyStopping, Model, ModelCheckpoint
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
-from tests.tensorpack.recording_callbacks import EventRecorder, HookRecorder, Log
+from tests.tensorpack.recording_callbacks import (
+    HOOKS,
+    EventRecorder,
+    Failure,
+    HookError,
+    HookRecorder,
+    Log,
+    outcome,
+    train,
+)
 from tests.tensorpack.small_trainings import Clock, Logs, Passing
 
 
@@ -30,50 +39,33 @@ def run(callback: TrainCallback, epochs: int = 4, steps: int = 3) -> None:
     Model(ConstantLoss()).train(epochs, Batches(steps), [callback])
 
 
-def test_proxy_forwards_evaluation_events() -> None:
-    log, single = Log(), Log()
-    model = make({"accuracy"})
-    model.fit(
-        2,
-        Rows(),
-        Rows(),
-        callbacks=[ProxyCallback(EventRecorder(log, 0)), EventRecorder(single, 0)],
-    )
-    for event in ("on_eval_begin", "on_eval_end"):
-        counts = [[hook for _, hook, _ in each].count(event) for each in (log, single)]
-        assert counts == [2, 2]
+@given(
+    apis=st.sampled_from(["p", "m", "pm", "mp"]),
+    fit=st.booleans(),
+    failure=st.none()
+    | st.tuples(
+        st.integers(0, 1),
+        st.sampled_from([*HOOKS, "on_train_step_end", "on_eval_begin", "on_train_end"]),
+        st.integers(1, 3),
+        st.sampled_from([HookError, KeyboardInterrupt]),
+    ),
+)
+@example("m", False, (0, "on_train_step_end", 1, KeyboardInterrupt))
+@example("pm", False, (0, "setup_graph", 1, HookError))
+def test_proxies_forward_what_the_callbacks_receive(
+    apis: str, fit: bool, failure: Failure | None
+) -> None:
+    direct, forwarded = Log(failure), Log(failure)
+    ended = outcome(lambda: train(direct, apis, 2, 2, fit=fit))
+    assert outcome(lambda: train(forwarded, apis, 2, 2, fit=fit, wrap=ProxyCallback)) is ended
+    for number in range(len(apis)):
+        assert direct.of(number) == forwarded.of(number)
 
 
 def test_proxy_has_the_names_of_the_wrapped_callback() -> None:
     minimum = MinSaver("epoch")
     assert [*ProxyCallback(Logs({})).produces()] == ["step", "epoch"]
     assert [*ProxyCallback(minimum).consumes()] == [*minimum.consumes()] == ["epoch"]
-
-
-def test_proxy_rejects_other_objects() -> None:
-    with pytest.raises(TypeError, match="'cb' must be Callback, but got"):
-        ProxyCallback(print)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-
-
-def test_periodic_trigger_needs_a_period() -> None:
-    with pytest.raises(ValueError, match="'every_k_steps' or 'every_k_epochs' must be given"):
-        PeriodicTrigger(ScalarPrinter())
-
-
-def test_proxy_forwards_exceptions() -> None:
-    log = Log((0, "on_train_step_end", 1, KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        run(Every(steps=2)(EventRecorder(log, 0)))
-    assert [hook for _, hook, _ in log][-2:] == ["on_exception", "exit"]
-
-
-def test_proxy_forwards_exceptions_of_setup() -> None:
-    log = Log((1, "setup_graph", 1, KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        Model(ConstantLoss()).train(
-            1, Batches(1), [HookRecorder(log, 1), Every(steps=2)(EventRecorder(log, 0))]
-        )
-    assert [hook for _, hook, _ in log.of(0)] == ["on_exception", "exit"]
 
 
 def test_proxy_saves_the_wrapped_state() -> None:
@@ -87,6 +79,25 @@ def test_proxy_saves_the_wrapped_state() -> None:
         Every(epochs=2)(EarlyStopping("loss")).load_state_dict(
             {"callback": None, "elapsed": 0.0, "enabled": True}
         )
+
+
+@pytest.mark.parametrize(
+    ("refused", "error", "message"),
+    [
+        (lambda: PeriodicTrigger(ScalarPrinter()), ValueError, "'every_k_steps' or 'every_k_epoch"),
+        (lambda: PeriodicTrigger(Callback(), 2), TypeError, "must override '_trigger'.*Callback"),
+        (lambda: Every(), ValueError, "'Every'"),
+        (lambda: Every(steps=0), ValueError, "'Every'.*'steps'"),
+        (lambda: Every(epochs=-1), ValueError, "'Every'.*'epochs'"),
+        (lambda: Every(seconds=-0.5), ValueError, "'Every'.*'seconds'"),
+        (lambda: Every(seconds=0), ValueError, "'Every'.*'seconds'"),
+    ],
+)
+def test_missing_periods_and_callbacks_without_trigger_are_refused(
+    refused: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        refused()
 
 
 class Triggered(Callback):
@@ -136,25 +147,6 @@ def test_every_matches_a_simple_count(
     assert hooks.count("on_train_epoch_begin") == hooks.count("on_train_epoch_end")
 
 
-def test_periodic_trigger_can_fire_before_training() -> None:
-    callback = Triggered()
-    run(PeriodicTrigger(callback, before_train=True))
-    assert callback.at == [(0, 0)]
-
-
-def test_periodic_trigger_rejects_callbacks_without_trigger() -> None:
-    with pytest.raises(TypeError, match="must override '_trigger'.*HookRecorder"):
-        PeriodicTrigger(HookRecorder(Log(), 0), every_k_steps=2)
-
-
-@pytest.mark.parametrize(
-    "arguments", [{}, {"steps": 0}, {"epochs": -1}, {"seconds": -0.5}, {"seconds": 0}]
-)
-def test_every_rejects_missing_or_non_positive_periods(arguments: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="Every"):
-        Every(**arguments)
-
-
 @given(
     seconds=st.integers(1, 9),
     durations=st.lists(st.integers(0, 9), min_size=1, max_size=12),
@@ -189,15 +181,6 @@ def test_every_counts_seconds_from_the_last_due_step(
         )
     assert [step for _, step in callback.at] == expected
     assert [at[1] for _, hook, at in log if hook == "trigger_step"] == expected
-
-
-def test_every_wraps_mindspore_callbacks(capsys: pytest.CaptureFixture[str]) -> None:
-    run(Every(steps=5)(LossMonitor(1)))
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(",")[0] for line in lines if line] == [
-        "epoch: 2 step: 2",
-        "epoch: 4 step: 1",
-    ]
 
 
 @pytest.mark.parametrize("fit", [False, True])
