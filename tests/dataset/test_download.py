@@ -9,6 +9,8 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -129,17 +131,13 @@ def names(folder: Path) -> list[str]:
 Start = Callable[[bytes | None], Server]
 
 
-def test_download_from_a_working_mirror(tmp_path: Path, serve: Start) -> None:
-    server = serve(PACKED)
-    assert fetch(tmp_path, server) == UNPACKED
-    assert names(tmp_path) == ["file"]
-    assert server.requests == [("/file.gz", None)]
-
-
-def test_compression_of_mirror_may_differ(tmp_path: Path, serve: Start) -> None:
-    assert fetch(tmp_path, serve(gzip.compress(PLAIN, 1)), content=content_of(PLAIN)) == PLAIN
-    (tmp_path / "file").unlink()
-    assert fetch(tmp_path, serve(PLAIN), content=content_of(PLAIN)) == PLAIN
+@given(data=st.binary(max_size=99), level=st.none() | st.integers(0, 9))
+def test_file_is_downloaded_whatever_its_compression(data: bytes, level: int | None) -> None:
+    with TemporaryDirectory() as folder, serving() as server:
+        server.files["/file.gz"] = data if level is None else gzip.compress(data, level)
+        assert fetch(Path(folder), server, content=content_of(data)) == data
+        assert names(Path(folder)) == ["file"]
+        assert server.requests == [("/file.gz", None)]
 
 
 def test_existing_correct_file_is_not_downloaded(tmp_path: Path, serve: Start) -> None:
@@ -159,8 +157,6 @@ def test_file_with_wrong_content_is_replaced(tmp_path: Path, serve: Start, wrong
 
 @given(st.lists(st.integers(1, 4), max_size=4), st.booleans())
 def test_interrupted_transfer_requests_the_remaining_range(chunks: list[int], ranges: bool) -> None:
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory() as folder, serving() as server:
         server.files["/file.gz"] = PACKED
         server.ranges = ranges
@@ -175,38 +171,31 @@ def test_interrupted_transfer_requests_the_remaining_range(chunks: list[int], ra
         assert starts == sorted(set(starts))
 
 
-def test_next_call_resumes_an_interrupted_download(tmp_path: Path, serve: Start) -> None:
-    server = serve(PACKED)
-    server.cuts = [100_000, 0]  # then it sends nothing
+@pytest.mark.parametrize(
+    ("sent", "size", "kept"),
+    [
+        (PACKED, 100_000, True),
+        (bytes(len(PACKED)), 100_000, False),
+        (PACKED + bytes(60_000), len(PACKED) + 50_000, False),
+    ],
+    ids=("a part", "other content", "more than the content"),
+)
+def test_next_call_resumes_or_discards_an_interrupted_download(
+    tmp_path: Path, serve: Start, sent: bytes, size: int, kept: bool
+) -> None:
+    server = serve(sent)
+    server.cuts = [size, 0]  # then it sends nothing
     with pytest.raises(RuntimeError, match="no mirror gave 'file'"):
         fetch(tmp_path, server)
     (part,) = tmp_path.iterdir()
-    kept = part.stat().st_size
+    length = part.stat().st_size
     assert part.name.startswith(".file.")
-    assert part.read_bytes() == PACKED[:kept]
+    assert part.read_bytes() == sent[:length]
+    assert (length > len(PACKED)) == (size > len(PACKED))
+    server.files["/file.gz"] = PACKED
     assert fetch(tmp_path, server) == UNPACKED
-    assert server.requests[-1] == ("/file.gz", f"bytes={kept}-")
+    assert not kept or server.requests[-1] == ("/file.gz", f"bytes={length}-")
     assert names(tmp_path) == ["file"]
-
-
-def test_partial_file_of_changed_content_is_discarded(tmp_path: Path, serve: Start) -> None:
-    server = serve(bytes(len(PACKED)))
-    server.cuts = [100_000, 0]
-    with pytest.raises(RuntimeError, match="no mirror"):
-        fetch(tmp_path, server)
-    server.files["/file.gz"] = PACKED
-    assert fetch(tmp_path, server) == UNPACKED
-
-
-def test_partial_file_longer_than_content_is_discarded(tmp_path: Path, serve: Start) -> None:
-    server = serve(PACKED + bytes(60_000))
-    server.cuts = [len(PACKED) + 50_000, 0]
-    with pytest.raises(RuntimeError, match="no mirror"):
-        fetch(tmp_path, server)
-    (part,) = tmp_path.iterdir()
-    assert part.stat().st_size > len(PACKED)
-    server.files["/file.gz"] = PACKED
-    assert fetch(tmp_path, server) == UNPACKED
 
 
 @pytest.mark.parametrize("announces", [True, False])
@@ -332,17 +321,20 @@ def test_missing_pooch_error_names_the_extra(
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("mirrors", [[], (), "https://example.com"])
-def test_mirrors_must_be_a_list(tmp_path: Path, mirrors: list[str]) -> None:
-    with pytest.raises(ValueError, match="'mirrors' must be a list"):
-        download_mnist(tmp_path, mirrors=mirrors)
-
-
-def test_bad_arguments(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="'directory'"):
-        download_mnist(3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="'timeout'"):
-        download_mnist(tmp_path, timeout=-1)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"directory": 3}, "'directory'"),
+        ({"timeout": -1}, "'timeout'"),
+        ({"mirrors": []}, "'mirrors' must be a list"),
+        ({"mirrors": ()}, "'mirrors' must be a list"),
+        ({"mirrors": "https://a.example"}, "'mirrors' must be a list"),
+    ],
+)
+def test_bad_arguments_are_refused(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:
+    call: Any = download_mnist
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(**{"directory": tmp_path, **arguments})
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the faults are simulated on POSIX only")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minispore.dataset import ImageFolderDataset, PKSampler, SequentialSampler, vision
+from minispore.dataset import ImageFolderDataset, PKSampler, vision
 from tests.helpers.dataset_rows import rows
 
 
@@ -71,7 +71,5 @@ def test_missing_pillow_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_bad_arguments_and_missing_files_are_named(folder: Path) -> None:
     with pytest.raises(RuntimeError, match=r"no files in the folders \['cat', 'dog'\] .*'.gif'"):
         ImageFolderDataset(folder, extensions=[".gif"])
-    with pytest.raises(RuntimeError, match="'sampler' and 'shuffle'"):
-        ImageFolderDataset(folder, shuffle=True, sampler=SequentialSampler())
     with pytest.raises(ValueError, match="'dataset_dir' must be a folder"):
         ImageFolderDataset(folder / "notes.txt")

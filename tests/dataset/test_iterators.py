@@ -3,6 +3,7 @@
 import random
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice, product
 from typing import Any, cast
 
@@ -30,33 +31,28 @@ def epochs(dataset: ds.Dataset, count: int) -> list[list[int]]:
     return [[int(row[0]) for row in iterator] for _ in range(count)]
 
 
-def test_tuple_iterators_give_lists_of_tensors_or_arrays() -> None:
-    (first, *_) = numbers()
-    assert [type(value) for value in first] == [ms.Tensor, ms.Tensor]
-    assert first[0].dtype is ms.int64
-    (row, *_) = numbers().create_tuple_iterator("b", num_epochs=1, output_numpy=True)
-    assert isinstance(row, list)
-    assert [type(value) for value in row] == [np.ndarray]
-    assert row[0].flags.writeable
-
-
-def test_dict_iterators_name_the_columns() -> None:
-    for row in numbers().create_dict_iterator(num_epochs=1):
-        assert [(name, type(value)) for name, value in row.items()] == [
-            ("a", ms.Tensor),
-            ("b", ms.Tensor),
-        ]
-    values = [
-        r["a"].item() for r in numbers().create_dict_iterator(num_epochs=1, output_numpy=True)
-    ]
-    assert values == [0, 1, 2]
-
-
-def test_rows_share_no_memory() -> None:
-    dataset = numbers()
-    for row in dataset.create_tuple_iterator(num_epochs=1, output_numpy=True):
-        row[0][...] = 9
-    assert epochs(dataset, 1) == [[0, 1, 2]]
+@given(
+    columns=st.sampled_from([["a", "b"], ["b"], ["b", "a"]]),
+    output_numpy=st.booleans(),
+    as_dict=st.booleans(),
+)
+def test_rows_are_lists_or_dictionaries_of_tensors_or_arrays_of_their_own(
+    columns: list[str], output_numpy: bool, as_dict: bool
+) -> None:
+    data = numbers()
+    create: Any = partial(data.create_tuple_iterator, columns)
+    if as_dict:
+        create = data.project(columns).create_dict_iterator
+    for _ in range(2):
+        for i, row in enumerate(create(num_epochs=1, output_numpy=output_numpy)):
+            assert type(row).__name__ == ("dict" if as_dict else "list")
+            named: dict[str, Any] = row if as_dict else dict(zip(columns, row, strict=True))
+            assert list(named) == columns
+            for name, value in named.items():
+                assert type(value) is (np.ndarray if output_numpy else ms.Tensor)
+                assert value.item() == {"a": i, "b": 0.5}[name]
+                value[...] = 9
+    assert [value.dtype for value in next(iter(data))] == [ms.int64, ms.float64]
 
 
 def test_output_shapes_and_types_of_first_row() -> None:
@@ -257,6 +253,10 @@ def seeded_split(seed: int) -> ds.Dataset:
     return ten().map(np.negative).split([0.5, 0.5])[0]
 
 
+def joined(data: ds.Dataset, times: int) -> ds.Dataset:
+    return data.concat([data] * times)
+
+
 SETTINGS: dict[str, Callable[[int], ds.Dataset]] = {
     "shuffle": lambda n: ten().shuffle(2 + n),
     "take": lambda n: ten().take(5 + n),
@@ -271,6 +271,10 @@ SETTINGS: dict[str, Callable[[int], ds.Dataset]] = {
     "replacement": lambda n: ten(sampler=ds.RandomSampler(n > 0)),
     "column": lambda n: ten().rename("x", "yz"[n]),
     "seed of a split": seeded_split,
+    "padded length": lambda n: ten().batch(2).padded_batch(2, pad_info={"x": ([3 + n], 0)}),
+    "any length": lambda n: ten().batch(2).padded_batch(2, pad_info={"x": ([(3, None)[n]], 0)}),
+    "padding": lambda n: ten().batch(2).padded_batch(2, pad_info={"x": ([3], n)}),
+    "uses of one dataset": lambda n: joined(ten(), 1 + n),
 }
 
 
@@ -310,26 +314,6 @@ def test_description_of_repeatedly_joined_dataset_is_short() -> None:
     doubled(10).create_tuple_iterator().load_state_dict(state)
     with pytest.raises(ValueError, match="of another dataset"):
         doubled(9).create_tuple_iterator().load_state_dict(state)
-
-
-def test_descriptions_distinguish_numbers_of_repeated_use() -> None:
-    data = ds.NumpySlicesDataset([1, 2, 3])
-    state = data.concat([data]).create_tuple_iterator().state_dict()
-    with pytest.raises(ValueError, match="had nothing where this one has 1 again"):
-        data.concat([data, data]).create_tuple_iterator().load_state_dict(state)
-
-
-def test_descriptions_distinguish_paddings() -> None:
-    data = ds.NumpySlicesDataset({"x": [[1, 2], [3, 4]]})
-
-    def iterator(length: int | None, value: int) -> DatasetIterator[list[ms.Tensor]]:
-        return data.padded_batch(2, pad_info={"x": ([length], value)}).create_tuple_iterator()
-
-    state = iterator(3, 0).state_dict()
-    iterator(3, 0).load_state_dict(state)
-    for length, value in ((4, 0), (None, 0), (3, 1)):
-        with pytest.raises(ValueError, match="of another dataset"):
-            iterator(length, value).load_state_dict(state)
 
 
 def test_object_used_twice_has_one_state() -> None:

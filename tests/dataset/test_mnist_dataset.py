@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import minispore
 from minispore.dataset import (
     FashionMnistDataset,
     MnistDataset,
     PKSampler,
-    SequentialSampler,
     _mnist_dataset,
     transforms,
     vision,
@@ -27,11 +28,20 @@ def write_pair(folder: Path, prefix: str, count: int, first: int, suffix: str = 
     write_idx(folder / f"{prefix}-labels-idx1-ubyte{suffix}", labels.astype(np.uint8))
 
 
+def write_both(folder: Path) -> Path:
+    write_pair(folder, "train", 6, 10)
+    write_pair(folder, "t10k", 3, 20, ".gz")
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_pair(tmp_path, "train", 6, 10)
-    write_pair(tmp_path, "t10k", 3, 20, ".gz")
-    return tmp_path
+    return write_both(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_both(tmp_path_factory.mktemp("mnist"))
 
 
 def first_pixels(dataset: minispore.dataset.Dataset) -> list[int]:
@@ -47,30 +57,25 @@ def test_mnist_columns_types_and_shapes_equal_mindspores(folder: Path) -> None:
     assert dataset.get_dataset_size() == len(dataset) == 9
 
 
-def test_usage_selects_files_with_test_first(folder: Path) -> None:
+@given(
+    kind=st.sampled_from([MnistDataset, FashionMnistDataset]),
+    usage=st.sampled_from([None, "all", "train", "test"]),
+    samples=st.integers(1, 9),
+    shards=st.integers(1, 4),
+)
+def test_usage_samples_and_shards_select_rows_with_those_of_test_first(
+    both: Path, kind: type[MnistDataset], usage: str | None, samples: int, shards: int
+) -> None:
     train, test = [10, 11, 12, 13, 14, 15], [20, 21, 22]
-    assert first_pixels(MnistDataset(folder, "train", shuffle=False)) == train
-    assert first_pixels(MnistDataset(folder, "test", shuffle=False)) == test
-    assert first_pixels(MnistDataset(folder, shuffle=False)) == test + train
-    assert first_pixels(MnistDataset(folder, "all", shuffle=False)) == test + train
+    expected = {"train": train, "test": test}.get(str(usage), test + train)
+    assert first_pixels(kind(both, usage, samples, shuffle=False)) == expected[:samples]
+    parts = [kind(both, usage, shuffle=False, num_shards=shards, shard_id=i) for i in range(shards)]
+    padded = expected + expected[: -len(expected) % shards]
+    assert [first_pixels(part) for part in parts] == [padded[i::shards] for i in range(shards)]
+    assert parts[0][0][0][0, 0, 0] == expected[0]
 
 
-def test_mnist_num_samples_and_shards(folder: Path) -> None:
-    assert first_pixels(MnistDataset(folder, "train", 2, shuffle=False)) == [10, 11]
-    shards = [
-        first_pixels(MnistDataset(folder, "all", shuffle=False, num_shards=4, shard_id=i))
-        for i in range(4)
-    ]
-    assert shards == [[20, 11, 15], [21, 12, 20], [22, 13, 21], [10, 14, 22]]
-    assert MnistDataset(folder, "train", shuffle=False)[-1][0][0, 0, 0] == 15
-
-
-def test_fashion_mnist_has_the_files_of_mnist(folder: Path) -> None:
-    dataset = FashionMnistDataset(folder, "train", shuffle=False)
-    assert first_pixels(dataset) == [10, 11, 12, 13, 14, 15]
-    assert dataset.output_types() == [np.uint8, np.uint32]
-    with pytest.raises(ValueError, match="^For 'FashionMnistDataset', the argument 'usage'"):
-        FashionMnistDataset(folder, "valid")
+def test_errors_name_the_subclass(folder: Path) -> None:
     (folder / "train-labels-idx1-ubyte").unlink()
     with pytest.raises(RuntimeError, match="^For 'FashionMnistDataset', .* but not their labels"):
         FashionMnistDataset(folder, "train")
@@ -87,23 +92,6 @@ def test_pk_sampler_draws_rows_of_each_class(folder: Path) -> None:
         MnistDataset(folder, sampler=PKSampler(2, class_column="class"))
     with pytest.raises(NotImplementedError, match="'num_class' must be None, but got 3"):
         PKSampler(2, 3)
-
-
-def test_bad_arguments(folder: Path) -> None:
-    with pytest.raises(ValueError, match="'usage' must be one of 'train', 'test', 'all'"):
-        MnistDataset(folder, "valid")
-    with pytest.raises(TypeError, match="'usage'"):
-        MnistDataset(folder, 3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    with pytest.raises(TypeError, match="'cache' must be None"):
-        MnistDataset(folder, cache=1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    with pytest.raises(RuntimeError, match="'sampler' and 'shuffle'"):
-        MnistDataset(folder, shuffle=True, sampler=SequentialSampler())
-    with pytest.raises(RuntimeError, match="must be given together"):
-        MnistDataset(folder, num_shards=2)
-    with pytest.raises(ValueError, match="'shard_id' must be in"):
-        MnistDataset(folder, num_shards=2, shard_id=2)
-    with pytest.raises(ValueError, match="'num_samples'"):
-        MnistDataset(folder, num_samples=-1)
 
 
 def test_missing_folder_or_files_raise(tmp_path: Path) -> None:

@@ -326,45 +326,42 @@ def test_results_of_random_transforms_have_their_probabilities(kind: str) -> Non
     assert [flat(transform(value)) for _ in range(600)] == called
 
 
-def test_angles_of_random_rotation_are_uniform() -> None:
-    rotation = vision.RandomRotation((-30, 70))
+# Random amounts that a transform chooses, and the bounds of each.
+AMOUNTS: dict[str, tuple[Any, list[tuple[float, float]], Callable[[Any], tuple[float, ...]]]] = {
+    "rotation": (vision.RandomRotation((-30, 70)), [(-30, 70)], lambda chosen: (chosen.degrees,)),
+    "color": (vision.RandomColor((0.5, 1.5)), [(0.5, 1.5)], lambda chosen: (chosen.factor,)),
+    "affine map": (
+        vision.RandomAffine((-30, 70), (0.1, 0.5, -1, 1), (0.5, 2), (1, 3, -4, -2)),
+        [(-30, 70), (0.5, 2), (0.1, 0.5), (-1, 1), (1, 3), (-4, -2)],
+        lambda chosen: (chosen.degrees, chosen.scale, *chosen.translate, *chosen.shear),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", AMOUNTS)
+def test_amounts_of_random_transforms_are_uniform_and_independent(kind: str) -> None:
+    transform, bounds, amounts_of = AMOUNTS[kind]
     rng = np.random.default_rng(1)
-    angles = (rotation.choose(rng.random(1), 1, 1) for _ in range(600))
-    tens = (math.floor(each.degrees / 10) for each in angles if isinstance(each, vision.Rotate))
-    assert_frequencies(tens, uniform(range(-3, 7)))
+    chosen = [amounts_of(transform.choose(rng.random(len(bounds)), 1, 1)) for _ in range(600)]
+    amounts = [
+        tuple(tenths(x, *ends) for x, ends in zip(each, bounds, strict=True)) for each in chosen
+    ]
+    for column in zip(*amounts, strict=True):
+        assert_frequencies(column, uniform(range(10)))
+    halves = [tuple(amount < 5 for amount in each) for each in amounts]
+    for i, j in combinations(range(len(bounds)), 2):
+        pairs = ((each[i], each[j]) for each in halves)
+        assert_frequencies(pairs, uniform(product([True, False], repeat=2)))
+
+
+def test_one_number_stands_for_symmetric_bounds() -> None:
     assert vision.RandomRotation(20).degrees == (-20, 20)
+    assert vision.RandomAffine(20, shear=5).shear == ((-5, 5), (0, 0))
+    assert vision.RandomColorAdjust(2, 0.1, 0.2, 0.3).brightness == (0, 3)
 
 
 def tenths(value: float, low: float, high: float) -> int:
     return math.floor((value - low) / (high - low) * 10)
-
-
-def test_amounts_of_random_affine_maps_are_uniform_and_independent() -> None:
-    transform = vision.RandomAffine((-30, 70), (0.1, 0.5, -1, 1), (0.5, 2), (1, 3, -4, -2))
-    rng = np.random.default_rng(1)
-    maps = [transform.choose(rng.random(6), 1, 1) for _ in range(600)]
-    amounts = [
-        (tenths(each.degrees, -30, 70), tenths(each.scale, 0.5, 2), tenths(x, 0.1, 0.5),
-         tenths(y, -1, 1), tenths(shear_x, 1, 3), tenths(shear_y, -4, -2))
-        for each in maps if isinstance(each, vision.Affine)
-        for (x, y), (shear_x, shear_y) in [(each.translate, each.shear)]
-    ]  # fmt: skip
-    for column in zip(*amounts, strict=True):
-        assert_frequencies(column, uniform(range(10)))
-    halves = [tuple(amount < 5 for amount in each) for each in amounts]
-    for i, j in combinations(range(6), 2):
-        pairs = ((each[i], each[j]) for each in halves)
-        assert_frequencies(pairs, uniform(product([True, False], repeat=2)))
-    assert vision.RandomAffine(20, shear=5).shear == ((-5, 5), (0, 0))
-
-
-def test_factor_of_random_color_is_uniform() -> None:
-    color = vision.RandomColor((0.5, 1.5))
-    rng = np.random.default_rng(1)
-    factors = [color.choose(rng.random(1), 1, 1) for _ in range(600)]
-    parts = (tenths(float(each.factor), 0.5, 1.5) for each in factors
-             if isinstance(each, vision.AdjustSaturation))  # fmt: skip
-    assert_frequencies(parts, uniform(range(10)))
 
 
 def test_amounts_and_order_of_random_color_adjust_are_uniform() -> None:
@@ -376,7 +373,6 @@ def test_amounts_and_order_of_random_color_adjust_are_uniform() -> None:
     brightness = vision.RandomColorAdjust(0.5)
     results = values(transformed(brightness, np.full((1, 1, 3), 200, np.float32), 600))
     assert_frequencies((tenths(each[0], 100, 300) for each in results), uniform(range(10)))
-    assert vision.RandomColorAdjust(2, 0.1, 0.2, 0.3).brightness == (0, 3)
 
 
 def test_parts_of_random_resized_crop_have_uniform_areas_and_logarithmic_ratios() -> None:

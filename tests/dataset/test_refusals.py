@@ -3,6 +3,7 @@
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -404,9 +405,17 @@ CONTRADICTIONS: list[tuple[dict[str, object], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "names"), CONTRADICTIONS)
-def test_contradictory_arguments_raise(arguments: dict[str, object], names: str) -> None:
-    """With MindSpore's kinds of error: MnistDataset's is another."""
-    with pytest.raises(ValueError, match=names):
-        ds.GeneratorDataset([1, 2], ["x"], **arguments)
-    with pytest.raises(ValueError, match=names):
-        ds.NumpySlicesDataset([1], **arguments)
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (partial(ds.GeneratorDataset, [1, 2], ["x"]), ValueError),
+        (partial(ds.NumpySlicesDataset, [1]), ValueError),
+        (partial(ds.MnistDataset, "."), RuntimeError),
+        (partial(ds.ImageFolderDataset, "."), RuntimeError),
+    ],
+)
+def test_contradictory_arguments_raise_mindspores_kind_of_error(
+    make: Callable[..., object], error: type[Exception], arguments: dict[str, object], names: str
+) -> None:
+    with pytest.raises(error, match=names):
+        make(**arguments)

@@ -18,12 +18,11 @@ def sampled(sampler: object, count: int = 10) -> list[object]:
     return order(ds.NumpySlicesDataset(list(range(count)), "a", sampler=sampler))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
-@given(st.integers(1, 30), st.integers(1, 6), st.booleans(), st.integers(-1, 5))
-def test_shards_cover_all_rows(count: int, shards: int, shuffle: bool, offset: int) -> None:
+@given(st.integers(1, 30), st.integers(1, 6), st.integers(-1, 5))
+def test_shards_of_a_random_order_cover_all_rows(count: int, shards: int, offset: int) -> None:
     offset = min(offset, shards - 1)
     all_shards = [
-        sampled(ds.DistributedSampler(shards, i, shuffle, offset=offset), count)
-        for i in range(shards)
+        sampled(ds.DistributedSampler(shards, i, offset=offset), count) for i in range(shards)
     ]
     together = [row for shard in all_shards for row in shard]
     assert set(together) == set(range(count))
@@ -33,28 +32,32 @@ def test_shards_cover_all_rows(count: int, shards: int, shuffle: bool, offset: i
         assert {len(shard) for shard in all_shards} == {-(-count // shards)}
 
 
-def test_sampler_orders_equal_mindspores() -> None:
-    assert sampled(ds.SequentialSampler(2, 3)) == [2, 3, 4]
-    assert sampled(ds.SequentialSampler(8, 5)) == [8, 9]
-    assert sampled(ds.SubsetSampler([3, 1, 3])) == [3, 1, 3]
-    assert sampled(ds.SubsetSampler([1, 2, 3], 2)) == [1, 2]
-    assert sampled(ds.SubsetSampler(3)) == [3]
-    assert [sampled(ds.DistributedSampler(3, i, False)) for i in range(3)] == [
-        [0, 3, 6, 9],
-        [1, 4, 7, 0],
-        [2, 5, 8, 1],
-    ]
-    assert [sampled(ds.DistributedSampler(3, i, False, offset=1)) for i in range(3)] == [
-        [2, 5, 8],
-        [0, 3, 6, 9],
-        [1, 4, 7],
-    ]
-    assert sampled(np.array([4, 2])) == [4, 2]
-
-
 class Even(ds.Sampler):
     def __iter__(self) -> Iterator[int]:
         return iter(range(0, self.dataset_size, 2))
+
+
+@given(
+    count=st.integers(1, 12),
+    indices=st.lists(st.integers(0, 9), min_size=1),
+    samples=st.none() | st.integers(1, 12),
+    shards=st.integers(1, 5),
+    offset=st.integers(-1, 4),
+)
+def test_samplers_select_the_rows_of_their_definitions(
+    count: int, indices: list[int], samples: int | None, shards: int, offset: int
+) -> None:
+    start, offset = min(indices[0], count - 1), min(offset, shards - 1)
+    assert sampled(ds.SequentialSampler(start, samples), count) == [*range(count)][start:][:samples]
+    assert sampled(ds.SubsetSampler(indices, samples)) == indices[:samples]
+    assert sampled(ds.SubsetSampler(start)) == sampled(np.array([start])) == [start]
+    assert sampled(Even(samples), count) == [*range(0, count, 2)][:samples]
+    for i in range(shards):
+        actual = sampled(ds.DistributedSampler(shards, i, False, offset=offset), count)
+        if offset < 0:  # the rows are repeated from the first to fill the last shards
+            assert actual == [row % count for row in range(i, -(-count // shards) * shards, shards)]
+        else:
+            assert actual == [row for row in range(count) if (row + offset) % shards == i]
 
 
 Count = int | None
@@ -98,10 +101,6 @@ def test_num_samples_limits_the_rows_of_an_epoch(kind: str, count: Count) -> Non
     data = make(count)
     assert len(data) == len(order(data)) == min(size, count or size)
     assert ds.RandomSampler(num_samples=count).get_num_samples() == count
-
-
-def test_custom_sampler_gets_the_size_of_the_source() -> None:
-    assert sampled(Even()) == [0, 2, 4, 6, 8]
 
 
 @given(st.integers(1, 40), st.integers(1, 4), st.integers(1, 4), st.booleans())

@@ -40,11 +40,6 @@ def test_excess_batches_are_dropped_and_missing_ones_empty(
             np.testing.assert_array_equal(each, expected)
 
 
-def test_shards_keep_their_order() -> None:
-    for offset, expected in ((-1, [[4.0]]), (0, [[4.0]]), (1, [[2.0, 8.0]]), (2, [[0.0, 6.0]])):
-        assert batches(shard_evenly(shard(2, offset).batch(2), lambda size, _: size)) == expected
-
-
 def test_only_sharded_batches_are_agreed_on() -> None:
     calls: list[tuple[int, bool]] = []
 

@@ -111,14 +111,6 @@ def test_one_shot_iterator_yields_equal_rows_each_epoch(
     assert rows(dataset.repeat(2)) == expected_rows * 2
 
 
-def test_use_sampler_replaces_the_sampler() -> None:
-    dataset = ds.NumpySlicesDataset([5, 6, 7])
-    assert dataset.get_dataset_size() == 3
-    dataset.use_sampler(ds.SubsetSampler([2]))
-    assert order(dataset) == [7]
-    assert dataset.get_dataset_size() == 1
-
-
 @pytest.mark.parametrize(
     "make", [Continues, lambda values: partial(next, iter([iter(values)]), ())]
 )

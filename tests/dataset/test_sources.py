@@ -53,6 +53,7 @@ def test_rows_by_index_are_those_of_the_first_epoch() -> None:
     assert by_index == order(dataset) != list(range(20))
     dataset.use_sampler([7])
     assert int(dataset[0][0]) == 7
+    assert len(dataset) == len(order(dataset)) == 1
 
 
 def test_skipped_rows_are_not_read() -> None:
