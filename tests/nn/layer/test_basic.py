@@ -1,7 +1,6 @@
 """Dense, Flatten and Dropout: arguments, initial values, random masks, repr, errors."""
 
 from math import prod, sqrt
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from minispore.common.initializer import Initializer
 from tests.helpers.floats import floats
 from tests.helpers.randomness import assert_frequency, assert_uniform
 
-# Untyped, since these tests make calls that type checkers reject.
-wrong: Any = nn
 X = ops.ones((1, 3))
 
 
@@ -142,8 +139,3 @@ def test_dense_is_an_affine_map(name: str, named: bool, has_bias: bool, seed: in
     y = x @ weight.T + bias * has_bias
     expected = np.maximum(y, 0) if name == "relu" else np.tanh(y)
     np.testing.assert_allclose(floats(layer(Tensor(x))), expected, rtol=1e-9)
-
-
-def test_flatten_rejects_arrays() -> None:
-    with pytest.raises((TypeError, AttributeError)):
-        wrong.Flatten()(np.ones((2, 3), np.float32))

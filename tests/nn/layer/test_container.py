@@ -2,6 +2,7 @@
 
 import copy
 from collections import OrderedDict
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -128,14 +129,16 @@ def test_container_may_change_during_iteration() -> None:
     assert len(cells) == 4
 
 
-def test_sequential_cell_applies_cells_in_order() -> None:
-    net = nn.SequentialCell(nn.Dense(2, 3, "ones"), nn.ReLU(), nn.Dense(3, 1, "ones"))
+SAME = dense(2)
+
+
+@given(st.lists(st.sampled_from([nn.ReLU(), nn.Dense(2, 2), nn.Tanh(), SAME]), max_size=4))
+def test_sequential_cell_applies_cells_in_order(cells: list[nn.Cell]) -> None:
     x = Tensor([[1.0, -5.0]])
-    expected = net[2](net[1](net[0](x)))
-    assert net(x).tolist() == expected.tolist()
+    expected = reduce(lambda x, cell: cell(x), cells, x)
+    assert nn.SequentialCell(cells)(x).tolist() == expected.tolist()
+    assert nn.SequentialCell(*cells, SAME, SAME)(x).tolist() == SAME(SAME(expected)).tolist()
     assert nn.SequentialCell()(x) is x
-    same = dense(2)
-    assert nn.SequentialCell(same, same)(x).tolist() == same(same(x)).tolist()
 
 
 def test_sequential_cell_from_ordered_dict() -> None:

@@ -7,32 +7,7 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Tensor, nn, ops
-from minispore.testing import gradcheck, gradgradcheck
 from tests.helpers.floats import floats
-from tests.nn.layer.test_conv import of
-
-
-@pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize(
-    ("layer", "shape"),
-    [
-        (nn.BatchNorm1d(3, dtype=ms.float64), (4, 3)),
-        (nn.BatchNorm2d(2, affine=False, dtype=ms.float64), (2, 2, 2, 3)),
-        (nn.LayerNorm((2, 3), 1, 1, dtype=ms.float64), (2, 2, 3)),
-    ],
-)
-def test_first_and_second_derivatives(
-    layer: nn.Cell, shape: tuple[int, ...], training: bool
-) -> None:
-    layer.set_train(training)
-    x, weights = Tensor(of(0, *shape)), Tensor(of(1, *shape))
-
-    def cubed(x: Tensor) -> Tensor:
-        return (layer(x) ** 3 * weights).sum()
-
-    # A function, since gradcheck does not allow a cell to change its own parameters.
-    gradcheck(cubed, x, weights=layer.trainable_params())
-    gradgradcheck(cubed, x, weights=layer.trainable_params())
 
 
 def test_float16_is_normalized_in_float32() -> None:

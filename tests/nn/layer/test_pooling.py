@@ -1,36 +1,8 @@
 """Pooling layers: derivatives, padding, input without a batch axis."""
 
-import numpy as np
-import pytest
-from numpy.typing import NDArray
-
 import minispore as ms
 from minispore import Tensor, nn, ops
-from minispore.testing import gradcheck, gradgradcheck
-
-Floats = NDArray[np.float64]
-
-
-def of(seed: int, *shape: int) -> Floats:
-    return np.random.default_rng(seed).normal(size=shape)
-
-
-@pytest.mark.parametrize(
-    ("layer", "shape"),
-    [
-        (nn.MaxPool2d(2, 1), (1, 2, 3, 3)),
-        (nn.MaxPool2d(3, 2, "pad", 1), (1, 1, 5, 4)),
-        (nn.AvgPool2d(2, 1, "same"), (1, 2, 3, 3)),
-    ],
-)
-def test_first_and_second_derivatives(layer: nn.Cell, shape: tuple[int, ...]) -> None:
-    x = Tensor(of(0, *shape))
-    gradcheck(layer, x)
-
-    def squared(x: Tensor) -> Tensor:
-        return ops.square(layer(x)).sum()
-
-    gradgradcheck(squared, x, weights=layer.trainable_params())
+from tests.nn.layer.test_conv import of
 
 
 def test_max_pool_ignores_padding() -> None:
