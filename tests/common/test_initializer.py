@@ -96,19 +96,12 @@ def test_initializers_draw_from_one_stream(kind: type[Initializer]) -> None:
     assert str(generator("init").bit_generator.state) != before
 
 
-# Greatest absolute value and standard deviation in MindSpore 2.10, for (400, 300).
+# Greatest absolute value and standard deviation of the defaults in MindSpore 2.10, for (400, 300).
 @pytest.mark.parametrize(
     ("init_", "bound", "deviation"),
     [
         (init.HeUniform(), 0.14142, 0.08165),
-        (init.HeUniform(math.sqrt(5)), 0.057735, 0.033333),
-        (init.HeUniform(mode="fan_out"), 0.122474, 0.070711),
-        (init.HeUniform(nonlinearity="tanh"), 1 / 6, 0.096225),
-        (init.HeUniform(nonlinearity="sigmoid"), 0.1, 0.057735),
-        (init.HeUniform(1, nonlinearity="relu"), 0.14142, 0.08165),
         (init.HeNormal(), None, 0.08165),
-        (init.HeNormal(0.5, "fan_out"), None, 0.06325),
-        (init.XavierUniform(2.0), 0.18516, 0.1069),
         (init.XavierNormal(), None, 0.05345),
         (init.Normal(), None, 0.01),
         (init.Uniform(), 0.07, 0.040415),

@@ -157,16 +157,6 @@ def test_nondifferentiable_functions_have_no_gradient(name: str) -> None:
     np.testing.assert_array_equal(actual.asnumpy(), np.ones((2, 3), np.float32))
 
 
-def test_product_of_numpy_array_and_tensor() -> None:
-    def fn(a: Tensor) -> Tensor:
-        product: Tensor = a * np.exp(a)
-        return product.sum()
-
-    actual = np.asarray(ms.grad(fn)(Tensor([1.0, 2.0])), np.float64)
-    x = np.array([1.0, 2.0])
-    np.testing.assert_allclose(actual, (1 + x) * np.exp(x), rtol=1e-6)
-
-
 UNKNOWN: dict[str, Function] = {
     "cbrt": np.cbrt,
     "cumsum": np.cumsum,

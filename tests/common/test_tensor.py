@@ -7,7 +7,7 @@ from typing import Any, Never
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -154,20 +154,22 @@ def test_deepcopy_keeps_identity_of_shared_tensors() -> None:
     assert first is second
 
 
-def test_python_numbers_keep_their_digits() -> None:
-    third = 1 / 3
-    assert Tensor(third, ms.float64).item() == third
-    assert Tensor([third], ms.float64).tolist() == [third]
-    assert (Tensor([0.0], ms.float64) + third).tolist() == [third]
-    numbers = [third]
-    assert (Tensor([0.0], ms.float64) + numbers).tolist() == [third]
+@given(st.floats(allow_nan=False))
+def test_python_numbers_keep_their_digits(number: float) -> None:
+    zero, listed = Tensor([0.0], ms.float64), [number]
+    assert Tensor(number, ms.float64).item() == number
+    for x in (Tensor(listed, ms.float64), zero + number, zero + listed):
+        assert x.tolist() == listed
 
 
-def test_large_ints_are_uint64() -> None:
-    assert Tensor(2**63).dtype is ms.uint64
-    assert Tensor([2**64 - 1, 0]).tolist() == [2**64 - 1, 0]
-    assert Tensor([2.0**63, 0]).dtype is ms.float32
-    for wrong in (2**64, [2**63, -1]):
+@given(st.integers(2**63, 2**64 - 1))
+@example(2**63)
+@example(2**64 - 1)
+def test_large_ints_are_uint64(number: int) -> None:
+    assert Tensor(number).dtype is ms.uint64
+    assert Tensor([number, 0]).tolist() == [number, 0]
+    assert Tensor([float(number), 0]).dtype is ms.float32
+    for wrong in (number + 2**63, [number, -1]):
         with pytest.raises(TypeError, match="numbers of at most 64 bits"):
             Tensor(wrong)
 

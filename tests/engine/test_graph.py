@@ -66,16 +66,6 @@ def test_nodes_are_visited_in_descending_order() -> None:
     assert visited == ["d to b", "d to c", "c", "b", "a"]
 
 
-def test_earlier_nodes_are_constants_unless_requested() -> None:
-    old = Node()
-    since = Node().number
-    y = Node((old,), (lambda g: g,))
-    assert backward_pass([(y, 1.0)], set(), since, lambda n: n.pullbacks, min) == {}  # type: ignore[arg-type,return-value]
-    requested = {old.number}
-    gradients = backward_pass([(y, 1.0)], requested, since, lambda n: n.pullbacks, min)  # type: ignore[arg-type,return-value]
-    assert gradients == {old.number: 1.0}
-
-
 @pytest.mark.parametrize(
     "depth",
     [

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minispore.engine.array import Array
 from minispore.engine.graph import Node, backward_pass
 
 Pull = Callable[[int], int]
@@ -101,21 +100,4 @@ def test_older_nodes_are_constants_unless_requested(graph: Graph, data: st.DataO
     ]
     assert RecordedGraph(graph).back(seeds, requested, first_number) == by_paths(
         cut, seeds, requested
-    )
-
-
-def test_node_stores_its_arguments_and_numbers_ascend() -> None:
-    def rule(x: Array) -> Array:
-        return x
-
-    older, newer = Node(), Node((None,), (None,), rule, (), (1,))
-    assert older.number < newer.number
-    assert (older.parents, older.pullbacks, older.operands, older.args) == ((), (), (), ())
-    assert older.rule is None
-    assert newer.rule is rule
-    assert (newer.parents, newer.pullbacks, newer.operands, newer.args) == (
-        (None,),
-        (None,),
-        (),
-        (1,),
     )

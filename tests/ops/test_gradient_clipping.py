@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from minispore import Tensor, float32, ops
 from minispore.testing.strategies import tensors
+from tests.helpers.refusals import Refusal, refusals
 
 several = st.lists(tensors(float32), min_size=1, max_size=4)
 
@@ -42,25 +43,17 @@ def test_clip_by_value_equals_numpy_clip(gradients: list[Tensor], low: float, hi
     assert ops.clip_by_value(gradients[0], low, high).shape == gradients[0].shape
 
 
-@pytest.mark.parametrize(
-    ("x", "limit", "use_norm", "error", "message"),
-    [
-        (1, 1.0, None, TypeError, "argument 'x' must be a Tensor, or a list or tuple of Tensors"),
-        ((Tensor([1.0]), 2), 1.0, None, TypeError, ".*list or tuple of Tensors, but got"),
-        ([Tensor([1.0])], 0, None, ValueError, "argument 'clip_norm' must be > 0, but got 0.0"),
-        ([Tensor([1.0])], "1", None, TypeError, "type of 'clip_norm' must be one of"),
-        ([Tensor([1.0])], 1.0, 2.0, ValueError, "argument 'use_norm' must be None, got 2.0"),
-    ],
-)
-def test_invalid_arguments_raise(
-    x: object, limit: object, use_norm: object, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=f"For 'clip_by_global_norm', the {message}"):
-        ops.clip_by_global_norm(x, limit, use_norm)  # type: ignore[call-overload]
+TABLE = """
+ops.clip_by_global_norm(1)  # TypeError: 'x' must be a Tensor, or a list or tuple of Tensors
+ops.clip_by_global_norm((X, 2), 1.0)  # TypeError: list or tuple of Tensors, but got
+ops.clip_by_global_norm([X], 0)  # ValueError: 'clip_norm' must be > 0, but got 0.0
+ops.clip_by_global_norm([X], "1")  # TypeError: type of 'clip_norm' must be one of
+ops.clip_by_global_norm([X], 1.0, 2.0)  # ValueError: 'use_norm' must be None, got 2.0
+ops.clip_by_value(3, 0, 1)  # TypeError: the argument 'x'
+ops.clip_by_value(X)  # ValueError: at least one of 'min' and 'max' must be given
+"""
 
 
-def test_bounds_of_values_are_needed() -> None:
-    with pytest.raises(TypeError, match="For 'clip_by_value', the argument 'x'"):
-        ops.clip_by_value(3, 0, 1)  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="at least one of 'min' and 'max' must be given"):
-        ops.clip_by_value(Tensor([1.0]))
+@pytest.mark.parametrize("refusal", refusals(TABLE))
+def test_invalid_arguments_raise(refusal: Refusal) -> None:
+    refusal.check({"ops": ops, "X": Tensor([1.0])})

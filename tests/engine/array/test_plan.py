@@ -128,15 +128,10 @@ def chain(count: int) -> tuple[list[Entry], dict[int, int]]:
     return entries, dict.fromkeys(range(-1, count), 32)
 
 
-def test_arena_of_a_chain_holds_two_values() -> None:
-    entries, sizes = chain(9)
+@given(st.integers(2, 12))
+def test_arena_of_a_chain_holds_two_values(count: int) -> None:
+    entries, sizes = chain(count)
     assert place(entries, {b: n for b, n in sizes.items() if b >= 0}).size == 2 * plan.ALIGNMENT
-
-
-def test_last_use_of_a_view_is_a_use_of_its_buffer() -> None:
-    entries, _ = chain(3)
-    entries.append(Entry(np.negative, ((view(0, 2, 3),),), {}, view(3, 2)))
-    assert last_uses(entries) == {-1: 0, 0: 3, 1: 2, 2: 2, 3: 3}
 
 
 def test_constants_are_computed_once() -> None:
