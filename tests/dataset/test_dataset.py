@@ -5,13 +5,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-import minispore.dataset as ds
+from tests.helpers.dataset_rows import numbers
 
 COUNTS = st.integers(1, 12)
-
-
-def numbers(count: int, name: str = "a") -> ds.Dataset:
-    return ds.NumpySlicesDataset(list(range(count)), name, shuffle=False)
 
 
 @given(rows=COUNTS, first=COUNTS, last=COUNTS, batch=COUNTS)

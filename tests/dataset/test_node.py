@@ -7,11 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import minispore.dataset as ds
-from tests.helpers.dataset_rows import rows
-
-
-def numbers(count: int = 10) -> ds.NumpySlicesDataset:
-    return ds.NumpySlicesDataset(list(range(count)), "a", shuffle=False)
+from tests.helpers.dataset_rows import numbers, rows
 
 
 class Failing:

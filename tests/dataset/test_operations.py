@@ -11,17 +11,13 @@ from hypothesis import strategies as st
 
 import minispore
 import minispore.dataset as ds
-from tests.helpers.dataset_rows import rows
+from tests.helpers.dataset_rows import numbers, rows
 
 NAMES = st.lists(st.sampled_from("abcxy"), min_size=1, max_size=3, unique=True)
 INPUTS = st.permutations("abc").flatmap(
     lambda names: st.integers(1, 3).map(lambda count: list(names)[:count])
 )
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=4)
-
-
-def numbers(count: int = 10) -> ds.NumpySlicesDataset:
-    return ds.NumpySlicesDataset(list(range(count)), "a", shuffle=False)
 
 
 @given(inputs=INPUTS, outputs=NAMES)

@@ -1,6 +1,11 @@
 """The rows of datasets as plain Python values."""
 
-from minispore.dataset import Dataset
+from minispore.dataset import Dataset, NumpySlicesDataset
+
+
+def numbers(count: int = 10, name: str = "a") -> NumpySlicesDataset:
+    """Return a dataset of the numbers from 0, in order."""
+    return NumpySlicesDataset(list(range(count)), name, shuffle=False)
 
 
 def rows(dataset: Dataset) -> list[list[object]]:

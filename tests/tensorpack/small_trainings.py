@@ -94,7 +94,7 @@ class Logs(Callback):
 
 
 def train_constant(
-    callbacks: list[TrainCallback], epochs: int = 2, steps: int = 3, initial: int = 0
+    *callbacks: TrainCallback, epochs: int = 2, steps: int = 3, initial: int = 0
 ) -> None:
     model = Model(ConstantLoss())
-    model.train(initial + epochs, Batches(steps), callbacks, initial_epoch=initial)
+    model.train(initial + epochs, Batches(steps), list(callbacks), initial_epoch=initial)

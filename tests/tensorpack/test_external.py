@@ -31,9 +31,7 @@ from minispore.tensorpack import (
     logger,
 )
 from minispore.tensorpack.external import CommandCallback
-from minispore.train import Model
-from tests.helpers.stub_models import Batches, ConstantLoss
-from tests.tensorpack.small_trainings import train_counting
+from tests.tensorpack.small_trainings import train_constant, train_counting
 
 
 def test_inject_shell_removes_its_file(folder: Path) -> None:
@@ -68,10 +66,6 @@ def test_inject_shell_falls_back_to_pdb(
     assert opened == [shell, "pdb"]
 
 
-def train_steps(*callbacks: Callback, epochs: int = 2) -> None:
-    Model(ConstantLoss()).train(epochs, Batches(3), list(callbacks))
-
-
 @given(
     before=st.booleans(), triggered=st.booleans(), each_step=st.booleans(), epochs=st.integers(1, 3)
 )
@@ -88,15 +82,15 @@ def test_run_op_calls_the_function_at_its_times(
     count = CallbackFactory(trigger=lambda cb: calls.append("e"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logger, "info", messages.append)
-        train_steps(RunOp(called, before, triggered, each_step, True), count, epochs=epochs)
+        train_constant(RunOp(called, before, triggered, each_step, True), count, epochs=epochs)
     assert "".join(calls) == "x" * before + ("xxx" * each_step + "x" * triggered + "e") * epochs
     assert messages == ["Running called ..."] * calls.count("x")
 
 
 def test_run_op_is_called_before_training_and_triggered_by_default() -> None:
     calls: list[str] = []
-    train_steps(RunOp(lambda: calls.append("x")), RunUpdateOps("ops"))
-    train_steps(RunUpdateOps(lambda: calls.append("u")), epochs=1)
+    train_constant(RunOp(lambda: calls.append("x")), RunUpdateOps("ops"))
+    train_constant(RunUpdateOps(lambda: calls.append("u")), epochs=1)
     assert "".join(calls) == "xxxuuu"
 
 
@@ -106,7 +100,7 @@ def test_a_thread_that_does_not_end_is_logged(
     monkeypatch.setattr(external, "_JOIN_SECONDS", 0.01)
     end = threading.Event()
     thread = threading.Thread(target=end.wait, name="busy")
-    train_steps(StartProcOrThread(thread))
+    train_constant(StartProcOrThread(thread))
     end.set()
     thread.join()
     (message,) = caplog.messages
@@ -134,15 +128,15 @@ def test_threads_are_stopped_after_training(error: type[BaseException] | None) -
     work = Work()
     if error is KeyboardInterrupt:
         with pytest.raises(KeyboardInterrupt):
-            train_steps(StartProcOrThread(work), Fail())
+            train_constant(StartProcOrThread(work), Fail())
     else:
-        train_steps(StartProcOrThread(work), Fail())
+        train_constant(StartProcOrThread(work), Fail())
     assert not work.is_alive()
 
 
 def test_processes_are_terminated_after_training() -> None:
     process = get_context("spawn").Process(target=time.sleep, args=[60])
-    train_steps(StartProcOrThread([process]))
+    train_constant(StartProcOrThread([process]))
     assert process.exitcode == -signal.SIGTERM
     with pytest.raises(TypeError, match="StartProcOrThread.*startable"):
         StartProcOrThread(print)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
@@ -162,10 +156,6 @@ def put(name: str, values: Sequence[float | None]) -> Callback:
     return CallbackFactory(trigger=each, produces=[name])
 
 
-def run(*callbacks: Callback, epochs: int) -> None:
-    Model(ConstantLoss()).train(epochs, Batches(1), list(callbacks))
-
-
 @pytest.fixture
 def note(tmp_path: Path) -> list[str]:
     return [sys.executable, "-c", NOTE, str(tmp_path / "notes")]
@@ -180,7 +170,7 @@ def test_send_stat_runs_its_command_with_the_newest_value(values: list[float | N
     sent: list[Mapping[str, float]] = []
     sender = SendStat(["true", "{x}"], ["x"])
     vars(sender)["call"] = sent.append
-    run(put("x", values), sender, epochs=len(values))
+    train_constant(put("x", values), sender, epochs=len(values))
     newest, expected = None, list[dict[str, float]]()
     for value in values:
         newest = newest if value is None else value
@@ -219,7 +209,7 @@ def test_send_monitor_data_waits_for_all_numbers(names: list[str]) -> None:
 
 def test_send_stat_rejects_unknown_names_before_training() -> None:
     with pytest.raises(UnknownMetricError, match="SendStat reads 'y'"):
-        run(put("x", [1.0]), SendStat(["true", "{y}"], "y"), epochs=1)
+        train_constant(put("x", [1.0]), SendStat(["true", "{y}"], "y"), epochs=1)
 
 
 @pytest.mark.parametrize(
@@ -240,13 +230,13 @@ def test_command_failures_are_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     timeout = 0.3 if message == "timed out" else 30
-    run(put("x", [1.5]), kind(command, "x", timeout=timeout), epochs=1)
+    train_constant(put("x", [1.5]), kind(command, "x", timeout=timeout), epochs=1)
     (logged,) = caplog.messages
     assert re.search(message, logged)
 
 
 def test_commands_run_with_and_without_a_shell(note: list[str], tmp_path: Path) -> None:
-    run(
+    train_constant(
         put("val/a.b", [1.5]),
         SendStat(f"{shlex.join(note)} {{val/a.b}} > /dev/null 2>&1", "val/a.b"),
         SendStat([*note, "{val/a.b} {val/a.b:.2e} {other} {{}}"], "val/a.b"),

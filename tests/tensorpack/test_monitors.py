@@ -48,7 +48,7 @@ def test_failing_writes_do_not_end_the_training(
             (tmp_path / "log").rmdir()
 
     history = ScalarHistory()
-    train_constant([Remove(), writer(tmp_path / "log"), history], 3)
+    train_constant(Remove(), writer(tmp_path / "log"), history, epochs=3)
     assert len(history.get_history("loss")) == 3
     assert caplog.text.count("stops writing") == 1
 
@@ -61,7 +61,7 @@ def test_without_a_folder_no_file_is_written(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    train_constant([writer()])
+    train_constant(writer())
     assert not list(tmp_path.iterdir())
     assert f"{writer.__name__} has no output folder" in caplog.text
 
@@ -75,7 +75,7 @@ class Everything(Callback):
 
 
 def test_event_file_contains_all_values(tmp_path: Path) -> None:
-    train_constant([Everything(), TFEventWriter(tmp_path)], 1)
+    train_constant(Everything(), TFEventWriter(tmp_path), epochs=1)
     (path,) = tmp_path.glob("*tfevents*")
     events = list(read_events(str(path)))
     assert events[0].version == "brain.Event:2"
@@ -103,7 +103,7 @@ def test_event_file_contains_the_graph_once(stop: type[Exception] | None, tmp_pa
 
 def test_tensorboard_reads_event_files(tmp_path: Path) -> None:
     accumulators = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    train_constant([Logs({2: 1.5}), Everything(), TFEventWriter(tmp_path)], 2)
+    train_constant(Logs({2: 1.5}), Everything(), TFEventWriter(tmp_path), epochs=2)
     make().train(1, Rows(), [TFEventWriter(tmp_path / "graph")])
     graph = accumulators.EventAccumulator(str(tmp_path / "graph")).Reload().Graph()
     assert {"Dense/weight", "Dense/bias"} <= {node.name for node in graph.node}
@@ -115,7 +115,7 @@ def test_tensorboard_reads_event_files(tmp_path: Path) -> None:
 
 
 def test_split_files_starts_a_file_each_epoch(tmp_path: Path) -> None:
-    train_constant([TFEventWriter(tmp_path, split_files=True)], 3)
+    train_constant(TFEventWriter(tmp_path, split_files=True), epochs=3)
     assert len(list(tmp_path.iterdir())) == 3
 
 
@@ -135,7 +135,7 @@ def test_scalar_printer_filters_names_and_times(
 ) -> None:
     caplog.set_level("INFO", "minispore.tensorpack")
     each_epoch = 2.5 if "epoch: 2.5" in lines else None
-    train_constant([Logs({1: 1.23456, 3: 3.0}, each_epoch), printer])
+    train_constant(Logs({1: 1.23456, 3: 3.0}, each_epoch), printer)
     assert [record.message for record in caplog.records] == lines
 
 
@@ -145,7 +145,7 @@ def test_monitors_restore_their_state(tmp_path: Path) -> None:
         (ScalarPrinter(), ScalarPrinter()),
         (JSONWriter(tmp_path), JSONWriter(tmp_path)),
     ):
-        train_constant([old], 1)
+        train_constant(old, epochs=1)
         old.process_scalar("x", 1.5)
         new.load_state_dict(old.state_dict())
         assert new.state_dict() == old.state_dict()
@@ -196,7 +196,7 @@ def test_rows_contain_the_numbers_of_each_step(
     with TemporaryDirectory() as folder:
         for i, epochs in enumerate(runs):
             callbacks: list[TrainCallback] = [Logs(values, each_epoch), writer(folder)]
-            train_constant(callbacks[::-1] if first else callbacks, epochs, initial=sum(runs[:i]))
+            train_constant(*callbacks[:: -1 if first else 1], epochs=epochs, initial=sum(runs[:i]))
         assert os.listdir(folder) == [writer.FILENAME]
         assert rows_of(Path(folder, writer.FILENAME)) == expected
 
@@ -205,12 +205,12 @@ def test_rows_contain_the_numbers_of_each_step(
 @pytest.mark.parametrize("content", [None, "[{", "[1]", "1", "\0"])
 def test_unrelated_files_are_renamed(writer: Writer, content: str | None, tmp_path: Path) -> None:
     if content is None:
-        train_constant([writer(tmp_path)], 2)
+        train_constant(writer(tmp_path), epochs=2)
         content = (tmp_path / writer.FILENAME).read_text("utf-8")
     else:
         content += "\n"
         (tmp_path / writer.FILENAME).write_text(content, "utf-8")
-    train_constant([writer(tmp_path)], 1)
+    train_constant(writer(tmp_path), epochs=1)
     rows = rows_of(tmp_path / writer.FILENAME)
     assert rows == [{"loss": 0.5, "epoch_num": 1, "global_step": 3}]
     (aside,) = [path for path in tmp_path.iterdir() if path.name != writer.FILENAME]
@@ -225,16 +225,16 @@ def test_renamed_files_do_not_overwrite_each_other(
     monkeypatch.setattr(monitors, "datetime", SimpleNamespace(now=lambda: noon))
     for content in ("first\n", "second\n", "third\n"):
         (tmp_path / writer.FILENAME).write_text(content, "utf-8")
-        train_constant([writer(tmp_path)], 1)
+        train_constant(writer(tmp_path), epochs=1)
     aside = sorted(path for path in tmp_path.iterdir() if path.name != writer.FILENAME)
     assert [path.read_text("utf-8") for path in aside] == ["first\n", "second\n", "third\n"]
 
 
 def test_an_incomplete_last_line_is_removed(tmp_path: Path) -> None:
-    train_constant([JSONLWriter(tmp_path)], 1)
+    train_constant(JSONLWriter(tmp_path), epochs=1)
     with (tmp_path / "stats.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"loss": 0.')
-    train_constant([JSONLWriter(tmp_path)], 1, initial=1)
+    train_constant(JSONLWriter(tmp_path), epochs=1, initial=1)
     assert [row["epoch_num"] for row in rows_of(tmp_path / "stats.jsonl")] == [1, 2]
 
 
@@ -242,7 +242,7 @@ def test_load_existing_json_returns_the_rows(tmp_path: Path) -> None:
     assert JSONWriter.load_existing_json(tmp_path) is None
     assert JSONWriter.load_existing_epoch_number(tmp_path) is None
     logger.set_logger_dir(tmp_path)
-    train_constant([JSONWriter()], 2)
+    train_constant(JSONWriter(), epochs=2)
     assert JSONWriter.load_existing_epoch_number() == 2
     assert JSONWriter.load_existing_json() == rows_of(tmp_path / "stats.json")
 
@@ -258,6 +258,6 @@ def test_stats_json_is_rewritten_when_grown_by_a_tenth(
 
     monkeypatch.setattr(monitors, "atomic_write", counted)
     values = {step: float(step) for step in range(1, 1000)}
-    train_constant([Logs(values), JSONWriter(tmp_path)], 1, 1000)
+    train_constant(Logs(values), JSONWriter(tmp_path), epochs=1, steps=1000)
     assert len(rows_of(tmp_path / "stats.json")) == 1000
     assert len(writes) < 80

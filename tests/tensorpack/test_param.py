@@ -23,9 +23,9 @@ from minispore.tensorpack import (
     logger,
 )
 from minispore.tensorpack.param import HyperFile
-from minispore.train import Callback as TrainCallback
 from minispore.train import Model
-from tests.helpers.stub_models import Batches, ConstantLoss, Rows, make
+from tests.helpers.stub_models import Rows, make
+from tests.tensorpack.small_trainings import train_constant
 
 
 def test_parameter_is_available_during_training_only() -> None:
@@ -102,11 +102,6 @@ def test_missing_and_unreadable_files_have_no_values(tmp_path: Path) -> None:
     assert HyperFile(os.fspath(tmp_path / "bytes")).read()[0] == {"a": 1.0}
 
 
-def run(callbacks: list[TrainCallback], epochs: int, steps: int = 2, initial: int = 0) -> None:
-    model = Model(ConstantLoss())
-    model.train(initial + epochs, Batches(steps), callbacks, initial_epoch=initial)
-
-
 class RecordsValues(Callback):
     """Record the value in each epoch, or in each step."""
 
@@ -134,7 +129,7 @@ def scheduled(
     param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
     setter = ScheduledHyperParamSetter(param, schedule, interp, steps, at_beginning)
     watch = RecordsValues(param, steps)
-    run([setter, watch], epochs, 2, initial)
+    train_constant(setter, watch, epochs=epochs, steps=2, initial=initial)
     return watch.values
 
 
@@ -225,7 +220,7 @@ def test_custom_setter_logs_once_per_epoch(caplog: pytest.LogCaptureFixture) -> 
             return self.global_step + 0.5
 
     caplog.set_level("INFO", "minispore.tensorpack")
-    run([Count(ObjAttrParam(SimpleNamespace(lr=1.0), "lr", "rate"))], 1, 4)
+    train_constant(Count(ObjAttrParam(SimpleNamespace(lr=1.0), "lr", "rate")), epochs=1, steps=4)
     assert caplog.messages == [
         "After 0 steps, rate changes from 1 to 0.5.",
         "After 1 steps, rate changes from 0.5 to 1.5.",
@@ -265,7 +260,7 @@ def test_stat_monitor_changes_the_value_without_improvement(
     )
     setter = StatMonitorParamSetter(param, "x", lambda v: v / 2, threshold, last_k, reverse)
     watch = RecordsValues(param)
-    run([put, setter, watch], len(values))
+    train_constant(put, setter, watch, epochs=len(values))
     assert watch.values == expected
     restored = StatMonitorParamSetter(param, "x", lambda v: v / 2, threshold, last_k, reverse)
     restored.load_state_dict(setter.state_dict())
@@ -282,7 +277,7 @@ def test_setter_with_func_sets_and_logs_the_values_of_the_function(
     watch = RecordsValues(param)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logger, "info", messages.append)
-        run([setter, watch], len(values) - 1, 1)
+        train_constant(setter, watch, epochs=len(values) - 1, steps=1)
     current, expected, seen = 1.0, list[str](), list[float]()
     for step, value in enumerate(values):
         if value not in {None, current} and (step or at_begin):
@@ -298,7 +293,7 @@ def test_stat_monitor_warns_without_new_values(caplog: pytest.LogCaptureFixture)
     put = CallbackFactory(
         before_train=lambda cb: cb.trainer.monitors.put_scalar("x", 1), produces=["x"]
     )
-    run([put, StatMonitorParamSetter(param, "x", lambda v: 0.0, 0.1, 2)], 5)
+    train_constant(put, StatMonitorParamSetter(param, "x", lambda v: 0.0, 0.1, 2), epochs=5)
     assert param.get_value() == 1
     assert caplog.text.count("there is no new value of 'x'") == 4
 
@@ -317,7 +312,7 @@ def test_human_setter_follows_the_file(folder: Path, caplog: pytest.LogCaptureFi
         if cb.epoch_num in texts:
             (folder / "hyper.txt").write_text(texts[cb.epoch_num], "utf-8")
 
-    run([CallbackFactory(trigger=edit), HumanHyperParamSetter(param), watch], 6)
+    train_constant(CallbackFactory(trigger=edit), HumanHyperParamSetter(param), watch, epochs=6)
     assert watch.values == [1, 0.5, 0.5, 1e-3, 1e-3, 0.25]
     wrong = [message for message in caplog.messages if "line" in message]
     assert [message[-50:].split(", ")[-1] for message in wrong] == [

@@ -35,7 +35,7 @@ def test_mindspore_callbacks_can_log_to_the_monitors() -> None:
             run_context.original_args().trainer.monitors.put_scalar("own", 1)
 
     history = ScalarHistory()
-    train_constant([Own(), history])
+    train_constant(Own(), history)
     assert history.get_history("own") == [(0, 1.0)]
 
 
@@ -55,7 +55,7 @@ NUMBERS: list[Convert] = [float, bool, round]
 def test_put_scalar_keeps_the_digits_of_the_dtype(value: float, convert: Convert) -> None:
     history, scalar = ScalarHistory(), convert(value)
     put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", scalar))
-    train_constant([put, history], epochs=1)
+    train_constant(put, history, epochs=1)
     expected = str(np.float32(value)) if convert in SCALARS else scalar
     assert history.get_latest("x") == float(expected)
 
@@ -64,7 +64,7 @@ def test_put_scalar_keeps_the_digits_of_the_dtype(value: float, convert: Convert
 def test_put_scalar_rejects_other_values(value: object) -> None:
     put = CallbackFactory(trigger=lambda cb: cb.trainer.monitors.put_scalar("x", value))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(TypeError, match="'x' must be a single number"):
-        train_constant([put], epochs=1)
+        train_constant(put, epochs=1)
 
 
 def test_get_latest_suggests_similar_names() -> None:
@@ -122,10 +122,6 @@ def test_history_state_needs_equal_lengths(steps: dict[str, list[int]], fits: bo
         assert [len(history.get_history(name)) for name in steps] == list(map(len, values.values()))
 
 
-def train_once(*callbacks: TrainCallback) -> None:
-    Model(ConstantLoss()).train(1, Batches(3), list(callbacks))
-
-
 @given(shapes(1, 5))
 @example((2, 3, 1))
 @example((4, 2, 3, 3))
@@ -142,7 +138,7 @@ def test_put_image_adds_missing_axes_or_refuses_the_shape(shape: tuple[int, ...]
     full = {2: (1, *shape, 1), 3: (1, *shape), 4: shape}.get(len(shape), (0,))
     refused = 0 in full or full[-1] not in {1, 3}
     with pytest.raises(ValueError, match="put_image") if refused else nullcontext():
-        train_once(put, Shapes())
+        train_constant(put, Shapes(), epochs=1)
     assert received == ([] if refused else [full])
 
 

@@ -32,11 +32,7 @@ from tests.tensorpack.recording_callbacks import (
     outcome,
     train,
 )
-from tests.tensorpack.small_trainings import Clock, Logs, Passing
-
-
-def run(callback: TrainCallback, epochs: int = 4, steps: int = 3) -> None:
-    Model(ConstantLoss()).train(epochs, Batches(steps), [callback])
+from tests.tensorpack.small_trainings import Clock, Logs, Passing, train_constant
 
 
 @given(
@@ -199,7 +195,7 @@ def test_mindspore_callbacks_receive_the_due_epochs(fit: bool) -> None:
 
 def test_enable_callback_if_evaluates_before_the_step() -> None:
     log = Log()
-    run(EnableCallbackIf(HookRecorder(log, 0), lambda cb: cb.global_step == 1), epochs=1)
+    train_constant(EnableCallbackIf(HookRecorder(log, 0), lambda cb: cb.global_step == 1), epochs=1)
     assert [(hook, at[1]) for _, hook, at in log] == [
         ("setup_graph", 0),
         ("before_train", 0),
@@ -218,7 +214,7 @@ def test_periodic_callback_calls_the_due_hooks_and_with_epochs_the_last_ones(
 ) -> None:
     assume(steps or epochs)
     log = Log()
-    run(PeriodicCallback(HookRecorder(log, 0), steps, epochs), total, each)
+    train_constant(PeriodicCallback(HookRecorder(log, 0), steps, epochs), epochs=total, steps=each)
 
     def is_due(done: int, epoch: int, *, last: bool) -> bool:
         by_steps = steps is not None and done % steps == 0
@@ -246,13 +242,13 @@ def test_callback_factory_calls_its_functions() -> None:
         trigger=lambda cb: calls.append(cb.epoch_num),
         after_train=lambda cb: calls.append("after"),
     )
-    run(callback, epochs=2)
+    train_constant(callback, epochs=2)
     assert calls == ["setup", "before", 1, 2, "after"]
 
 
 def test_every_wraps_monitors(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "minispore.tensorpack")
-    run(Every(epochs=3)(ScalarPrinter()))
+    train_constant(Every(epochs=3)(ScalarPrinter()), epochs=4)
     assert caplog.messages == ["loss: 0.5"]
 
 
