@@ -57,7 +57,7 @@ class Refusal(NamedTuple):
         call: The source of the call.
         error: The name of the error's class.
         words: What the message says, in this order: usually the argument, what was expected, and
-            what was given. The first may name another caller than the callee: "For 'dense'".
+            what was given. If they begin the message, it may name another caller: "For 'dense'".
     """
 
     call: str
@@ -79,7 +79,7 @@ class Refusal(NamedTuple):
             _, word_in_message, rest = rest.partition(word)
             assert word_in_message, f"{message!r} does not say {word!r} at its place"
         assert "\n" not in message
-        if not self.words[0].startswith("For "):
+        if not message.startswith(self.words[0]):
             caller = re.match(r"(?:For|The) '(\w+)|(\w+)\.", message)
             assert caller, message
             assert str(caller[1] or caller[2]) in self.call, message
