@@ -115,6 +115,13 @@ def calls(function: Function, *args: object, times: int = 5) -> list[object]:
     return results
 
 
+def around(change: Callable[[], object], function: Function, *args: object) -> list[object]:
+    """Return the results of calls before and after a change."""
+    before = calls(function, *args)
+    change()
+    return [before, calls(function, *args)]
+
+
 def identity(function: Function) -> Function:
     return function
 
@@ -158,29 +165,21 @@ def input_is_a_weight(decorate: Decorator) -> object:
 
 def loaded_between_steps(decorate: Decorator) -> object:
     weight = Parameter(X.copy(), name="weight")
-    f = decorate(lambda x: x * weight)
-    before = calls(f, X)
-    weight.set_data(X * 2)
-    return before, calls(f, X)
+    return around(lambda: weight.set_data(X * 2), decorate(lambda x: x * weight), X)
 
 
 def requires_grad_switched(decorate: Decorator) -> object:
     weight = Parameter(X.copy(), name="weight")
     gradient = ms.grad(lambda x: x * weight, None, weight)
     f = decorate(lambda x: gradient(x))
-    before = calls(f, X)
-    weight.requires_grad = False
-    return before, calls(f, X)
+    return around(lambda: setattr(weight, "requires_grad", False), f, X)
 
 
 def attribute_changed(decorate: Decorator) -> object:
     ms.set_seed(1)
     net = Net()
-    f = decorate(lambda x: net.construct(x))
     x = Tensor(np.linspace(-1.0, 1.0, 8, dtype=np.float32).reshape(2, 4))
-    before = calls(f, x)
-    net.scale = 3.0
-    return before, calls(f, x)
+    return around(lambda: setattr(net, "scale", 3.0), decorate(lambda x: net.construct(x)), x)
 
 
 def attribute_added(decorate: Decorator) -> object:
@@ -199,25 +198,17 @@ def attribute_added(decorate: Decorator) -> object:
 def flags_changed(decorate: Decorator) -> object:
     relu = nn.ReLU().add_flags(doubled=True)
     f = decorate(lambda x: relu(x) * (2.0 if relu.get_flags()["doubled"] else 1.0))
-    before = calls(f, X)
-    relu.get_flags()["doubled"] = False
-    return before, calls(f, X)
+    return around(lambda: relu.get_flags().update(doubled=False), f, X)
 
 
 def list_item_replaced(decorate: Decorator) -> object:
-    layers = [nn.ReLU()]
-    f = decorate(lambda x: layers[0](x))
-    before = calls(f, X)
-    layers[0] = nn.Sigmoid()  # type: ignore[call-overload]
-    return before, calls(f, X)
+    layers: list[nn.Cell] = [nn.ReLU()]
+    return around(lambda: layers.__setitem__(0, nn.Sigmoid()), decorate(lambda x: layers[0](x)), X)
 
 
 def global_changed(decorate: Decorator) -> object:
-    f = decorate(lambda x: x * SCALE)
-    before = calls(f, X)
-    globals()["SCALE"] = 3.0
     try:
-        return before, calls(f, X)
+        return around(lambda: globals().update(SCALE=3.0), decorate(lambda x: x * SCALE), X)
     finally:
         globals()["SCALE"] = 2.0
 
@@ -237,32 +228,25 @@ def redefined_in_a_notebook(decorate: Decorator) -> object:
 
     net = Double()
     f = decorate(lambda x: net(x))
-    before = calls(f, X)
-    Double.construct = lambda self, x: x * 3  # type: ignore[method-assign]
-    return before, calls(f, X)
+    return around(lambda: setattr(Double, "construct", lambda self, x: x * 3), f, X)
 
 
 def code_replaced(decorate: Decorator) -> object:
     def scaled(x: Tensor) -> Tensor:
         return x * 2
 
-    f = decorate(lambda x: scaled(x))
-    before = calls(f, X)
-    scaled.__code__ = (lambda x: x * 3).__code__
-    return before, calls(f, X)
+    code = (lambda x: x * 3).__code__
+    return around(lambda: setattr(scaled, "__code__", code), decorate(lambda x: scaled(x)), X)
 
 
 def momentum_set_to_zero(decorate: Decorator) -> object:
-    weight = Parameter(X.copy(), name="weight")
-    optimizer = nn.SGD([weight], 0.1, 0.9)
+    optimizer = nn.SGD([Parameter(X.copy(), name="weight")], 0.1, 0.9)
 
     def f(x: Tensor) -> None:
         optimizer((x,))
 
-    g = decorate(f)
-    before = calls(g, X)
-    optimizer.momentum.set_data(0.0)
-    return before, calls(g, X), [bits(each) for each in optimizer.get_parameters()]
+    results = around(lambda: optimizer.momentum.set_data(0.0), decorate(f), X)
+    return results, [bits(each) for each in optimizer.get_parameters()]
 
 
 def label_out_of_range(decorate: Decorator) -> object:
@@ -331,9 +315,7 @@ def object_read(decorate: Decorator) -> object:
 
     options = Options()
     f = decorate(lambda x: x * options.factor)
-    before = calls(f, X)
-    options.factor = 3.0
-    return before, calls(f, X)
+    return around(lambda: setattr(options, "factor", 3.0), f, X)
 
 
 def exception_handled(decorate: Decorator) -> object:
@@ -369,9 +351,7 @@ def gradient_hook(decorate: Decorator) -> object:
 def random_numbers(decorate: Decorator) -> object:
     ms.set_seed(1)
     f = decorate(lambda x: x + ops.rand(2, 3) * ops.randn(2, 3, seed=3))
-    before = calls(f, X)
-    ms.set_seed(2)
-    return before, calls(f, X)
+    return around(lambda: ms.set_seed(2), f, X)
 
 
 def gradient_of_rows(decorate: Decorator) -> object:

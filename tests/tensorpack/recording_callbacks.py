@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from types import TracebackType
 
 from minispore.tensorpack import Callback, StopTraining
-from minispore.tensorpack.protocol import RunValues
 from minispore.train import Accuracy, Model, RunContext
 from minispore.train import Callback as TrainCallback
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
@@ -20,6 +18,10 @@ HOOKS = (
     "after_epoch",
     "trigger_epoch",
     "after_train",
+)
+EVENTS = (
+    *(f"on_train_{place}{end}" for place in ("", "epoch_", "step_") for end in ("begin", "end")),
+    *("on_eval_begin", "on_eval_end", "on_exception"),
 )
 # The number of the callback, the hook, and the counters: epoch, global and local step.
 Line = tuple[int, str, tuple[int, int, int]]
@@ -48,81 +50,47 @@ class Log(list[Line]):
         return [line for line in self if line[0] in callback]
 
 
-class HookRecorder(Callback):
+class Recorder:
+    """A callback that notes its number and the name of each hook."""
+
     def __init__(self, log: Log, number: int) -> None:
         self.log = log
         self.number = number
 
     def note(self, hook: str) -> None:
+        self.log.note(self.number, hook)
+
+
+class Hooks(Recorder):
+    """The hooks of tensorpack's callbacks, with its counters."""
+
+    epoch_num: int
+    global_step: int
+    local_step: int
+
+    def note(self, hook: str) -> None:
         self.log.note(self.number, hook, (self.epoch_num, self.global_step, self.local_step))
 
-    def _setup_graph(self) -> None:
-        self.note("setup_graph")
 
-    def _before_train(self) -> None:
-        self.note("before_train")
-
-    def _before_epoch(self) -> None:
-        self.note("before_epoch")
-
-    def _before_run(self, run_context: RunContext) -> None:
-        self.note("before_run")
-
-    def _after_run(self, run_context: RunContext, run_values: RunValues) -> None:
-        self.note("after_run")
-
-    def _trigger_step(self) -> None:
-        self.note("trigger_step")
-
-    def _after_epoch(self) -> None:
-        self.note("after_epoch")
-
-    def _trigger_epoch(self) -> None:
-        self.note("trigger_epoch")
-
-    def _after_train(self) -> None:
-        self.note("after_train")
+class Events(Recorder):
+    """The events of MindSpore's callbacks."""
 
 
-class EventRecorder(TrainCallback):
-    def __init__(self, log: Log, number: int) -> None:
-        self.log = log
-        self.number = number
+def _noting(name: str) -> Callable[..., None]:
+    return lambda recorder, *_: recorder.note(name)
 
-    def on_train_begin(self, run_context: RunContext) -> None:
-        self.log.note(self.number, "on_train_begin")
 
-    def on_train_epoch_begin(self, run_context: RunContext) -> None:
-        self.log.note(self.number, "on_train_epoch_begin")
+for _name in HOOKS:
+    setattr(Hooks, f"_{_name}", _noting(_name))
+for _name in EVENTS:
+    setattr(Events, _name, _noting(_name))
+setattr(Events, "__exit__", _noting("exit"))  # noqa: B010
 
-    def on_train_step_begin(self, run_context: RunContext) -> None:
-        self.log.note(self.number, "on_train_step_begin")
 
-    def on_train_step_end(self, run_context: RunContext) -> None:
-        self.log.note(self.number, "on_train_step_end")
+class HookRecorder(Hooks, Callback): ...
 
-    def on_train_epoch_end(self, run_context: RunContext) -> None:
-        self.log.note(self.number, "on_train_epoch_end")
 
-    def on_train_end(self, run_context: RunContext) -> None:
-        self.log.note(self.number, "on_train_end")
-
-    def on_eval_begin(self, run_context: RunContext) -> None:
-        self.log.note(self.number, "on_eval_begin")
-
-    def on_eval_end(self, run_context: RunContext) -> None:
-        self.log.note(self.number, "on_eval_end")
-
-    def on_exception(self, run_context: RunContext, error: BaseException) -> None:
-        self.log.note(self.number, "on_exception")
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.log.note(self.number, "exit")
+class EventRecorder(Events, TrainCallback): ...
 
 
 def stops_at(event: str, occurrence: int = 1, *, finished: bool = False) -> TrainCallback:
@@ -148,7 +116,7 @@ def train(
     wrap: Callable[[TrainCallback], TrainCallback] = lambda callback: callback,
 ) -> None:
     """Run a `Model` with a callback for each letter, where "p" is one of tensorpack's."""
-    kinds = {"p": HookRecorder, "m": EventRecorder}
+    kinds: dict[str, Callable[[Log, int], TrainCallback]] = {"p": HookRecorder, "m": EventRecorder}
     callbacks = [*(wrap(kinds[api](log, i)) for i, api in enumerate(apis)), *more]
     model = Model(
         ConstantLoss(),
