@@ -62,14 +62,7 @@ class Recorder:
 
 
 class Hooks(Recorder):
-    """The hooks of tensorpack's callbacks, with its counters."""
-
-    epoch_num: int
-    global_step: int
-    local_step: int
-
-    def note(self, hook: str) -> None:
-        self.log.note(self.number, hook, (self.epoch_num, self.global_step, self.local_step))
+    """The hooks of tensorpack's callbacks."""
 
 
 class Events(Recorder):
@@ -87,7 +80,9 @@ for _name in EVENTS:
 setattr(Events, "__exit__", _noting("exit"))  # noqa: B010
 
 
-class HookRecorder(Hooks, Callback): ...
+class HookRecorder(Hooks, Callback):
+    def note(self, hook: str) -> None:
+        self.log.note(self.number, hook, (self.epoch_num, self.global_step, self.local_step))
 
 
 class EventRecorder(Events, TrainCallback): ...

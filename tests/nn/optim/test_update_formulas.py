@@ -209,34 +209,6 @@ def test_step_equals_formula(
         assert np.max(np.abs(floats(parameter) - w)) < 1e-12
 
 
-@given(case=cases(), decay=DECAYS, scale=SCALES)
-def test_loss_scale_is_undone_before_the_decay(case: Case, decay: float, scale: float) -> None:
-    """A scaled loss makes the same steps, bit by bit if the scale is a power of two."""
-    make, _, options = case
-    plain, scaled = parameters(normal(0)), parameters(normal(0))
-    optimizer = make(plain, learning_rate=0.125, weight_decay=decay, **options)
-    unscaling = make(scaled, learning_rate=0.125, weight_decay=decay, loss_scale=scale, **options)
-    for seed in (1, 2, 3):
-        optimizer(tuple(Tensor(g) for g in normal(seed)))
-        unscaling(tuple(Tensor(g * scale) for g in normal(seed)))
-    for one, other in zip(plain, scaled, strict=True):
-        np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
-
-
-@given(case=cases(), decay=DECAYS)
-def test_decay_adds_the_weights_to_their_gradients(case: Case, decay: float) -> None:
-    make, _, options = case
-    ours, theirs = parameters(normal(0)), parameters(normal(0))
-    decaying = make([{"params": ours}], learning_rate=0.125, weight_decay=decay, **options)
-    optimizer = make(theirs, learning_rate=0.125, **options)
-    for seed in (1, 2, 3):
-        decaying(tuple(Tensor(g) for g in normal(seed)))
-        pairs = zip(theirs, normal(seed), strict=True)
-        optimizer(tuple(Tensor(g + decay * floats(w)) for w, g in pairs))
-    for one, other in zip(ours, theirs, strict=True):
-        np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
-
-
 @pytest.mark.parametrize(
     ("short", "full"),
     [
