@@ -70,7 +70,10 @@ class Events(Recorder):
 
 
 def _noting(name: str) -> Callable[..., None]:
-    return lambda recorder, *_: recorder.note(name)
+    def hook(recorder: Recorder, *_: object) -> None:
+        recorder.note(name)
+
+    return hook
 
 
 for _name in HOOKS:
