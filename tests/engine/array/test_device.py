@@ -25,9 +25,9 @@ from minispore.engine.array import (
 from minispore.engine.array.device import NUMPY
 
 
-def test_namespace_of_arrays_scalars_subclasses_and_tensors() -> None:
-    for x in (np.zeros(2), np.float32(1.0), np.zeros(2).view(np.ma.MaskedArray)):
-        assert namespace(cast("Array", x)) is NUMPY
+@pytest.mark.parametrize("x", [np.zeros(2), np.float32(1.0), np.zeros(2).view(np.ma.MaskedArray)])
+def test_namespace_of_arrays_scalars_and_subclasses_is_numpys(x: object) -> None:
+    assert namespace(cast("Array", x)) is NUMPY
     assert namespace(Tensor([1.0])) is cast("Namespace[Tensor]", tensor_names)
 
 

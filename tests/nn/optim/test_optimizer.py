@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from minispore import Parameter, Tensor, float16, float32, float64, nn, ops
+from minispore.common.dtype import DType
 from minispore.nn.optim import optimizer as optimizer_module
 from minispore.nn.optim.optimizer import Blocks
 from tests.helpers.optimizer_cases import each_optimizer, gradients, optimizers, two
@@ -49,12 +50,12 @@ def test_updates_do_not_depend_on_block_size(which: int, monkeypatch: pytest.Mon
     assert np.array_equal(results[0], results[1])
 
 
-def test_float16_and_float64_parameters() -> None:
-    for dtype in (float16, float64):
-        w = Parameter(ops.ones((3,), dtype), name="w")
-        for optimizer in optimizers([w]):
-            optimizer((ops.ones((3,), dtype),))
-        assert w.dtype is dtype
+@each_optimizer
+@pytest.mark.parametrize("dtype", [float16, float64])
+def test_updates_keep_the_dtype(which: int, dtype: DType) -> None:
+    w = Parameter(ops.ones((3,), dtype), name="w")
+    optimizers([w])[which]((ops.ones((3,), dtype),))
+    assert w.dtype is dtype
 
 
 def test_state_names_match_mindspore_checkpoints() -> None:
