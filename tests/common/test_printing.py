@@ -73,5 +73,8 @@ def test_columns_are_aligned() -> None:
     assert lines[1:] == ["[[   1, -200],", " [  30,    4]])"]
 
 
-def test_elements_are_formatted_like_a_single_one() -> None:
-    assert f"{Tensor(1.5):.2f} {Tensor([7]):03d} {Tensor(0.03904):8.7f}" == "1.50 007 0.0390400"
+@given(st.floats(), st.sampled_from([".2f", "8.7f", "e", "+g", ""]), st.integers(0, 2))
+def test_elements_are_formatted_like_numbers(number: float, form: str, axes: int) -> None:
+    x = Tensor(np.full((1,) * axes, number))
+    assert not form or f"{x:{form}}" == f"{number:{form}}"
+    assert f"{Tensor([7]):03d}" == "007"

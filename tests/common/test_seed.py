@@ -103,10 +103,11 @@ def test_threads_share_one_stream() -> None:
     assert sorted(future.result()[0] for future in actual) == expected
 
 
-def test_set_seed_seeds_numpys_global_state() -> None:
-    set_seed(3)
+@given(seeds)
+def test_set_seed_seeds_numpys_global_state(seed: int) -> None:
+    set_seed(seed)
     first = np.random.random()  # noqa: NPY002
-    set_seed(3)
+    set_seed(seed)
     assert np.random.random() == first  # noqa: NPY002
 
 
@@ -186,12 +187,13 @@ def test_dataset_seed_is_saved_and_cleared_by_set_seed(seed: int, other: int) ->
     assert get_dataset_seed() is None
 
 
-def test_state_without_dataset_seed_leaves_it_unchanged() -> None:
-    set_dataset_seed(7)
+@given(seeds)
+def test_state_without_dataset_seed_leaves_it_unchanged(seed: int) -> None:
+    set_dataset_seed(seed)
     state = copy.deepcopy(get_rng_state())
     del cast("dict[str, object]", state["program"])["dataset_seed"]
     set_rng_state(state)
-    assert get_dataset_seed() == 7
+    assert get_dataset_seed() == seed
 
 
 def damaged(path: tuple[str, ...], value: object) -> dict[str, object]:

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import minispore
 import minispore.dataset as ds
@@ -56,11 +58,12 @@ def test_rows_by_index_are_those_of_the_first_epoch() -> None:
     assert len(dataset) == len(order(dataset)) == 1
 
 
-def test_skipped_rows_are_not_read() -> None:
+@given(st.integers(0, 5))
+def test_skipped_rows_are_not_read(skipped: int) -> None:
     source = Squares()
     dataset = ds.GeneratorDataset(source, ["x", "y"], shuffle=False).map(np.negative, "y").batch(1)
-    rows(dataset.skip(3))
-    assert source.requested == [3, 4]
+    rows(dataset.skip(skipped))
+    assert source.requested == list(range(skipped, 5))
 
 
 def three() -> Iterator[int]:

@@ -108,11 +108,12 @@ def test_arithmetic_is_float32_in_mindspores_order(image: npt.NDArray[np.generic
     np.testing.assert_array_equal(tensor, x.transpose(2, 0, 1) * f32(1 / 255))
 
 
-def test_images_without_channels() -> None:
-    image = np.ones((2, 5), np.uint8)
-    assert vision.HWC2CHW()(image).shape == (2, 5)
-    assert vision.ToTensor()(image).shape == (1, 2, 5)
-    assert vision.Normalize((0.5,), (0.5,))(image).shape == (2, 5)
+@given(sizes)
+def test_images_without_channels(size: tuple[int, int]) -> None:
+    image = np.ones(size, np.uint8)
+    assert vision.HWC2CHW()(image).shape == size
+    assert vision.ToTensor()(image).shape == (1, *size)
+    assert vision.Normalize((0.5,), (0.5,))(image).shape == size
 
 
 colors = hnp.arrays(np.uint8, st.tuples(st.integers(1, 4), st.integers(1, 40), st.just(3)))
