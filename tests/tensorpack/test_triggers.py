@@ -143,6 +143,12 @@ def test_every_matches_a_simple_count(
     assert hooks.count("on_train_epoch_begin") == hooks.count("on_train_epoch_end")
 
 
+def test_periodic_trigger_can_fire_before_training() -> None:
+    callback = Triggered()
+    train_constant(PeriodicTrigger(callback, before_train=True))
+    assert callback.at == [(0, 0)]
+
+
 @given(
     seconds=st.integers(1, 9),
     durations=st.lists(st.integers(0, 9), min_size=1, max_size=12),

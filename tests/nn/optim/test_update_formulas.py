@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -181,6 +181,7 @@ def as_groups(params: list[Parameter], groups: list[Group]) -> list[dict[str, ob
     ),
     donated=SWITCH,
 )
+@example((nn.Adagrad, adagrad, {"accum": 0.5, "update_slots": False}), 0.0, 1.0, None, False)
 def test_step_equals_formula(
     case: Case, decay: float, scale: float, groups: list[Group] | None, donated: bool
 ) -> None:
