@@ -59,6 +59,8 @@ def test_rows_are_lists_or_dictionaries_of_tensors_or_arrays_of_their_own(
 def test_output_shapes_and_types_are_those_of_the_first_row(count: int, size: int) -> None:
     batched = numbers(count).batch(size)
     assert batched.output_shapes() == [[min(count, size)]] * 2
+    equal = count <= size or count % size == 0
+    assert batched.output_shapes(True) == [[min(count, size) if equal else None]] * 2
     assert batched.output_types() == [np.int64, np.float64]
 
 
