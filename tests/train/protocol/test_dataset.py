@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Tensor, set_seed
@@ -33,11 +33,14 @@ def test_epoch_without_batches_raises() -> None:
     )
 
 
-def test_dataset_iterator_is_created_once() -> None:
-    data, valid = Rows(4), Rows(4)
-    make({"acc"}).fit(5, data, valid, 2, initial_epoch=1)
-    assert data.requested_epochs == [4]
-    assert valid.requested_epochs == [1, 1]
+@given(first=st.integers(0, 2), epochs=st.integers(1, 4), every=st.integers(1, 4))
+@example(first=1, epochs=4, every=2)
+def test_dataset_iterator_is_created_once(first: int, epochs: int, every: int) -> None:
+    """That of the evaluation in each evaluation."""
+    data, valid, last = Rows(4), Rows(4), first + epochs
+    make({"acc"}).fit(last, data, valid, every, initial_epoch=first)
+    assert data.requested_epochs == [epochs]
+    assert valid.requested_epochs == [1] * (last // every - first // every)
 
 
 @pytest.mark.parametrize("columns", [1, 3])

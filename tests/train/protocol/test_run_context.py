@@ -14,7 +14,6 @@ import minispore as ms
 from minispore import Tensor, nn, ops
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import Model, ModelCheckpoint
-from minispore.train.callback import _InternalCallbackParam
 from minispore.train.protocol import Callback, RunContext
 from minispore.train.protocol.run_context import InternalCallbackParam
 from tests.helpers.replays import needs_replays
@@ -36,6 +35,7 @@ requests = st.tuples(
 @example([("add", 1), ("add", 0), ("save", 1), ("save", 0), ("save", 1), ("pop", 0), ("pop", 0)])
 def test_requests_are_kept_until_they_are_handled(requests: list[Request]) -> None:
     context = RunContext({})
+    assert context.is_chief
     stopped = finished = unfinished = False
     paths, added, saving = list[str](), list[ModelCheckpoint](), list[ModelCheckpoint]()
     for kind, index in requests:
@@ -79,7 +79,7 @@ def test_parameters_are_attributes_and_entries(
 ) -> None:
     context = RunContext(cast("dict[str, object]", values))
     params = context.original_args()
-    assert params is context.original_args()
+    assert RunContext(params).original_args() is params is context.original_args()
     assert dict(params) == values
     assert {key: getattr(params, key) for key in params} == values
     setattr(params, name, 1)
@@ -96,28 +96,15 @@ def test_parameters_are_attributes_and_entries(
         delattr(params, name)
 
 
-def test_context_keeps_given_parameters() -> None:
-    params = InternalCallbackParam(mode="train")
-    assert RunContext(params).original_args() is params
-    assert _InternalCallbackParam is InternalCallbackParam
-
-
 def pickled(params: InternalCallbackParam) -> InternalCallbackParam:
     return cast("InternalCallbackParam", pickle.loads(pickle.dumps(params)))
 
 
-DUPLICATES: list[Callable[[InternalCallbackParam], InternalCallbackParam]] = [
-    copy.copy,
-    copy.deepcopy,
-    pickled,
-]
-
-
-@pytest.mark.parametrize("duplicate", DUPLICATES)
+@given(st.dictionaries(names, st.integers()), st.sampled_from([copy.copy, copy.deepcopy, pickled]))
 def test_parameters_can_be_copied(
-    duplicate: Callable[[InternalCallbackParam], InternalCallbackParam],
+    values: dict[str, int], duplicate: Callable[[InternalCallbackParam], InternalCallbackParam]
 ) -> None:
-    params = InternalCallbackParam(cur_step_num=3)
+    params = InternalCallbackParam(values)
     other = duplicate(params)
     assert type(other) is InternalCallbackParam
     assert other == params
@@ -141,10 +128,6 @@ def test_former_name_raises_error_with_present_name() -> None:
         type("Former", (Callback,), {"companions": lambda self, callbacks: ()})
     with pytest.raises(AttributeError, match="no attribute 'stop'"):
         context.stop()
-
-
-def test_single_process_is_chief() -> None:
-    assert RunContext({}).is_chief
 
 
 # Gradient hooks.
