@@ -2,13 +2,15 @@
 
 import json
 import os
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minispore as ms
@@ -59,80 +61,99 @@ def collected(folder: Path, **landscape: object) -> None:
     )
 
 
-def landscapes(folder: Path) -> dict[str, Landscape]:
-    [path] = folder.glob("*.events.summary.*")
-    return {
-        v.tag: v.content
-        for e in read_events(path)
-        for v in e.values
-        if isinstance(v.content, Landscape)
-    }
+def landscapes(folder: Path) -> list[tuple[int, str, Landscape]]:
+    """Return the landscapes in the newest event file with their steps and names."""
+    values = [
+        (e.step, v) for e in read_events(max(folder.glob("*.events.summary.*"))) for v in e.values
+    ]
+    return [(step, v.tag, v.content) for step, v in values if isinstance(v.content, Landscape)]
 
 
-def test_landscapes_of_training_and_result(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@given(
+    unit=st.sampled_from(["step", "epoch"]),
+    size=st.integers(4, 6),
+    samples=st.integers(1, 50),
+    intervals=st.none() | st.sampled_from([[[1, 2, 3]], [[1, 2, 3], [1, 2, 99]]]),
+    kinds=st.sampled_from([(True, False), (False, True), (True, True)]),
+    overridden=st.booleans(),
+    seed=st.integers(1, 3),
+)
+@example("epoch", 5, 16, [[1, 2, 3], [1, 2, 99]], (True, True), False, 1)
+@example("epoch", 4, 9, None, (False, True), True, 1)
+def test_landscapes_show_the_loss_around_the_saved_parameters(
+    unit: str,
+    size: int,
+    samples: int,
+    intervals: list[list[int]] | None,
+    kinds: tuple[bool, bool],
+    overridden: bool,
+    seed: int,
 ) -> None:
-    collected(tmp_path, create_landscape={"train": True, "result": True})
-    SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts, device_ids=[0])
-    actual = landscapes(tmp_path)
-    assert set(actual) == {"landscape_[1, 3]", "landscape_[3]"}
-    trajectory, result = actual["landscape_[1, 3]"], actual["landscape_[3]"]
-    assert (trajectory.decomposition, result.decomposition) == ("PCA", "Random")
-    assert (trajectory.unit, trajectory.step_per_epoch, trajectory.intervals) == (
-        "epoch",
-        5,
-        (1, 2, 3),
-    )
-    assert trajectory.z.shape == result.z.shape == (5, 5)
-    assert result.intervals == ()
-    np.testing.assert_allclose(result.x, [-1, -0.5, 0, 0.5, 1])
-    # The centre of the plane is the end of the trajectory.
-    np.testing.assert_allclose(result.z[2, 2], result.end[2], rtol=1e-5)
-    assert trajectory.end == (0, 0, trajectory.path_z[-1])
-    assert trajectory.path_z[-1] == result.end[2]
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("Drawing landscape path total progress is 1/3, landscape path loss")
-    assert lines[3] == "Drawing landscape total progress: 1/5."
-    assert lines[4].startswith("Current local landscape progress is 1/5, landscape loss is ")
+    """Of each interval and of the result; the call may override options and folder."""
+    options: dict[str, object] = {
+        "landscape_size": size,
+        "num_samples": samples,
+        "create_landscape": dict(zip(("train", "result"), kinds, strict=True)),
+    }
+    with TemporaryDirectory() as name, redirect_stdout(StringIO()) as screen:
+        folder = Path(name)
+        saved = {} if intervals is None else {"intervals": intervals}
+        collected(folder, unit=unit, **saved, **({} if overridden else options))
+        output = folder / "other" if overridden else folder
+        made: list[list[tuple[int, str, Landscape]]] = []
+        for number in (seed, seed, 9):
+            ms.set_seed(number)
+            SummaryLandscape(name).gen_landscapes_with_multi_process(
+                parts, *[options] * overridden, device_ids=[0], output=str(output)
+            )
+            made.append(landscapes(output))
+        losses = {
+            number: loss_of_file(folder / "ckpt_dir" / f"Dense_{number}_{unit}.ckpt", samples)
+            for number in range(1, 16 if unit == "step" else 4)
+            if intervals is None or number < 4
+        }
+    chosen = [[*losses]] if intervals is None else intervals
+    actual, again, others = made
+    expected = [(each[-1], f"landscape_[1, {each[-1]}]") for each in chosen] * kinds[0]
+    expected += [(max(losses), f"landscape_[{max(losses)}]")] * kinds[1]
+    assert [(step, tag) for step, tag, _ in actual] == expected
+    left, path = iter(chosen), list[float]()
+    for (_, tag, content), (*_, same), (*_, other) in zip(actual, again, others, strict=True):
+        assert (content.unit, content.step_per_epoch) == (unit, 5)
+        assert content.z.shape == (size, size)
+        assert content.z.tolist() == same.z.tolist()
+        if "," in tag:
+            interval = next(left)
+            assert content.decomposition == "PCA"
+            # Only the saved steps of an interval count.
+            assert content.intervals == tuple(number for number in interval if number in losses)
+            path += content.path_z.tolist()
+            np.testing.assert_allclose(
+                content.path_z, [losses[number] for number in content.intervals], rtol=1e-5
+            )
+            assert content.path_x.shape == content.path_y.shape == content.path_z.shape
+            assert content.end == (0, 0, content.path_z[-1])
+        else:
+            assert (content.decomposition, content.intervals) == ("Random", ())
+            assert content.path_x.size == content.path_y.size == content.path_z.size == 0
+            assert content.z.tolist() != other.z.tolist()
+            np.testing.assert_allclose(content.x, np.linspace(-1, 1, size))
+            assert content.end[:2] == (0, 0)
+            np.testing.assert_allclose(content.end[2], losses[max(losses)], rtol=1e-5)
+            if size == 5:  # the centre of the plane is the result
+                np.testing.assert_allclose(content.z[2, 2], content.end[2], rtol=1e-5)
+    lines = [
+        line for line in screen.getvalue().splitlines() if line.startswith("Drawing landscape p")
+    ]
+    assert len(lines) == 3 * len(path)
 
 
-def test_loss_uses_the_first_samples(tmp_path: Path) -> None:
-    collected(tmp_path)
-    SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
-    [trajectory] = landscapes(tmp_path).values()
-    [path] = tmp_path.glob("ckpt_dir/Dense_3_epoch.ckpt")
+def loss_of_file(path: Path, samples: int) -> float:
+    """Return the loss over the first batches with so many samples."""
     net = nn.Dense(4, 1)
     ms.load_checkpoint(str(path), net)
-    errors = net(Tensor(X[:16])).asnumpy().astype(np.float64) - Y[:16]
-    np.testing.assert_allclose(trajectory.end[2], (errors**2).mean(), rtol=1e-5)
-
-
-def test_options_and_output_can_be_overridden(tmp_path: Path) -> None:
-    collected(tmp_path / "run")
-    SummaryLandscape(str(tmp_path / "run")).gen_landscapes_with_multi_process(
-        parts,
-        {"landscape_size": 4, "create_landscape": {"train": False, "result": True}},
-        output=str(tmp_path / "other"),
-    )
-    [landscape] = landscapes(tmp_path / "other").values()
-    assert landscape.z.shape == (4, 4)
-
-
-def test_metadata_has_mindspore_format(tmp_path: Path) -> None:
-    collected(tmp_path, intervals=[[1, 2, 3], [2, 3, 4]])
-    folder = tmp_path / "ckpt_dir"
-    files = {str(i): str((folder / f"Dense_{i}_epoch.ckpt").resolve()) for i in (1, 2, 3)}
-    assert json.loads((folder / "train_metadata.json").read_text("utf-8")) == {
-        "epoch_group": {"0": [1, 2, 3], "1": [2, 3, 4]},
-        "model_params_file_map": files,
-        "step_per_epoch": 5,
-        "unit": "epoch",
-        "num_samples": 16,
-        "landscape_size": 5,
-        "create_landscape": {"train": True, "result": False},
-    }
-    SummaryLandscape(str(tmp_path)).clean_ckpt()
-    assert not folder.exists()
+    rows = -(-samples // 8) * 8
+    return float(((net(Tensor(X[:rows])).asnumpy().astype(np.float64) - Y[:rows]) ** 2).mean())
 
 
 def test_invalid_arguments_raise(tmp_path: Path) -> None:
@@ -174,42 +195,6 @@ def test_invalid_arguments_raise(tmp_path: Path) -> None:
         make(parts)
 
 
-def made(folder: Path, **landscape: object) -> list[tuple[int, str, Landscape]]:
-    """Return the landscapes of a training with their steps and names."""
-    collected(folder, **landscape)
-    SummaryLandscape(str(folder)).gen_landscapes_with_multi_process(parts)
-    [path] = folder.glob("*.events.summary.*")
-    return [
-        (event.step, value.tag, value.content)
-        for event in read_events(path)
-        for value in event.values
-        if isinstance(value.content, Landscape)
-    ]
-
-
-def test_landscape_is_recorded_at_end_of_interval(tmp_path: Path) -> None:
-    both = {"train": True, "result": True}
-    actual = made(tmp_path, intervals=[[1, 2, 3], [1, 2, 9]], create_landscape=both)
-    assert [(step, tag) for step, tag, _ in actual] == [
-        (3, "landscape_[1, 3]"),
-        (9, "landscape_[1, 9]"),
-        (3, "landscape_[3]"),
-    ]
-    first, second, result = (content for *_, content in actual)
-    # Only the saved steps of an interval count; a trajectory needs two.
-    assert (first.intervals, second.intervals) == ((1, 2, 3), (1, 2))
-    for path_values in (first, second):
-        assert (
-            path_values.path_x.shape
-            == path_values.path_y.shape
-            == path_values.path_z.shape
-            == (len(path_values.intervals),)
-        )
-        assert path_values.end == (0, 0, path_values.path_z[-1])
-    assert result.path_x.shape == result.path_y.shape == result.path_z.shape == (0,)
-    assert result.end == (0, 0, first.path_z[-1])
-
-
 @pytest.mark.parametrize(
     ("landscape", "intervals", "message"),
     [
@@ -221,8 +206,9 @@ def test_landscape_without_saved_parameters_raises(
     tmp_path: Path, landscape: str, intervals: list[int], message: str
 ) -> None:
     create = {"train": landscape == "train", "result": landscape == "result"}
+    collected(tmp_path, intervals=[intervals], create_landscape=create)
     with pytest.raises(ValueError, match=message):
-        made(tmp_path, intervals=[intervals], create_landscape=create)
+        SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
 
 
 def test_clean_ckpt_removes_only_its_folder(
@@ -246,22 +232,6 @@ def test_checkpoint_of_another_network_raises(tmp_path: Path) -> None:
         SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(parts)
 
 
-def test_random_directions_depend_on_seed(tmp_path: Path) -> None:
-    def heights(name: str, seed: int) -> object:
-        ms.set_seed(seed)
-        folder = tmp_path / name
-        SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process(
-            parts, {"create_landscape": {"train": False, "result": True}}, output=str(folder)
-        )
-        [path] = folder.glob("*.events.summary.*")
-        values = [value for event in read_events(path) for value in event.values]
-        [content] = [v.content for v in values if isinstance(v.content, Landscape)]
-        return content.z.tolist()
-
-    collected(tmp_path)
-    assert heights("a", 5) == heights("b", 5) != heights("c", 6)
-
-
 @given(
     unit=st.sampled_from(["step", "epoch"]),
     first=st.none() | st.integers(0, 2),
@@ -281,7 +251,7 @@ def test_parameters_of_intervals_are_saved(
     """By default those of the complete run; each run has its own."""
     begin = first or 0
     with TemporaryDirectory() as folder:
-        saver = LandscapeSaver(folder, LandscapeOptions(unit=unit, intervals=intervals))
+        saver = LandscapeSaver(folder, LandscapeOptions(5, unit, 9, intervals=intervals))
         assert saver.files == {}
         for more in reversed(range(runs)):
             values: dict[str, object] = {"epoch_num": epochs + more, "batch_num": batches}
@@ -305,9 +275,15 @@ def test_parameters_of_intervals_are_saved(
         inner = Path(folder, "ckpt_dir")
         files = {path.name for path in inner.glob("*.ckpt")}
         assert files == {*names.values()} or (runs > 1 and files > {*names.values()})
-        actual = json.loads((inner / "train_metadata.json").read_text("utf-8"))
-        assert actual["epoch_group"] == {str(i): group for i, group in enumerate(chosen)}
-        assert {n: Path(path).name for n, path in actual["model_params_file_map"].items()} == names
+        assert json.loads((inner / "train_metadata.json").read_text("utf-8")) == {
+            "epoch_group": {str(i): group for i, group in enumerate(chosen)},
+            "model_params_file_map": {n: str(inner / name) for n, name in names.items()},
+            "step_per_epoch": batches,
+            "unit": unit,
+            "num_samples": 9,
+            "landscape_size": 5,
+            "create_landscape": {"train": True, "result": False},
+        }
 
 
 @given(st.integers(0, 5), st.integers(1, 12), st.integers(1, 12))
