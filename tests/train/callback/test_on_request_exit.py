@@ -4,10 +4,9 @@ import builtins
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 
 import pytest
 from hypothesis import example, given
@@ -28,11 +27,8 @@ def handlers() -> Iterator[None]:
     assert [signal.getsignal(number) for number in numbers] == before
 
 
-Handler = Callable[[int, FrameType | None], object] | int | None
-
-
 class Send(Callback):
-    """Send a signal to the process at the first step that a predicate selects."""
+    """Send a signal to the process, or with number 0 request a stop, at a step; note the steps."""
 
     def __init__(self, number: int, step: int, event: str = "on_train_step_begin") -> None:
         self.number, self.step, self.event = number, step, event
@@ -52,78 +48,103 @@ class Send(Callback):
         self.act("on_eval_step_begin", run_context)
 
     def act(self, event: str, run_context: RunContext) -> None:
-        if event == self.event and run_context.original_args().cur_step_num == self.step:
+        if event != self.event or run_context.original_args().cur_step_num != self.step:
+            return
+        if self.number:
             os.kill(os.getpid(), self.number)
+        else:
+            run_context.request_stop()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize(
-    ("event", "step"),
-    [("on_train_step_begin", 1), ("on_train_step_begin", 7), ("on_eval_step_begin", 2)],
+EVENTS = st.tuples(st.just("on_train_step_begin"), st.integers(1, 7)) | st.tuples(
+    st.just("on_eval_step_begin"), st.integers(1, 2)
 )
-def test_next_run_continues_exactly(tmp_path: Path, number: int, event: str, step: int) -> None:
-    def run(send: int, resumed: bool = False) -> tuple[list[str], dict[str, bytes]]:
-        exit_ = OnRequestExit(directory=tmp_path, file_name="net")
-        callbacks = [Send(number, send, event), exit_]
-        outcome = Training("noise in a buffer", "adam").go(callbacks, Fault(), disturb=resumed)
-        return outcome.lines, outcome.parameters
 
-    lines, parameters = run(0)
-    assert not list(tmp_path.iterdir())
-    before, stopped = run(step)
-    assert stopped != parameters
-    assert [path.name for path in (tmp_path / "rank_0").iterdir()] == ["net_train.ckpt"]
-    after, resumed = run(0, resumed=True)
-    assert resumed == parameters
-    assert after == lines[len(lines) - len(after) :]
-    assert before[: len(lines) - len(after)] == lines[: len(lines) - len(after)]
-    assert not list((tmp_path / "rank_0").iterdir())
+
+@given(st.sampled_from([signal.SIGTERM, signal.SIGINT]), EVENTS)
+def test_next_run_continues_exactly(number: int, place: tuple[str, int]) -> None:
+    event, step = place
+    with TemporaryDirectory() as name:
+        folder = Path(name, "rank_0")
+
+        def run(send: int, resumed: bool = False) -> tuple[list[str], dict[str, bytes]]:
+            exit_ = OnRequestExit(directory=name, file_name="net")
+            callbacks = [Send(number, send, event), exit_]
+            outcome = Training("noise in a buffer", "adam").go(callbacks, Fault(), disturb=resumed)
+            return outcome.lines, outcome.parameters
+
+        lines, parameters = run(0)
+        assert not folder.exists()
+        before, stopped = run(step)
+        assert stopped != parameters
+        assert [path.name for path in folder.iterdir()] == ["net_train.ckpt"]
+        after, resumed = run(0, resumed=True)
+        assert resumed == parameters
+        assert after == lines[len(lines) - len(after) :]
+        assert before[: len(lines) - len(after)] == lines[: len(lines) - len(after)]
+        assert not any(folder.iterdir())
+
+
+OTHERS = st.sets(st.sampled_from([".minispore-killed.tmp", "mine.ckpt", "Net_eval.ckpt"]))
 
 
 @given(
-    number=st.sampled_from([signal.SIGTERM, signal.SIGINT, signal.SIGUSR1]),
+    number=st.sampled_from([signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, 0]),
     event=st.sampled_from(["on_train_step_begin", "on_train_step_end", "on_train_epoch_end"]),
     step=st.integers(1, 8),
     save=st.booleans(),
+    others=OTHERS,
 )
-@example(signal.SIGTERM, "on_train_epoch_end", 3, True)
+@example(signal.SIGTERM, "on_train_epoch_end", 3, True, {".minispore-killed.tmp"})
+@example(signal.SIGTERM, "on_train_step_end", 8, False, {".minispore-killed.tmp"})
 def test_run_ends_with_the_step_of_the_signal(
-    number: int, event: str, step: int, save: bool
+    number: int, event: str, step: int, save: bool, others: set[str]
 ) -> None:
-    """It is saved only if it was stopped, and `save_ckpt` is set."""
+    """It is saved only if the signal stopped it, and `save_ckpt` is set; so are files removed."""
     stopped = step <= 6 and (event != "on_train_epoch_end" or step % 3 == 0)
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as name:
+        folder = Path(name, "rank_0")
+        folder.mkdir()
+        for each in others:
+            (folder / each).touch()
         send = Send(number, step, event)
-        exit_ = OnRequestExit(save, directory=folder, sig=number)
+        exit_ = OnRequestExit(save, directory=name, sig=number or signal.SIGTERM)
         Model(ConstantLoss()).train(2, Batches(3), [send, exit_])
         assert send.steps == [*range(1, (step if stopped else 6) + 1)]
-        assert any(Path(folder).iterdir()) == (save and stopped)
+        expected = {each for each in others if not save or not each.endswith(".tmp")}
+        expected |= {"Net_train.ckpt"} if save and stopped and number else set()
+        assert {path.name for path in folder.iterdir()} == expected
 
 
-def test_second_signal_has_its_usual_effect(tmp_path: Path) -> None:
+@given(st.integers(1, 6))
+def test_second_signal_has_its_usual_effect(step: int) -> None:
     class Twice(Send):
         def on_train_step_begin(self, run_context: RunContext) -> None:
             super().on_train_step_begin(run_context)
             super().on_train_step_begin(run_context)
 
-    send = Twice(signal.SIGINT, 2)
-    with pytest.raises(KeyboardInterrupt):
-        Model(ConstantLoss()).train(2, Batches(3), [send, OnRequestExit(directory=tmp_path)])
-    assert send.steps == [1]
+    send = Twice(signal.SIGINT, step)
+    with TemporaryDirectory() as folder, pytest.raises(KeyboardInterrupt):
+        Model(ConstantLoss()).train(2, Batches(3), [send, OnRequestExit(directory=folder)])
+    assert send.steps == [*range(1, step)]
 
 
-def test_evaluation_is_stopped_and_saved(tmp_path: Path) -> None:
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=2))
+@example([2, 4, 2])
+def test_evaluation_is_stopped_and_saved(steps: list[int]) -> None:
+    """A later file replaces an earlier one; an evaluation of three steps saves nothing."""
     net = Outputs()
     net.layer = nn.Dense(2, 2)
     model = Model(net, metrics={"loss"}, eval_network=net, eval_indexes=[0, 1, 2])
-    exit_ = OnRequestExit(directory=tmp_path, file_name="net")
-    model.eval(Rows(), exit_)  # to its end
-    assert not any(tmp_path.iterdir())
-    for _ in range(2):  # the second file replaces the first
-        model.eval(Rows(), [Send(signal.SIGTERM, 2, "on_eval_step_begin"), exit_])
-    (path,) = (tmp_path / "rank_0").iterdir()
-    assert str(path) == exit_.eval_file
-    assert list(load_checkpoint(path)) == ["layer.weight", "layer.bias"]
+    with TemporaryDirectory() as folder:
+        exit_ = OnRequestExit(directory=folder, file_name="net")
+        for i, step in enumerate(steps, start=1):
+            model.eval(Rows(), [Send(signal.SIGTERM, step, "on_eval_step_begin"), exit_])
+            assert Path(exit_.eval_file).exists() == (min(steps[:i]) <= 3)
+        if min(steps) <= 3:
+            (path,) = Path(folder, "rank_0").iterdir()
+            assert str(path) == exit_.eval_file
+            assert list(load_checkpoint(path)) == ["layer.weight", "layer.bias"]
 
 
 def test_train_file_has_checksum_and_documented_path(
@@ -152,23 +173,6 @@ def test_missing_train_file_is_no_error(tmp_path: Path) -> None:
     assert list((tmp_path / "rank_0").iterdir()) == []
 
 
-def test_stale_temporaries_are_removed_at_begin(tmp_path: Path) -> None:
-    exit_ = OnRequestExit(directory=tmp_path)
-    (tmp_path / "rank_0").mkdir()
-    (tmp_path / "rank_0" / ".minispore-killed.tmp").touch()
-    Model(ConstantLoss()).train(1, Batches(1), exit_)
-    assert list((tmp_path / "rank_0").iterdir()) == []
-
-
-def test_save_ckpt_false_removes_nothing(tmp_path: Path) -> None:
-    exit_ = OnRequestExit(save_ckpt=False, directory=tmp_path)
-    path = tmp_path / "rank_0" / "Net_train.ckpt"
-    path.parent.mkdir()
-    path.touch()
-    Model(ConstantLoss()).train(1, Batches(1), exit_)
-    assert path.exists()
-
-
 def test_foreign_handler_is_replaced_by_default(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,7 +190,7 @@ def test_handlers_are_restored_if_one_cannot_be_set(
 ) -> None:
     plain = signal.signal
 
-    def failing(number: int, handler: Handler) -> object:
+    def failing(number: int, handler: signal.Handlers) -> object:
         if number == signal.SIGINT and callable(handler) and handler != before:
             raise ValueError("not here")
         return plain(number, handler)
@@ -211,20 +215,6 @@ def test_run_outside_main_thread_raises(tmp_path: Path) -> None:
     thread.start()
     thread.join()
     assert "main thread" in str(errors[0])
-
-
-class Steps(Callback):
-    count = 0
-
-    def on_train_step_end(self, run_context: RunContext) -> None:
-        self.count += 1
-
-
-def steps_until_the_end(config: Path) -> int:
-    steps = Steps()
-    ending = OnRequestExit(directory=config.parent, config_file=config, save_ckpt=False)
-    Model(ConstantLoss()).train(1, Batches(5), [steps, ending])
-    return steps.count
 
 
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"]
@@ -290,7 +280,8 @@ def test_unchanged_config_file_is_read_once(
         return plain(path, *args, **options)  # type: ignore[call-overload]
 
     monkeypatch.setattr(builtins, "open", counting)
-    assert steps_until_the_end(config) == 5
+    ending = OnRequestExit(directory=tmp_path, config_file=config, save_ckpt=False)
+    Model(ConstantLoss()).train(1, Batches(5), ending)
     assert opened.count(config) == 1
 
 
@@ -304,14 +295,3 @@ def test_run_can_be_stopped_repeatedly(tmp_path: Path) -> None:
         Model(net, nn.CrossEntropyLoss(), optimizer).train(3, Rows(), ending)
         assert Path(ending.train_file).is_file(), time
         assert optimizer.global_step.item() == time
-
-
-def test_stop_by_another_callback_saves_nothing(tmp_path: Path) -> None:
-    class Stop(Callback):
-        def on_train_step_end(self, run_context: RunContext) -> None:
-            run_context.request_stop()
-
-    net = nn.Dense(4, 3)
-    model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.1))
-    model.train(2, Rows(), [Stop(), OnRequestExit(directory=tmp_path)])
-    assert not list(tmp_path.iterdir())

@@ -1,6 +1,8 @@
 """SummaryCollector: the lineage of a training."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,19 +23,16 @@ from tests.helpers.stub_models import Batches
 Added = list[tuple[str, object]]
 
 
-@pytest.fixture
-def added(monkeypatch: pytest.MonkeyPatch) -> Added:
-    """Record the added values with their tags."""
-    values: Added = []
-    watch(values, monkeypatch)
-    return values
-
-
-def watch(values: Added, patch: pytest.MonkeyPatch) -> None:
-    for name in ("add_value", "add_value_unchecked"):
-        patch.setattr(
-            SummaryRecord, name, lambda _, plugin, tag, value: values.append((tag, value))
-        )
+@contextmanager
+def watched() -> Iterator[tuple[str, Added]]:
+    """Return a folder, and a list that receives the added values with their tags."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        values: Added = []
+        for name in ("add_value", "add_value_unchecked"):
+            patch.setattr(
+                SummaryRecord, name, lambda _, plugin, tag, value: values.append((tag, value))
+            )
+        yield folder, values
 
 
 def train_lineage(values: Added) -> TrainLineage:
@@ -59,33 +58,35 @@ def data(rows: int, batch: int) -> NumpySlicesDataset:
     return NumpySlicesDataset(columns, shuffle=False).batch(batch)  # type: ignore[return-value]
 
 
-@pytest.mark.parametrize(("rows", "batch", "epochs"), [(6, 3, 1), (8, 2, 3), (4, 4, 2)])
-def test_lineage_of_a_training(
-    tmp_path: Path, added: Added, rows: int, batch: int, epochs: int
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), st.booleans())
+def test_lineage_of_a_training_and_of_an_evaluation_outside_of_it(
+    batches: int, batch: int, epochs: int, evaluation: bool
 ) -> None:
+    rows = batches * batch
     net = nn.Dense(4, 3)
     optimizer = nn.SGD(net.trainable_params(), 0.25)
     model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
-    model.train(epochs, data(rows, batch), SummaryCollector(str(tmp_path)))
-    lineage = train_lineage(added)
-    assert (lineage.batch_size, lineage.dataset_size) == (batch, rows)
-    assert (lineage.epoch, lineage.learning_rate) == (epochs, 0.25)
-    assert (lineage.network, lineage.loss_function) == ("Dense", "CrossEntropyLoss")
-    assert (lineage.optimizer, lineage.model_path, lineage.model_size) == (
-        "SGD",
-        '{"ckpt": null}',
-        0,
-    )
-    added.clear()
-    saver = ModelCheckpoint("net", tmp_path)
-    model.train(1, data(rows, batch), [saver, SummaryCollector(str(tmp_path))])
-    lineage = train_lineage(added)
-    assert json.loads(lineage.model_path) == {"ckpt": saver.latest_ckpt_file_name}
-    assert lineage.model_size == Path(saver.latest_ckpt_file_name).stat().st_size
-    model.eval(data(rows, batch), callbacks=SummaryCollector(str(tmp_path)))
-    [evaluation] = [value for tag, value in added if tag == "eval"]
-    assert isinstance(evaluation, EvaluationLineage)
-    assert evaluation.dataset_size == rows
+    with watched() as (folder, added):
+
+        def collector() -> SummaryCollector:
+            specified: dict[str, object] = {"collect_eval_lineage": evaluation}
+            return SummaryCollector(folder, collect_specified_data=specified)
+
+        model.train(epochs, data(rows, batch), collector())
+        expected = TrainLineage(
+            "Dense", "CrossEntropyLoss", "SGD", 0.25, train_lineage(added).loss, epochs, batch
+        )
+        assert train_lineage(added) == expected._replace(dataset_size=rows)
+        added.clear()
+        saver = ModelCheckpoint("net", folder)
+        model.fit(1, data(rows, batch), data(rows, batch), callbacks=[saver, collector()])
+        lineage = train_lineage(added)
+        assert json.loads(lineage.model_path) == {"ckpt": saver.latest_ckpt_file_name}
+        assert lineage.model_size == Path(saver.latest_ckpt_file_name).stat().st_size
+        assert "eval" not in dict(added)
+        model.eval(data(rows, batch), callbacks=collector())
+    evaluations = [each for _, each in added if isinstance(each, EvaluationLineage)]
+    assert [each.dataset_size for each in evaluations] == [rows] * evaluation
 
 
 Output = tuple[object, list[float]]
@@ -115,9 +116,7 @@ def test_first_number_is_the_loss_and_images_are_of_the_batch(
     batch = None if shape is None else (Tensor(np.ones(shape, np.float32)),)
     params = {"cur_step_num": 1, "network": network, "train_network": network}
     params |= {"train_dataset_element": batch, "net_outputs": outputs[0]}
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        values: Added = []
-        watch(values, patch)
+    with watched() as (folder, values):
         with SummaryCollector(folder) as collector:
             collector.on_train_step_end(RunContext(params))
         if batch is not None:
@@ -134,9 +133,7 @@ def test_first_number_is_the_loss_and_images_are_of_the_batch(
 
 @given(st.lists(st.sampled_from([0.5, 2.0]), max_size=2))
 def test_lineage_has_the_first_output_or_zero(outputs: list[float]) -> None:
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        values: Added = []
-        watch(values, patch)
+    with watched() as (folder, values):
         collector = SummaryCollector(folder, custom_lineage_data={"who": "me"})
         Model(Pair(*outputs)).train(1, data(2, 1), collector)
     assert ("custom", {"who": "me"}) in values
@@ -172,25 +169,26 @@ def test_file_options_are_passed_to_the_record(
     assert made == [{"folder": folder, "max_file_size": 10**6, "export_options": options}]
 
 
-def test_optimizer_of_train_one_step_network_is_found(tmp_path: Path, added: Added) -> None:
+@given(st.lists(st.sampled_from([0.5, 0.25, 2.0]), min_size=2, max_size=2))
+def test_lineage_has_the_first_rate_of_the_optimizer_in_the_network(rates: list[float]) -> None:
     net = nn.Dense(4, 3)
-    weight, bias = net.trainable_params()
-    rates = [{"params": [weight], "lr": 0.5}, {"params": [bias], "lr": 0.25}]
-    with_loss = nn.WithLossCell(net, nn.CrossEntropyLoss())
-    step = nn.TrainOneStepCell(with_loss, nn.SGD(rates))
-    Model(step).train(1, data(2, 1), SummaryCollector(str(tmp_path)))
+    groups = [
+        {"params": [each], "lr": rate}
+        for each, rate in zip(net.trainable_params(), rates, strict=True)
+    ]
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), nn.SGD(groups))
+    with watched() as (folder, added):
+        Model(step).train(1, data(2, 1), SummaryCollector(folder))
     lineage = train_lineage(added)
-    # the first of several learning rates
-    assert (lineage.optimizer, lineage.learning_rate) == ("SGD", 0.5)
+    assert (lineage.optimizer, lineage.learning_rate) == ("SGD", rates[0])
 
 
 @pytest.mark.parametrize("message", [{}, {"get_batch_size": 4}, {"get_batch_size": lambda: None}])
-def test_unknown_batch_size_counts_as_one(
-    tmp_path: Path, added: Added, message: dict[str, object]
-) -> None:
+def test_unknown_batch_size_counts_as_one(message: dict[str, object]) -> None:
     batches = Batches(3)
     vars(batches).update(message)
-    Model(Pair(0.5)).train(1, batches, SummaryCollector(str(tmp_path)))
+    with watched() as (folder, added):
+        Model(Pair(0.5)).train(1, batches, SummaryCollector(folder))
     lineage = train_lineage(added)
     assert (lineage.batch_size, lineage.dataset_size) == (1, 3)
 
@@ -200,20 +198,3 @@ def test_non_numeric_results_are_written_as_text() -> None:
     data = encode(EvaluationLineage(metrics, 8), 1.0)
     assert b'{"a": 0.5, "b": "1.5", "c": "x"}' in data
     assert data.startswith(double_field(1, 1.0))
-
-
-@pytest.mark.parametrize("expected", [True, False])
-def test_only_standalone_evaluation_writes_lineage(
-    tmp_path: Path, added: Added, expected: bool
-) -> None:
-    def collector() -> SummaryCollector:
-        specified: dict[str, object] = {"collect_eval_lineage": expected}
-        return SummaryCollector(str(tmp_path), collect_specified_data=specified)
-
-    net = nn.Dense(4, 3)
-    optimizer = nn.SGD(net.trainable_params(), 0.25)
-    model = Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
-    model.fit(1, data(2, 1), data(2, 1), callbacks=collector())
-    assert "eval" not in [tag for tag, _ in added]
-    model.eval(data(2, 1), callbacks=collector())
-    assert [tag for tag, _ in added].count("eval") == expected

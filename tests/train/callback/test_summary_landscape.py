@@ -104,7 +104,7 @@ def test_landscapes_show_the_loss_around_the_saved_parameters(
         for number in (seed, seed, 9):
             ms.set_seed(number)
             SummaryLandscape(name).gen_landscapes_with_multi_process(
-                parts, *[options] * overridden, device_ids=[0], output=str(output)
+                parts, options if overridden else None, [0], str(output)
             )
             made.append(landscapes(output))
         losses = {
