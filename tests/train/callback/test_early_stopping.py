@@ -1,8 +1,13 @@
 """EarlyStopping: differences from MindSpore, printed lines and restored weights."""
 
+from contextlib import redirect_stdout
+from io import StringIO
+
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minispore import Parameter, Tensor, nn
 from minispore.train import EarlyStopping, Model, RunContext
@@ -53,13 +58,15 @@ def test_optimizer_state_is_not_restored() -> None:
     assert optimizer.global_step.tolist() == [7]
 
 
-def test_stops_model_training(capsys: pytest.CaptureFixture[str]) -> None:
+@given(st.integers(0, 5))
+def test_stops_after_so_many_epochs_without_improvement(patience: int) -> None:
     net = nn.Dense(4, 3)
     model = Model(net, nn.CrossEntropyLoss(), nn.SGD(net.trainable_params(), 0.0))
-    stopping = EarlyStopping("loss", patience=3, verbose=True)
-    model.train(99, Rows(), stopping)
-    assert stopping.stopped_epoch == 4
-    assert capsys.readouterr().out == "Epoch 00004: early stopping\n"
+    stopping = EarlyStopping("loss", patience=patience, verbose=True)
+    with redirect_stdout(StringIO()) as screen:
+        model.train(99, Rows(), stopping)
+    assert stopping.stopped_epoch == 1 + max(patience, 1)
+    assert screen.getvalue() == f"Epoch {stopping.stopped_epoch:05}: early stopping\n"
 
 
 def test_parameters_without_best_weight_are_unchanged() -> None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from minispore.train.callback._flops_collector import matmul_flops, measure_peak
 from tests.helpers.stub_models import Rows, make
 
 
-def counted(network: nn.Cell, rows: int = 32) -> int:
+def counted(network: nn.Cell, rows: int) -> int:
     """Return the operations of a training step on `rows` rows of four numbers."""
     collector = FlopsUtilizationCollector(1, computility=1e9)
     optimizer = nn.SGD(network.trainable_params(), 0.1)
@@ -35,13 +36,14 @@ def counted(network: nn.Cell, rows: int = 32) -> int:
     return collector.flops
 
 
-def test_layer_flops_exclude_gradient_of_data() -> None:
-    one, two = 2 * 32 * 4 * 20, 2 * 32 * 20 * 5
-    assert counted(nn.Dense(4, 20)) == 2 * one
-    # MindSpore 2.10 counts the same.
-    assert counted(nn.SequentialCell(nn.Dense(4, 20), nn.ReLU(), nn.Dense(20, 5))) == (
-        2 * one + 3 * two
-    )
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=3), st.integers(1, 32))
+@example([20], 32)
+@example([20, 5], 32)  # MindSpore 2.10 counts the same
+def test_layer_flops_exclude_gradient_of_data(widths: list[int], rows: int) -> None:
+    sizes = [*pairwise([4, *widths])]
+    network = nn.SequentialCell(*[nn.Dense(*size) for size in sizes], nn.ReLU())
+    products = [2 * rows * inputs * outputs for inputs, outputs in sizes]
+    assert counted(network, rows) == 3 * sum(products) - products[0]
 
 
 def test_higher_order_products_are_counted_once() -> None:

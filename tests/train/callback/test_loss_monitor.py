@@ -110,7 +110,7 @@ def test_line_is_printed_each_so_many_steps(every: int, runs: list[int], cuts: s
     assert screen.getvalue().splitlines() == expected
 
 
-def model_with_metrics(loss: float = 0.5) -> Model:
+def model_with_metrics(loss: float) -> Model:
     return Model(
         ConstantLoss(),
         metrics={"accuracy", "loss"},
@@ -119,20 +119,18 @@ def model_with_metrics(loss: float = 0.5) -> Model:
     )
 
 
-def test_fit_prints_each_evaluation(capsys: pytest.CaptureFixture[str]) -> None:
-    model_with_metrics(0.25).fit(2, Batches(2), Batches(1), callbacks=LossMonitor(2))
-    results = "metrics: {'accuracy': 0.75, 'loss': 0.25}"
-    assert capsys.readouterr().out.splitlines() == [
-        "epoch: 1 step: 2, loss is 0.5",
-        f"Eval result: epoch 1, {results}",
-        "epoch: 2 step: 2, loss is 0.5",
-        f"Eval result: epoch 2, {results}",
-    ]
-
-
-def test_epoch_without_evaluation_prints_no_result(capsys: pytest.CaptureFixture[str]) -> None:
-    model_with_metrics().fit(3, Batches(1), Batches(1), [2], LossMonitor(0))
-    assert re.findall("epoch .", capsys.readouterr().out) == ["epoch 2"]
+@given(st.sampled_from([0.25, 1.5]), st.lists(st.integers(1, 3)), st.booleans())
+def test_fit_prints_each_evaluation(loss: float, epochs: list[int], steps: bool) -> None:
+    with redirect_stdout(StringIO()) as screen:
+        model_with_metrics(loss).fit(3, Batches(2), Batches(1), epochs, LossMonitor(int(steps)))
+    expected: list[str] = []
+    for epoch in (1, 2, 3):
+        expected += [f"epoch: {epoch} step: {step}, loss is 0.5" for step in (1, 2)] * steps
+        if epoch in epochs:
+            expected.append(
+                f"Eval result: epoch {epoch}, metrics: {{'accuracy': 0.75, 'loss': {loss}}}"
+            )
+    assert screen.getvalue().splitlines() == expected
 
 
 def test_standalone_evaluation_prints_losses(capsys: pytest.CaptureFixture[str]) -> None:

@@ -204,16 +204,16 @@ transforms.Compose: transforms=[np.sin] | transforms=[np.cos]
 """
 
 
-def test_fingerprint_contains_each_setting() -> None:
+@pytest.mark.parametrize("row", SETTINGS.strip().splitlines())
+def test_fingerprint_contains_each_setting(row: str) -> None:
     names = {"nn": nn, "np": np, "vision": vision, "transforms": transforms}
-    for row in SETTINGS.strip().splitlines():
-        kind, _, arguments = row.partition(":")
-        make = eval(kind, names)
-        settings, others = (eval(f"dict({each})", names) for each in arguments.split("|"))
-        before = fingerprint(it=make(**settings))
-        assert fingerprint(it=make(**settings)) == before
-        for name, value in others.items():
-            assert fingerprint(it=make(**settings | {name: value})) != before, (kind, name)
+    kind, _, arguments = row.partition(":")
+    make = eval(kind, names)
+    settings, others = (eval(f"dict({each})", names) for each in arguments.split("|"))
+    before = fingerprint(it=make(**settings))
+    assert fingerprint(it=make(**settings)) == before
+    for name, value in others.items():
+        assert fingerprint(it=make(**settings | {name: value})) != before, (kind, name)
 
 
 def test_fingerprint_is_small_and_fast() -> None:

@@ -95,7 +95,8 @@ OTHERS = st.sets(st.sampled_from([".minispore-killed.tmp", "mine.ckpt", "Net_eva
     save=st.booleans(),
     others=OTHERS,
 )
-@example(signal.SIGTERM, "on_train_epoch_end", 3, True, {".minispore-killed.tmp"})
+@example(signal.SIGTERM, "on_train_epoch_end", 3, True, set())
+@example(signal.SIGTERM, "on_train_step_end", 8, True, {".minispore-killed.tmp"})
 @example(signal.SIGTERM, "on_train_step_end", 8, False, {".minispore-killed.tmp"})
 def test_run_ends_with_the_step_of_the_signal(
     number: int, event: str, step: int, save: bool, others: set[str]
