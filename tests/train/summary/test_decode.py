@@ -111,13 +111,15 @@ def test_mindspore_bucket_without_fields_is_empty() -> None:
     assert (result.edges.tolist(), result.counts.tolist()) == ([0.0, 0.0], [0])
 
 
-def test_first_edge_is_the_minimum() -> None:
-    for low, first in ((-1.0, -1.0), (3.0, 2.0)):
-        borders = wire.packed_doubles_field(6, [2.0, 4.0]) + wire.packed_doubles_field(7, [1, 3])
-        result = content(message(5, wire.double_field(1, low), borders))
-        assert isinstance(result, Histogram)
-        assert result.edges.tolist() == [first, 2.0, 4.0]
-        assert result.counts.tolist() == [1, 3]
+@given(st.floats(-9, 9))
+@example(3.0)
+def test_first_edge_is_the_minimum(low: float) -> None:
+    """Or the second edge, if that is lower."""
+    borders = wire.packed_doubles_field(6, [2.0, 4.0]) + wire.packed_doubles_field(7, [1, 3])
+    result = content(message(5, wire.double_field(1, low), borders))
+    assert isinstance(result, Histogram)
+    assert result.edges.tolist() == [min(low, 2.0), 2.0, 4.0]
+    assert result.counts.tolist() == [1, 3]
 
 
 def test_tensor_without_shape_is_scalar() -> None:
@@ -167,10 +169,12 @@ def test_split_packed_doubles_are_joined() -> None:
     assert (result.edges.tolist(), result.counts.tolist()) == ([0.0, 1.0, 2.0], [3, 4])
 
 
-def test_last_field_counts_and_values_accumulate() -> None:
-    twice = wire.varint_field(2, 1) + wire.varint_field(2, 7)
-    first, second = value(wire.float_field(2, 0.5)), value(wire.float_field(3, 1.5))
-    assert decode(twice + first + second) == Event(0.0, 7, values=(Value("", 0.5), Value("", 1.5)))
+@given(st.lists(st.integers(0, 9), min_size=1), st.lists(st.floats(width=32, allow_nan=False)))
+def test_last_field_counts_and_values_accumulate(steps: list[int], numbers: list[float]) -> None:
+    data = [wire.varint_field(2, step) for step in steps]
+    data += [value(wire.float_field(2, number)) for number in numbers]
+    values = tuple(Value("", number) for number in numbers)
+    assert decode(b"".join(data)) == Event(0.0, steps[-1], values=values)
 
 
 def test_unrepresentable_element_does_not_raise() -> None:

@@ -1,12 +1,14 @@
 """Deferred tasks: executed in order, a few at a time, and never lost."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from threading import Event, current_thread, get_ident
 from threading import enumerate as threads
 from time import sleep
 from typing import TypeAlias
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -148,11 +150,8 @@ def telling(text: str, done: Event | None = None) -> Callable[[], list[str]]:
     return task
 
 
-@pytest.mark.parametrize("position", [0, 3, 6])
-def test_interrupted_tasks_are_executed_again(
-    position: int, writer: DeferredWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    set_delays(FOREVER, monkeypatch)
+@given(position=st.integers(0, 6), count=st.integers(7, 20))
+def test_interrupted_tasks_are_executed_again(position: int, count: int) -> None:
     done: list[int] = []
     interrupts = [KeyboardInterrupt()]
 
@@ -162,13 +161,15 @@ def test_interrupted_tasks_are_executed_again(
         done.append(i)
         return [str(i)]
 
-    for i in range(7):
-        writer.submit(lambda i=i: task(i))  # type: ignore[misc]
-    with pytest.raises(KeyboardInterrupt):
-        writer.flush()
-    writer.submit(lambda: task(7))
-    assert writer.flush() == [str(i) for i in range(8)]
-    assert done == [*range(position), *range(8)]
+    with pytest.MonkeyPatch.context() as patch, closing(DeferredWriter()) as writer:
+        set_delays(FOREVER, patch)
+        for i in range(count):
+            writer.submit(lambda i=i: task(i))  # type: ignore[misc]
+        with pytest.raises(KeyboardInterrupt):
+            writer.flush()
+        writer.submit(lambda: task(count))
+        assert writer.flush() == [str(i) for i in range(count + 1)]
+    assert done == [*range(position), *range(count + 1)]
 
 
 def test_signal_handler_does_not_deadlock(

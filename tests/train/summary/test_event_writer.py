@@ -227,20 +227,9 @@ def test_each_file_receives_only_its_events(tmp_path: Path) -> None:
     assert Path(names.lineage).read_bytes() == encode_record(b"lineage")
 
 
-def test_sync_forces_open_files_to_the_disk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    synced: list[int] = []
-    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
-    names = EventFileNames(str(tmp_path), "run", "_x")
-    files = EventFileWriter(names, None)
-    files.write([Event(1.0, 1, values=(Value("s", 0.5),))])
-    assert files.sync() == []
-    assert synced == [Path(path).stat().st_ino for path in (names.mindspore, names.tensorboard)]
-    files.close()
-
-
-def test_export_replaces_existing_file(tmp_path: Path) -> None:
-    for number in (1, 2):
-        export_tensor(str(tmp_path), "a", 3, np.array([number]))
-    assert np.load(tmp_path / "tensor" / "a_3.npy").tolist() == [2]
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=3))
+def test_export_replaces_existing_file(numbers: list[int]) -> None:
+    with TemporaryDirectory() as folder:
+        for number in numbers:
+            export_tensor(folder, "a", 3, np.array([number]))
+        assert np.load(Path(folder, "tensor", "a_3.npy")).tolist() == numbers[-1:]

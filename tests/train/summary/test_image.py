@@ -50,26 +50,28 @@ def test_grid_has_eight_images_per_row(n: int, channels: int) -> None:
         )
 
 
-def shown(numbers: object) -> list[int]:
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ([0.0, 0.5, 1.0], [0, 128, 255]),
+        ([0.0, 0.5], [0, 128]),
+        ([0.0, 1.5], [0, 255]),
+        ([0.25, 0.5], [64, 128]),
+        ([0.5, 1.0], [128, 255]),
+        ([False, True], [0, 255]),
+        (np.array([3, 200], np.uint8), [3, 200]),
+        # Beyond 0 to 1, the smallest and largest elements of the batch are black and white.
+        ([-1.0, 0.0, 1.0], [0, 128, 255]),
+        (np.array([5, 7], np.int32), [0, 255]),
+        ([5.0, 5.0], [0, 0]),
+        ([np.nan, 0.0, 1.0, np.inf], [0, 0, 255, 255]),
+        ([np.nan, -1.0, 1.0, np.inf], [0, 0, 255, 255]),
+        ([-np.inf, 0.0, 1.0], [0, 0, 255]),
+        ([0.0, 1.0, np.inf], [0, 255, 255]),
+        ([np.nan, np.inf], [0, 255]),
+        ([-1e308, 1e308], [0, 255]),
+    ],
+)
+def test_conversion_to_uint8(numbers: object, expected: list[int]) -> None:
     row = np.array(numbers).reshape(1, 1, 1, -1)
-    return [int(x) for x in read(make_grid(row).png).reshape(-1)]
-
-
-def test_conversion_to_uint8() -> None:
-    assert shown([0.0, 0.5, 1.0]) == [0, 128, 255]
-    assert shown([0.0, 0.5]) == [0, 128]
-    assert shown([0.0, 1.5]) == [0, 255]
-    assert shown([0.25, 0.5]) == [64, 128]
-    assert shown([0.5, 1.0]) == [128, 255]
-    assert shown([False, True]) == [0, 255]
-    assert shown(np.array([3, 200], np.uint8)) == [3, 200]
-    # Beyond 0 to 1, the smallest and largest elements of the batch are black and white.
-    assert shown([-1.0, 0.0, 1.0]) == [0, 128, 255]
-    assert shown(np.array([5, 7], np.int32)) == [0, 255]
-    assert shown([5.0, 5.0]) == [0, 0]
-    assert shown([np.nan, 0.0, 1.0, np.inf]) == [0, 0, 255, 255]
-    assert shown([np.nan, -1.0, 1.0, np.inf]) == [0, 0, 255, 255]
-    assert shown([-np.inf, 0.0, 1.0]) == [0, 0, 255]
-    assert shown([0.0, 1.0, np.inf]) == [0, 255, 255]
-    assert shown([np.nan, np.inf]) == [0, 255]
-    assert shown([-1e308, 1e308]) == [0, 255]
+    assert read(make_grid(row).png).reshape(-1).tolist() == expected

@@ -1,9 +1,10 @@
 """Planes of loss landscapes, and the loss on a grid."""
 
 import tracemalloc
+from contextlib import redirect_stdout
+from io import StringIO
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -107,20 +108,21 @@ def test_axis_margin_is_a_fifth(trajectory: Floats, size: int) -> None:
     np.testing.assert_allclose(np.diff(result), (result[-1] - result[0]) / (size - 1))
 
 
-def test_grid_values_match_rows_and_columns(capsys: pytest.CaptureFixture[str]) -> None:
+@given(st.lists(SMALL, min_size=1, max_size=3), st.lists(SMALL, min_size=1, max_size=3))
+def test_grid_values_match_rows_and_columns(xs: list[float], ys: list[float]) -> None:
     plane = Plane(np.zeros(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    x, y = np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0])
-    z = evaluate_grid(plane, x, y, lambda point: float(point.sum()))
-    assert z.tolist() == [[11, 12, 13], [21, 22, 23]]
-    assert capsys.readouterr().out.splitlines() == [
+    with redirect_stdout(StringIO()) as screen:
+        z = evaluate_grid(plane, np.array(xs), np.array(ys), lambda at: float(at @ [1000.0, 1.0]))
+    assert z.tolist() == [[1000 * x + y for x in xs] for y in ys]
+    assert screen.getvalue().splitlines() == [
         line
-        for row in range(2)
+        for row in range(len(ys))
         for line in (
-            f"Drawing landscape total progress: {row + 1}/2.",
+            f"Drawing landscape total progress: {row + 1}/{len(ys)}.",
             *(
-                f"Current local landscape progress is {column + 1}/3, "
+                f"Current local landscape progress is {column + 1}/{len(xs)}, "
                 f"landscape loss is {z[row, column]}."
-                for column in range(3)
+                for column in range(len(xs))
             ),
         )
     ]

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
@@ -163,25 +163,31 @@ Recording.TestCase.settings = settings(stateful_step_count=20)
 TestRecording = Recording.TestCase
 
 
-def test_event_has_the_time_of_its_latest_value(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with SummaryRecord(str(tmp_path)) as record:
-        for time in (5.0, 7.0):
-            with monkeypatch.context() as patch:
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=3))
+def test_event_has_the_time_of_its_latest_value(times: list[int]) -> None:
+    with TemporaryDirectory() as folder, SummaryRecord(folder) as record:
+        for i, time in enumerate(times):
+            with pytest.MonkeyPatch.context() as patch:
                 patch.setattr("time.time", lambda time=time: time)
-                record.add_value("scalar", f"s{time}", ONE)
+                record.add_value("scalar", f"s{i}", ONE)
         record.record(1)
-    assert [event.wall_time for event in written(record)] == [7.0]
+        record.close()
+        assert [event.wall_time for event in written(record)] == [max(times)]
 
 
-def test_open_records_of_one_folder_write_their_own_values(tmp_path: Path) -> None:
-    with SummaryRecord(str(tmp_path)) as first, SummaryRecord(str(tmp_path)) as second:
-        for step, record in enumerate((second, first, second)):
-            record.add_value("scalar", f"s{step}", ONE)
-        assert all(record.record(5) for record in (first, second))
-    assert tags(first) == [(5, ["s1"])]
-    assert tags(second) == [(5, ["s0", "s2"])]
+@given(st.lists(st.integers(0, 2), max_size=6))
+@example([1, 0, 1])
+def test_open_records_of_one_folder_write_their_own_values(order: list[int]) -> None:
+    with TemporaryDirectory() as folder:
+        records = [SummaryRecord(folder) for _ in range(3)]
+        for name, number in enumerate(order):
+            records[number].add_value("scalar", str(name), ONE)
+        for number, record in enumerate(records):
+            assert record.record(5)
+            record.close()
+            own = [str(name) for name, each in enumerate(order) if each == number]
+            assert not own or tags(record) == [(5, own)]
+            assert bool(own) == Path(record.log_dir).exists()
 
 
 def test_flush_forces_files_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,9 +195,10 @@ def test_flush_forces_files_to_the_disk(tmp_path: Path, monkeypatch: pytest.Monk
     with SummaryRecord(str(tmp_path)) as record:
         record.add_value("scalar", "s", ONE)
         record.record(1)
-        monkeypatch.setattr(os, "fsync", synced.append)
+        monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
         record.flush()
-        assert len(synced) == 2
+    assert sorted(synced) == sorted(path.stat().st_ino for path in tmp_path.iterdir())
+    assert len(synced) == 2
 
 
 def test_close_unsubscribes_and_restores_the_network(tmp_path: Path) -> None:
@@ -236,13 +243,11 @@ def test_full_disk_leaves_complete_records(
     assert [event.step for event in read_events(record.log_dir)] == [0, 1, 3]
 
 
-@pytest.mark.parametrize("position", [1, 2])
-@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
-def test_keyboard_interrupt_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, position: int, part: float
-) -> None:
+@given(position=st.integers(1, 2), part=st.sampled_from([0.0, 0.5, 1.0]), steps=st.integers(1, 5))
+@example(1, 0.5, 5)
+@example(2, 1.0, 5)
+def test_keyboard_interrupt_loses_nothing(position: int, part: float, steps: int) -> None:
     """Interrupted writes are repeated, so a step may be written twice."""
-    record = SummaryRecord(str(tmp_path))
     write, calls = os.write, iter(range(1, 100))
 
     def interrupted(file: int, data: memoryview) -> int:
@@ -251,15 +256,17 @@ def test_keyboard_interrupt_loses_nothing(
             raise KeyboardInterrupt
         return write(file, data)
 
-    for step in range(1, 6):
-        record.add_value("scalar", "s", ONE)
-        record.record(step)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(os, "write", interrupted)
-        record.flush()
-    record.close()
-    for path in (record.log_dir, *map(str, tmp_path.glob("*tfevents*"))):
-        assert {event.step for event in read_events(path)} == {*range(6)}
+    with TemporaryDirectory() as folder:
+        record = SummaryRecord(folder)
+        for step in range(1, steps + 1):
+            record.add_value("scalar", "s", ONE)
+            record.record(step)
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(os, "write", interrupted)
+            record.flush()
+        record.close()
+        for path in (record.log_dir, *map(str, Path(folder).glob("*tfevents*"))):
+            assert {event.step for event in read_events(path)} == {*range(steps + 1)}
 
 
 def test_signal_handler_may_flush_during_write(
