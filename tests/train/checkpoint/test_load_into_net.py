@@ -48,29 +48,26 @@ def row(names: list[str]) -> dict[str, Parameter | str]:
     }
 
 
-def test_loaded_values_are_copied() -> None:
-    net, source = Net(a=[1.0, 2.0]), named(a=[3.0, 4.0])
-    parameter = source["a"]
-    assert isinstance(parameter, Parameter)
-    assert load_param_into_net(net, source) == ([], [])
-    parameter.asnumpy()[:] = 9
-    assert net.values() == {"a": [3.0, 4.0]}
+LETTERS = st.sets(st.sampled_from("abcdef")).map(sorted)
 
 
-def test_unloaded_names_are_returned() -> None:
-    net = Net(a=1.0, b=2.0)
-    source = named(b=3.0, z=4.0) | {"note": "text"}
-    assert load_param_into_net(net, source) == (["a"], ["z", "note"])
-    assert net.values() == {"a": 1.0, "b": 3.0}
-
-
-def test_frozen_parameter_stays_frozen() -> None:
-    net = Net(a=1.0)
-    (parameter,) = net.get_parameters()
-    parameter.requires_grad = False
-    load_param_into_net(net, named(a=2.0))
-    assert not parameter.requires_grad
-    assert net.values() == {"a": 2.0}
+@given(LETTERS, LETTERS, st.booleans(), st.booleans())
+def test_values_are_copied_by_name(
+    others: list[str], unknown: list[str], note: bool, trained: bool
+) -> None:
+    """What was not loaded is returned, and what is trained stays the same."""
+    unknown = [name.upper() for name in unknown]
+    unchanged = {name: [1.0, 2.0] for name in others}
+    net = Net(x=[0.0, 0.0], **unchanged)
+    for parameter in net.get_parameters():
+        parameter.requires_grad = trained
+    source = named(x=[3.0, 4.0], **dict.fromkeys(unknown, 5.0)) | ({"note": "text"} if note else {})
+    assert load_param_into_net(net, source) == (others, [*unknown, *["note"] * note])
+    loaded = source["x"]
+    assert isinstance(loaded, Parameter)
+    loaded.asnumpy()[:] = 9
+    assert net.values() == {"x": [3.0, 4.0], **unchanged}
+    assert {parameter.requires_grad for parameter in net.get_parameters()} == {trained}
 
 
 @given(st.sets(st.sampled_from("abcdef"), min_size=1), st.data())

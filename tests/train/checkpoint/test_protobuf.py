@@ -6,7 +6,7 @@ from functools import partial
 from io import BytesIO
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore.train.checkpoint import protobuf as wire
@@ -56,9 +56,9 @@ def test_float_round_trip(double: float, single: float) -> None:
     assert struct.pack("<f", wire.float32(second)) == struct.pack("<f", single)
 
 
-def test_float_beyond_float32_is_infinite() -> None:
-    for value in (1e300, -1e300):
-        assert wire.float32(parse(wire.float_field(1, value))[0]) == value * float("inf")
+@given(st.floats(4e38, allow_infinity=False), st.sampled_from([1, -1]))
+def test_float_beyond_float32_is_infinite(value: float, sign: int) -> None:
+    assert wire.float32(parse(wire.float_field(1, sign * value))[0]) == sign * float("inf")
 
 
 @given(st.lists(st.floats(allow_nan=False)))
@@ -177,7 +177,9 @@ def test_wrong_wire_type_raises() -> None:
         wire.read_exactly(stream, 9, 6)
 
 
-@pytest.mark.parametrize("value", [2**64, -(2**63) - 1])
+@given(st.integers(2**64) | st.integers(max_value=-(2**63) - 1))
+@example(2**64)
+@example(-(2**63) - 1)
 def test_number_beyond_64_bits_raises(value: int) -> None:
     with pytest.raises(wire.WireError, match=f"^{value} does not fit in 64 bits$"):
         wire.varint(value)
@@ -189,7 +191,9 @@ def test_lone_surrogate_raises() -> None:
         wire.text_field(1, "\ud800")
 
 
-@pytest.mark.parametrize("length", [0, 999, 1000, 1001, 5000])
+@given(st.integers(0, 5000))
+@example(1000)
+@example(1001)
 def test_long_text_is_shortened(length: int) -> None:
     text = "".join(chr(0x4E00 + n) for n in range(length))
     shown = text if length <= 1000 else text[:500] + " … " + text[-500:]

@@ -1,18 +1,33 @@
-"""Retention of files: missing files do not count."""
+"""Retention of files: the newest are kept, and missing files do not count."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from minispore.train.checkpoint.retention import RetainedFiles
 
+NAMES = st.sampled_from("abcd")
 
-def test_removed_newer_files_are_ignored(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in "abcd"]
-    for path in paths:
-        path.touch()
-    kept = RetainedFiles(map(str, paths[:3]))
-    paths[1].unlink()
-    paths[2].unlink()
-    kept.add(str(paths[3]))
-    kept.prune_to(3)
-    assert list(kept) == [str(paths[0]), str(paths[3])]
-    assert paths[0].exists()
+
+@given(st.lists(st.tuples(NAMES, st.sets(NAMES), st.integers(1, 3)), max_size=6))
+@example([("a", set(), 3), ("b", set(), 3), ("a", set(), 3), ("c", set(), 2)])
+@example([("a", set(), 3), ("b", set(), 3), ("c", {"b", "c"}, 2), ("d", set(), 3)])
+def test_newest_files_that_exist_are_kept(steps: list[tuple[str, set[str], int]]) -> None:
+    """In each step a file is added, the user removes others, and the files are pruned."""
+    with TemporaryDirectory() as folder:
+        kept, expected = RetainedFiles(), list[Path]()
+        for name, removed, count in steps:
+            path = Path(folder, name)
+            path.touch()
+            kept.add(str(path))
+            expected = [*(each for each in expected if each != path), path]
+            for each in removed:
+                Path(folder, each).unlink(missing_ok=True)
+            there = {*Path(folder).iterdir()}
+            kept.prune_to(count)
+            if len(expected) > count:
+                expected = [each for each in expected if each in there][-count:]
+            assert list(kept) == list(map(str, expected))
+            assert {*Path(folder).iterdir()} == there & {*expected}

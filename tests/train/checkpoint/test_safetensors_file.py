@@ -166,31 +166,36 @@ def test_check_sum_detects_changed_content(values: Arrays, draw: st.DataObject) 
         read(bytes(data))
 
 
+INTEGERS = st.sampled_from([-1, 0, 2, 3, 98, 99, 127, 255, 2**20 + 1, 2**28 + 1, 2**62])
+
+
 # MindSpore gives an integer without axes to Python's `bytes`, which makes so many NULs of it.
-@pytest.mark.parametrize("number", [0, 3, 2**20 + 1, -1, 2**28 + 1, 2**62])
-def test_scalar_integer_counts_as_nuls(number: int) -> None:
-    content = number.to_bytes(8, "little", signed=True)
-    summed = bytes(number) if 0 <= number <= 2**28 else content
-    data = written([("a", np.array(2)), ("x", np.array(number))], crc=True)
+@given(
+    st.dictionaries(st.sampled_from("abx"), INTEGERS, min_size=1),
+    st.sampled_from([np.int8, np.uint8, np.int64]),
+    st.booleans(),
+)
+@example({"x": 98, "a": 2}, np.int64, True)
+@example({"x": 99, "a": 2}, np.int64, True)
+@example({"a": 2**20 + 1, "x": 2**28 + 1}, np.int64, False)
+def test_scalar_integers_count_as_nuls(
+    numbers: dict[str, int], dtype: type[np.integer], limited: bool
+) -> None:
+    """Up to a limit for all of a file."""
+    arrays = {name: np.array(number).astype(dtype) for name, number in numbers.items()}
+    left, summed = 100 if limited else 2**28, b""
+    for name, array in sorted(arrays.items()):
+        nuls = int(array)
+        summed += name.encode()
+        summed += bytes(nuls) if 0 <= nuls <= left else array.tobytes()
+        left -= nuls if 0 <= nuls <= left else 0
+    with pytest.MonkeyPatch.context() as patch:
+        if limited:
+            patch.setattr(st_file, "_MAX_NULS", 100)
+        data = written(arrays.items(), crc=True)
+        assert read_all(data)[1]
     result = header_of(data)["__metadata__"]
-    crc = zlib.crc32(summed, zlib.crc32(b"x", zlib.crc32(b"a\0\0")))
-    assert result == {"format": "ms", "crc_num": str(crc)}
-    assert read_all(data)[1]
-
-
-@pytest.mark.parametrize("number", [98, 99])
-def test_large_integers_count_as_bytes(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    monkeypatch.setattr(st_file, "_MAX_NULS", 100)
-    summed = bytes(number) if number == 98 else number.to_bytes(8, "little")
-    data = written([("x", np.array(number)), ("a", np.array(2))], crc=True)
-    crc = zlib.crc32(b"a\0\0x" + summed)
-    assert header_of(data)["__metadata__"] == {"format": "ms", "crc_num": str(crc)}
-
-
-def test_small_integer_check_sum_matches_mindspore() -> None:
-    arrays = {"a": np.array(-1, np.int8), "b": np.array(255, np.uint8)}
-    result = header_of(written(arrays.items(), crc=True))["__metadata__"]
-    assert result == {"format": "ms", "crc_num": str(zlib.crc32(b"a\xffb" + bytes(255)))}
+    assert result == {"format": "ms", "crc_num": str(zlib.crc32(summed))}
 
 
 def test_truncated_file_raises() -> None:
