@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from minispore import Parameter, Tensor, export, float16, float32, load, nn, ops, save_checkpoint
 from minispore.testing import strategies as mst
 from minispore.utils.checks import as_items
+from tests.helpers.refusals import Refusal, refusals
 
 
 class Function(nn.Cell):
@@ -135,36 +136,34 @@ def test_cell_that_is_no_program_is_refused(name: str, tmp_path: Path) -> None:
     assert net.factor.tolist() == [2.0, 2.0, 2.0]
 
 
-def test_arguments_are_checked(tmp_path: Path) -> None:
-    net, x, file = nn.Dense(3, 2), ops.ones((1, 3)), str(tmp_path / "net.minispore")
-    for file_format, error in (("AIR", NotImplementedError), ("ONNX", NotImplementedError)):
-        with pytest.raises(error, match="save_checkpoint"):
-            export(net, x, file_name=file, file_format=file_format)
-    with pytest.raises(ValueError, match="'file_format'"):
-        export(net, x, file_name=file, file_format="PT")
-    with pytest.raises(TypeError, match="no arguments"):
-        export(net, x, file_name=file, file_format="MINISPORE", enc_key=b"")
-    with pytest.raises(ValueError, match="must be a str that ends with"):
-        load("net.ckpt")
-    with pytest.raises(ValueError, match="does not exist"):
-        load(file)
-    with pytest.raises(TypeError, match=r"no arguments \['dec_key'\]"):
-        load(file, dec_key=b"")
-    cell = exported(net, x, folder=tmp_path)
-    with pytest.raises(ValueError, match="must be of the shapes"):
-        cell(ops.ones((2, 3)))
-    with pytest.raises(ValueError, match="must be of the shapes"):
-        cell(x, x)
-    with pytest.raises(TypeError, match="must be Tensors"):
-        nn.GraphCell(cell.graph).construct(1)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="'graph'"):
-        nn.GraphCell(net)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="'weight' in 'params_init'"):
-        nn.GraphCell(cell.graph, {"weight": x})
-    with pytest.raises(ValueError, match="'obf_random_seed'"):
-        nn.GraphCell(cell.graph, obf_random_seed=3)
-    with pytest.raises(TypeError, match="'params_init'"):
-        nn.GraphCell(cell.graph, {3: x})  # type: ignore[dict-item]
+WRONG = """
+    export(net, x, file_name="a", file_format="AIR")  # NotImplementedError: 'AIR' is not | save_checkpoint
+    export(net, x, file_name="a", file_format="ONNX")  # NotImplementedError: 'ONNX' | save_checkpoint
+    export(net, x, file_name="a", file_format="PT")  # ValueError: 'file_format' must be one of | got 'PT'
+    export(net, x, file_name="a", file_format="MINISPORE", enc_key=b"")  # TypeError: no arguments ['enc_key']
+    load("net.ckpt")  # ValueError: 'file_name' must be a str that ends with | got 'net.ckpt'
+    load("no.minispore")  # ValueError: the file 'no.minispore' does not exist
+    load("net.minispore", dec_key=b"")  # TypeError: no arguments ['dec_key']
+    nn.GraphCell(graph)(ones((2, 3)))  # ValueError: must be of the shapes | (1, 3) | (2, 3)
+    nn.GraphCell(graph)(x, x)  # ValueError: must be of the shapes | (1, 3) | (1, 3) | (1, 3)
+    nn.GraphCell(graph).construct(1)  # TypeError: must be Tensors, but got (1,)
+    nn.GraphCell(net)  # TypeError: 'graph' must be one of Graph
+    nn.GraphCell(graph, {"weight": x})  # ValueError: 'weight' in 'params_init' | (2, 3) | (1, 3)
+    nn.GraphCell(graph, obf_random_seed=3)  # ValueError: 'obf_random_seed' must be None, but got 3
+    nn.GraphCell(graph, {3: x})  # TypeError: 'params_init' must be one of str, but got 3
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("refusal", refusals(WRONG))
+def test_arguments_are_checked(
+    refusal: Refusal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net, x = nn.Dense(3, 2), ops.ones((1, 3))
+    graph = exported(net, x, folder=tmp_path).graph
+    monkeypatch.chdir(tmp_path)
+    names = {"export": export, "load": load, "nn": nn, "ones": ops.ones}
+    refusal.check({**names, "net": net, "x": x, "graph": graph})
+    assert [path.name for path in tmp_path.iterdir()] == ["net.minispore"]
 
 
 def test_parameter_that_the_graph_does_not_have_warns(tmp_path: Path) -> None:
