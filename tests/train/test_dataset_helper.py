@@ -3,17 +3,21 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import DatasetHelper
 
 
-def test_each_loop_yields_the_batches_of_an_epoch() -> None:
-    data = NumpySlicesDataset([1, 2, 3], shuffle=False).batch(2)
-    helper = DatasetHelper(data, dataset_sink_mode=False, sink_size=1, epoch_num=2)
-    for _ in range(2):
-        assert [batch.tolist() for (batch,) in helper] == [[1, 2], [3]]
-    with pytest.raises(RuntimeError, match="has yielded its 2 epochs"):
+@given(rows=st.integers(1, 5), size=st.integers(1, 3), epochs=st.integers(1, 3))
+def test_each_loop_yields_the_batches_of_an_epoch(rows: int, size: int, epochs: int) -> None:
+    data = NumpySlicesDataset([*range(rows)], shuffle=False).batch(size)
+    helper = DatasetHelper(data, dataset_sink_mode=False, sink_size=1, epoch_num=epochs)
+    expected = [[*range(i, min(i + size, rows))] for i in range(0, rows, size)]
+    for _ in range(epochs):
+        assert [batch.tolist() for (batch,) in helper] == expected
+    with pytest.raises(RuntimeError, match=f"has yielded its {epochs} epochs"):
         next(iter(helper))
 
 

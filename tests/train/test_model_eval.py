@@ -13,9 +13,11 @@ from tests.helpers.spy_callback import SpyCallback
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs, Rows, X, Y, make
 
 
-def test_parameters_follow_evaluation_steps() -> None:
+@given(st.integers(1, 10))
+@example(10)
+def test_parameters_follow_evaluation_steps(rows: int) -> None:
     spy = SpyCallback()
-    data, model = Rows(10), make({"accuracy"})
+    data, model = Rows(rows), make({"accuracy"})
     result = model.eval(data, spy)
     begin = spy.at("on_eval_begin")[0]
     assert begin == {
@@ -23,7 +25,7 @@ def test_parameters_follow_evaluation_steps() -> None:
         "network": model.predict_network,
         "eval_network": model.eval_network,
         "valid_dataset": data,
-        "batch_num": 3,
+        "batch_num": -(-rows // 4),
         "cur_step_num": 0,
         "list_callback": [spy],
         "dataset_sink_mode": False,
@@ -32,14 +34,16 @@ def test_parameters_follow_evaluation_steps() -> None:
         for number, step in enumerate(spy.at(event)):
             assert step["cur_step_num"] == number + 1
             x, y = cast("list[Tensor]", step["eval_dataset_element"])
-            np.testing.assert_array_equal(x.asnumpy(), X[4 * number : 4 * number + 4])
-            np.testing.assert_array_equal(y.asnumpy(), Y[4 * number : 4 * number + 4])
+            here = slice(4 * number, min(4 * number + 4, rows))
+            np.testing.assert_array_equal(x.asnumpy(), X[here])
+            np.testing.assert_array_equal(y.asnumpy(), Y[here])
     end = spy.at("on_eval_end")[0]
     assert end["metrics"] == result
-    assert end["eval_results"] == result | {"eval_loss": pytest.approx(loss_of(model), rel=1e-5)}
+    mean_loss = pytest.approx(loss_of(model, rows), rel=1e-5)
+    assert end["eval_results"] == result | {"eval_loss": mean_loss}
 
 
-def loss_of(model: Model, rows: int = 10) -> float:
+def loss_of(model: Model, rows: int) -> float:
     """Return the mean of the batches' losses."""
     losses = [
         nn.CrossEntropyLoss()(model.predict(x), y).item()
@@ -70,32 +74,17 @@ def test_interrupted_evaluation_has_no_results(rows: int, last: int) -> None:
     assert bool(params["eval_results"]) == (last >= size)
 
 
-def test_metric_names_are_set_before_training() -> None:
-    spy = SpyCallback()
-    make({"loss", "acc"}).fit(1, Rows(4), Rows(4), callbacks=spy)
-    assert spy.at("on_train_begin")[0]["metric_names"] == ["acc", "loss", "eval_loss"]
-    spy = SpyCallback()
-    single = Model(ConstantLoss(), metrics={"acc"}, eval_network=Outputs())
-    single.fit(1, Batches(1), Batches(1), 2, spy)
-    assert spy.at("on_train_begin")[0]["metric_names"] == ["acc"]
-    spy = SpyCallback()
-    make({"acc"}).fit(1, Rows(4), callbacks=spy)
-    assert spy.at("on_train_begin")[0]["metric_names"] == []
-
-
-def test_eval_loss_is_the_mean_over_all_batches() -> None:
-    class Growing(Outputs):
-        def construct(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-            self.loss += 1
-            return super().construct(x, y)
-
-    spy = SpyCallback()
-    model = Model(
-        ConstantLoss(), metrics={"acc"}, eval_network=Growing(0.0), eval_indexes=[0, 1, 2]
-    )
-    model.fit(1, Batches(1), Batches(3), callbacks=spy)
-    results = cast("dict[str, float]", spy.at("on_train_epoch_end")[0]["eval_results"])
-    assert results["eval_loss"] == 2.0
+@given(st.sets(st.sampled_from(["loss", "acc", "accuracy"]), min_size=1), st.booleans())
+def test_metric_names_are_set_before_training(metrics: set[str], evaluated: bool) -> None:
+    """With the mean loss, if the network of the evaluation returns a loss."""
+    for model, more in (
+        (make(metrics), ["eval_loss"]),
+        (Model(ConstantLoss(), metrics=metrics, eval_network=Outputs()), []),
+    ):
+        spy = SpyCallback()
+        model.fit(1, Rows(4), Rows(4) if evaluated else None, 2, spy)
+        names = spy.at("on_train_begin")[0]["metric_names"]
+        assert names == ([*sorted(metrics), *more] if evaluated else [])
 
 
 @given(st.integers(1, 10))

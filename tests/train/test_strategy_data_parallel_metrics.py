@@ -6,7 +6,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import minispore as ms
@@ -95,24 +95,26 @@ def test_unjoinable_outputs_update_metrics_separately(kind: type[Outputs]) -> No
     assert run_in_threads(3, program) == [numbers.sum()] * 3
 
 
-@pytest.mark.parametrize(
-    ("mean", "degree", "weight", "bias"),
-    [
-        # The sum over the processes; the mean over the rows, as if there were one process or two.
-        (False, None, -(4 + 2 + 4), -(2 + 1 + 1)),
-        (True, None, -(2 * 4 + 2 + 4) / 4, -(2 * 2 + 1 + 1) / 4),
-        (True, 2, -(2 * 4 + 2 + 4) / 2, -(2 * 2 + 1 + 1) / 2),
-    ],
+@given(
+    st.lists(st.lists(st.integers(0, 9), max_size=3), min_size=1, max_size=4),
+    st.sampled_from([(False, None), (True, None), (True, 2)]),
 )
+@example([[1, 3], [2], [4], []], (False, None))
+@example([[1, 3], [2], [4], []], (True, None))
+@example([[1, 3], [2], [4], []], (True, 2))
+@example([[], []], (True, None))
 def test_step_with_unequal_rows_weights_gradients(
-    mean: bool, degree: int | None, weight: float, bias: float
+    rows: list[list[int]], options: tuple[bool, int | None]
 ) -> None:
-    result = run_in_threads(4, lambda rank: _step([[1, 3], [2], [4], []][rank], mean, degree))
-    assert result == [[weight, bias, -(2 * 4 + 2 + 4) / 4]] * 4
-
-
-def test_step_without_rows_changes_nothing() -> None:
-    assert run_in_threads(2, lambda _: _step([], True, None)) == [[0, 0, 0]] * 2
+    """The sum over the processes, or the mean over the rows as if they were of `degree` ones."""
+    mean, degree = options
+    result = run_in_threads(len(rows), lambda rank: _step(rows[rank], mean, degree))
+    counts, sums = [len(own) for own in rows], [sum(own) for own in rows]
+    loss = np.dot(counts, sums) / max(1, sum(counts))
+    share = len(rows) / (degree or len(rows))
+    weight, bias = share * loss, share * np.dot(counts, counts) / max(1, sum(counts))
+    expected = [-weight, -bias, -loss] if mean else [-sum(sums), -sum(counts), -loss]
+    assert result == [pytest.approx(expected, rel=1e-6)] * len(rows)
 
 
 def _step(rows: list[int], mean: bool, degree: int | None) -> list[float]:
