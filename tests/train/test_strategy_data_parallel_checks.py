@@ -1,7 +1,6 @@
 """Comparisons between data-parallel processes: differences raise an error in all of them."""
 
 from collections.abc import Callable
-from typing import cast
 
 import numpy as np
 import pytest
@@ -265,36 +264,22 @@ class Spoil(Callback):
             each.set_data(ms.Tensor(np.full(each.shape, self._nan, np.float32)))
 
 
-def test_nan_parameters_count_as_equal() -> None:
-    nets = [network() for _ in range(2)]
-
-    def program(rank: int) -> bytes:
-        of_network(nets[rank]).train(1, CASE.shard(rank, 2), Spoil(rank))
-        return nets[rank].trainable_params()[0].asnumpy().tobytes()
-
-    first, second = run_in_threads(2, program)
-    assert first != second
+MAY_DIFFER: dict[str, Callable[[int], nn.Cell]] = {
+    "bits of NaN": lambda rank: network(),
+    "moving averages": lambda rank: nn.SequentialCell(nn.BatchNorm1d(FEATURES), network()),
+    "parameters without a broadcast": network,
+}
 
 
-def test_moving_averages_may_differ() -> None:
-    nets = [nn.SequentialCell(nn.BatchNorm1d(FEATURES), network()) for _ in range(2)]
+@pytest.mark.parametrize("what", MAY_DIFFER)
+def test_what_is_not_compared_may_differ(what: str) -> None:
+    nets = [MAY_DIFFER[what](rank) for rank in range(2)]
 
-    def program(rank: int) -> list[float]:
-        of_network(nets[rank]).train(1, CASE.shard(rank, 2))
-        result = {p.name: p for p in nets[rank].get_parameters()}
-        return cast("list[float]", result["0.moving_mean"].tolist())
-
-    first, second = run_in_threads(2, program)
-    assert first != second
-
-
-def test_parameters_may_differ_without_broadcast() -> None:
-    nets = [network(seed) for seed in range(2)]
-
-    def program(rank: int) -> bytes:
-        ms.set_auto_parallel_context(parameter_broadcast=False)
-        of_network(nets[rank]).train(1, CASE.shard(rank, 2))
-        return nets[rank].trainable_params()[0].asnumpy().tobytes()
+    def program(rank: int) -> list[bytes]:
+        ms.set_auto_parallel_context(parameter_broadcast=what != "parameters without a broadcast")
+        spoil = Spoil(rank) if what == "bits of NaN" else None
+        of_network(nets[rank]).train(1, CASE.shard(rank, 2), spoil)
+        return [each.asnumpy().tobytes() for each in nets[rank].get_parameters()]
 
     first, second = run_in_threads(2, program)
     assert first != second
