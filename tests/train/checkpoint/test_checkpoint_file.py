@@ -1,18 +1,15 @@
 """The `.ckpt` format: bytes equal MindSpore's, and damage is detected."""
 
 import zlib
-from collections.abc import Iterable
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
-from minispore.engine import dtypes
 from minispore.train.checkpoint import checkpoint_file as ckpt
 from minispore.train.checkpoint import storage
 from minispore.train.checkpoint.protobuf import (
@@ -21,116 +18,12 @@ from minispore.train.checkpoint.protobuf import (
     text_field,
     varint_field,
 )
-from minispore.train.checkpoint.storage import Value, load
-
-FIXTURES = Path(__file__).parents[1] / "fixtures"
-READABLE = ["dtypes", "shapes", "appended", "crc"]
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
-ARRAYS = st.sampled_from([dtype.numpy_dtype for dtype in dtypes.DTYPES]).flatmap(
-    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=5, min_side=0))
-)
-VALUES = ARRAYS | TEXTS.filter(lambda text: not text.endswith("\0"))
-FILES = st.dictionaries(TEXTS, VALUES, max_size=5)
-
-
-def written(
-    values: Iterable[tuple[str, Value]], *, crc: bool = False, slice_bytes: int = 2**29
-) -> bytes:
-    file = BytesIO()
-    ckpt.write(file, values, crc_check=crc, slice_bytes=slice_bytes)
-    return file.getvalue()
-
-
-def read_all(data: bytes) -> tuple[dict[str, Value], bool]:
-    """Return the values, and whether there is a check sum."""
-    file = BytesIO(data)
-    entries, has_crc = ckpt.scan(file)
-    return {name: load(file, name, entry) for name, entry in entries.items()}, has_crc
-
-
-def read(data: bytes) -> dict[str, Value]:
-    return read_all(data)[0]
-
-
-def same(x: Value, y: Value) -> bool:
-    if isinstance(x, str) or isinstance(y, str):
-        return isinstance(x, str) and isinstance(y, str) and x == y
-    return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
-
-
-def assert_same(x: dict[str, Value], y: dict[str, Value]) -> None:
-    assert list(x) == list(y)
-    assert all(same(x[name], y[name]) for name in x)
-
-
-@given(FILES, st.booleans(), st.integers(1, 64))
-def test_written_values_are_read(values: dict[str, Value], crc: bool, slice_bytes: int) -> None:
-    data = written(values.items(), crc=crc, slice_bytes=slice_bytes)
-    result, had_crc = read_all(data)
-    assert_same(result, values)
-    assert had_crc == crc
-
-
-@given(ARRAYS, st.booleans())
-def test_memory_layout_does_not_change_file(array: npt.NDArray[np.generic], reverse: bool) -> None:
-    other = array.T[::-1].T if reverse and array.ndim else array.T
-    swapped = other.astype(other.dtype.newbyteorder(">"))
-    expected = written([("x", np.ascontiguousarray(other).reshape(other.shape))])
-    assert written([("x", other)]) == written([("x", swapped)]) == expected
-
-
-@given(FILES.filter(bool), st.data())
-def test_check_sum_detects_flipped_byte(values: dict[str, Value], draw: st.DataObject) -> None:
-    data = bytearray(written(values.items(), crc=True))
-    position = draw.draw(st.integers(0, len(data) - 1))
-    data[position] ^= draw.draw(st.integers(1, 255))
-    with pytest.raises(WireError):
-        read(bytes(data))
-
-
-@pytest.mark.parametrize("name", READABLE)
-def test_truncated_file_raises(name: str) -> None:
-    """A cut between two values leaves a valid shorter file."""
-    data = (FIXTURES / f"{name}.ckpt").read_bytes()
-    complete = read(data)
-    borders = 0
-    for cut in range(len(data)):
-        try:
-            result = read(data[:cut])
-        except WireError:
-            continue
-        borders += 1
-        assert_same(result, dict(list(complete.items())[: len(result)]))
-    assert borders == len(complete) + (name == "crc")
-
-
-@pytest.mark.parametrize("name", READABLE)
-def test_mindspore_files_round_trip_byte_for_byte(name: str) -> None:
-    data = (FIXTURES / f"{name}.ckpt").read_bytes()
-    values, crc = read_all(data)
-    assert crc == (name == "crc")
-    assert written(values.items(), crc=crc) == data
-
-
-def test_mindspore_files_have_expected_values() -> None:
-    files = {name: read((FIXTURES / f"{name}.ckpt").read_bytes()) for name in READABLE}
-    assert files["dtypes"].keys() == {dtype.name for dtype in dtypes.DTYPES}
-    for name, value in files["dtypes"].items():
-        assert same(value, np.array([[0, 1], [1, 0]]).astype(name))
-    shapes = files["shapes"]
-    assert same(shapes["scalar"], np.array(2.5, np.float32))
-    assert same(shapes["one"], np.array([2.5], np.float32))
-    assert same(shapes["é.名前.𝄞"], np.arange(6, dtype=np.int32).reshape(1, 2, 3))
-    appended = files["appended"]
-    assert same(appended["w"], np.array([[1, 2]], np.float32))
-    assert same(appended["epoch_num"], np.array(3))
-    assert same(appended["lr"], np.array(0.1, np.float32))
-    assert same(appended["flag"], np.array(True))
-    assert (appended["note"], appended["nothing"]) == ("héllo 𝄞", "")
+from minispore.train.checkpoint.storage import Value
+from tests.train.checkpoint import test_file_formats as formats
 
 
 def test_bfloat16_is_converted_to_float32() -> None:
-    (value,) = read((FIXTURES / "bfloat16.ckpt").read_bytes()).values()
+    (value,) = read((formats.FIXTURES / "bfloat16.ckpt").read_bytes()).values()
     expected = np.array([1.5, -2, 3e38], np.float32)
     assert isinstance(value, np.ndarray)
     assert value.dtype == np.float32
@@ -140,7 +33,7 @@ def test_bfloat16_is_converted_to_float32() -> None:
 @pytest.mark.parametrize("mode", ["aes_gcm", "aes_cbc", "sm4_cbc"])
 def test_encrypted_file_raises(mode: str) -> None:
     with pytest.raises(WireError, match="encrypted"):
-        read((FIXTURES / f"encrypted_{mode}.ckpt").read_bytes())
+        read((formats.FIXTURES / f"encrypted_{mode}.ckpt").read_bytes())
 
 
 @given(st.binary(min_size=1, max_size=9), st.integers(1, 9))
@@ -168,19 +61,22 @@ def test_any_range_of_slices_can_be_copied(
     assert b"".join(result.read(start, stop)) == content[start:stop]
 
 
-@given(FILES)
+written, read = partial(formats.written, "ckpt"), partial(formats.read, "ckpt")
+
+
+@given(st.dictionaries(formats.NAMES, formats.TEXT_OR_ARRAY, max_size=5))
 def test_check_sum_has_documented_bytes(values: dict[str, Value]) -> None:
     plain, file = written(values.items()), BytesIO()
     ckpt.write(file, values.items())
     assert file.getvalue() == plain
     trailer = b"crc_num" + zlib.crc32(plain).to_bytes(10, "big")
-    assert written(values.items(), crc=True) == plain + trailer
+    assert written(values.items(), crc_check=True) == plain + trailer
 
 
 def test_content_like_trailer_is_content() -> None:
     array = np.frombuffer(b"crc_num" + bytes(10), np.uint8)
     for crc in (False, True):
-        assert same(read(written([("x", array)], crc=crc))["x"], array)
+        assert formats.same(read(written([("x", array)], crc_check=crc))["x"], array)
 
 
 @given(st.text(st.characters()), st.integers(0, 2))
@@ -222,11 +118,11 @@ def test_invalid_bytes_raise_descriptive_error(row: str) -> None:
 
 def test_alternative_forms_are_read() -> None:
     packed = value(inner=tensor(bytes_field(1, b"\1\2")))
-    assert same(read(packed)["x"], np.array([[0, 1]], np.uint8))
+    assert formats.same(read(packed)["x"], np.array([[0, 1]], np.uint8))
     scalar = value(inner=tensor(b"\x08\x00", content=b"\5"))
-    assert same(read(scalar)["x"], np.array(5, np.uint8))
+    assert formats.same(read(scalar)["x"], np.array(5, np.uint8))
     ones = value(inner=tensor(bytes_field(1, (b"\x81" + b"\x80" * 8 + b"\0") * 64), content=b"\5"))
-    assert same(read(ones)["x"], np.full((1,) * 64, 5, np.uint8))
+    assert formats.same(read(ones)["x"], np.full((1,) * 64, 5, np.uint8))
     text = value(inner=tensor(b"\x08\x00", b"str", "é".encode("utf-32-le")))
     assert read(text) == {"x": "é"}
 

@@ -2,8 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Iterable
-from io import BytesIO
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,53 +13,19 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from minispore.common import Parameter, Tensor
-from minispore.engine import dtypes
 from minispore.train.checkpoint import safetensors_file as st_file
 from minispore.train.checkpoint.protobuf import WireError
-from minispore.train.checkpoint.storage import Value, load
 from minispore.train.serialization import load_checkpoint, save_checkpoint
+from tests.train.checkpoint import test_file_formats as formats
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=20).filter(
-    lambda name: name != "__metadata__"
-)
-ARRAYS = st.sampled_from([dtype.numpy_dtype for dtype in dtypes.DTYPES]).flatmap(
-    lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0))
-)
-FILES = st.dictionaries(NAMES, ARRAYS, max_size=6)
-Arrays = dict[str, npt.NDArray[np.generic]]
-
-
-def written(values: Iterable[tuple[str, Value]], *, crc: bool = False) -> bytes:
-    file = BytesIO()
-    st_file.write(file, values, crc_check=crc)
-    return file.getvalue()
-
-
-def read_all(data: bytes) -> tuple[dict[str, Value], bool]:
-    """Return the values, and whether there is a check sum."""
-    file = BytesIO(data)
-    entries, has_crc = st_file.scan(file)
-    return {name: load(file, name, entry) for name, entry in entries.items()}, has_crc
-
-
-def read(data: bytes) -> dict[str, Value]:
-    return read_all(data)[0]
+written = partial(formats.written, "safetensors")
+read = partial(formats.read, "safetensors")
 
 
 def header_of(data: bytes) -> dict[str, object]:
     length = int.from_bytes(data[:8], "little")
     result: dict[str, object] = json.loads(data[8 : 8 + length])
     return result
-
-
-def assert_same(result: dict[str, Value], expected: Arrays) -> None:
-    assert result.keys() == expected.keys()
-    for name, array in expected.items():
-        value = result[name]
-        assert isinstance(value, np.ndarray)
-        assert (value.dtype, value.shape) == (array.dtype, array.shape)
-        assert value.tobytes() == array.tobytes()
 
 
 @given(st.integers(0, 200))
@@ -77,59 +42,20 @@ def test_header_beyond_limit_raises(limit: int) -> None:
                 read(data)
 
 
-@given(FILES, st.booleans())
-def test_written_values_are_read(values: Arrays, crc: bool) -> None:
-    result, has_crc = read_all(written(values.items(), crc=crc))
-    assert_same(result, values)
-    assert has_crc == crc
-
-
-@given(FILES)
-def test_bytes_equal_those_of_safetensors_package(values: Arrays) -> None:
+@given(formats.FILES)
+def test_bytes_equal_those_of_safetensors_package(
+    values: dict[str, npt.NDArray[np.generic]],
+) -> None:
     package = pytest.importorskip("safetensors.numpy")
     arrays = {name: np.ascontiguousarray(a).reshape(a.shape) for name, a in values.items()}
     data: bytes = package.save(arrays, metadata={"format": "ms"})
-    file = BytesIO()
-    st_file.write(file, values.items())
-    assert file.getvalue() == data
-    assert_same(read(data), values)
-
-
-@given(ARRAYS)
-def test_memory_layout_does_not_change_file(array: npt.NDArray[np.generic]) -> None:
-    other = array.T
-    swapped = other.astype(other.dtype.newbyteorder(">"))
-    expected = written([("x", np.ascontiguousarray(other).reshape(other.shape))])
-    assert written([("x", other)]) == written([("x", swapped)]) == expected
-
-
-@pytest.mark.parametrize("name", ["dtypes", "crc", "shapes"])
-def test_mindspore_files_round_trip_byte_for_byte(name: str) -> None:
-    data = (FIXTURES / f"{name}.safetensors").read_bytes()
-    values, crc = read_all(data)
-    assert crc == (name == "crc")
-    assert written(values.items(), crc=crc) == data
-
-
-def test_mindspore_files_have_expected_values() -> None:
-    for name in ("dtypes", "crc"):
-        ones = np.array([[0, 1], [1, 0]])
-        expected: Arrays = {str(t.name): ones.astype(t.numpy_dtype) for t in dtypes.DTYPES}
-        if name == "crc":
-            expected["step"] = np.array(3, np.int32)
-        assert_same(read((FIXTURES / f"{name}.safetensors").read_bytes()), expected)
-    shapes: Arrays = {
-        "scalar": np.array(2.5, np.float32),
-        "one": np.array([2.5], np.float32),
-        "é.名前.𝄞": np.arange(6, dtype=np.int32).reshape(1, 2, 3),
-        "empty": np.zeros((2, 0, 3), np.float16),
-    }
-    assert_same(read((FIXTURES / "shapes.safetensors").read_bytes()), shapes)
+    assert written(values.items()) == data
+    formats.assert_same(read(data), values)
 
 
 @pytest.mark.parametrize("format_", ["ckpt", "safetensors"])
 def test_foreign_types_are_loaded_or_raise(format_: str) -> None:
-    path = FIXTURES / f"others.{format_}"
+    path = formats.FIXTURES / f"others.{format_}"
     loaded = load_checkpoint(path, format=format_, specify_prefix="bfloat16")
     (value,) = loaded.values()
     assert isinstance(value, Parameter)
@@ -155,15 +81,6 @@ def test_every_bfloat16_is_converted_without_loss(halves: npt.NDArray[np.uint16]
     assert value.shape == halves.shape
     np.testing.assert_array_equal(value.view(np.uint32) >> 16, halves)
     assert not (value.view(np.uint32) & 0xFFFF).any()
-
-
-@given(FILES.filter(lambda files: any(a.size for a in files.values())), st.data())
-def test_check_sum_detects_changed_content(values: Arrays, draw: st.DataObject) -> None:
-    data = bytearray(written(values.items(), crc=True))
-    start = 8 + int.from_bytes(data[:8], "little")
-    data[draw.draw(st.integers(start, len(data) - 1))] ^= draw.draw(st.integers(1, 255))
-    with pytest.raises(WireError, match="check sum"):
-        read(bytes(data))
 
 
 INTEGERS = st.sampled_from([-1, 0, 2, 3, 98, 99, 127, 255, 2**20 + 1, 2**28 + 1, 2**62])
@@ -192,17 +109,10 @@ def test_scalar_integers_count_as_nuls(
     with pytest.MonkeyPatch.context() as patch:
         if limited:
             patch.setattr(st_file, "_MAX_NULS", 100)
-        data = written(arrays.items(), crc=True)
-        assert read_all(data)[1]
+        data = written(arrays.items(), crc_check=True)
+        assert formats.read_all("safetensors", data)[1]
     result = header_of(data)["__metadata__"]
     assert result == {"format": "ms", "crc_num": str(zlib.crc32(summed))}
-
-
-def test_truncated_file_raises() -> None:
-    data = (FIXTURES / "shapes.safetensors").read_bytes()
-    for cut in range(len(data)):
-        with pytest.raises(WireError):
-            read(data[:cut])
 
 
 def file_of(header: object, content: bytes = b"\0\1") -> bytes:
@@ -237,9 +147,9 @@ def test_number_with_too_many_digits_raises() -> None:
 
 def test_forms_of_other_writers_are_read() -> None:
     for header in (one(), one() | {"__metadata__": {"note": "any"}}):
-        assert_same(read(file_of(header)), {"x": np.array([0, 1], np.uint8)})
+        formats.assert_same(read(file_of(header)), {"x": np.array([0, 1], np.uint8)})
     checked = one() | {"__metadata__": {"crc_num": crc_of(b"x", b"\0\1")}}
-    assert read_all(file_of(checked))[1]
+    assert formats.read_all("safetensors", file_of(checked))[1]
     assert read(file_of({}, b"")) == {}
 
 
