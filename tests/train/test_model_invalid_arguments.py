@@ -1,6 +1,6 @@
 """Invalid arguments of `Model`: the error names method, argument and value; nothing is changed."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from inspect import signature
 from typing import Any
 
@@ -18,15 +18,18 @@ DATA = Rows(4)
 # Arguments may be of wrong types.
 MODEL: Any = make({"acc"})
 METHODS: dict[str, dict[str, object]] = {
-    "train": {"epoch": 1, "train_dataset": DATA},
-    "fit": {"epoch": 1, "train_dataset": DATA, "valid_dataset": DATA},
-    "eval": {"valid_dataset": DATA},
-    "build": {},
+    "Model": {},
+    "Model.train": {"epoch": 1, "train_dataset": DATA},
+    "Model.fit": {"epoch": 1, "train_dataset": DATA, "valid_dataset": DATA},
+    "Model.eval": {"valid_dataset": DATA},
+    "Model.build": {},
 }
 
 
 def call(method: str, **changes: object) -> object:
-    return getattr(MODEL, method)(**METHODS[method] | changes)
+    if method == "Model":
+        return construct(**changes)
+    return getattr(MODEL, method.removeprefix("Model."))(**METHODS[method] | changes)
 
 
 def construct(**changes: object) -> Model:
@@ -42,7 +45,9 @@ def construct(**changes: object) -> Model:
 
 def accepting(name: str) -> list[str]:
     """Return the methods that have an argument of this name."""
-    return [method for method in METHODS if name in signature(getattr(Model, method)).parameters]
+    methods = {method: eval(method, {"Model": Model}) for method in METHODS}
+    found = [method for method in methods if name in signature(methods[method]).parameters]
+    return found or ["Model"]  # which has further arguments
 
 
 @pytest.fixture(autouse=True)
@@ -59,8 +64,6 @@ TYPES = {
     "resume": "str, PathLike, None",
     "resume_strict": "bool",
     "valid_frequency": "int, list",
-}
-OF_CONSTRUCTOR = {
     "network": "Cell",
     "loss_fn": "Cell, function, None",
     "optimizer": "Optimizer, None",
@@ -69,22 +72,14 @@ OF_CONSTRUCTOR = {
     "amp_level": "str",
     "boost_level": "str",
 }
-DATASETS = ("train_dataset", "valid_dataset")
 
 
 @given(data=st.data(), name=st.sampled_from(list(TYPES)))
 def test_type_error_names_method_argument_and_value(data: st.DataObject, name: str) -> None:
     value = data.draw(not_of(TYPES[name]))
     for method in accepting(name):
-        message = type_message(f"Model.{method}", name, TYPES[name], value)
+        message = type_message(method, name, TYPES[name], value)
         assert_refused(TypeError, message, call, method, **{name: value})
-
-
-@given(data=st.data(), name=st.sampled_from(list(OF_CONSTRUCTOR)))
-def test_type_error_of_constructor_names_argument(data: st.DataObject, name: str) -> None:
-    value = data.draw(not_of(OF_CONSTRUCTOR[name]))
-    message = type_message("Model", name, OF_CONSTRUCTOR[name], value)
-    assert_refused(TypeError, message, construct, **{name: value})
 
 
 @given(value=values, valid=st.integers(0, 2))
@@ -92,7 +87,7 @@ def test_type_error_names_container_of_value(value: object, valid: int) -> None:
     if type(value) is not int:
         frequencies = [1] * valid + [value]
         message = type_message("Model.fit", "valid_frequency", "int", frequencies)
-        assert_refused(TypeError, message, call, "fit", valid_frequency=frequencies)
+        assert_refused(TypeError, message, call, "Model.fit", valid_frequency=frequencies)
     metrics = {"m": value, **{str(i): Accuracy() for i in range(valid)}}
     if not isinstance(value, str):
         message = type_message("Model", "metrics['m']", "Metric, str", value)
@@ -120,28 +115,67 @@ def test_predict_accepts_inputs_of_every_type() -> None:
     assert Model(Count()).predict(*inputs) == len(inputs)
 
 
-@given(
-    values.filter(lambda x: x is not None and type(x) not in {list, tuple}),
-    st.sampled_from(DATASETS),
+NO_DATASET = (
+    "must be a dataset or a sized iterable of batches, such as a list of tuples or a data loader, "
+    "but got {value!r} of type {kind}."
 )
-@example(iter([]), "train_dataset")
-@example({1: (X, X)}, "valid_dataset")
-def test_non_dataset_raises_type_error(value: object, name: str) -> None:
-    for method in accepting(name):
-        message = (
-            f"For 'Model.{method}', the argument '{name}' must be a dataset or "
-            "a sized iterable of batches, such as a list of tuples or a data loader, but got "
-            f"{value!r} of type {type(value).__name__}."
+NO_DATASETS = [
+    values.filter(lambda value: value is not None and type(value) not in {list, tuple}),
+    st.just(iter([])),
+    st.just({1: (X, X)}),
+]
+SUPPORTED = "= {value!r} is not supported: use "
+# By argument: refused values, the kind of error, and what its message says after the name.
+REFUSED: dict[str, list[tuple[st.SearchStrategy[object], type[Exception], str]]] = {
+    **{
+        name: [
+            *((wrong, TypeError, NO_DATASET) for wrong in NO_DATASETS),
+            (st.just(Batches(0)), ValueError, "holds no batch: {value!r}."),
+        ]
+        for name in ("train_dataset", "valid_dataset")
+    },
+    **{
+        name: [
+            (
+                st.just(low - 1) | st.integers(max_value=low - 1),
+                ValueError,
+                f"must be at least {low}, but got {{value}}.",
+            )
+        ]
+        for name, low in {"epoch": 1, "initial_epoch": 0, "valid_frequency": 1}.items()
+    },
+    "sink_size": [
+        (
+            st.sampled_from([0, -2]) | st.integers(max_value=-2),
+            ValueError,
+            "must be -1 or positive, but got {value}.",
         )
-        assert_refused(TypeError, message, call, method, **{name: value})
+    ],
+    "boost_level": [(st.sampled_from(["O1", "O2"]), ValueError, SUPPORTED + "'O0'.")],
+    "acc_level": [(st.sampled_from(["O1", None]), ValueError, SUPPORTED + "'O0'.")],
+    "keep_batchnorm_fp32": [(st.sampled_from([3, "a"]), ValueError, SUPPORTED + "None.")],
+    "boost_config_dict": [(st.sampled_from(["a", {"a": 1}]), ValueError, SUPPORTED + "None.")],
+    "eval_indexes": [
+        (
+            st.lists(st.integers(), max_size=2)
+            | st.lists(st.integers(), min_size=4)
+            | st.sampled_from([(0, 1, 2), "abc", [0.0, 1, 2], [True, 1, 2], {0: 1}, 3]),
+            ValueError,
+            "must be None or a list of three int, but got {value!r}.",
+        )
+    ],
+}
 
 
-@pytest.mark.parametrize("name", DATASETS)
-def test_empty_dataset_raises_value_error(name: str) -> None:
-    empty = Batches(0)
-    for method in accepting(name):
-        message = f"For 'Model.{method}', the argument '{name}' holds no batch: {empty!r}."
-        assert_refused(ValueError, message, call, method, **{name: empty})
+@pytest.mark.parametrize("name", REFUSED)
+@given(st.data())
+def test_refusal_names_method_argument_and_value(name: str, data: st.DataObject) -> None:
+    for wrong, error, expectation in REFUSED[name]:
+        value = data.draw(wrong)
+        rest = expectation.format(value=value, kind=type(value).__name__)
+        for method in accepting(name):
+            message = f"For '{method}', the argument '{name}' {rest}"
+            assert_refused(error, message, call, method, **{name: value})
 
 
 @given(values.filter(lambda value: value is not None))
@@ -154,75 +188,15 @@ def test_non_callback_raises_type_error(value: object) -> None:
             call(method, callbacks=value)
 
 
-LOW = {"epoch": 1, "initial_epoch": 0, "valid_frequency": 1}
-
-
-@given(name=st.sampled_from(list(LOW)), below=st.integers(1))
-@example("epoch", 1)
-@example("initial_epoch", 1)
-@example("valid_frequency", 1)
-def test_number_below_minimum_raises(name: str, below: int) -> None:
-    value = LOW[name] - below
-    for method in accepting(name):
-        message = f"For 'Model.{method}', the argument '{name}' must be at least {LOW[name]}, "
-        message += f"but got {value}."
-        assert_refused(ValueError, message, call, method, **{name: value})
-
-
-@given(st.integers(max_value=0).filter(lambda size: size != -1))
-@example(0)
-@example(-2)
-def test_sink_size_below_one_raises(size: int) -> None:
-    for method in accepting("sink_size"):
-        message = f"For 'Model.{method}', the argument 'sink_size' must be -1 or positive, "
-        message += f"but got {size}."
-        assert_refused(ValueError, message, call, method, sink_size=size)
-
-
 @given(epoch=st.integers(1), more=st.integers(0))
 @example(epoch=2, more=0)
 def test_epoch_not_above_initial_epoch_raises(epoch: int, more: int) -> None:
     for method in accepting("initial_epoch"):
         message = (
-            f"For 'Model.{method}', the argument 'epoch' must be greater than 'initial_epoch', "
+            f"For '{method}', the argument 'epoch' must be greater than 'initial_epoch', "
             f"but got epoch {epoch} and initial_epoch {epoch + more}."
         )
         assert_refused(ValueError, message, call, method, epoch=epoch, initial_epoch=epoch + more)
-
-
-# Each option with the values that have no effect, and others.
-OPTIONS: Mapping[str, tuple[list[object], list[object]]] = {
-    "boost_level": (["O0"], ["O1", "O2"]),
-    "acc_level": (["O0"], ["O1", None]),
-    "keep_batchnorm_fp32": ([None, True, False], [3, "a"]),
-    "boost_config_dict": ([None, ""], ["a", {"a": 1}]),
-}
-
-
-@pytest.mark.parametrize("name", OPTIONS)
-def test_unsupported_option_raises(name: str) -> None:
-    supported, others = OPTIONS[name]
-    for value in supported:
-        construct(**{name: value})
-    for value in others:
-        message = (
-            f"For 'Model', the argument '{name}' = {value!r} is not supported: "
-            f"use {supported[0]!r}."
-        )
-        assert_refused(ValueError, message, construct, **{name: value})
-
-
-@given(
-    st.lists(st.integers(), max_size=2)
-    | st.lists(st.integers(), min_size=4)
-    | st.sampled_from([(0, 1, 2), "abc", [0.0, 1, 2], [True, 1, 2], {0: 1}, 3])
-)
-def test_eval_indexes_of_other_form_raise(indexes: object) -> None:
-    message = (
-        "For 'Model', the argument 'eval_indexes' must be None or a list of three int, "
-        f"but got {indexes!r}."
-    )
-    assert_refused(ValueError, message, construct, eval_indexes=indexes)
 
 
 LITE = "'backend' and 'config' must be None: MindSpore Lite is not supported, but got"
@@ -230,6 +204,8 @@ NO_METRICS = (
     "the model argument 'metrics' can not be None or empty: there would be nothing to evaluate."
 )
 NO_OPTIMIZER = "the model has a 'loss_fn' but no 'optimizer': nothing would be trained."
+
+
 OTHERS: dict[str, Callable[[], object]] = {
     "For 'Model', the argument 'amp_level' must be one of 'O0', 'O1', 'O2', 'O3', 'auto', "
     "but got 'O4'.": lambda: construct(amp_level="O4"),
@@ -265,13 +241,21 @@ def test_auc_as_metric_name_raises() -> None:
     assert_refused(TypeError, f"{message}its result.", construct, metrics={"auc"})
 
 
-def test_valid_arguments_are_accepted() -> None:
+@given(
+    st.sampled_from([None, True, False]), st.sampled_from([None, ""]), st.sampled_from([None, "O0"])
+)
+def test_valid_arguments_are_accepted(
+    fp32: bool | None, boost: str | None, level: str | None
+) -> None:
     model, metrics = make(), dict[str, Metric](a=Accuracy())
     model.fit(1, Rows())  # without an evaluation it needs no metrics
     model.train(1, DATA, [], dataset_sink_mode=True, sink_size=1)
     model.build()
     model.build(Rows(), Rows(), epoch=2)
-    assert construct(metrics=metrics, eval_indexes=[0, 1, 2]).eval(DATA).keys() == {"a"}
+    options = {"keep_batchnorm_fp32": fp32, "boost_config_dict": boost}
+    options |= {} if level is None else {"acc_level": level, "boost_level": level}
+    evaluated = construct(metrics=metrics, eval_indexes=[0, 1, 2], **options)
+    assert evaluated.eval(DATA).keys() == {"a"}
 
 
 def test_fit_rejects_legacy_hooks() -> None:
