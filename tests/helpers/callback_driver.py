@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar, cast
 import numpy as np
 
 from minispore import Parameter, Tensor, nn
-from minispore.train import Callback, RunContext
+from minispore.train import Callback, LambdaCallback, RunContext
 from minispore.train.callback import _InternalCallbackParam
 from minispore.train.resume import decode, encode
 
@@ -96,3 +96,13 @@ def weight(context: RunContext) -> float:
 
 def weight_of(context: RunContext) -> Parameter:
     return context.original_args().network.parameters_dict()["weight"]
+
+
+def stopping_at(step: int) -> Callback:
+    """Return a callback that requests a stop at the end of a step."""
+
+    def stop(run_context: RunContext) -> None:
+        if run_context.original_args().cur_step_num == step:
+            run_context.request_stop()
+
+    return LambdaCallback(on_train_step_end=stop)

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Tensor, nn
-from minispore.train import Callback, LossMonitor, Model, RunContext
+from minispore.train import LambdaCallback, LossMonitor, Model, RunContext
 from tests.helpers.spy_callback import SpyCallback
 from tests.helpers.stub_models import Batches, ConstantLoss, Rows, X, Y, make
 
@@ -63,67 +63,56 @@ def test_network_receives_dataset_tensors() -> None:
         assert mine is theirs
 
 
-def test_networks_are_in_training_or_evaluation_mode() -> None:
-    class Modes(Callback):
-        def __init__(self) -> None:
-            self.modes = ""
+def noting(modes: list[bool]) -> LambdaCallback:
+    """Return a callback that notes the mode of the network at the end of each step."""
 
-        def on_train_step_end(self, run_context: RunContext) -> None:
-            self.modes += "t" if run_context.original_args().network.training else "?"
+    def note(run_context: RunContext) -> None:
+        modes.append(run_context.original_args().network.training)
 
-        def on_eval_step_end(self, run_context: RunContext) -> None:
-            self.modes += "?" if run_context.original_args().network.training else "e"
+    return LambdaCallback(on_train_step_end=note, on_eval_step_end=note)
 
-    modes = Modes()
-    model = make({"acc"})
-    model.fit(2, Rows(4), Rows(4), callbacks=modes)
-    model.eval(Rows(4), modes)
-    model.train(1, Rows(4), modes)
-    model.predict(Tensor(X))
-    assert modes.modes == "tete" + "e" + "t"
-    assert not model.predict_network.training
+
+@given(st.lists(st.sampled_from(["train", "fit", "eval", "predict"]), min_size=1, max_size=4))
+@example(["fit", "eval", "train", "predict"])
+def test_networks_are_in_training_or_evaluation_mode(calls: list[str]) -> None:
+    modes: list[bool] = []
+    model, callback = make({"acc"}), noting(modes)
+    expected: list[bool] = []
+    for call in calls:
+        if call == "train":
+            model.train(1, Rows(4), callback)
+        elif call == "fit":
+            model.fit(2, Rows(4), Rows(4), callbacks=callback)
+        elif call == "eval":
+            model.eval(Rows(4), callback)
+        else:
+            model.predict(Tensor(X))
+            assert not model.predict_network.training
+        expected += {"train": [True], "fit": [True, False] * 2, "eval": [False]}.get(call, [])
+    assert modes == expected
 
 
 def test_callback_evaluation_restores_training_mode() -> None:
-    class Evaluates(Callback):
-        def __init__(self, model: Model) -> None:
-            self.model = model
-            self.modes: list[bool] = []
-
-        def on_train_step_begin(self, run_context: RunContext) -> None:
-            self.model.eval(Rows(4))
-
-        def on_train_step_end(self, run_context: RunContext) -> None:
-            self.modes.append(run_context.original_args().network.training)
-            self.model.eval(Rows(4))
-
+    modes: list[bool] = []
     model = make({"acc"})
-    evaluates = Evaluates(model)
-    model.train(2, Rows(8), evaluates)
-    assert evaluates.modes == [True] * 4
+    evaluates = LambdaCallback(
+        on_train_step_begin=lambda _: model.eval(Rows(4)),
+        on_train_step_end=lambda _: model.eval(Rows(4)),
+    )
+    model.train(2, Rows(8), [noting(modes), evaluates])
+    assert modes == [True] * 4
 
 
 def test_cell_frozen_by_callback_stays_frozen() -> None:
-    class Two(ConstantLoss):
-        def __init__(self) -> None:
-            super().__init__()
-            self.frozen = nn.Dense(4, 3)
-
-    network = Two()
-
-    class Freezes(Callback):
-        def __init__(self) -> None:
-            self.modes: list[tuple[bool, bool]] = []
-
-        def on_train_epoch_begin(self, run_context: RunContext) -> None:
-            network.frozen.set_train(mode=False)
-
-        def on_train_step_end(self, run_context: RunContext) -> None:
-            self.modes.append((network.training, network.frozen.training))
-
-    freezes = Freezes()
+    network, frozen = ConstantLoss(), nn.Dense(4, 3)
+    network.frozen = frozen
+    modes: list[tuple[bool, bool]] = []
+    freezes = LambdaCallback(
+        on_train_epoch_begin=lambda _: frozen.set_train(mode=False),
+        on_train_step_end=lambda _: modes.append((network.training, frozen.training)),
+    )
     Model(network).train(2, Batches(2), freezes)
-    assert freezes.modes == [(True, False)] * 4
+    assert modes == [(True, False)] * 4
 
 
 @given(rows=st.integers(1, 10), epochs=st.integers(1, 3))

@@ -7,26 +7,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore.train import (
-    Callback,
     CheckpointConfig,
     CSVLogger,
     Model,
     ModelCheckpoint,
-    RunContext,
 )
 from minispore.train.metrics import Loss
+from tests.helpers.callback_driver import stopping_at
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
 
 EVERY = 5
-
-
-class Stop(Callback):
-    def __init__(self, last: int) -> None:
-        self.last = last
-
-    def on_train_step_end(self, run_context: RunContext) -> None:
-        if run_context.original_args().cur_step_num == self.last:
-            run_context.request_stop()
 
 
 @given(st.integers(1, 2 * EVERY), st.none() | st.integers(1, 2 * EVERY))
@@ -36,7 +26,7 @@ class Stop(Callback):
 def test_stopped_run_has_each_step_in_one_row(stop: int, every: int | None) -> None:
     with TemporaryDirectory() as folder:
         table = CSVLogger(Path(folder, "run.csv"), every)
-        Model(ConstantLoss()).train(1, Batches(2 * EVERY), [Stop(stop), table])
+        Model(ConstantLoss()).train(1, Batches(2 * EVERY), [stopping_at(stop), table])
         lines = Path(folder, "run.csv").read_text("utf-8").splitlines()
     assert lines[0] == "epoch,step,net_output"
     steps = [int(line.split(",")[1]) for line in lines[1:]]
@@ -53,7 +43,7 @@ def test_resumed_table_equals_that_of_one_run(stop: int) -> None:
         model = Model(ConstantLoss(), None, None, scores, Outputs(), eval_indexes=[0, 1, 2])
         config = CheckpointConfig(2 * EVERY, append_info=["training_state"])
         callbacks = [
-            Stop(last),
+            stopping_at(last),
             CSVLogger(folder / "run.csv", EVERY),
             ModelCheckpoint("m", folder, config),
         ]

@@ -13,11 +13,11 @@ from minispore.train import (
     Callback,
     CheckpointConfig,
     History,
-    LambdaCallback,
     Model,
     ModelCheckpoint,
     RunContext,
 )
+from tests.helpers.callback_driver import stopping_at
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
 
 
@@ -30,12 +30,7 @@ def model(loss: float = 0.1) -> Model:
 def test_resumed_epoch_replaces_interrupted_one(tmp_path: Path) -> None:
     history = History()
     config = CheckpointConfig(append_info=["training_state"])
-    stop = LambdaCallback(
-        on_train_step_end=lambda context: (
-            context.request_stop() if context.original_args().cur_step_num == 4 else None
-        )
-    )
-    callbacks: list[Callback] = [history, ModelCheckpoint("net", tmp_path, config), stop]
+    callbacks: list[Callback] = [history, ModelCheckpoint("net", tmp_path, config), stopping_at(4)]
     model().fit(3, Batches(3), Batches(1), callbacks=callbacks)
     # MindSpore too records an epoch that a stop has interrupted; it has no evaluation.
     assert history.epoch == {"epoch": [1, 2]}
