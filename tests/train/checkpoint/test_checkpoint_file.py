@@ -19,6 +19,7 @@ from minispore.train.checkpoint.protobuf import (
     varint_field,
 )
 from minispore.train.checkpoint.storage import Value
+from minispore.train.serialization import load_checkpoint
 from tests.train.checkpoint import test_file_formats as formats
 
 
@@ -109,11 +110,16 @@ INVALID = Path(__file__).with_name("invalid_ckpt.txt").read_text("utf-8").splitl
 
 
 @pytest.mark.parametrize("row", INVALID)
-def test_invalid_bytes_raise_descriptive_error(row: str) -> None:
+def test_invalid_bytes_raise_descriptive_error(tmp_path: Path, row: str) -> None:
     source, _, reason = row.partition("  # ")
+    path = tmp_path / "x.ckpt"
+    path.write_bytes(eval(source))
     with pytest.raises(WireError) as caught:
-        read(eval(source))
+        read(path.read_bytes())
     assert str(caught.value) == reason
+    with pytest.raises(ValueError, match="^Failed to read") as raised:
+        load_checkpoint(path)
+    assert str(raised.value) == f"Failed to read the checkpoint file '{path}': {reason}."
 
 
 def test_alternative_forms_are_read() -> None:

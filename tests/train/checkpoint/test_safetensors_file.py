@@ -133,11 +133,16 @@ INVALID = Path(__file__).with_name("invalid_safetensors.txt").read_text("utf-8")
 
 
 @pytest.mark.parametrize("row", INVALID)
-def test_invalid_bytes_raise_descriptive_error(row: str) -> None:
+def test_invalid_bytes_raise_descriptive_error(tmp_path: Path, row: str) -> None:
     source, _, reason = row.partition("  # ")
+    path = tmp_path / "x.safetensors"
+    path.write_bytes(eval(source))
     with pytest.raises(WireError) as caught:
-        read(eval(source))
+        read(path.read_bytes())
     assert str(caught.value) == reason
+    with pytest.raises(ValueError, match="^Failed to read") as raised:
+        load_checkpoint(path, format="safetensors")
+    assert str(raised.value) == f"Failed to read the checkpoint file '{path}': {reason}."
 
 
 def test_number_with_too_many_digits_raises() -> None:
