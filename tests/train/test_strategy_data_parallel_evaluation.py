@@ -38,25 +38,18 @@ def test_missing_init_raises(call: Callable[[], object]) -> None:
 @pytest.mark.parametrize("count", [None, 2])
 def test_non_dataset_raises_with_argument_name(count: int | None) -> None:
     def program(rank: int) -> None:
-        with pytest.raises(
-            TypeError, match="^For 'Some', the argument 'valid_dataset' must be a dataset"
-        ):
-            current_strategy().shard_dataset(3, "valid_dataset", "Some")
-        empty = NumpySlicesDataset([1]).batch(2, drop_remainder=True)
-        with pytest.raises(
-            ValueError, match="^For 'Some', the argument 'valid_dataset' holds no batch"
-        ):
-            current_strategy().shard_dataset(empty, "valid_dataset", "Some")
+        def refuse(data: object, error: type[Exception], expectation: str) -> None:
+            message = f"^For 'Some', the argument 'valid_dataset' {expectation}"
+            with pytest.raises(error, match=message):
+                current_strategy().shard_dataset(data, "valid_dataset", "Some")
 
+        refuse(3, TypeError, "must be a dataset")
+        whole = NumpySlicesDataset([1]).batch(2, drop_remainder=True)
+        refuse(whole, ValueError, "holds no batch")
         if count is not None:
             # The second has three rows of its own, and one that it shares with the first.
-            empty = NumpySlicesDataset(np.ones(7), num_shards=2, shard_id=rank)
-            with pytest.raises(
-                ValueError, match="^For 'Some', the argument 'valid_dataset' holds no batch"
-            ):
-                current_strategy().shard_dataset(
-                    empty.batch(4, drop_remainder=True), "valid_dataset", "Some"
-                )
+            own = NumpySlicesDataset(np.ones(7), num_shards=2, shard_id=rank)
+            refuse(own.batch(4, drop_remainder=True), ValueError, "holds no batch")
 
     if count is None:
         program(0)

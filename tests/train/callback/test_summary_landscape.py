@@ -31,6 +31,7 @@ from minispore.train.callback._summary_landscape import (
     _FirstBatches,
 )
 from minispore.train.summary import Landscape, read_events
+from tests.helpers.refusals import Refusal, refusals
 
 X = np.random.default_rng(0).random((40, 4), np.float32)
 Y = (X.sum(axis=1, keepdims=True) > 2).astype(np.float32)
@@ -156,39 +157,48 @@ def loss_of_file(path: Path, samples: int) -> float:
     return float(((net(Tensor(X[:rows])).asnumpy().astype(np.float64) - Y[:rows]) ** 2).mean())
 
 
-def test_invalid_arguments_raise(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="'SummaryLandscape', the type of 'summary_dir'"):
-        SummaryLandscape(3)  # type: ignore[arg-type]
-    landscape = SummaryLandscape(str(tmp_path))
-    make = landscape.gen_landscapes_with_multi_process
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> SummaryLandscape:
+    """Return the landscape of a training, which no test changes."""
+    folder = tmp_path_factory.mktemp("saved")
+    collected(folder)
+    return SummaryLandscape(str(folder))
+
+
+WRONG = """
+    make(3)  # TypeError: 'callback_fn' must be a function, but got 3 of type int
+    make(lambda: 3)  # TypeError: must return a model, a network
+    make(lambda: parts()[:3])  # TypeError: must return a model, a network
+    make(lambda: (*parts()[:3], {}))  # ValueError: contain no 'Loss'
+    make(lambda: (parts()[0], 3, *parts()[2:]))  # TypeError: 'network'
+    make(lambda: (*parts()[:2], 3, parts()[3]))  # TypeError: 'dataset'
+    make(lambda: (*parts()[:3], 3))  # TypeError: 'metrics'
+    make(parts, device_ids=3)  # TypeError: type of 'device_ids' must
+    make(parts, device_ids=(0,))  # TypeError: type of 'device_ids' must
+    make(parts, device_ids=["0"])  # TypeError: type of 'device_ids' must
+    make(parts, device_ids=[True])  # TypeError: type of 'device_ids' must
+    make(parts, output="")  # ValueError: the argument 'output' must
+    make(parts, 3)  # TypeError: the type of 'collect_landscape'
+    make(parts, {"unit": "step"})  # ValueError: as they were when the parameters were saved
+    make(parts, {"intervals": [[1, 2, 3]]})  # ValueError: as they were when the parameters
+    make(parts, {"landscape_size": 3})  # ValueError: the argument 'landscape_size'
+    make(parts, {"size": 3})  # ValueError: the keys
+    SummaryLandscape(3)  # TypeError: the type of 'summary_dir'
+"""
+
+
+@pytest.mark.parametrize("refusal", refusals(WRONG))
+def test_refusal_names_the_argument(saved: SummaryLandscape, refusal: Refusal) -> None:
+    names = {"make": saved.gen_landscapes_with_multi_process, "parts": parts}
+    named = refusal._replace(words=["For 'SummaryLandscape", *refusal.words])
+    named.check({**names, "SummaryLandscape": SummaryLandscape})
+
+
+def test_missing_and_damaged_metadata_raise(tmp_path: Path) -> None:
+    make = SummaryLandscape(str(tmp_path)).gen_landscapes_with_multi_process
     with pytest.raises(FileNotFoundError):
         make(parts)
-    collected(tmp_path)
-    with pytest.raises(TypeError, match="'callback_fn' must be a function, but got 3 of type int"):
-        make(3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="must return a model, a network"):
-        make(lambda: 3)
-    for ids in (3, "0", (0,), ["0"], [True]):
-        with pytest.raises(TypeError, match="^For 'SummaryLandscape.* type of 'device_ids' must"):
-            make(parts, device_ids=ids)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="'SummaryLandscape', the argument 'output' must"):
-        make(parts, output="")
-    with pytest.raises(TypeError, match="^For 'SummaryLandscape', the type of 'collect_landscape'"):
-        make(parts, 3)  # type: ignore[arg-type]
-    for position, name in ((1, "network"), (2, "dataset"), (3, "metrics")):
-        wrong: list[object] = [*parts()]
-        wrong[position] = 3
-        with pytest.raises(TypeError, match=f"^For 'SummaryLandscape.gen_.*'{name}'"):
-            make(lambda wrong=wrong: tuple(wrong))  # type: ignore[misc]
-    with pytest.raises(ValueError, match="contain no 'Loss'"):
-        make(lambda: (*parts()[:3], {}))
-    for fixed in ({"unit": "step"}, {"intervals": [[1, 2, 3]]}):
-        with pytest.raises(ValueError, match="as they were when the parameters were saved"):
-            make(parts, fixed)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="^For 'SummaryLandscape', the argument 'landscape_size'"):
-        make(parts, {"landscape_size": 3})
-    with pytest.raises(ValueError, match="^For 'SummaryLandscape', the keys"):
-        make(parts, {"size": 3})
+    (tmp_path / "ckpt_dir").mkdir()
     (tmp_path / "ckpt_dir" / "train_metadata.json").write_text("{", "utf-8")
     method = "'SummaryLandscape.gen_landscapes_with_multi_process'"
     with pytest.raises(ValueError, match=f"^For {method}, the file '.*' is invalid"):

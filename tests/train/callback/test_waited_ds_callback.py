@@ -1,5 +1,6 @@
 """WaitedDSCallback: synchronization of dataset and training, and its errors."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -78,16 +79,19 @@ def test_hooks_run_after_previous_step_and_epoch(size: int, expected: str, first
         log.clear()
 
 
-def test_wrong_step_size_raises() -> None:
+@pytest.mark.parametrize(
+    ("pipeline", "message"),
+    [
+        (lambda data: data.batch(2), "For 'Waited', .* another step before .*step_size"),
+        (lambda data: data.shuffle(3), "as 'shuffle' does"),
+    ],
+)
+def test_dataset_that_is_ahead_of_the_training_raises(
+    pipeline: Callable[[Dataset], Dataset], message: str
+) -> None:
     waited = Waited(1, [])
-    with pytest.raises(RuntimeError, match="For 'Waited', .* another step before .*step_size"):
-        Model(Net()).train(1, mapped(waited).batch(2), waited)
-
-
-def test_reading_ahead_raises() -> None:
-    waited = Waited(1, [])
-    with pytest.raises(RuntimeError, match="as 'shuffle' does"):
-        Model(Net()).train(1, mapped(waited).shuffle(3), waited)
+    with pytest.raises(RuntimeError, match=message):
+        Model(Net()).train(1, pipeline(mapped(waited)), waited)
 
 
 def test_dataset_without_training_raises() -> None:
