@@ -146,10 +146,27 @@ POLICIES = st.tuples(st.integers(1, 7), st.integers(1, 3))
     epochs=st.lists(st.integers(1, 2), min_size=1, max_size=2),
     removed=st.booleans(),
 )
+@example([(1, 1), (6, 3)], True, [1, 2], True)
 def test_callbacks_keep_the_union_of_their_files(
     policies: list[tuple[int, int]], share: bool, epochs: list[int], removed: bool
 ) -> None:
     """Also in a second run with the same callbacks, and after the user has removed a file."""
+    files: set[str] = set()
+    retained: list[list[str]] = [[] for _ in policies]
+
+    def save(number: int, step: int) -> None:
+        label = f"{(step - 1) // 5 + 1}_{(step - 1) % 5 + 1}"
+        label = label if share else f"{number}-{label}"
+        files.add(label)
+        its, most = (
+            [*(each for each in retained[number] if each != label), label],
+            policies[number][1],
+        )
+        if len(its) > most:  # what is missing does not count
+            its = [each for each in its if each in files]
+        retained[number], dropped = its[-most:], its[:-most]
+        files.difference_update({*dropped} - {each for listed in retained for each in listed})
+
     with TemporaryDirectory() as name:
         folder = Path(name)
         savers = [
@@ -161,20 +178,19 @@ def test_callbacks_keep_the_union_of_their_files(
             for number, (every, most) in enumerate(policies)
         ]
         run = Run(folder)
-        retained: list[list[str]] = [[] for _ in savers]
         for length in epochs:
-            if removed and (files := checkpoints(folder)):
-                (folder / f"m-{files[0]}.ckpt").unlink()
-                retained = [[each for each in its if each != files[0]] for its in retained]
+            if removed and files:
+                files.remove(first := min(files))
+                (folder / f"m-{first}.ckpt").unlink()
             run(savers, epochs=length)
-            total = 5 * length
-            for number, (every, most) in enumerate(policies):
-                for step in [*range(every, total, every), total]:
-                    label = f"{(step - 1) // 5 + 1}_{(step - 1) % 5 + 1}"
-                    label = label if share else f"{number}-{label}"
-                    its = [each for each in retained[number] if each != label]
-                    retained[number] = [*its, label][-most:]
-        assert checkpoints(folder) == sorted({each for its in retained for each in its})
+            for step in range(1, 5 * length + 1):
+                for number, (every, _) in enumerate(policies):
+                    if step % every == 0:
+                        save(number, step)
+            for number, (every, _) in enumerate(policies):
+                if 5 * length % every:
+                    save(number, 5 * length)
+        assert checkpoints(folder) == sorted(files)
 
 
 def test_files_are_retained_only_during_the_run(tmp_path: Path) -> None:
