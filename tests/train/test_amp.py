@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Model, Parameter, Tensor, amp, float16, float32, nn, ops
 from minispore.common.dtype import DType
 from minispore.dataset import NumpySlicesDataset
+from minispore.testing import strategies as mst
 from minispore.train import DynamicLossScaleManager, FixedLossScaleManager, LossScaleManager
 from minispore.train.protocol.dataset import DatasetLike
 from tests.nn.layer.test_conv import of
@@ -57,16 +58,22 @@ def test_levels_choose_the_types_of_layers(level: str, types: tuple[object, ...]
     assert {each.dtype for each in gradients} == {float32}
 
 
-def test_float_tensors_in_tuples_and_lists_are_cast() -> None:
+@given(mst.dtypes(), st.lists(mst.dtypes(), max_size=2), mst.dtypes())
+@example(float32, [float32, ms.int64], ms.float64)
+def test_float_tensors_in_tuples_and_lists_are_cast(
+    first: DType, others: list[DType], keyword: DType
+) -> None:
     class Types(nn.Cell):
         def construct(self, pair: tuple[Tensor, list[Tensor]], *, z: Tensor) -> Tensor:
             self.types = [each.dtype for each in (pair[0], *pair[1], z)]
             return pair[0]
 
     net = Types().to_float(float16)
-    numbers = ops.ones((1,)), [ops.ones((1,)), Tensor([1])]
-    net(numbers, z=ops.ones((1,), ms.float64))
-    assert net.types == [float16, float16, ms.int64, float16]
+    one = {each: ops.ones((1,), each) for each in (first, *others, keyword)}
+    net((one[first], [one[each] for each in others]), z=one[keyword])
+    floats = (float16, float32, ms.float64)
+    expected = [float16 if each in floats else each for each in (first, *others, keyword)]
+    assert net.types == expected
 
 
 def test_parameters_are_restored_after_an_error() -> None:

@@ -187,19 +187,19 @@ def test_file_names_are_unique(tmp_path: Path) -> None:
     assert numbers[1] in {numbers[0] + 1, os.getpid()}  # in another second
 
 
-@pytest.mark.parametrize("which", ["mindspore", "tensorboard", "graph", "lineage"])
-def test_existing_file_names_are_not_reused(
-    tmp_path: Path, which: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(time, "time", lambda: 1.5)
-    first = EventFileNames(str(tmp_path), "run", "_x")
-    monkeypatch.setattr(event_writer, "_used_names", set[str]())
-    again = EventFileNames(str(tmp_path), "run", "_x")
-    assert vars(again) == vars(first)
-    monkeypatch.setattr(event_writer, "_used_names", set[str]())
-    Path(getattr(first, which)).touch()
-    other = EventFileNames(str(tmp_path), "run", "_x")
-    assert not vars(other).items() & vars(first).items()
+@given(st.sampled_from(["mindspore", "tensorboard", "graph", "lineage"]))
+def test_existing_file_names_are_not_reused(which: str) -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "time", lambda: 1.5)
+
+        def begin() -> EventFileNames:
+            patch.setattr(event_writer, "_used_names", set[str]())  # of another process
+            return EventFileNames(folder, "run", "_x")
+
+        first = begin()
+        assert vars(begin()) == vars(first)
+        Path(getattr(first, which)).touch()
+        assert not vars(begin()).items() & vars(first).items()
 
 
 def test_each_file_receives_only_its_events(tmp_path: Path) -> None:
