@@ -1,7 +1,7 @@
 """SummaryCollector: the lineage of a training."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ Added = list[tuple[str, object]]
 
 
 @contextmanager
-def watched() -> Iterator[tuple[str, Added]]:
+def watched() -> Generator[tuple[str, Added]]:
     """Return a folder, and a list that receives the added values with their tags."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         values: Added = []

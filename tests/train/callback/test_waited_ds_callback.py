@@ -79,11 +79,19 @@ def test_hooks_run_after_previous_step_and_epoch(size: int, expected: str, first
         log.clear()
 
 
+def batched(data: Dataset) -> Dataset:
+    return data.batch(2)
+
+
+def shuffled(data: Dataset) -> Dataset:
+    return data.shuffle(3)
+
+
 @pytest.mark.parametrize(
     ("pipeline", "message"),
     [
-        (lambda data: data.batch(2), "For 'Waited', .* another step before .*step_size"),
-        (lambda data: data.shuffle(3), "as 'shuffle' does"),
+        (batched, "For 'Waited', .* another step before .*step_size"),
+        (shuffled, "as 'shuffle' does"),
     ],
 )
 def test_dataset_that_is_ahead_of_the_training_raises(

@@ -95,8 +95,10 @@ def test_check_sum_detects_changed_byte(arrays: dict[str, Value], draw: st.DataO
             read(kind, bytes(data))
 
 
-MINDSPORE = ["dtypes.ckpt", "shapes.ckpt", "appended.ckpt", "crc.ckpt"]
-MINDSPORE += ["dtypes.safetensors", "shapes.safetensors", "crc.safetensors"]
+MINDSPORE = [
+    *("dtypes.ckpt", "shapes.ckpt", "appended.ckpt", "crc.ckpt"),
+    *("dtypes.safetensors", "shapes.safetensors", "crc.safetensors"),
+]
 
 
 @pytest.mark.parametrize("name", MINDSPORE)

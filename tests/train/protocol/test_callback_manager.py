@@ -38,7 +38,8 @@ def test_event_calls_the_nearest_of_its_hook_and_the_legacy_hook(
     log: list[str] = []
     cls: type[Callback] = Callback
     for i, names in enumerate(classes):
-        cls = type("Own", (cls,), {name: logging(f"{i} {name}", log) for name in names})
+        hooks = {name: logging(f"{i} {name}", log) for name in names}
+        cls = cast("type[Callback]", type("Own", (cls,), hooks))
     callback = cls()
     for name in own:
         setattr(callback, name, logging(f"own {name}", log).__get__(callback))
@@ -289,12 +290,10 @@ def test_stop_iteration_of_callback_propagates(name: str) -> None:
 def test_only_callbacks_are_accepted(value: object, valid: int) -> None:
     callbacks = [Callback() for _ in range(valid)]
     assert CallbackManager(callbacks).callbacks == callbacks
-    alone = [] if value is None or isinstance(value, Iterable) else [value]
-    for wrong in (
-        [*callbacks, value],
-        {value: 1} if isinstance(value, Hashable) else [value],
-        *alone,
-    ):
+    refused: list[object] = [[*callbacks, value]]
+    refused += [dict.fromkeys([value])] if isinstance(value, Hashable) else []
+    refused += [] if value is None or isinstance(value, Iterable) else [value]
+    for wrong in refused:
         message = (
             "The argument 'callbacks' must be a Callback or a list of Callback, "
             f"but got {value!r} of type {type(value).__name__} in it."
