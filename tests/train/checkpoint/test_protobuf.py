@@ -15,18 +15,13 @@ INT64 = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.integers(1, 2**29 - 1)
 
 
-SIGNED = [0, 1, -1, 0x7F, 0x80, 2**63 - 1, -(2**63)]
-
-
-def integer(value: int) -> bytes:
-    return wire.varint_field(1, value)
-
-
 def parse(data: bytes) -> list[wire.Field]:
     return list(wire.fields(BytesIO(data), 0, len(data)))
 
 
 @given(NUMBERS, INT64)
+@example(1, 2**63 - 1)
+@example(2**29 - 1, -(2**63))
 def test_integer_round_trip(number: int, value: int) -> None:
     (field,) = parse(wire.varint_field(number, value))
     assert (field.number, field.wire, wire.signed(field)) == (number, wire.VARINT, value)
@@ -154,7 +149,6 @@ def test_invalid_bytes_raise_descriptive_error(data: str, reason: str) -> None:
 def test_largest_numbers_are_read() -> None:
     (field,) = parse(bytes.fromhex("f8ffffff0f" + "ff" * 9 + "01"))
     assert field == (2**29 - 1, wire.VARINT, 2**64 - 1, 5, 15)
-    assert [wire.signed(f) for f in parse(b"".join(map(integer, SIGNED)))] == SIGNED
     assert wire.varint(2**64 - 1) == wire.varint(-1)
 
 

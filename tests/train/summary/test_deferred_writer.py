@@ -141,13 +141,8 @@ class Deferral(RuleBasedStateMachine):
 TestDeferral = Deferral.TestCase
 
 
-def telling(text: str, done: Event | None = None) -> Callable[[], list[str]]:
-    def task() -> list[str]:
-        if done is not None:
-            done.set()
-        return [text]
-
-    return task
+def telling(text: str) -> Callable[[], list[str]]:
+    return lambda: [text]
 
 
 @given(position=st.integers(0, 6), count=st.integers(7, 20))
@@ -190,18 +185,6 @@ def test_signal_handler_does_not_deadlock(
     writer.submit(telling("second"))
     monkeypatch.setattr(writer, "_watched", False)
     assert {"first", "second", "third"} <= {*writer.flush()}
-
-
-@pytest.mark.parametrize("number", [1, 3])
-def test_last_task_is_done_after_the_delay(
-    number: int, writer: DeferredWriter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    set_delays(0.01, monkeypatch)
-    done = Event()
-    for _ in range(number - 1):
-        writer.submit(telling("another"))
-    writer.submit(telling("last", done))
-    assert done.wait(FOREVER)
 
 
 def test_thread_is_named_summary(writer: DeferredWriter, monkeypatch: pytest.MonkeyPatch) -> None:
