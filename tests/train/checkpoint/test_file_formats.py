@@ -15,6 +15,7 @@ from minispore.engine import dtypes
 from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.protobuf import WireError
 from minispore.train.checkpoint.storage import Entry, Value, load
+from minispore.train.serialization import load_checkpoint
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -93,6 +94,14 @@ def test_check_sum_detects_changed_byte(arrays: dict[str, Value], draw: st.DataO
         data[draw.draw(st.integers(header, len(data) - 1))] ^= draw.draw(st.integers(1, 255))
         with pytest.raises(WireError, match="check sum" if header else None):
             read(kind, bytes(data))
+
+
+@pytest.mark.parametrize("kind", WRITE)
+def test_value_without_a_name_is_not_loaded(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{kind}"
+    path.write_bytes(written(kind, [("", np.zeros(1))]))
+    with pytest.raises(ValueError, match=f"x.{kind}': it has a value without a name\\.$"):
+        load_checkpoint(path, format=kind)
 
 
 MINDSPORE = [
