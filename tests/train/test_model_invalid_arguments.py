@@ -241,19 +241,15 @@ def test_auc_as_metric_name_raises() -> None:
     assert_refused(TypeError, f"{message}its result.", construct, metrics={"auc"})
 
 
-@given(
-    st.sampled_from([None, True, False]), st.sampled_from([None, ""]), st.sampled_from([None, "O0"])
-)
-def test_valid_arguments_are_accepted(
-    fp32: bool | None, boost: str | None, level: str | None
-) -> None:
+def test_valid_arguments_are_accepted() -> None:
     model, metrics = make(), dict[str, Metric](a=Accuracy())
     model.fit(1, Rows())  # without an evaluation it needs no metrics
     model.train(1, DATA, [], dataset_sink_mode=True, sink_size=1)
     model.build()
     model.build(Rows(), Rows(), epoch=2)
-    options = {"keep_batchnorm_fp32": fp32, "boost_config_dict": boost}
-    options |= {} if level is None else {"acc_level": level, "boost_level": level}
+    for keep in (None, True, False):
+        construct(keep_batchnorm_fp32=keep, boost_config_dict=None)
+    options = {"boost_level": "O0", "acc_level": "O0", "boost_config_dict": ""}
     evaluated = construct(metrics=metrics, eval_indexes=[0, 1, 2], **options)
     assert evaluated.eval(DATA).keys() == {"a"}
 

@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -18,7 +19,6 @@ from minispore.train.checkpoint.protobuf import (
     text_field,
     varint_field,
 )
-from minispore.train.checkpoint.storage import Value
 from minispore.train.serialization import load_checkpoint
 from tests.train.checkpoint import test_file_formats as formats
 
@@ -65,13 +65,13 @@ def test_any_range_of_slices_can_be_copied(
 written, read = partial(formats.written, "ckpt"), partial(formats.read, "ckpt")
 
 
-@given(st.dictionaries(formats.NAMES, formats.TEXT_OR_ARRAY, max_size=5))
-def test_check_sum_has_documented_bytes(values: dict[str, Value]) -> None:
-    plain, file = written(values.items()), BytesIO()
-    ckpt.write(file, values.items())
+@given(formats.ARRAYS)
+def test_check_sum_has_documented_bytes(array: npt.NDArray[np.generic]) -> None:
+    plain, file = written([("x", array)]), BytesIO()
+    ckpt.write(file, [("x", array)])
     assert file.getvalue() == plain
     trailer = b"crc_num" + zlib.crc32(plain).to_bytes(10, "big")
-    assert written(values.items(), crc_check=True) == plain + trailer
+    assert written([("x", array)], crc_check=True) == plain + trailer
 
 
 def test_content_like_trailer_is_content() -> None:
@@ -114,12 +114,10 @@ def test_invalid_bytes_raise_descriptive_error(tmp_path: Path, row: str) -> None
     source, _, reason = row.partition("  # ")
     path = tmp_path / "x.ckpt"
     path.write_bytes(eval(source))
-    with pytest.raises(WireError) as caught:
-        read(path.read_bytes())
-    assert str(caught.value) == reason
     with pytest.raises(ValueError, match="^Failed to read") as raised:
         load_checkpoint(path)
     assert str(raised.value) == f"Failed to read the checkpoint file '{path}': {reason}."
+    assert isinstance(raised.value.__cause__, WireError)
 
 
 def test_alternative_forms_are_read() -> None:

@@ -150,16 +150,14 @@ def test_missing_ending_is_added(name: str, endings: list[str], format_: str) ->
         assert names(Path(folder)) == {created}
 
 
-@given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=3), FORMATS)
-@example([1.0, 2.0], "ckpt")
-def test_saving_replaces_read_only_file(fills: list[float], format_: str) -> None:
-    with TemporaryDirectory() as folder:
-        path = Path(folder, f"x.{format_}")
-        for fill in fills:
-            save_checkpoint(Net(fill), path, format=format_)
-        assert numbers(load_checkpoint(path, format=format_))["scale"] == fills[-1]
-        if os.name != "nt":
-            assert path.stat().st_mode & 0o777 == 0o400
+@pytest.mark.parametrize("format_", ["ckpt", "safetensors"])
+def test_saving_replaces_read_only_file(tmp_path: Path, format_: str) -> None:
+    path = tmp_path / f"x.{format_}"
+    for fill in (1.0, 2.0):
+        save_checkpoint(Net(fill), path, format=format_)
+    assert numbers(load_checkpoint(path, format=format_))["scale"] == 2.0
+    if os.name != "nt":
+        assert path.stat().st_mode & 0o777 == 0o400
 
 
 @pytest.mark.parametrize(

@@ -183,11 +183,9 @@ def test_state_is_read_from_file(tmp_path: Path, format: str) -> None:
     assert set(result.parameters) == {each.name for each in net.get_parameters()}
 
 
-@given(
-    st.dictionaries(st.sampled_from("abc"), arrays.filter(lambda a: a.size), min_size=1), st.data()
-)
-def test_check_sum_covers_arrays(values: dict[str, np.ndarray], data: st.DataObject) -> None:
-    state = TrainingState.of(values)
+@given(st.lists(arrays.filter(lambda array: array.size), min_size=1, max_size=2), st.data())
+def test_check_sum_covers_arrays(values: list[np.ndarray], data: st.DataObject) -> None:
+    state = TrainingState.of({"values": values})
     assert state.values()["version"] == 1
     name = data.draw(st.sampled_from(sorted(state.arrays)))
     changed = np.frombuffer(state.arrays[name].tobytes(), np.uint8).copy()
