@@ -187,7 +187,9 @@ def test_signal_handler_does_not_deadlock(
     assert {"first", "second", "third"} <= {*writer.flush()}
 
 
-def test_thread_is_named_summary(writer: DeferredWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thread_executes_tasks_after_the_delay(
+    writer: DeferredWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
     set_delays(0.01, monkeypatch)
     done = Event()
 
