@@ -25,6 +25,7 @@ def test_text_has_a_line_for_each_row(values: list[tuple[str, int]]) -> None:
     assert title == "title"
     assert head.split() == ["a", "b"]
     assert [line.split() for line in lines] == [[*n.split(), f"{x:,}"] for n, x in values]
+    assert all(line.startswith(name) for line, (name, _) in zip(lines, values, strict=True))
     assert all(len(line) == len(lines[0]) for line in lines)  # numbers end below each other
 
 
