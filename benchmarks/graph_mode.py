@@ -128,8 +128,8 @@ def others(widths: tuple[int, ...], batch: int) -> dict[str, Callable[[], object
         steps["PyTorch eager"] = by_torch(torch, widths, batch)
         if shutil.which("g++"):
             steps["torch.compile"] = by_torch(torch, widths, batch, compiled=True)
-    if threads == "1":
-        os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+    # JAX reads its number of threads when it is loaded.
+    os.environ.setdefault("NPROC", threads)
     if (jax := _other_frameworks.library("jax")) is not None:
         steps["JAX jit"] = by_jax(jax, widths, batch)
     return steps
