@@ -41,7 +41,8 @@ from tests.tensorpack.small_trainings import Clock, Logs, Passing, train_constan
     failure=st.none()
     | st.tuples(
         st.integers(0, 1),
-        st.sampled_from([*HOOKS, "on_train_step_end", "on_eval_begin", "on_train_end"]),
+        # tensorpack logs errors after the training: a proxy does so for MindSpore's callbacks.
+        st.sampled_from([*HOOKS, "on_train_step_end", "on_eval_begin"]),
         st.integers(1, 3),
         st.sampled_from([HookError, KeyboardInterrupt]),
     ),
