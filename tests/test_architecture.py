@@ -66,6 +66,13 @@ def tree(module: str) -> ast.Module:
     return ast.parse(MODULES[module].read_text("utf-8"))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def free_the_trees() -> Iterator[None]:
+    """Leave few objects to the garbage collector, which other tests call."""
+    yield
+    tree.cache_clear()
+
+
 def package_of(module: str) -> str:
     """Return the part of a module's name after "minispore."; "" for `minispore` itself."""
     return module.split(".")[1] if "." in module else ""

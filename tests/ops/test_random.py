@@ -69,6 +69,7 @@ def test_rand_is_uniform_in_all_digits(seed: int, dtype: DType) -> None:
     assert_frequency(digits % 2 == 1, 1 / 2)
 
 
+@pytest.mark.full
 @few
 @given(seed=seeds, dtype=float_types)
 def test_randn_is_normal_up_to_its_tails(seed: int, dtype: DType) -> None:

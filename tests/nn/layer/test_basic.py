@@ -39,6 +39,7 @@ def test_dense_arguments() -> None:
 seeds = st.integers(0, 2**32 - 2)
 
 
+@pytest.mark.full
 @given(st.integers(1, 400), seeds)
 def test_initial_weights_and_biases_are_uniform(inputs: int, seed: int) -> None:
     set_seed(seed)
