@@ -389,6 +389,9 @@ class ReadSet:
                 self._visit(item, f"{path}.{name}", needed=False)
         elif isinstance(value, BuiltinFunctionType) and value.__module__ == "math":
             return
+        elif isinstance(value, BuiltinFunctionType) and not isinstance(value.__self__, ModuleType):
+            # Such as the `append` of a list, as a hook: no code of it runs that could be seen.
+            self._refuse(f"{path} is a method of a {type(value.__self__).__name__}")
         elif needed and not of_package(type(value)):
             self._refuse(f"{path} is a {type(value).__name__}, whose changes cannot be seen")
 

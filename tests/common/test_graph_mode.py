@@ -572,6 +572,19 @@ def test_saved_plan_lists_calls_and_lifetimes(tmp_path: Path) -> None:
 # Life of a plan.
 
 
+def test_hook_without_code_of_its_own_is_called_in_each_step() -> None:
+    net = nn.Dense(2, 1)
+    optimizer = nn.SGD(net.trainable_params(), 0.1)
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.MSELoss()), optimizer)
+    seen: list[tuple[Tensor, ...]] = []
+    step.register_gradient_hook(seen.append)
+    ms.set_context(mode=ms.GRAPH_MODE)
+    for _ in range(6):
+        step(Tensor([[1.0, 2.0]]), Tensor([[3.0]]))
+    assert len({gradients[0].asnumpy().tobytes() for gradients in seen}) == 6
+    assert "is a method of a list" in str(ms.graph_info(step))
+
+
 def test_copies_begin_without_plans() -> None:
     training = Training("user", "function", "SGD")
     assert training.run(["five steps"], ms.GRAPH_MODE).replayed == 2
