@@ -8,17 +8,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-import numpy as np
-
 import minispore as ms
-from benchmarks.graph_mode import LEARNING_RATE, network, others
-from minispore import nn
+from benchmarks._figures import svg_figure
+from benchmarks.graph_mode import network, others, training_step
 
 PICTURE = Path(__file__).parent.parent / "docs" / "assets" / "batch-sizes.svg"
 WIDTHS = (784, 512, 512, 10)
@@ -29,30 +25,29 @@ REPEATS = 9
 def main() -> None:
     """Measure, print, and plot."""
     results = dict[int, dict[str, list[float]]]()
-    for threads in ("1", "2"):
+    for threads in (1, 2):
+        program = f"import benchmarks.batch_sizes as b; b.print_seconds({threads})"
         # numpy's library reads the number when it is loaded.
+        variables = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), str(threads))
         done = subprocess.run(
-            [sys.executable, "-c", "import benchmarks.batch_sizes as b; b.print_seconds()"],
-            env=os.environ | dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), threads),
+            [sys.executable, "-c", program],
+            env=os.environ | variables,
             check=True,
             stdout=subprocess.PIPE,
         )
-        results[int(threads)] = json.loads(done.stdout)
-        for name, seconds in results[int(threads)].items():
+        results[threads] = json.loads(done.stdout)
+        for name, seconds in results[threads].items():
             print(f"{threads} threads, {name}:", *(f"{1000 * each:.3g}" for each in seconds), "ms")
     _draw(results, PICTURE)
 
 
-def print_seconds() -> None:
+def print_seconds(threads: int) -> None:
     """Print the median seconds of a step for each system and batch size, as JSON."""
     seconds: dict[str, list[float]] = {}
     for batch in BATCHES:
-        optimizer = nn.SGD((net := network(WIDTHS).set_train()).trainable_params(), LEARNING_RATE)
-        step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)
-        x = ms.Tensor(np.random.default_rng(0).random((batch, WIDTHS[0]), np.float32))
-        y = ms.Tensor(np.zeros(batch, np.int32))
-        ours = partial(step, x, y)
-        runs = {"minispore": ours, "minispore, graph mode": ours} | others(WIDTHS, batch)
+        ours = training_step(network(WIDTHS), WIDTHS[:1], batch)
+        runs = {"minispore": ours, "minispore, graph mode": ours}
+        runs |= others(WIDTHS, batch, threads)
         times: dict[str, list[float]] = {name: [] for name in runs}
         count = max(3, 256 // batch)
         for _ in range(REPEATS):
@@ -69,21 +64,18 @@ def print_seconds() -> None:
 
 
 def _draw(results: Mapping[int, Mapping[str, Sequence[float]]], path: Path) -> None:
-    # Equal measurements give an equal file.
-    import_module("matplotlib").rcParams["svg.hashsalt"] = "minispore"
-    figure = import_module("matplotlib.figure").Figure(figsize=(9, 4.5), layout="constrained")
-    for place, (threads, seconds) in enumerate(results.items(), start=1):
-        axes = figure.add_subplot(1, 2, place)
-        for name, values in seconds.items():
-            axes.plot(BATCHES, [1000 * each for each in values], "o-", label=name, markersize=4)
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xlabel("batch size")
-        axes.set_ylabel("ms for a step of 784-512-512-10")
-        axes.set_title(f"{threads} thread{'s' * (threads > 1)} of BLAS", fontsize=10)
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=8)
-    figure.savefig(path, metadata={"Date": None})
+    with svg_figure(path, 9, 4.5) as figure:
+        for place, (threads, seconds) in enumerate(results.items(), start=1):
+            axes = figure.add_subplot(1, 2, place)
+            for name, values in seconds.items():
+                axes.plot(BATCHES, [1000 * each for each in values], "o-", label=name, markersize=4)
+            axes.set_xscale("log", base=2)
+            axes.set_yscale("log")
+            axes.set_xlabel("batch size")
+            axes.set_ylabel("ms for a step of 784-512-512-10")
+            axes.set_title(f"{threads} thread{'s' * (threads > 1)} of BLAS", fontsize=10)
+            axes.grid(alpha=0.3)
+            axes.legend(fontsize=8)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from time import process_time
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from benchmarks import _other_frameworks, lenet
 from benchmarks._timing import Baseline, Row, compare
 from benchmarks.numpy_baseline import HandWritten
 from minispore import nn
+
+L = TypeVar("L")
 
 LEARNING_RATE = 1e-2
 # What is measured: widths, batch, steps in a turn, and the largest ratio to the eager steps.
@@ -52,13 +54,11 @@ def cpu_time(step: Callable[[], object], steps: int) -> Callable[[], float]:
     return run
 
 
-def dense(
-    widths: tuple[int, ...], make: Callable[[int, int], object], relu: object
-) -> list[object]:
+def dense(widths: Sequence[int], make: Callable[[int, int], L], relu: Callable[[], L]) -> list[L]:
     """Return the layers of a network of dense layers."""
-    layers: list[object] = []
+    layers: list[L] = []
     for m, n in pairwise(widths):
-        layers += [make(m, n), relu]
+        layers += [make(m, n), relu()]
     return layers[:-1]
 
 
@@ -66,7 +66,7 @@ def by_torch(
     torch: ModuleType, widths: tuple[int, ...], batch: int, *, compiled: bool = False
 ) -> Callable[[], object]:
     """Return a step in PyTorch's eager mode, or with a compiled network."""
-    net = torch.nn.Sequential(*dense(widths, torch.nn.Linear, torch.nn.ReLU()))
+    net = torch.nn.Sequential(*dense(widths, torch.nn.Linear, torch.nn.ReLU))
     optimizer = torch.optim.SGD(net.parameters(), lr=LEARNING_RATE)
     loss_fn = torch.nn.CrossEntropyLoss()
     if compiled:
@@ -115,32 +115,41 @@ def by_jax(jax: ModuleType, widths: tuple[int, ...], batch: int) -> Callable[[],
     return step
 
 
-def others(widths: tuple[int, ...], batch: int) -> dict[str, Callable[[], object]]:
+def others(
+    widths: tuple[int, ...], batch: int, threads: int = 1
+) -> dict[str, Callable[[], object]]:
     """Return the steps of the other libraries that are installed."""
     x = np.random.default_rng(0).standard_normal((batch, widths[0])).astype(np.float32)
     labels = np.zeros(batch, np.int32)
     steps: dict[str, Callable[[], object]] = {
         "plain numpy": partial(HandWritten(batch, widths, LEARNING_RATE).step, x, labels)
     }
-    threads = os.environ.get("OPENBLAS_NUM_THREADS", "1")
     if (torch := _other_frameworks.library("torch")) is not None:
-        torch.set_num_threads(int(threads))
+        torch.set_num_threads(threads)
         steps["PyTorch eager"] = by_torch(torch, widths, batch)
         if shutil.which("g++"):
             steps["torch.compile"] = by_torch(torch, widths, batch, compiled=True)
     # JAX reads its number of threads when it is loaded.
-    os.environ.setdefault("NPROC", threads)
+    os.environ.setdefault("NPROC", str(threads))
     if (jax := _other_frameworks.library("jax")) is not None:
         steps["JAX jit"] = by_jax(jax, widths, batch)
     return steps
 
 
-def network(widths: tuple[int, ...]) -> nn.Cell:
+def network(widths: Sequence[int]) -> nn.SequentialCell:
     """Return a network of dense layers."""
-    layers: list[nn.Cell] = []
-    for m, n in pairwise(widths):
-        layers += [nn.Dense(m, n), nn.ReLU()]
-    return nn.SequentialCell(layers[:-1])
+    return nn.SequentialCell(dense(widths, nn.Dense, nn.ReLU))
+
+
+def training_step(
+    net: nn.Cell, shape: tuple[int, ...], batch: int, momentum: float = 0.0
+) -> Callable[[], object]:
+    """Return a step of a network on one batch in memory."""
+    optimizer = nn.SGD(net.set_train().trainable_params(), LEARNING_RATE, momentum)
+    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)
+    rng = np.random.default_rng(0)
+    x = ms.Tensor(rng.standard_normal((batch, *shape)).astype(np.float32))
+    return partial(step, x, ms.Tensor(np.zeros(batch, np.int32)))
 
 
 def rows() -> list[Row]:
@@ -177,12 +186,8 @@ def _steps(
     momentum: float = 0.0,
 ) -> list[Baseline]:
     """Return the steps of a network in graph mode and in PyNative mode."""
-    optimizer = nn.SGD(net.set_train().trainable_params(), LEARNING_RATE, momentum)
-    step = nn.TrainOneStepCell(nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)
-    rng = np.random.default_rng(0)
-    x = ms.Tensor(rng.standard_normal((batch, *shape)).astype(np.float32))
-    y = ms.Tensor(np.zeros(batch, np.int32))
+    step = training_step(net, shape, batch, momentum)
     return [
-        Baseline("graph mode", in_mode(ms.GRAPH_MODE, lambda: step(x, y), steps)),
-        Baseline("the same eagerly", in_mode(ms.PYNATIVE_MODE, lambda: step(x, y), steps), target),
+        Baseline("graph mode", in_mode(ms.GRAPH_MODE, step, steps)),
+        Baseline("the same eagerly", in_mode(ms.PYNATIVE_MODE, step, steps), target),
     ]

@@ -5,8 +5,6 @@ Twice the work should take at most twice the time, and a longer pass should not 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -14,6 +12,8 @@ from time import perf_counter
 import numpy as np
 
 from benchmarks import _other_frameworks
+from benchmarks._figures import svg_figure
+from benchmarks.graph_mode import dense
 from benchmarks.tutorial import IdleCallback, RepeatedBatch
 from minispore import Tensor, nn
 from minispore.train import Model
@@ -95,10 +95,7 @@ def _panels() -> Iterable[Panel]:
 
 def _step(widths: list[int], batch: int) -> float:
     """Return the seconds of a training step of dense layers."""
-    layers: list[nn.Cell] = []
-    for m, n in pairwise(widths):
-        layers += [nn.Dense(m, n), nn.ReLU()]
-    network = nn.SequentialCell(layers)
+    network = nn.SequentialCell([*dense(widths, nn.Dense, nn.ReLU), nn.ReLU()])
     random = np.random.default_rng(0)
     x = Tensor(random.standard_normal((batch, widths[0])).astype(np.float32))
     y = Tensor(random.standard_normal((batch, widths[-1])).astype(np.float32))
@@ -128,22 +125,19 @@ def _median_time(run: Callable[[], object]) -> float:
 
 
 def _draw(panels: Sequence[Panel], path: Path) -> None:
-    # Equal measurements give an equal file.
-    import_module("matplotlib").rcParams["svg.hashsalt"] = "minispore"
-    figure = import_module("matplotlib.figure").Figure(figsize=(9, 5.5), layout="constrained")
-    for place, panel in enumerate(panels, start=1):
-        axes = figure.add_subplot(2, 3, place)
-        axes.plot(panel.sizes, panel.results, "o-", color="#00897b")
-        axes.set_xscale("symlog" if 0 in panel.sizes else "log")
-        axes.set_title(panel.title, fontsize=10)
-        axes.set_xlabel(panel.axis)
-        axes.set_ylabel(panel.unit)
-        if panel.unit == "s":
-            axes.set_yscale("log")
-        else:
-            axes.set_ylim(0, 2 * max(panel.results))
-        axes.grid(alpha=0.3)
-    figure.savefig(path, metadata={"Date": None})
+    with svg_figure(path, 9, 5.5) as figure:
+        for place, panel in enumerate(panels, start=1):
+            axes = figure.add_subplot(2, 3, place)
+            axes.plot(panel.sizes, panel.results, "o-", color="#00897b")
+            axes.set_xscale("symlog" if 0 in panel.sizes else "log")
+            axes.set_title(panel.title, fontsize=10)
+            axes.set_xlabel(panel.axis)
+            axes.set_ylabel(panel.unit)
+            if panel.unit == "s":
+                axes.set_yscale("log")
+            else:
+                axes.set_ylim(0, 2 * max(panel.results))
+            axes.grid(alpha=0.3)
 
 
 if __name__ == "__main__":

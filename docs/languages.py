@@ -1,6 +1,6 @@
 """The Chinese pages: their navigation, links and words, and whether they are up to date.
 
-The translation of `page.md` is `page.zh.md` beside it. It has the same programs and links, and
+The translation of `page.md` is `page.zh.md` next to it. It has the same programs and links, and
 headings with the same ids; `english` in its front matter is the digest of the English file. Its
 links lead to translations where there are any. `words.zh.json` has the words that scripts and other
 hooks add.
@@ -162,8 +162,13 @@ def on_page_markdown(markdown: str, page: "Page", **_: object) -> str:
         name,
         page=posixpath.basename(english(name)),
     )
-    note = f'!!! warning "{heading}"\n\n    {text}\n'
-    return TITLE.sub(lambda match: f"{match[0]}\n{note}", markdown, count=1)
+    note = f'!!! warning "{heading}"\n\n    {text}'
+    return below_title(markdown, note)
+
+
+def below_title(markdown: str, text: str) -> str:
+    """Return a page with a text below its title."""
+    return TITLE.sub(lambda match: f"{match[0]}\n{text}\n", markdown, count=1)
 
 
 def on_page_content(html: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
@@ -220,7 +225,7 @@ def on_post_page(output: str, page: "Page", **_: object) -> str:
             output = output.replace(f'="{word}"', f'="{say(word, name)}"')
     if not (DOCS / translation(english(name))).is_file():
         return ALTERNATE.sub("", output)
-    # With a space: the theme's script would look for a sitemap beside each of these pages.
+    # With a space: the theme's script would look for a sitemap next to each of these pages.
     return ALTERNATE.sub(r'<link rel="alternate " \1', output)
 
 

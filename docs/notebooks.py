@@ -4,7 +4,7 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
-from languages import is_current, say
+from languages import below_title, is_current, say
 
 from minispore._course.notebook import notebook
 from minispore._course.pages import with_quotes
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parent
 SNIPPET = re.compile(r'^--8<-- "([\w/.]+)"$', flags=re.MULTILINE)
-TITLE = re.compile(r"^# .*\n", flags=re.MULTILINE)
 
 
 class Page(Protocol):
@@ -57,7 +56,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     name = page.file.src_uri
     text = say("This page as a notebook", name)
     link = f"[{text}]({PurePosixPath(name).stem}.ipynb){{ .notebook download }}"
-    return TITLE.sub(lambda match: f"{match[0]}\n{link}\n", markdown, count=1)
+    return below_title(markdown, link)
 
 
 def is_offered(file: "File") -> bool:

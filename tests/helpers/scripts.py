@@ -11,7 +11,7 @@ def load_script(path: Path) -> ModuleType:
     assert spec
     assert spec.loader
     module = module_from_spec(spec)
-    # A script may import the one beside it.
+    # A script may import another one of its folder.
     sys.path.insert(0, str(path.parent))
     try:
         spec.loader.exec_module(module)
