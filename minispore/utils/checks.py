@@ -7,6 +7,7 @@ checks the argument of another function.
 import sys
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cache
+from math import inf
 from reprlib import repr as short
 from types import NoneType, UnionType
 from typing import Literal, TypeGuard, get_args, get_origin, get_type_hints
@@ -212,7 +213,9 @@ def check_number(
     low: float | None = None,
     high: float | None = None,
 ) -> float:
-    """Check that `value` is an int or float in [low, high] and not NaN, and return it as a float.
+    """Check that `value` is a number in [low, high] and not NaN, and return it as a float.
+
+    A number that must be at least `low` must be finite, too.
 
     Args:
         value: The argument.
@@ -226,7 +229,7 @@ def check_number(
 
     Raises:
         TypeError: The value is neither an int nor a float, or is a bool.
-        ValueError: The value is out of range or NaN.
+        ValueError: The value is out of range, infinite although `low` is given, or NaN.
 
     Examples:
         >>> def scale(factor: float) -> float:
@@ -239,7 +242,8 @@ def check_number(
     """
     check_type(value, (int, float), name, caller)
     assert isinstance(value, int | float)
-    if value != value or (low is not None and value < low) or (high is not None and value > high):  # noqa: PLR0124
+    too_low = low is not None and not low <= value < inf
+    if too_low or (high is not None and value > high) or value != value:  # noqa: PLR0124
         raise _range_error(value, name, caller, low, high)
     return float(value)
 
@@ -365,5 +369,6 @@ def _range_error(
         expected = "a number" if high is None else f"at most {high}"
     else:
         expected = f"at least {low}" if high is None else f"in [{low}, {high}]"
+        expected += " and finite" if value == inf else ""
     caller = caller or _calling_function()
     return ValueError(f"For '{caller}', the argument '{name}' must be {expected}, but got {value}.")

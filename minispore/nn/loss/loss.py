@@ -693,7 +693,7 @@ class BCEWithLogitsLoss(LossBase):
 
 def check_positive(value: object, name: str, caller: str) -> float:
     """Return `value` if it is a number above 0; raise TypeError or ValueError otherwise."""
-    number = check_number(value, name, caller, low=0.0)
-    if not number:
-        raise ValueError(f"For '{caller}', the argument '{name}' must be above 0, but got 0.")
+    number = check_number(value, name, caller)
+    if number <= 0:
+        raise ValueError(f"For '{caller}', the argument '{name}' must be above 0, but got {value}.")
     return number
