@@ -135,19 +135,21 @@ def is_set_explicitly(name: str) -> bool:
     return name in _explicit
 
 
-def set_world_info(rank: int | None, size: int | None) -> None:
-    """Set the rank and the number of processes; None after the processes have left the group.
+def set_world_info(rank: int, size: int) -> None:
+    """Set the rank and the number of processes.
 
     Raises:
         ValueError: The program has set other values.
     """
-    _world.clear()
-    if rank is None or size is None:
-        return
     for name, value in (("global_rank", rank), ("device_num", size)):
         if name in _explicit:
             _check_as_launched(name, _settings[name], value)
     _world.update(global_rank=rank, device_num=size)
+
+
+def clear_world_info() -> None:
+    """Forget the rank and the number of processes, which have left the group."""
+    _world.clear()
 
 
 def _check(name: str, value: object) -> None:

@@ -91,11 +91,10 @@ class Mpi(Protocol):
     __file__: str
 
 
-def load(caller: str, environment: Mapping[str, str] = os.environ) -> Mpi:
+def load(environment: Mapping[str, str] = os.environ) -> Mpi:
     """Return the module of mpi4py, in one of several processes that `mpiexec` has started.
 
     Args:
-        caller: The name of the function in errors.
         environment: The environment variables.
 
     Raises:
@@ -105,21 +104,21 @@ def load(caller: str, environment: Mapping[str, str] = os.environ) -> Mpi:
     size_variable = next((size for rank, size in _LAUNCHERS if rank in environment), None)
     if size_variable is None:
         raise RuntimeError(
-            f"For '{caller}', this program must be one of several processes that 'mpiexec' starts, "
+            "For 'init', this program must be one of several processes that 'mpiexec' starts, "
             f"but it was started without 'mpiexec'. Start it as in: {_LAUNCH_EXAMPLE}"
         )
     try:
         mpi = cast(Mpi, import_module("mpi4py.MPI"))
     except (ImportError, RuntimeError) as error:  # RuntimeError: there is no MPI library
         raise RuntimeError(
-            f"For '{caller}', mpi4py and an MPI are needed, which cannot be imported: {error}. "
+            f"For 'init', mpi4py and an MPI are needed, which cannot be imported: {error}. "
             "Install them with the extra 'mpi'."
         ) from error
     size = mpi.COMM_WORLD.Get_size()
     launched = environment.get(size_variable, str(size))
     if launched != str(size):
         raise RuntimeError(
-            f"For '{caller}', 'mpiexec' has started {launched} processes, but the MPI of mpi4py "
+            f"For 'init', 'mpiexec' has started {launched} processes, but the MPI of mpi4py "
             f"sees {size}: they are of different MPIs. Use the 'mpiexec' of mpi4py's MPI; the "
             "extra 'mpi' installs both."
         )

@@ -6,7 +6,7 @@ from ctypes import CDLL
 from dataclasses import dataclass
 from typing import Final
 
-from minispore.common.parallel import set_world_info
+from minispore.common.parallel import clear_world_info, set_world_info
 from minispore.communication._mpi import Communicator, Mpi, is_cuda_aware, load
 from minispore.communication._watchdog import Watchdog, abort_on_uncaught_exception
 from minispore.utils.checks import describe_value
@@ -99,7 +99,7 @@ def init(backend_name: str | None = None) -> None:
     if _world:
         return
     timeout = _timeout()
-    mpi = load("init")
+    mpi = load()
     cuda_aware = is_cuda_aware(CDLL(mpi.__file__))
     rank, size = mpi.COMM_WORLD.Get_rank(), mpi.COMM_WORLD.Get_size()
     set_world_info(rank, size)
@@ -128,7 +128,7 @@ def release() -> None:
     world.comm.Free()
     world.error_comm.Free()
     sys.excepthook = sys.__excepthook__
-    set_world_info(None, None)
+    clear_world_info()
     _world.clear()
     GlobalComm.INITED = GlobalComm.CUDA_AWARE = False
 

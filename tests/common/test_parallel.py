@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore.common import parallel
-from minispore.common.parallel import is_set_explicitly, set_world_info
+from minispore.common.parallel import clear_world_info, is_set_explicitly, set_world_info
 
 DEFAULTS: dict[str, object] = {
     "device_num": 1,
@@ -32,13 +32,13 @@ worlds = st.tuples(VALUES["global_rank"], VALUES["device_num"])
 @pytest.fixture(autouse=True)
 def _as_it_was() -> Iterator[None]:
     yield
-    set_world_info(None, None)
+    clear_world_info()
     ms.reset_auto_parallel_context()
 
 
 @given(st.lists(some_options | worlds | st.sampled_from(["reset", "alone"]), max_size=6))
 def test_parallel_option_is_the_launchers_or_the_last_value(steps: list[object]) -> None:
-    set_world_info(None, None)
+    clear_world_info()
     ms.reset_auto_parallel_context()
     chosen: dict[str, object] = {}
     world: dict[str, object] = {}
@@ -47,20 +47,20 @@ def test_parallel_option_is_the_launchers_or_the_last_value(steps: list[object])
             ms.reset_auto_parallel_context()
             chosen = {}
         elif step == "alone":
-            set_world_info(None, None)
+            clear_world_info()
             world = {}
         elif isinstance(step, tuple):
             rank, size = cast("tuple[int, int]", step)
-            world = {"global_rank": rank, "device_num": size}
-            for name in world:
-                if chosen.get(name, world[name]) != world[name]:
-                    said = contradiction(name, world[name], chosen[name])
+            launched: dict[str, object] = {"global_rank": rank, "device_num": size}
+            for name, value in launched.items():
+                if chosen.get(name, value) != value:
+                    said = contradiction(name, value, chosen[name])
                     with pytest.raises(ValueError, match=f"^{said}$"):
                         set_world_info(rank, size)
-                    world = {}
                     break
             else:
                 set_world_info(rank, size)
+                world = launched
         else:
             options = cast("dict[str, object]", step)
             for name, value in options.items():
@@ -94,9 +94,3 @@ def test_options_of_other_modes_are_fixed(name: str) -> None:
         ms.set_auto_parallel_context(gradients_mean=True, **{name: [value]})
     assert ms.get_auto_parallel_context(name) == value
     assert not is_set_explicitly("gradients_mean")
-
-
-def test_incomplete_world_info_is_ignored() -> None:
-    for rank, size in ((0, None), (None, 3)):
-        set_world_info(rank, size)
-        assert ms.get_auto_parallel_context("device_num") == 1

@@ -1,12 +1,16 @@
 """The group of processes: joining it, ranks and sizes, and errors."""
 
 import math
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import minispore as ms
 from minispore import communication
 from minispore.communication import _world
 from tests.communication.echo_communicator import join_echo
@@ -14,7 +18,7 @@ from tests.communication.echo_communicator import join_echo
 
 @pytest.mark.parametrize(
     ("name", "error", "message"),
-    [(3, TypeError, "must be a string"), ("hccl", RuntimeError, "must be one of 'mpi'")],
+    [(3, TypeError, "must be a string.*int"), ("hccl", RuntimeError, "must be one of 'mpi'")],
 )
 def test_unknown_backend_raises(name: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
@@ -41,6 +45,45 @@ def test_ranks_without_init() -> None:
         communication.get_process_group_ranks()
 
 
+def test_init_joins_the_processes_and_release_leaves_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left: list[str] = []
+
+    def communicator() -> SimpleNamespace:
+        return SimpleNamespace(
+            Get_rank=lambda: 1,
+            Get_size=lambda: 3,
+            Dup=communicator,
+            Barrier=lambda: left.append("Barrier"),
+            Free=lambda: left.append("Free"),
+        )
+
+    # The symbols of the program itself, which has none of MPI.
+    module = SimpleNamespace(COMM_WORLD=communicator(), __file__=None)
+    monkeypatch.setitem(sys.modules, "mpi4py", SimpleNamespace(MPI=module))
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", module)
+    monkeypatch.setenv("PMI_RANK", "1")
+    monkeypatch.setenv("PMI_SIZE", "3")
+    settings = ("global_rank", "device_num")
+    before = [ms.get_auto_parallel_context(name) for name in settings]
+    communication.init()
+    try:
+        assert (communication.get_rank(), communication.get_group_size()) == (1, 3)
+        assert communication.get_process_group_ranks() == [0, 1, 2]
+        assert [ms.get_auto_parallel_context(name) for name in settings] == [1, 3]
+        assert communication.GlobalComm.INITED
+        assert not communication.GlobalComm.CUDA_AWARE
+        assert sys.excepthook is not sys.__excepthook__
+    finally:
+        communication.release()
+    assert left == ["Barrier", "Free", "Free"]
+    assert (communication.get_rank(), communication.get_group_size()) == (0, 1)
+    assert [ms.get_auto_parallel_context(name) for name in settings] == before
+    assert sys.excepthook is sys.__excepthook__
+    assert not communication.GlobalComm.INITED
+
+
 def test_init_twice_keeps_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
     join_echo(monkeypatch)
     joined = _world.require_world("test")
@@ -56,11 +99,25 @@ def test_management_exports_the_same_objects() -> None:
         assert getattr(management, name) is getattr(communication, name)
 
 
-def test_only_the_world_group_is_supported() -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "get_rank",
+        "get_group_size",
+        "get_local_rank",
+        "get_local_rank_size",
+        "get_process_group_ranks",
+    ],
+)
+def test_only_the_world_group_is_supported(name: str) -> None:
+    function: Callable[[object], object] = getattr(communication, name)
+    with pytest.raises(ValueError, match=f"^For '{name}', .* all processes, but got 'some'"):
+        function("some")
+    with pytest.raises(TypeError, match=f"^For '{name}', .*'group' must be type of string.*int"):
+        function(3)
+
+
+def test_groups_cannot_be_created() -> None:
     assert communication.get_rank("nccl_world_group") == 0
-    with pytest.raises(ValueError, match="the group of all processes, but got 'some'"):
-        communication.get_rank("some")
-    with pytest.raises(TypeError, match="'group' must be type of string"):
-        communication.get_group_size(3)  # type: ignore[arg-type]
     with pytest.raises(NotImplementedError, match="There is one group"):
         communication.create_group("two", [0, 1])  # type: ignore[attr-defined]

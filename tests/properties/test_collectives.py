@@ -1,5 +1,6 @@
 """Collective operations give all processes the same result: that of the values of all of them."""
 
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -122,14 +123,26 @@ def test_descriptions_of_equal_settings_are_equal(value: object, text: str) -> N
 
 
 def test_collectives_are_forbidden_where_one_process_runs_alone() -> None:
+    array = np.ones(2)
+    calls: list[tuple[Callable[..., object], object]] = [
+        (_collectives.all_reduce_sum, [array]),
+        (_collectives.broadcast, [array]),
+        (_collectives.all_gather_object, 1),
+        (_collectives.broadcast_object, 1),
+        (_collectives.all_reduce_max, 1),
+    ]
+
     def program(rank: int) -> int:
         if rank == 0:
-            for operation in (_collectives.all_gather_object, _collectives.broadcast_object):
+            for operation, argument in calls:
                 with (
                     _collectives.forbid_collectives("History"),
-                    pytest.raises(RuntimeError, match="^History is called in one process"),
+                    pytest.raises(
+                        RuntimeError,
+                        match=f"^History is called in one process.*'{operation.__name__}'",
+                    ),
                 ):
-                    operation(1)
+                    operation(argument)
         return _collectives.all_gather_object(rank)[-1]
 
     assert run_in_threads(2, program) == [1, 1]
