@@ -1,16 +1,19 @@
 """A pytest plugin that tries a random sample of mutmut's mutants with the collected tests.
 
 A fork of the process that has collected the tests runs those that reach the function, those
-of its module first, until one fails. A test that fails without the mutant as well is reported. See
-`nox -s mutants`.
+of its module first, until one fails. A test that fails without the mutant as well is reported. The
+source with a mutant that no test kills is given to mypy. See `nox -s mutants`.
 """
 
+import ast
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from difflib import ndiff
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -23,11 +26,11 @@ _trampoline = import_module("mutmut.mutation.trampoline")
 
 # For the tests of one mutant; those of a function that most tests reach take minutes.
 SECONDS = 60
-OUTCOMES = ("killed", "survived", "out of time", "no test", "broken test")
+OUTCOMES = ("killed", "type error", "survived", "out of time", "no test", "broken test")
 
 
 class Result(NamedTuple):
-    """The outcome of a mutant, and the test that failed or the number of tests that passed."""
+    """The outcome of a mutant, and the failing test, mypy's error or how many tests passed."""
 
     outcome: str
     by: str
@@ -36,7 +39,7 @@ class Result(NamedTuple):
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Define the options of a sample."""
     parser.addoption("--mutants", type=int, default=100, help="how many of each package")
-    parser.addoption("--package", action="append", help="such as 'dataset'; by default all")
+    parser.addoption("--package", action="append", help="such as 'nn' or 'nn/optim'; or all")
     parser.addoption("--sample-seed", type=int, default=0)
 
 
@@ -62,9 +65,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
                     verified.add(result.by)
                 else:
                     result = Result("broken test", result.by)
-            counts[result.outcome] += 1
             if result.outcome != "killed":
-                print(f"{mutant}: {result.outcome}, {result.by}", file=sys.stderr)
+                result, change = check_types(mutant, result)
+                print(f"{mutant}: {result.outcome}, {result.by}\n{change}", file=sys.stderr)
+            counts[result.outcome] += 1
     print(f"{'package':16}{'mutants':>12}", *(f"{name:>12}" for name in OUTCOMES), file=sys.stderr)
     for package, counts in table.items():
         numbers = (f"{counts[outcome]:12}" for outcome in OUTCOMES)
@@ -79,10 +83,15 @@ def sample(
     found: dict[str, list[str]] = {}
     for path in sorted(Path("minispore").rglob("*.meta")):
         names = json.loads(path.read_text("utf-8"))["exit_code_by_key"]
-        package = path.relative_to("minispore").parts[0].partition(".")[0]
-        found.setdefault(package, []).extend(names)
-    for package in packages or found:
-        yield package, Random(seed).sample(found[package], min(count, len(found[package])))
+        found[path.relative_to("minispore").as_posix().partition(".")[0]] = list(names)
+    for package in packages or dict.fromkeys(path.partition("/")[0] for path in found):
+        mutants = [
+            mutant
+            for path, names in found.items()
+            if f"{path}/".startswith(f"{package}/")
+            for mutant in names
+        ]
+        yield package, Random(seed).sample(mutants, min(count, len(mutants)))
 
 
 def distance(test: str, mutant: str) -> tuple[bool, bool]:
@@ -132,3 +141,51 @@ def run(session: pytest.Session, mutant: str, tests: Sequence[pytest.Item]) -> R
         if failures.failed:
             return Result("killed", test.nodeid)
     return Result("survived", f"{len(tests)} tests passed")
+
+
+def check_types(mutant: str, result: Result) -> tuple[Result, str]:
+    """Return mypy's first error about the mutant, if there is one, and the changed lines."""
+    path, source, change = apply(mutant)
+    shadow = Path("mutant.py").absolute()
+    shadow.write_text(source, "utf-8")
+    arguments = ["-m", "mypy", "--no-error-summary", "--shadow-file", path, str(shadow)]
+    mypy = subprocess.run(
+        [sys.executable, *arguments], cwd="..", capture_output=True, encoding="utf-8", check=False
+    )
+    errors = [line for line in mypy.stdout.splitlines() if ": error: " in line]
+    return (Result("type error", errors[0]) if errors else result), change
+
+
+def apply(mutant: str) -> tuple[str, str, str]:
+    """Return the path of the mutated file, its source with the mutant, and the changed lines."""
+    module, _, mangled = mutant.rpartition(".")
+    path = Path(*module.split(".")).with_suffix(".py")
+    if not path.exists():
+        path = path.with_suffix("") / "__init__.py"
+    # The name is `x_function__mutmut_1` or `xǁClassǁmethod__mutmut_1`.
+    *owner, name = mangled.rpartition("__mutmut_")[0].removeprefix("x").split("ǁ")[1:] or [""]
+    name = name or mangled.rpartition("__mutmut_")[0].removeprefix("x_")
+    mutants = path.read_text("utf-8")
+    before = mangled.rpartition("__mutmut_")[0] + "__mutmut_orig"
+    old, new = (
+        [line.replace(each, name) for line in lines_of(mutants, [*owner, each])]
+        for each in (before, mangled)
+    )
+    changed = [line for line in ndiff(old, new) if line.startswith(("+", "-"))]
+    source = Path("..", path).read_text("utf-8")
+    original = "".join(lines_of(source, [*owner, name]))
+    return str(path), source.replace(original, "".join(new)), "".join(changed)
+
+
+def lines_of(source: str, names: Sequence[str]) -> list[str]:
+    """Return the lines of a function, given the name of its class, if there is one, and its own."""
+    found: ast.AST = ast.parse(source)
+    for name in names:
+        # The definition of an overloaded function is the last one.
+        *_, found = (
+            node
+            for node in ast.iter_child_nodes(found)
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name
+        )
+    assert isinstance(found, ast.FunctionDef)
+    return source.splitlines(keepends=True)[found.lineno - 1 : found.end_lineno]
