@@ -136,7 +136,7 @@ def mutants(session: nox.Session) -> None:
 
     Arguments after `--` select: `nox -s mutants -- --mutants 100 --package dataset`.
     """
-    session.install("-e", ".[test]", "mutmut>=3.8,<4")
+    session.install("-e", ".[test]", "mutmut>=3.8,<4", "torch")
     env = {"HYPOTHESIS_PROFILE": "mutants", "MUTANT_UNDER_TEST": ""}
     # This creates all mutants, and determines which tests reach which function.
     session.run("mutmut", "run", "minispore.utils.tables.*", env=env)

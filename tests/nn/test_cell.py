@@ -3,7 +3,7 @@
 import copy
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, assert_type
 
@@ -350,6 +350,17 @@ def test_set_train_set_grad_and_to_float() -> None:
         net.to_float(ms.int32)
     with pytest.raises(ValueError, match="auto_parallel_mode"):
         net.init_parameters_data(auto_parallel_mode=True)
+
+
+@pytest.mark.parametrize("items", [(Tensor([1.0]), Tensor([2])), [Tensor([1.0]), Tensor([2])]])
+def test_float_type_applies_to_the_elements_of_inputs(items: Sequence[Tensor]) -> None:
+    class First(nn.Cell):
+        def construct(self, received: Sequence[Tensor]) -> Tensor:
+            assert type(received) is type(items)
+            assert [item.dtype for item in received] == [ms.float16, ms.int64]
+            return received[0]
+
+    assert First().to_float(ms.float16)(items).dtype == ms.float16
 
 
 def test_call_runs_construct() -> None:

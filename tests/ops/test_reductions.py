@@ -1,0 +1,82 @@
+"""Reductions of one, two or all axes equal numpy's, in values, shapes and kinds of types."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from minispore import Tensor, ops
+
+Axes = int | tuple[int, ...] | None
+Ours = Callable[[Tensor, Axes, bool], Tensor]
+Theirs = Callable[[npt.NDArray[np.float64], Axes, bool], object]
+
+
+def logsumexp(x: npt.NDArray[np.float64], axis: Axes, keep: bool) -> object:
+    return np.log(np.exp(x).sum(axis, keepdims=keep))
+
+
+REDUCTIONS: dict[str, tuple[Ours, Theirs]] = {
+    "sum": (lambda x, a, k: ops.sum(x, a, k), lambda x, a, k: x.sum(a, keepdims=k)),
+    "mean": (lambda x, a, k: ops.mean(x, a, k), lambda x, a, k: x.mean(a, keepdims=k)),
+    "prod": (lambda x, a, k: ops.prod(x, a, k), lambda x, a, k: x.prod(a, keepdims=k)),
+    "amax": (lambda x, a, k: ops.amax(x, a, k), lambda x, a, k: x.max(a, keepdims=k)),
+    "amin": (lambda x, a, k: ops.amin(x, a, k), lambda x, a, k: x.min(a, keepdims=k)),
+    "std": (lambda x, a, k: ops.std(x, a, 0, k), lambda x, a, k: x.std(a, keepdims=k)),
+    "var": (lambda x, a, k: ops.var(x, a, 0, k), lambda x, a, k: x.var(a, keepdims=k)),
+    "logsumexp": (lambda x, a, k: ops.logsumexp(x, a, k), logsumexp),
+    "all": (lambda x, a, k: ops.all(x, a, k), lambda x, a, k: x.all(a, keepdims=k)),
+    "any": (lambda x, a, k: ops.any(x, a, k), lambda x, a, k: x.any(a, keepdims=k)),
+    "count_nonzero": (
+        lambda x, a, k: ops.count_nonzero(x, a, k),
+        lambda x, a, k: np.count_nonzero(x, a, keepdims=k),
+    ),
+}
+shapes = hnp.array_shapes(min_dims=2, max_dims=4, min_side=1, max_side=3)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@given(data=st.data(), shape=shapes, keep=st.booleans())
+def test_reductions_equal_those_of_numpy(
+    name: str, data: st.DataObject, shape: tuple[int, ...], keep: bool
+) -> None:
+    ours, theirs = REDUCTIONS[name]
+    x = data.draw(hnp.arrays(np.float64, shape, elements=st.integers(-3, 3)))
+    axes = data.draw(st.none() | hnp.valid_tuple_axes(len(shape), min_size=1))
+    expected = np.asarray(theirs(x, axes, keep))
+    result = ours(Tensor(x), axes, keep).asnumpy()
+    assert result.dtype.kind == expected.dtype.kind
+    np.testing.assert_allclose(result, expected, rtol=1e-12, atol=1e-12)
+    assert result.shape == expected.shape
+
+
+@given(data=st.data(), shape=shapes, keep=st.booleans())
+def test_norms_equal_those_of_numpy(
+    data: st.DataObject, shape: tuple[int, ...], keep: bool
+) -> None:
+    x = data.draw(hnp.arrays(np.float64, shape, elements=st.integers(-3, 3)))
+    axes = data.draw(hnp.valid_tuple_axes(len(shape), min_size=1, max_size=2))
+    matrix = len(axes) == 2
+    orders: list[float | str | None] = [1, -1, np.inf, -np.inf, "fro" if matrix else 2]
+    order = data.draw(st.sampled_from(orders if matrix else [*orders, None, 0, 3, 2.5]))
+    axis = axes if matrix else axes[0]
+    with np.errstate(divide="ignore"):
+        expected = np.asarray(np.linalg.norm(x, order, axis, keepdims=keep))  # type: ignore[arg-type]
+        result = ops.norm(Tensor(x), order, axis, keep).asnumpy()
+    np.testing.assert_allclose(result, expected, rtol=1e-12)
+    assert result.shape == expected.shape
+
+
+@given(data=st.data(), stack=hnp.array_shapes(min_dims=0, max_dims=2, max_side=3))
+def test_products_of_stacks_of_matrices_equal_those_of_numpy(
+    data: st.DataObject, stack: tuple[int, ...]
+) -> None:
+    rows, inner, columns = data.draw(st.tuples(*[st.integers(1, 3)] * 3))
+    x = data.draw(hnp.arrays(np.float64, (*stack, rows, inner), elements=st.integers(-3, 3)))
+    y = data.draw(hnp.arrays(np.float64, (*stack, inner, columns), elements=st.integers(-3, 3)))
+    result = ops.bmm(Tensor(x), Tensor(y))
+    assert np.array_equal(result.asnumpy(), x @ y)
