@@ -136,7 +136,7 @@ def gather(input_params: T, input_indices: Variable, axis: int, batch_dims: int 
     check_tensor(input_params, "gather", "input_params")
     place = normalize_axis_index(axis, input_params.ndim, "axis", "gather")
     check_category(input_indices, dtypes.INTEGER, "gather", "input_indices")
-    check_int(batch_dims, "batch_dims", "gather", low=0, high=min(place, input_indices.ndim))
+    check_int(batch_dims, "batch_dims", low=0, high=min(place, input_indices.ndim))
     batch = input_params.shape[:batch_dims]
     if batch != input_indices.shape[:batch_dims]:
         raise ValueError(
@@ -361,7 +361,7 @@ def scatter(input: T, axis: int, index: Variable, src: T | Number) -> T:
     check_tensor(input, "scatter")
     places = _places_along(input, axis, index, "axis", "scatter")
     if not isinstance(src, Variable):
-        check_type(src, (Variable, int, float), "src", "scatter")
+        check_type(src, (Variable, int, float), "src")
     elif src.shape != index.shape:
         raise ValueError(
             f"For 'scatter', the argument 'src' must have the shape {index.shape} of 'index', "

@@ -605,7 +605,7 @@ class BinaryCrossEntropy(Primitive):
     """
 
     def __init__(self, reduction: Reduction = "mean") -> None:
-        check_one_of(reduction, REDUCTIONS, "reduction", "BinaryCrossEntropy")
+        check_one_of(reduction, REDUCTIONS, "reduction")
         self.reduction: Reduction = reduction
 
     def __call__(self, logits: T, labels: T, weight: T | None = None) -> T:
@@ -669,7 +669,7 @@ class KLDivLoss(Primitive):
     """
 
     def __init__(self, reduction: DivergenceReduction = "mean") -> None:
-        check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction", "KLDivLoss")
+        check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction")
         self.reduction: DivergenceReduction = reduction
 
     def __call__(self, logits: T, labels: T) -> T:

@@ -136,7 +136,7 @@ def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1
     Source: MindSpore's `mindspore.ops.flatten`.
     """
     check_tensor(input, "flatten")
-    check_one_of(order, ("C", "F"), "order", "flatten")
+    check_one_of(order, ("C", "F"), "order")
     if order == "F":
         input = permute(input, range(input.ndim)[::-1])
     own = input.shape
@@ -690,7 +690,7 @@ def repeat_elements(x: T, rep: int, axis: int = 0) -> T:
     Source: MindSpore's `mindspore.ops.repeat_elements`.
     """
     check_tensor(x, "repeat_elements", "x")
-    check_int(rep, "rep", "repeat_elements", low=0, high=_INT32_MAX)
+    check_int(rep, "rep", low=0, high=_INT32_MAX)
     place = normalize_axis_index(axis, x.ndim, "axis", "repeat_elements")
     return repeat_interleave(x, rep, place)
 

@@ -73,8 +73,8 @@ class GraphCell(Cell):
         obf_random_seed: int | None = None,
     ) -> None:
         super().__init__(auto_prefix=False)
-        check_type(graph, Graph, "graph", "GraphCell")
-        check_type(params_init, dict, "params_init", "GraphCell", allow_none=True)
+        check_type(graph, Graph, "graph")
+        check_type(params_init, dict, "params_init", allow_none=True)
         if obf_random_seed is not None:
             raise ValueError(
                 "For 'GraphCell', the argument 'obf_random_seed' must be None, but got "
@@ -83,8 +83,8 @@ class GraphCell(Cell):
         self.graph = graph
         changed = params_init or {}
         for name, value in changed.items():
-            check_type(name, str, "params_init", "GraphCell")
-            check_type(value, Tensor, "params_init", "GraphCell")
+            check_type(name, str, "params_init")
+            check_type(value, Tensor, "params_init")
             own = graph.parameters.get(name, value)
             if (value.shape, value.dtype) != (own.shape, own.dtype):
                 raise ValueError(

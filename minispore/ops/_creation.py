@@ -131,7 +131,7 @@ def scalar_to_tensor(input_x: Number, dtype: DTypeLike = dtypes.float32) -> Tens
 
     Source: MindSpore's `mindspore.ops.scalar_to_tensor`.
     """
-    check_type(input_x, (int, float, bool), "input_x", "scalar_to_tensor")
+    check_type(input_x, (int, float, bool), "input_x")
     chosen = dtypes.as_dtype(dtype, "scalar_to_tensor").numpy_dtype
     return tensor_from_array(
         "scalar_to_tensor", lambda: from_host(np.asarray(np.array(input_x).astype(chosen)))

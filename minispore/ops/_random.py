@@ -180,10 +180,10 @@ def randperm(n: int, seed: int = 0, offset: int = 0, dtype: DTypeLike = dtypes.i
 
     Source: MindSpore's `mindspore.ops.randperm`.
     """
-    check_int(n, "n", "randperm", low=1)
-    check_int(offset, "offset", "randperm", low=0)
+    check_int(n, "n", low=1)
+    check_int(offset, "offset", low=0)
     chosen = dtypes.as_dtype(dtype, "randperm")
-    stream = _stream(check_int(seed, "seed", "randperm", low=0) or None, "randperm")
+    stream = _stream(check_int(seed, "seed", low=0) or None, "randperm")
     return _draw("randperm", lambda: generator(stream).permutation(n), chosen)
 
 
@@ -290,8 +290,8 @@ def normal(
 
     Source: MindSpore's `mindspore.ops.normal`.
     """
-    check_type(mean, (Tensor, int, float), "mean", "normal")
-    check_type(stddev, (Tensor, int, float), "stddev", "normal")
+    check_type(mean, (Tensor, int, float), "mean")
+    check_type(stddev, (Tensor, int, float), "stddev")
     center, width = np.asarray(mean), np.asarray(stddev)
     lengths = _broadcast_lengths("normal", shape, center, width)
     stream = _stream(seed, "normal")

@@ -310,8 +310,8 @@ class Pad(Cell):
             check_type(pair, (tuple, list), "paddings")
             pairs.append(as_pair(pair, "paddings", "Pad", low=0, lists=True))
         self.paddings = paddings
-        check_type(mode, str, "mode", "Pad")
-        check_one_of(mode, ("CONSTANT", "REFLECT", "SYMMETRIC"), "mode", "Pad")
+        check_type(mode, str, "mode")
+        check_one_of(mode, ("CONSTANT", "REFLECT", "SYMMETRIC"), "mode")
         self.mode = mode
         self._pairs = tuple(pairs)
 

@@ -140,10 +140,10 @@ class Conv1d(_Conv):
         bias_init: Tensor | str | Initializer | float | None = None,
         dtype: DType = float32,
     ) -> None:
-        width = check_int(kernel_size, "kernel_size", "Conv1d", low=1)
-        step = check_int(stride, "stride", "Conv1d", low=1)
-        around = check_int(padding, "padding", "Conv1d", low=0)
-        spread = check_int(dilation, "dilation", "Conv1d", low=1)
+        width = check_int(kernel_size, "kernel_size", low=1)
+        step = check_int(stride, "stride", low=1)
+        around = check_int(padding, "padding", low=0)
+        spread = check_int(dilation, "dilation", low=1)
         if isinstance(weight_init, Tensor):
             if weight_init.ndim != 3:
                 raise ValueError(
@@ -244,7 +244,7 @@ class Conv2d(_Conv):
         data_format: str = "NCHW",
         dtype: DType = float32,
     ) -> None:
-        check_one_of(data_format, ("NCHW",), "data_format", "Conv2d")
+        check_one_of(data_format, ("NCHW",), "data_format")
         super().__init__(
             in_channels,
             out_channels,

@@ -256,7 +256,7 @@ class KLDivLoss(LossBase):
     """
 
     def __init__(self, reduction: DivergenceReduction = "mean") -> None:
-        check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction", "KLDivLoss")
+        check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction")
         super().__init__("sum" if reduction == "batchmean" else reduction)
         self._divergence: DivergenceReduction = reduction
 

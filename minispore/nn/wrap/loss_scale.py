@@ -45,7 +45,7 @@ def all_finite(inputs: Sequence[Tensor]) -> Tensor:
 
     Source: MindSpore's `mindspore.amp.all_finite`.
     """
-    check_type(inputs, (tuple, list), "inputs", "all_finite")
+    check_type(inputs, (tuple, list), "inputs")
     return Tensor(all(bool(ops.isfinite(each).all()) for each in inputs))
 
 
