@@ -21,10 +21,13 @@ __all__ = [
     "check_one_of",
     "check_type",
     "describe_value",
+    "is_dict",
     "is_int_list",
     "is_list",
     "is_mapping",
     "is_sequence",
+    "is_tuple",
+    "map_items",
 ]
 
 
@@ -293,6 +296,28 @@ def as_items(value: object) -> tuple[object, ...] | None:
     return tuple(value) if is_sequence(value) else None
 
 
+def map_items(function: Callable[[object], object], value: object) -> object:
+    """Return a list, tuple or dict with the results of a function in place of its items.
+
+    A function that calls `map_items` with itself goes through nested lists, tuples and dicts.
+
+    Args:
+        function: The function.
+        value: Any value.
+
+    Returns:
+        A list, tuple or dict; any other value unchanged.
+
+    Examples:
+        >>> map_items(str, [1, 2]), map_items(str, {"a": 1}), map_items(str, 3)
+        (['1', '2'], {'a': '1'}, 3)
+    """
+    if is_sequence(value):
+        items = [function(item) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    return {key: function(item) for key, item in value.items()} if is_dict(value) else value
+
+
 # After isinstance alone, type checkers do not know the types of the items.
 
 
@@ -326,6 +351,38 @@ def is_list(value: object) -> TypeGuard[list[object]]:
         (True, False)
     """
     return isinstance(value, list)
+
+
+def is_tuple(value: object) -> TypeGuard[tuple[object, ...]]:
+    """Return whether `value` is a tuple.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        True for tuples and their subclasses.
+
+    Examples:
+        >>> is_tuple((1, 2)), is_tuple([1])
+        (True, False)
+    """
+    return isinstance(value, tuple)
+
+
+def is_dict(value: object) -> TypeGuard[dict[object, object]]:
+    """Return whether `value` is a dict.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        True for dicts and their subclasses.
+
+    Examples:
+        >>> is_dict({"a": 1}), is_dict([("a", 1)])
+        (True, False)
+    """
+    return isinstance(value, dict)
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:

@@ -6,14 +6,14 @@ from functools import partial
 from math import prod
 from string import ascii_letters
 from types import EllipsisType, ModuleType
-from typing import cast
+from typing import TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore.engine.array.protocol import NAMES, Axis
+from minispore.engine.array.protocol import NAMES, Axis, HostArray
 
-Floats = NDArray[np.generic]
+Floats = HostArray
 
 # glibc returns free memory to the system when it exceeds twice the largest block freed so far, and
 # each step's arrays then have to be mapped and cleared again. Freeing one block of nearly 32 MiB,
@@ -22,11 +22,11 @@ Floats = NDArray[np.generic]
 np.empty((1 << 25) - (1 << 16), np.uint8)
 
 # `np.sum` and the like first check for other libraries' arrays and for lists, which for small
-# arrays takes longer than the reduction. The casts are for `keepdims`, a literal in numpy's stubs.
-_sum = cast("Callable[..., Floats]", np.add.reduce)
-_divide = cast("Callable[..., Floats]", np.divide)
-_max = cast("Callable[..., Floats]", np.maximum.reduce)
-_min = cast("Callable[..., Floats]", np.minimum.reduce)
+# arrays takes longer than the reduction. In numpy's stubs `keepdims` is a literal.
+_sum: Callable[..., Floats] = np.add.reduce
+_divide: Callable[..., Floats] = np.divide
+_max: Callable[..., Floats] = np.maximum.reduce
+_min: Callable[..., Floats] = np.minimum.reduce
 
 
 def sum(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
@@ -49,7 +49,7 @@ def _wide_sum(x: Floats, axis: Axis, *, keepdims: bool) -> Floats:
         return _sum(x, axis=axis, keepdims=keepdims)
     letters = ascii_letters[: x.ndim]
     kept = "".join(letter for i, letter in enumerate(letters) if i not in reduced)
-    total: Floats = np.einsum(f"{letters}->{kept}", cast("NDArray[np.float64]", x))
+    total: Floats = np.einsum(f"{letters}->{kept}", x)
     return np.expand_dims(total, tuple(reduced)) if keepdims else total
 
 
@@ -95,7 +95,7 @@ def broadcast_to(x: Floats, shape: tuple[int, ...], /) -> Floats:
     if x.ndim or not isinstance(x, np.ndarray | np.generic):
         return np.broadcast_to(x, shape)
     # For a number, such as the gradient of a mean, numpy's function takes four times as long.
-    view = np.ndarray(shape, x.dtype, cast("bytes", x), 0, (0,) * len(shape))
+    view = np.ndarray(shape, x.dtype, x, 0, (0,) * len(shape))
     view.flags.writeable = False
     return view
 
@@ -116,8 +116,8 @@ def scatter_add(values: Floats, /, *, index: tuple[object, ...], shape: tuple[in
     out = np.zeros(shape, values.dtype)
     if is_basic(index):
         # Basic indices contain each position once: assignment is the same and far faster.
-        out[cast("tuple[slice, ...]", index)] = values
-    elif len(index) == 1 and (places := cast("Floats", index[0])).dtype.kind in "iu":
+        out[index] = values
+    elif len(index) == 1 and (places := np.asarray(index[0])).dtype.kind in "iu":
         width = prod(shape[1:])
         ids, rows = places.reshape(-1).astype(np.intp), values.reshape(places.size, width)
         if width >= _WIDE and 2 * ids.size < shape[0]:
@@ -147,14 +147,14 @@ def scatter_at(values: Floats, index: tuple[object, ...], shape: tuple[int, ...]
 
 def power_of(x: NDArray[np.float64], y: float) -> Floats:
     """Return `x**y`, which for some exponents is another function than `np.power`."""
-    return cast("Floats", x**y)
+    return x**y
 
 
 def unfold_with(
     library: ModuleType, x: Floats, /, *, axis: int, kernel_size: int, stride: int, dilation: int
 ) -> Floats:
     """Compute `Namespace.unfold` with numpy or CuPy; only arrays not in C order are copied."""
-    x = cast("Floats", library.ascontiguousarray(x))
+    x = library.ascontiguousarray(x)
     shape, strides = x.shape, x.strides
     count = (shape[axis] - dilation * (kernel_size - 1) - 1) // stride + 1
     view: Floats = library.lib.stride_tricks.as_strided(
@@ -175,11 +175,11 @@ def fold_with(
         # The windows do not overlap: each element is in one of them.
         return x.reshape(shape)
     out: Floats = library.zeros(shape, x.dtype)
-    before = (slice(None),) * axis
+    before: tuple[slice | int, ...] = (slice(None),) * axis
     for i in range(kernel_size):
         first = i * dilation
         positions = (*before, slice(first, first + stride * (count - 1) + 1, stride))
-        part = x[cast("tuple[slice, ...]", (*before, slice(None), i))]
+        part = x[(*before, slice(None), i)]
         library.add(out[positions], part, out=out[positions])
     return out
 
@@ -193,7 +193,7 @@ def assign(destination: Floats, index: tuple[object, ...], value: Floats | float
     destination[cast("tuple[slice, ...]", index)] = value
 
 
-def is_basic(index: tuple[object, ...]) -> bool:
+def is_basic(index: tuple[object, ...]) -> TypeGuard[tuple[int | slice | EllipsisType | None, ...]]:
     """Return whether an index contains no array, so that it contains each position at most once."""
     return builtins.all(
         item is None or isinstance(item, int | slice | EllipsisType) for item in index

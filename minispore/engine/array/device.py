@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.engine.array import _numpy
 from minispore.engine.array.protocol import (
@@ -12,6 +11,7 @@ from minispore.engine.array.protocol import (
     Array,
     ArrayBackend,
     DeviceNamespace,
+    HostArray,
     Namespace,
     SupportsDLPack,
 )
@@ -25,8 +25,9 @@ NUMPY: Final = cast("DeviceNamespace[Array]", _numpy)
 _NAMESPACES: dict[type, Any] = {np.ndarray: NUMPY, np.generic: NUMPY}
 
 
+_NUMPY_TYPES: tuple[type, ...] = (np.ndarray, np.generic)
 # The types of arrays in the host's memory.
-_host_types: tuple[type, ...] = (np.ndarray, np.generic)
+_host_types = _NUMPY_TYPES
 
 
 def register_namespace(array_type: type[A], names: Namespace[A]) -> None:
@@ -163,7 +164,7 @@ def current_namespace() -> DeviceNamespace[Array]:
     return _backends[_target[0]]
 
 
-def from_host(values: NDArray[np.generic]) -> Array:
+def from_host(values: HostArray) -> Array:
     """Return a numpy array as an array on the current device.
 
     Args:
@@ -177,7 +178,7 @@ def from_host(values: NDArray[np.generic]) -> Array:
         >>> from_host(x) is x
         True
     """
-    return current_namespace().asarray(values) if _target[0] == "GPU" else cast("Array", values)
+    return current_namespace().asarray(values) if _target[0] == "GPU" else values
 
 
 # DLPack's numbers of the devices whose memory the host reads: CPU and pinned memory.
@@ -202,7 +203,8 @@ def from_dlpack(x: SupportsDLPack) -> Array:
         True
     """
     if x.__dlpack_device__()[0] in _DLPACK_HOSTS:
-        return cast("Array", np.from_dlpack(cast("NDArray[Any]", x)))
+        shared: HostArray = np.from_dlpack(x)
+        return shared
     return _backend("GPU", "from_dlpack").asarray(x)
 
 
@@ -217,12 +219,13 @@ def to_dlpack(x: Array, **options: object) -> "CapsuleType":
         BufferError: A stride is negative, which other libraries do not read, and a copy is not
             allowed.
     """
-    values = cast("NDArray[Any]", to_host(x) if is_host(x) else x)
+    values = _memory(x)
     if min(values.strides, default=0) < 0:
         if options.get("copy") is False:
             raise BufferError("An array with a negative stride is not shared without a copy.")
         values = values.copy()
-    return cast("Callable[..., CapsuleType]", values.__dlpack__)(**options)
+    export: Callable[..., CapsuleType] = values.__dlpack__
+    return export(**options)
 
 
 def dlpack_device(x: Array) -> tuple[int, int]:
@@ -235,12 +238,16 @@ def dlpack_device(x: Array) -> tuple[int, int]:
         >>> dlpack_device(np.zeros(2))
         (1, 0)
     """
-    values = cast("NDArray[Any]", to_host(x) if is_host(x) else x)
-    kind, number = values.__dlpack_device__()
+    kind, number = _memory(x).__dlpack_device__()
     return int(kind), int(number)
 
 
-def to_device_of(values: NDArray[np.generic], x: Array) -> Array:
+def _memory(x: Array) -> HostArray:
+    # CuPy's arrays have the methods of numpy's.
+    return to_host(x) if is_host(x) else cast("HostArray", x)
+
+
+def to_device_of(values: HostArray, x: Array) -> Array:
     """Return a numpy array as an array on the device of another array.
 
     Args:
@@ -250,10 +257,10 @@ def to_device_of(values: NDArray[np.generic], x: Array) -> Array:
     Returns:
         `values` itself on the CPU, otherwise a copy on the device.
     """
-    return cast("Array", values) if is_host(x) else device_namespace(x).asarray(values)
+    return values if is_host(x) else device_namespace(x).asarray(values)
 
 
-def to_host(x: Array) -> NDArray[np.generic]:
+def to_host(x: Array) -> HostArray:
     """Return an array as a numpy array.
 
     Args:
@@ -267,9 +274,10 @@ def to_host(x: Array) -> NDArray[np.generic]:
         >>> to_host(np.float32(1.5)).item()
         1.5
     """
-    if isinstance(x, np.ndarray | np.generic):
+    if isinstance(x, _NUMPY_TYPES):
         return np.asarray(x)
-    return cast("ArrayBackend[Array]", device_namespace(x)).to_host(x)
+    backend: ArrayBackend[Array] = _namespace_from_mro(type(x))
+    return backend.to_host(x)
 
 
 def as_buffer(x: Array) -> object:
@@ -282,7 +290,8 @@ def as_buffer(x: Array) -> object:
         `x` itself, after its values have been computed.
     """
     if not is_host(x):
-        cast("ArrayBackend[Array]", device_namespace(x)).synchronize()
+        backend: ArrayBackend[Array] = _namespace_from_mro(type(x))
+        backend.synchronize()
     return x
 
 
@@ -335,7 +344,7 @@ def to_device(x: Array, target: DeviceTarget, caller: str) -> Array:
     backend = _backend(target, caller)
     if device_of(x) == target:
         return x
-    return cast("Array", to_host(x)) if target == "CPU" else backend.asarray(to_host(x))
+    return to_host(x) if target == "CPU" else backend.asarray(to_host(x))
 
 
 def ensure_owned(x: Array, *, copy: bool) -> Array:
@@ -353,10 +362,10 @@ def ensure_owned(x: Array, *, copy: bool) -> Array:
         >>> ensure_owned(x, copy=False) is x, ensure_owned(x[:1], copy=False) is x[:1]
         (True, False)
     """
-    values = cast("NDArray[np.generic]", x)
+    values = cast("HostArray", x)
     if isinstance(x, np.generic) or (values.flags.owndata and not copy):
         return x
-    return cast("Array", values.copy())
+    return values.copy()
 
 
 def _backend(target: DeviceTarget, caller: str) -> DeviceNamespace[Array]:

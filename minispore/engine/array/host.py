@@ -4,17 +4,16 @@ Eager steps call these functions through to their arguments. A step that is bein
 `Recorder`, which notes the calls, so that a replay repeats them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from minispore.engine.array.device import from_host, to_device_of
-from minispore.engine.array.protocol import Array
+from minispore.engine.array.protocol import Array, HostArray
 
-N = TypeVar("N", bound=tuple[object, ...])
+# Numbers and sequences of numbers.
+Numbers = tuple[float | Sequence[float], ...]
+N = TypeVar("N", bound=Numbers)
 
 
 class Recorder(Protocol):
@@ -28,7 +27,7 @@ class Recorder(Protocol):
         """Call the function, which a replay calls again."""
         ...
 
-    def host_values(self, draw: Callable[[], NDArray[np.generic]]) -> Array:
+    def host_values(self, draw: Callable[[], HostArray]) -> Array:
         """Return the values, which a replay draws again."""
         ...
 
@@ -68,7 +67,7 @@ def host_advance(advance: Callable[[N], None], numbers: N) -> None:
         current.host_advance(advance, numbers)
 
 
-def host_values(draw: Callable[[], NDArray[np.generic]], like: Array | None = None) -> Array:
+def host_values(draw: Callable[[], HostArray], like: Array | None = None) -> Array:
     """Return values that the host draws in each step, such as random numbers.
 
     Args:

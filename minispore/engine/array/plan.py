@@ -10,12 +10,14 @@ from functools import partial
 from typing import Literal, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
+
+from minispore.engine.array.protocol import HostArray
+from minispore.utils.checks import is_sequence, map_items
 
 # Offsets in the arena are multiples of this number of bytes, as large as a cache line.
 ALIGNMENT = 64
 
-Memory = NDArray[np.generic]
+Memory = HostArray
 
 
 class View(NamedTuple):
@@ -53,8 +55,8 @@ def views_in(value: object) -> Iterator[View]:
     """Yield the views in nested tuples and lists."""
     if isinstance(value, View):
         yield value
-    elif isinstance(value, tuple | list):
-        for item in cast("Sequence[object]", value):
+    elif is_sequence(value):
+        for item in value:
             yield from views_in(item)
 
 
@@ -254,16 +256,13 @@ class Program:
         """Return `value` with its views replaced by arrays."""
         if isinstance(value, View):
             return self.array(value)
-        if isinstance(value, tuple | list):
-            items = [self.bind(item) for item in cast("Sequence[object]", value)]
-            return tuple(items) if isinstance(value, tuple) else items
-        return value
+        return map_items(self.bind, value)
 
     def array(self, view: View) -> Memory:
         """Return the array of a view."""
         memory, start = self._memory[view.buffer]
         offset = start + view.offset
-        return np.ndarray(view.shape, view.dtype, cast("bytes", memory), offset, view.strides)
+        return np.ndarray(view.shape, view.dtype, memory, offset, view.strides)
 
     def _call(self, entry: Entry) -> Callable[[], object]:
         operands = [

@@ -7,9 +7,8 @@ be differentiated itself. Names and meanings are those of the Python array API s
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 
 Axis = int | tuple[int, ...] | None
 Shape = tuple[int, ...]
+# numpy's array of a dtype that only the program knows; type checkers know that it is an `Array`.
+HostArray = NDArray[Any]
 
 
 class Array(Protocol):
@@ -45,7 +46,7 @@ class Array(Protocol):
     def __le__(self, other: Self | float, /) -> Self: ...
     def __gt__(self, other: Self | float, /) -> Self: ...
     def __ge__(self, other: Self | float, /) -> Self: ...
-    def __getitem__(self, index: object, /) -> Self: ...
+    def __getitem__(self, index: Any, /) -> Self: ...
 
 
 A = TypeVar("A", bound=Array)
@@ -165,7 +166,7 @@ class ArrayBackend(DeviceNamespace[A], Protocol[A]):
         """The type of the library's arrays."""
         ...
 
-    def to_host(self, x: A, /) -> NDArray[np.generic]:
+    def to_host(self, x: A, /) -> HostArray:
         """Return a numpy copy of a device array; the host waits for it."""
         ...
 

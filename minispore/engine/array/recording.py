@@ -7,21 +7,21 @@ is in the memory of a known buffer, it is a view; every other result is a new bu
 
 import operator
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
-from typing import Any, Literal, NamedTuple, SupportsIndex, TypeVar, cast
+from typing import Any, Literal, NamedTuple, Protocol, TypeGuard, TypeVar, cast
 from weakref import ref
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from numpy.typing import NDArray
 
 from minispore.engine.array import _numpy
 from minispore.engine.array.device import register_host_arrays
-from minispore.engine.array.host import N, recorder
+from minispore.engine.array.host import N, Numbers, recorder
 from minispore.engine.array.plan import Entry, HostNumber, Memory, View
 from minispore.engine.array.protocol import NAMES, Array, Namespace
+from minispore.utils.checks import is_sequence, is_tuple, map_items
 
 R = TypeVar("R")
 
@@ -46,6 +46,16 @@ class Decision(NamedTuple):
     outcome: bool
 
 
+class RunOnHost(Protocol):
+    """Calls a function of the host, and returns its result."""
+
+    def __call__(self, function: Callable[[], R], /) -> R: ...
+
+
+def _run(function: Callable[[], R], /) -> R:
+    return function()
+
+
 class Tape:
     """The notes on one step, and the reason why it cannot be replayed, if there is one.
 
@@ -68,15 +78,15 @@ class Tape:
         self.outside: dict[int, Memory] = {}
         self.inputs: set[int] = set()
         self.decisions: list[Decision] = []
-        self.numbers: list[Callable[[], tuple[object, ...]]] = []
+        self.numbers: list[Callable[[], Numbers]] = []
         self.advances: list[Callable[[Any], None]] = []
         self.truths: list[bool] = []
-        self._values: list[tuple[object, ...]] = []
+        self._values: list[Numbers] = []
         self.reason: str = ""
         self.paused: bool = False
         self.closed: bool = False
         # How functions of the host are called: with the arrays of its own tensors.
-        self.run_on_host: Callable[[Callable[[], Any]], Any] = lambda function: function()
+        self.run_on_host: RunOnHost = _run
         self._known: dict[int, list[Buffer]] = {}
         self._thread = threading.get_ident()
 
@@ -115,7 +125,7 @@ class Tape:
             # Another object may have got the identity of one that was freed.
             if (
                 owner is not None
-                and root_of(cast("Memory", owner)) is root
+                and root_of(owner) is root
                 and buffer.low <= low
                 and high <= buffer.high
             ):
@@ -127,17 +137,16 @@ class Tape:
         buffer = self._find(array)
         if buffer is None:
             raise RuntimeError("a recorded array has no buffer")
-        offset = cast("int", array.__array_interface__["data"][0]) - buffer.low
-        return View(buffer.number, offset, array.shape, array.strides, array.dtype)
+        return _view(array, buffer.number, buffer.low)
 
     def operand(self, value: object) -> object:
         """Return an operand with views in place of arrays."""
         if isinstance(value, Recorded):
             return self.view(value.values)
-        if isinstance(value, tuple | list):
-            items = [self.operand(item) for item in cast("Sequence[object]", value)]
-            return tuple(items) if isinstance(value, tuple) else items
-        return value
+        return map_items(self.operand, value)
+
+    def _operands(self, values: tuple[object, ...]) -> tuple[object, ...]:
+        return tuple(map(self.operand, values))
 
     # Calls.
 
@@ -157,7 +166,7 @@ class Tape:
             options: Its keyword arguments.
             out: Whether it has an argument `out`.
         """
-        result = function(*unwrapped(operands), **cast("dict[str, object]", _unwrapped(options)))
+        result = function(*unwrapped(operands), **_unwrapped_options(options))
         if self.closed:
             return cast("Recorded", result)
         if threading.get_ident() != self._thread:
@@ -166,7 +175,7 @@ class Tape:
             self.refuse("a keyword argument of a function of numpy is a tensor")
         if not isinstance(result, np.ndarray | np.generic):
             self.refuse(f"'{getattr(function, '__name__', function)}' returns no array")
-        array = cast("Memory", np.asarray(result))
+        array = np.asarray(result)
         if self._find(array) is None:
             self._note_result(function, operands, options, array, "out" if out else "made")
         return Recorded(self, array)
@@ -194,7 +203,7 @@ class Tape:
         is_live: bool = False,
     ) -> None:
         number = len(self.sizes) - len(self.outside)
-        noted = cast("tuple[object, ...]", self.operand(operands))
+        noted = self._operands(operands)
         self._know(array, number, ref(root_of(array)))
         entry = Entry(function, noted, options, self.view(array), form, is_live)
         self.entries.append(entry)
@@ -207,13 +216,11 @@ class Tape:
         out: object,
     ) -> object:
         """Call a function that writes its result to `out`."""
-        plain = cast("dict[str, object]", _unwrapped(options))
-        function(*unwrapped(operands), **plain, out=_unwrapped(out))
+        function(*unwrapped(operands), **_unwrapped_options(options), out=_unwrapped(out))
         if any(isinstance(value, Recorded) for value in options.values()):
             self.refuse("a keyword argument of a function of numpy is a tensor")
         if self._is_written(out):
-            noted = cast("tuple[object, ...]", self.operand(operands))
-            view = self.view(cast("Recorded", out).values)
+            noted, view = self._operands(operands), self.view(out.values)
             self.entries.append(Entry(function, noted, options, view, "out"))
         return out
 
@@ -221,10 +228,9 @@ class Tape:
         """Call a function that changes its first operand."""
         function(*unwrapped(operands))
         if self._is_written(operands[0]):
-            noted = cast("tuple[object, ...]", self.operand(operands))
-            self.entries.append(Entry(function, noted, {}, None, "effect"))
+            self.entries.append(Entry(function, self._operands(operands), {}, None, "effect"))
 
-    def _is_written(self, out: object) -> bool:
+    def _is_written(self, out: object) -> "TypeGuard[Recorded]":
         """Return whether a write to `out` is noted."""
         if not isinstance(out, Recorded):
             self.refuse("it writes to an array of unknown origin")
@@ -236,7 +242,7 @@ class Tape:
         """Call a function of the host, whose calls are not noted."""
         self.paused = True
         try:
-            return cast("R", self.run_on_host(function))
+            return self.run_on_host(function)
         finally:
             self.paused = False
 
@@ -257,11 +263,10 @@ class Tape:
         )
 
         def replaced(value: object) -> object:
-            if isinstance(value, tuple | list):
-                return [replaced(item) for item in cast("Sequence[object]", value)]
-            return next(operands)
+            return map_items(replaced, value) if is_sequence(value) else next(operands)
 
-        return type(numbers)(*cast("list[Any]", replaced(numbers)))
+        replacements: list[Any] = [replaced(item) for item in numbers]
+        return type(numbers)(*replacements)
 
     def host_advance(self, advance: Callable[[N], None], numbers: N) -> None:
         """Store what the next step's numbers depend on."""
@@ -269,19 +274,19 @@ class Tape:
         self._on_host(lambda: advance(values))
         self.advances.append(advance)
 
-    def host_values(self, draw: Callable[[], NDArray[np.generic]]) -> Array:
+    def host_values(self, draw: Callable[[], Memory]) -> Array:
         """Return the values as an array."""
         array = self._on_host(draw)
         if not self.outside:
-            return cast("Array", array)
+            return array
         self._note_result(draw, (), {}, array, "made", is_live=True)
-        return cast("Array", Recorded(self, array))
+        return Recorded(self, array)
 
     def decide(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
         """Return the decision; a replay takes it before the step, so it must be on inputs."""
         if not self.outside:
             return test(*arrays)
-        operands = cast("tuple[object, ...]", self.operand(arrays))
+        operands = self._operands(arrays)
         if any(view.buffer not in self.inputs for view in operands if isinstance(view, View)):
             self.refuse("it decides on values that it has computed")
         outcome = test(*unwrapped(arrays))
@@ -291,14 +296,18 @@ class Tape:
     def require(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
         """Call the check."""
         check(*unwrapped(arrays))
-        operands = cast("tuple[object, ...]", self.operand(arrays))
-        self.entries.append(Entry(check, operands, {}, None, is_live=True))
+        self.entries.append(Entry(check, self._operands(arrays), {}, None, is_live=True))
 
 
 def view_of(array: Memory, number: int) -> View:
     """Return an array that is a whole buffer as a view of it."""
-    offset = cast("int", array.__array_interface__["data"][0]) - byte_bounds(array)[0]
-    return View(number, offset, array.shape, array.strides, array.dtype)
+    return _view(array, number, byte_bounds(array)[0])
+
+
+def _view(array: Memory, number: int, low: int) -> View:
+    """Return an array as a view of the buffer that begins at the address `low`."""
+    address: int = array.__array_interface__["data"][0]
+    return View(number, address - low, array.shape, array.strides, array.dtype)
 
 
 class _Bytes:
@@ -321,38 +330,33 @@ def bytes_of(array: Memory, *, copied: bool) -> Memory:
     return np.empty(high - low, np.uint8) if copied else np.asarray(_Bytes(array))
 
 
-def flattened(numbers: tuple[object, ...]) -> list[float]:
-    """Return the numbers in a tuple of numbers, tuples and lists."""
+def flattened(numbers: Numbers) -> list[float]:
+    """Return the numbers in a tuple of numbers and sequences."""
     flat: list[float] = []
     for item in numbers:
-        if isinstance(item, tuple | list):
-            flat += cast("Sequence[float]", item)
-        else:
-            flat.append(cast("float", item))
+        flat += [item] if isinstance(item, int | float) else item
     return flat
 
 
 def root_of(array: object) -> object:
     """Return the object that owns the memory of an array."""
-    while (base := cast("object", getattr(array, "base", None))) is not None:
-        array = base
-    return array
+    base: object = getattr(array, "base", None)
+    return array if base is None else root_of(base)
 
 
 def unwrapped(operands: tuple[object, ...]) -> tuple[object, ...]:
     """Return operands with recorded arrays replaced by numpy's."""
-    return cast("tuple[object, ...]", _unwrapped(operands))
+    return tuple(map(_unwrapped, operands))
+
+
+def _unwrapped_options(options: Mapping[str, object]) -> dict[str, object]:
+    return {name: _unwrapped(value) for name, value in options.items()}
 
 
 def _unwrapped(value: object) -> object:
     if isinstance(value, Recorded):
         return value.values
-    if isinstance(value, tuple | list):
-        items = [_unwrapped(item) for item in cast("Sequence[object]", value)]
-        return tuple(items) if isinstance(value, tuple) else items
-    if isinstance(value, dict):
-        return {key: _unwrapped(item) for key, item in cast("dict[str, object]", value).items()}
-    return value.value if isinstance(value, HostNumber) else value
+    return value.value if isinstance(value, HostNumber) else map_items(_unwrapped, value)
 
 
 class Recorded(NDArrayOperatorsMixin):
@@ -372,17 +376,14 @@ class Recorded(NDArrayOperatorsMixin):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object
     ) -> object:
-        function = cast(
-            "Callable[..., object]", getattr(ufunc, method) if method != "__call__" else ufunc
-        )
+        function: Callable[..., object] = getattr(ufunc, method) if method != "__call__" else ufunc
         if method == "at":
             self.tape.call_on(function, inputs)
             return None
         if method not in ("__call__", "reduce"):
             return self._refused(f"'{ufunc.__name__}.{method}'", function, inputs, kwargs)
-        if "out" in kwargs:
-            (out,) = cast("tuple[object]", kwargs.pop("out"))
-            return self.tape.call_into(function, inputs, kwargs, out)
+        if is_tuple(out := kwargs.pop("out", None)):
+            return self.tape.call_into(function, inputs, kwargs, *out)
         return self.tape.call(function, inputs, kwargs, out=True)
 
     def __array_function__(
@@ -396,7 +397,7 @@ class Recorded(NDArrayOperatorsMixin):
             self.tape.call_on(function, args)
             return None
         if function is np.astype:
-            return Recorded.astype(*cast("tuple[Recorded, object]", args))
+            return self.tape.call(np.ndarray.astype, args, {})
         if function not in _ALLOWED:
             name = getattr(function, "__name__", "function")
             return self._refused(f"'{name}'", function, args, kwargs)
@@ -410,7 +411,7 @@ class Recorded(NDArrayOperatorsMixin):
         kwargs: dict[str, object],
     ) -> object:
         self.tape.refuse(f"it calls numpy's {what}")
-        return function(*unwrapped(args), **cast("dict[str, object]", _unwrapped(kwargs)))
+        return function(*unwrapped(args), **_unwrapped_options(kwargs))
 
     # What rules and operations use of an array.
 
@@ -464,7 +465,8 @@ class Recorded(NDArrayOperatorsMixin):
     def __pow__(self, other: object) -> "Recorded":
         if isinstance(other, int | float):
             return self.tape.call(_numpy.power_of, (self, other), {})
-        return cast("Recorded", super().__pow__(other))
+        power: Recorded = super().__pow__(other)
+        return power
 
     def __len__(self) -> int:
         return len(self.values)
@@ -473,11 +475,10 @@ class Recorded(NDArrayOperatorsMixin):
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: object) -> "Recorded":
-        key = index
-        items = cast("tuple[object, ...]", index) if isinstance(index, tuple) else (index,)
+        items = index if is_tuple(index) else (index,)
         if any(isinstance(item, Recorded) and item.dtype == np.bool_ for item in items):
             self.tape.refuse("a shape depends on values")
-        return self.tape.call(operator.getitem, (self, key), {})
+        return self.tape.call(operator.getitem, (self, index), {})
 
     def __setitem__(self, index: object, value: object) -> None:
         self.tape.call_on(_numpy.assign, (self, index, value))
@@ -490,7 +491,8 @@ class Recorded(NDArrayOperatorsMixin):
         return self.values
 
     def __getattr__(self, name: str) -> object:
-        return cast("object", getattr(self.read(), name))
+        attribute: object = getattr(self.read(), name)
+        return attribute
 
     def __array__(
         self, dtype: "np.dtype[np.generic] | None" = None, copy: bool | None = None
@@ -501,18 +503,18 @@ class Recorded(NDArrayOperatorsMixin):
         return bool(self.read())
 
     def __float__(self) -> float:
-        return float(cast("NDArray[np.float64]", self.read()))
+        return float(self.read())
 
     def __int__(self) -> int:
-        return int(cast("NDArray[np.int64]", self.read()))
+        return int(self.read())
 
     def __index__(self) -> int:
-        return operator.index(cast("SupportsIndex", self.read()))
+        return operator.index(self.read())
 
 
 def _creates(name: str) -> Callable[..., object]:
     """Return a function of numpy that creates an array without operands."""
-    function = cast("Callable[..., object]", getattr(np, name))
+    function: Callable[..., object] = getattr(np, name)
 
     def create(*args: object, **kwargs: object) -> object:
         return _tape().call(function, args, kwargs)
@@ -522,7 +524,7 @@ def _creates(name: str) -> Callable[..., object]:
 
 def _fills(name: str, value: int) -> Callable[[object], object]:
     """Return a function that creates an array of equal elements, in the layout of another."""
-    like = cast("Callable[[object], Memory]", getattr(np, name))
+    like: Callable[[object], Memory] = getattr(np, name)
 
     def fill(x: object) -> object:
         array = like(_unwrapped(x))
@@ -567,13 +569,16 @@ def _scatter_add(
 
 
 def _unfold(x: object, /, **options: object) -> object:
-    if not cast("Memory", _unwrapped(x)).flags.c_contiguous:
+    if not np.asarray(_unwrapped(x)).flags.c_contiguous:
         x = _tape().call(np.ascontiguousarray, (x,), {})
     return _tape().call(_numpy.unfold, (x,), options)
 
 
 def _fold(x: Recorded, /, **options: object) -> object:
-    return cast("Callable[..., object]", _numpy.fold_with)(LIBRARY, x, **options)
+    return _fold_with(LIBRARY, x, **options)
+
+
+_fold_with: Callable[..., object] = _numpy.fold_with
 
 
 # Most functions are those of `_numpy`, which call ufuncs, numpy's functions and methods.
@@ -592,4 +597,4 @@ LIBRARY = SimpleNamespace(
         "to_host": Recorded.read,
     }
 )
-register_host_arrays(cast("type[Array]", Recorded), cast("Namespace[Array]", LIBRARY))
+register_host_arrays(Recorded, cast("Namespace[Array]", LIBRARY))
