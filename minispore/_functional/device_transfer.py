@@ -8,7 +8,7 @@ from minispore.engine.array import Array, DeviceTarget, device_of
 from minispore.engine.dispatch import OptionalPullback, T, Variable, apply1, cast_to, dtype_of
 from minispore.engine.dtypes import DType
 from minispore.engine.rules import elementwise as rules
-from minispore.utils.checks import check_bool, describe_value
+from minispore.utils.checks import check_bool, check_type, describe_value
 
 
 class ToOptions(NamedTuple):
@@ -44,9 +44,8 @@ def parse_to_arguments(
             f"For '{caller}', the arguments must be ({', '.join(form)}), but got {listed}."
         )
     arguments.update(kwargs)
-    for name in ("non_blocking", "copy"):
-        check_bool(arguments.get(name, False), name, caller)
-    copy = cast("bool", arguments.get("copy", False))
+    check_bool(arguments.get("non_blocking", False), "non_blocking", caller)
+    copy = check_type(arguments.get("copy", False), bool, "copy", caller)
     if "other" in form:
         other = arguments["other"]
         if not isinstance(other, Variable):

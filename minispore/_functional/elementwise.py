@@ -29,7 +29,12 @@ from minispore.engine.dispatch import (
 )
 from minispore.engine.rules import elementwise as rules
 from minispore.engine.rules import shape as shape_rules
-from minispore.utils.checks import check_number, check_one_of, check_type, is_mapping, is_sequence
+from minispore.utils.checks import (
+    check_number,
+    check_one_of,
+    check_type,
+    map_items,
+)
 
 __all__ = [
     "asin",
@@ -1049,12 +1054,7 @@ def stop_gradient(value: V) -> V:
 def _constant(value: object) -> object:
     if isinstance(value, Variable):
         return value if value._node is None else wrap(value._data, value)
-    if is_sequence(value):
-        items = [_constant(item) for item in value]
-        return tuple(items) if isinstance(value, tuple) else items
-    if is_mapping(value):
-        return {key: _constant(item) for key, item in value.items()}
-    return value
+    return map_items(_constant, value)
 
 
 StopGradient: Final = primitive("StopGradient", stop_gradient)

@@ -5,15 +5,16 @@ from types import EllipsisType
 from typing import Final, Literal, cast, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore._functional.primitive import Primitive, primitive
 from minispore._functional.shape import broadcast_to, normalize_axis_index, permute
 from minispore.engine import dtypes
 from minispore.engine.array import (
     Array,
+    HostArray,
     device_namespace,
     device_of,
+    is_ndarray,
     to_device,
     to_device_of,
     to_host,
@@ -37,7 +38,14 @@ from minispore.engine.dispatch import (
 from minispore.engine.rules import indexing as rules
 from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.shape import reshape
-from minispore.utils.checks import as_items, check_bool, check_int, check_type, describe_value
+from minispore.utils.checks import (
+    as_items,
+    as_tuple,
+    check_bool,
+    check_int,
+    check_type,
+    describe_value,
+)
 
 __all__ = [
     "Gather",
@@ -62,7 +70,7 @@ __all__ = [
     "unsorted_segment_sum",
 ]
 
-_BASIC_ITEMS = (int, slice, EllipsisType, np.integer)
+_BASIC_ITEMS: tuple[type, ...] = (int, slice, EllipsisType, np.integer)
 
 
 def getitem(input: T, index: object) -> T:
@@ -259,7 +267,7 @@ def unsorted_segment_sum(input_x: T, segment_ids: Variable, num_segments: int) -
             f"For '{caller}', the shape of 'segment_ids' must be that of the first axes of "
             f"'input_x', {input_x.shape}, but is {segment_ids.shape}."
         )
-    numbers = cast("NDArray[np.int64]", to_host(segment_ids._data))
+    numbers = to_host(segment_ids._data)
     if (numbers >= num_segments).any():
         raise ValueError(
             f"For '{caller}', 'segment_ids' must be below {num_segments}, the argument "
@@ -650,13 +658,12 @@ def as_index(index: object, array: Array) -> tuple[object, ...]:
     Raises:
         IndexError: Something in it cannot index.
     """
-    items = cast("tuple[object, ...]", index) if isinstance(index, tuple) else (index,)
-    return tuple(_as_item(item, array) for item in items)
+    return tuple(_as_item(item, array) for item in as_tuple(index))
 
 
 def _as_item(item: object, array: Array) -> object:
     if item is None or isinstance(item, _BASIC_ITEMS):
-        return cast("object", item)
+        return item
     if isinstance(item, Variable):
         if dtype_of(item).category == dtypes.FLOAT:
             raise IndexError("A tensor that indexes must hold integers or bools, not floats.")
@@ -673,14 +680,14 @@ def _as_item(item: object, array: Array) -> object:
     )
 
 
-def _as_numpy_index(item: object) -> NDArray[np.generic] | None:
+def _as_numpy_index(item: object) -> HostArray | None:
     items = as_items(item)
     if items is not None:
         try:
             return np.array(items, None if items else np.int64)
         except ValueError:  # lists of several lengths
             return None
-    return cast("NDArray[np.generic]", item) if isinstance(item, np.ndarray) else None
+    return item if is_ndarray(item) else None
 
 
 def _places_along(

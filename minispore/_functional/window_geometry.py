@@ -1,11 +1,11 @@
 """The geometry of windows over the rows and columns of images: size, stride, dilation, padding."""
 
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
 from minispore._functional.shape import pad_constant
 from minispore.engine.dispatch import T, apply1
 from minispore.engine.rules import shape, unfold
-from minispore.utils.checks import as_items, check_int, describe_value
+from minispore.utils.checks import as_items, check_int, describe_value, is_tuple
 
 # MindSpore's padding modes.
 PAD_MODES = ("same", "valid", "pad")
@@ -99,8 +99,7 @@ def fold_axis(x: T, axis: int, window: WindowGeometry) -> T:
 
 def tuple_or_none(value: object) -> tuple[object, ...] | None:
     """Return the items of a tuple; None for any other value, also for a list."""
-    # The cast says what isinstance cannot: that the items are objects rather than unknown.
-    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else None
+    return value if is_tuple(value) else None
 
 
 def as_pair(

@@ -8,10 +8,8 @@ and a tensor always returns a tensor.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
-from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore._functional import (
     arithmetic,
@@ -20,10 +18,10 @@ from minispore._functional import (
     reduction,
 )
 from minispore._functional import shape as _shape
-from minispore.engine.array import Axis, Shape, to_device_of, to_host
+from minispore.engine.array import Axis, Shape, is_ndarray, to_device_of, to_host
 from minispore.engine.dispatch import Variable, is_recorded, wrap
 from minispore.engine.graph import in_record_block
-from minispore.utils.checks import is_sequence
+from minispore.utils.checks import as_tuple, is_sequence, map_items
 
 Function = Callable[..., object]
 
@@ -126,8 +124,7 @@ def apply_ufunc(
     Raises:
         TypeError: A tensor that is being differentiated has no such operation.
     """
-    outputs = kwargs.get("out", ())
-    if any(isinstance(out, Variable) for out in cast("tuple[object, ...]", outputs)):
+    if any(isinstance(out, Variable) for out in as_tuple(kwargs.get("out", ()))):
         return NotImplemented
     plain = method == "__call__" and not kwargs
     if plain and ufunc.__name__ in _OPERATORS:
@@ -138,8 +135,7 @@ def apply_ufunc(
         return getattr(right, reflected)(left)
     like = _differentiated(inputs)
     if like is None:
-        arrays = cast("tuple[object, ...]", _to_arrays(inputs))
-        return getattr(ufunc, method)(*arrays, **kwargs)
+        return getattr(ufunc, method)(*map(_to_arrays, inputs), **kwargs)
     if not plain:
         raise TypeError(_unsupported(ufunc.__name__, "it is called with a method or an option"))
     return _apply(ufunc.__name__, inputs, kwargs, like)
@@ -156,7 +152,7 @@ def apply_function(
     like = _differentiated((*args, *kwargs.values()))
     if like is None:
         arrays = {name: _to_arrays(value) for name, value in kwargs.items()}
-        return function(*cast("tuple[object, ...]", _to_arrays(args)), **arrays)
+        return function(*map(_to_arrays, args), **arrays)
     return _apply(function.__name__, args, kwargs, like)
 
 
@@ -208,17 +204,14 @@ def _differentiated(values: Iterable[object]) -> Variable | None:
 def _to_arrays(value: object) -> object:
     if isinstance(value, Variable):
         return to_host(value._data)
-    if is_sequence(value):
-        items = [_to_arrays(item) for item in value]
-        return items if isinstance(value, list) else tuple(items)
-    return value
+    return map_items(_to_arrays, value)
 
 
 def _to_variables(args: Sequence[object], like: Variable) -> list[object]:
     """Return the arguments with their arrays as constant tensors of the device of `like`."""
     return [
-        wrap(to_device_of(cast("NDArray[np.generic]", arg), like._data), like)
-        if isinstance(arg, np.ndarray)
+        wrap(to_device_of(arg, like._data), like)
+        if is_ndarray(arg)
         else _to_variables(arg, like)
         if is_sequence(arg)
         else arg

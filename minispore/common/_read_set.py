@@ -11,7 +11,7 @@ import gc
 import math
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice, repeat
 from operator import is_
@@ -25,12 +25,13 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import ClassVar, Final, Protocol, Self, cast
+from typing import ClassVar, Final, Protocol, Self, TypeGuard
 
 import numpy as np
 
 from minispore.engine.array.recording import Tape
 from minispore.engine.dispatch import Variable
+from minispore.utils.checks import is_dict, is_list, is_sequence
 
 ROOT: Final = join(dirname(dirname(__file__)), "")
 # The modules whose code depends on its arguments and on attributes of cells only.
@@ -96,6 +97,7 @@ _BUILTINS: Final = frozenset(
         "ValueError",
     ]
 )
+_DESCRIPTORS: tuple[type, ...] = (property, staticmethod, classmethod)
 _CONSTANTS: Final = (
     *(type(None), bool, int, float, complex, str, bytes),
     *(slice, range, type(...), np.generic, np.dtype),
@@ -140,6 +142,9 @@ _ABSENT: Final = repeat(_MISSING)
 _GET: Final[Callable[[dict[str, object], str, object], object]] = dict[str, object].get
 
 
+_Dict = Mapping[str, object] | Mapping[object, object]
+
+
 class _Holder(Protocol):
     """What the class of a cell says of its attributes."""
 
@@ -147,7 +152,7 @@ class _Holder(Protocol):
     _recorded: ClassVar[frozenset[str] | None]
 
 
-def is_cell(value: object) -> bool:
+def is_cell(value: object) -> TypeGuard[_Holder]:
     """Return whether `value` is a cell."""
     return hasattr(type(value), "_transient")
 
@@ -251,8 +256,8 @@ class ReadSet:
         self._seen: set[tuple[int, bool]] = set()
         self._kept: list[object] = []
         # What is compared: the keys of dicts, the items of collections, attributes, and variables.
-        self._dicts: list[Mapping[str, object]] = []
-        self._keys: list[list[str]] = []
+        self._dicts: list[_Dict] = []
+        self._keys: list[list[object]] = []
         self._dict_paths: list[str] = []
         self._collections: list[Collection[object]] = []
         self._sizes: list[int] = []
@@ -354,18 +359,16 @@ class ReadSet:
                 self._refuse(f"{path} has a hook, or its gradient is computed")
         elif is_cell(value):
             self._visit_cell(value, path, host=host)
-        elif isinstance(value, tuple | list):
-            items = cast("Sequence[object]", value)
-            if isinstance(value, list) and not host:
-                self._guard_items(items, path)
-                self.containers[id(items)] = items
-            for i, item in enumerate(items):
+        elif is_sequence(value):
+            if is_list(value) and not host:
+                self._guard_items(value, path)
+                self.containers[id(value)] = value
+            for i, item in enumerate(value):
                 self._visit(item, f"{path}[{i}]", host=host, needed=needed)
-        elif isinstance(value, dict):
-            mapping = cast("dict[str, object]", value)
-            self._whole(mapping, path)
-            self.containers[id(mapping)] = mapping
-            for key, item in mapping.items():
+        elif is_dict(value):
+            self._whole(value, path)
+            self.containers[id(value)] = value
+            for key, item in value.items():
                 self._visit(item, f"{path}[{key!r}]", host=host, needed=needed)
         elif isinstance(value, FunctionType):
             self._visit_function(value, path)
@@ -373,10 +376,9 @@ class ReadSet:
             self._visit(value.__func__, path)
             self._visit(value.__self__, path)
         elif isinstance(value, partial):
-            call = cast("partial[object]", value)
-            self._visit((call.func, call.args, call.keywords), path)
-        elif isinstance(value, property | staticmethod | classmethod):
-            self._visit(_inner(cast("object", value)), path)
+            self._visit((value.func, value.args, value.keywords), path)
+        elif isinstance(value, _DESCRIPTORS):
+            self._visit(_inner(value), path)
         elif isinstance(value, type):
             if not of_package(value) and value not in vars(builtins).values():
                 self._visit_class(value, path)
@@ -395,7 +397,7 @@ class ReadSet:
         elif needed and not of_package(type(value)):
             self._refuse(f"{path} is a {type(value).__name__}, whose changes cannot be seen")
 
-    def _whole(self, mapping: Mapping[str, object], path: str) -> None:
+    def _whole(self, mapping: _Dict, path: str) -> None:
         if all(type(key) is str for key in mapping):
             # Equal texts are the same key, and their comparison is faster than that of identities.
             self._dicts.append(mapping)
@@ -405,9 +407,8 @@ class ReadSet:
             self._guard_items(mapping, path)
         self._guard_items(mapping.values(), path)
 
-    def _visit_cell(self, cell: object, path: str, *, host: bool) -> None:
-        kind = cast("type[_Holder]", type(cell))
-        attributes = vars(cell)
+    def _visit_cell(self, cell: _Holder, path: str, *, host: bool) -> None:
+        kind, attributes = type(cell), vars(cell)
         own = of_package(kind)
         if host:
             for name, value in attributes.items():
@@ -423,7 +424,7 @@ class ReadSet:
         self._whole(attributes, path)
         if not own:
             self._visit(kind, f"the class {kind.__name__}")
-        for name, value in cast("dict[str, object]", attributes).items():
+        for name, value in attributes.items():
             if name in kind._transient or (name in _UNREAD and name not in self._names):
                 continue
             is_host = kind._recorded is not None and name not in kind._recorded
@@ -473,7 +474,7 @@ class ReadSet:
 
     def _visit_closure(self, cell: CellType, path: str, *, needed: bool) -> None:
         try:
-            value = cast("object", cell.cell_contents)
+            value: object = cell.cell_contents
         except ValueError:
             self._refuse(f"{path} is not assigned yet")
             return
@@ -523,9 +524,8 @@ def _nested(code: CodeType) -> list[CodeType]:
 
 def _inner(value: object) -> object:
     """Return the function of a property or of another descriptor of a class."""
-    for name in ("fget", "__func__"):
-        value = cast("object", getattr(value, name, value))
-    return value
+    function: object = getattr(value, "fget", value)
+    return getattr(function, "__func__", function)
 
 
 def _codes(value: object) -> set[CodeType]:

@@ -26,7 +26,7 @@ import numpy as np
 from minispore.common._read_set import ReadSet, Watch
 from minispore.common.context import get_context
 from minispore.common.tensor import Tensor
-from minispore.engine.array import Array, _numpy, device_target, is_host
+from minispore.engine.array import Array, _numpy, device_target, is_ndarray
 from minispore.engine.array.host import recorder
 from minispore.engine.array.plan import (
     Entry,
@@ -46,14 +46,13 @@ from minispore.engine.array.recording import (
     bytes_of,
     flattened,
     root_of,
-    unwrapped,
     view_of,
 )
 from minispore.engine.dispatch import Variable, wrap
 from minispore.engine.graph import in_record_block, is_recording
 from minispore.engine.rules.linalg import gemm_observers
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import describe_value
+from minispore.utils.checks import describe_value, is_dict, is_sequence, map_items
 
 R = TypeVar("R")
 _logger = logging.getLogger("minispore")
@@ -186,7 +185,7 @@ class Plan:
         ]
         self._state_roots = {id(root_of(each.array)): each.array for each in capture.state}
         self._decisions = [
-            (each.test, cast("tuple[object, ...]", self.program.bind(each.operands)), each.outcome)
+            (each.test, [*map(self.program.bind, each.operands)], each.outcome)
             for each in tape.decisions
         ]
         self._numbers, self._advances, self._truths = tape.numbers, tape.advances, tape.truths
@@ -210,7 +209,7 @@ class Plan:
         """
         self._check()
         for static, given in zip(self._inputs, inputs, strict=True):
-            data = cast("Memory", given._data)
+            data = as_memory(given)
             if self._is_state(data):
                 raise _PlanError("an input shares memory with a parameter", keep=True)
             static[...] = data
@@ -236,7 +235,7 @@ class Plan:
         for advance, own in zip(self._advances, computed, strict=True):
             advance(own)
         for tensor, _, value in self._moved:
-            tensor._data = cast("Array", value.copy(order="K"))
+            tensor._data = value.copy(order="K")
         self.replays += 1
         return self._build(self._result, inputs, {})
 
@@ -258,8 +257,8 @@ class Plan:
 
     def _is_state(self, data: Memory) -> bool:
         root = root_of(data)
-        if isinstance(root, np.ndarray):
-            return id(cast("object", root)) in self._state_roots
+        if is_ndarray(root):
+            return id(root) in self._state_roots
         return any(np.may_share_memory(data, each) for each in self._state_roots.values())
 
     def _build(self, value: object, inputs: Sequence[Tensor], built: dict[View, Tensor]) -> object:
@@ -268,16 +267,9 @@ class Plan:
         if isinstance(value, _Output):
             if value.view not in built:
                 array = self._outputs[value.view].copy(order="K")
-                built[value.view] = wrap(cast("Array", array), _TENSOR)
+                built[value.view] = wrap(array, _TENSOR)
             return built[value.view]
-        if isinstance(value, tuple | list):
-            own = cast("Sequence[object]", value)
-            items = [self._build(item, inputs, built) for item in own]
-            return tuple(items) if isinstance(value, tuple) else items
-        if isinstance(value, dict):
-            items_ = cast("dict[object, object]", value).items()
-            return {key: self._build(item, inputs, built) for key, item in items_}
-        return value
+        return map_items(lambda item: self._build(item, inputs, built), value)
 
 
 @dataclass
@@ -444,19 +436,18 @@ def _environment() -> str:
 def _key(value: object, inputs: list[Tensor], objects: list[object]) -> object:
     """Return what is equal for arguments that the same plan may serve."""
     # Every step calls this, with tensors most often.
-    if type(value) is Tensor and value._node is None and is_host(value._data):
+    if type(value) is Tensor and value._node is None and is_ndarray(data := value._data):
         same = 0
         for each in inputs:
-            if each._data is value._data:
+            if each._data is data:
                 break
             same += 1
         inputs.append(value)
-        return same, _layout(cast("Memory", value._data))
-    if isinstance(value, tuple | list):
-        items = cast("Sequence[object]", value)
-        return items.__class__, *[_key(item, inputs, objects) for item in items]
-    if isinstance(value, dict):
-        pairs = cast("dict[object, object]", value).items()
+        return same, _layout(data)
+    if is_sequence(value):
+        return value.__class__, *[_key(item, inputs, objects) for item in value]
+    if is_dict(value):
+        pairs = value.items()
         return dict, *[(repr(key), _key(item, inputs, objects)) for key, item in pairs]
     if value is None or type(value) in (bool, int, float, str):
         return type(value), repr(value)
@@ -475,10 +466,10 @@ def as_memory(tensor: Variable) -> Memory:
     Raises:
         _PlanError: The tensor is on another device.
     """
-    data = cast("object", tensor._data)
-    if not isinstance(data, np.ndarray):
+    data: object = tensor._data
+    if not is_ndarray(data):
         raise _PlanError("a tensor is not on the CPU")
-    return cast("Memory", data)
+    return data
 
 
 def _observed(step: Callable[[], R]) -> tuple[R, set[CodeType]]:
@@ -522,7 +513,7 @@ class Lift:
         self.inputs: list[_Lifted] = self._lifted(inputs, is_input=True)
         self.state: list[_Lifted] = self._lifted(state)
         self.host: list[_Lifted] = self._lifted(host, host=True)
-        self.moved: list[tuple[_Lifted, object]] = []
+        self.moved: list[tuple[_Lifted, Array]] = []
         self._all = list(
             {id(each.tensor): each for each in (*self.inputs, *self.state, *self.host)}.values()
         )
@@ -546,19 +537,19 @@ class Lift:
             lifted.append(_Lifted(tensor, array, recorded))
         return lifted
 
-    def _run_on_host(self, work: Callable[[], object]) -> object:
+    def _run_on_host(self, function: Callable[[], R], /) -> R:
         for each in self.host:
-            each.tensor._data = cast("Array", each.array)
+            each.tensor._data = each.array
         try:
-            return work()
+            return function()
         finally:
             for each in self.host:
-                each.tensor._data = cast("Array", each.recorded)
+                each.tensor._data = each.recorded
 
     def __enter__(self) -> Self:
         self._token = recorder.set(self.tape)
         for each in self._all:
-            each.tensor._data = cast("Array", each.recorded)
+            each.tensor._data = each.recorded
         for attributes, own in self._replaced:
             attributes.update({name: copy.copy(value) for name, value in own.items()})
         return self
@@ -569,11 +560,11 @@ class Lift:
         for attributes, own in self._replaced:
             attributes.update(own)
         for each in self._all:
-            now = cast("object", each.tensor._data)
-            each.tensor._data = cast("Array", each.array)
+            now = each.tensor._data
+            each.tensor._data = each.array
             if now is not each.recorded:
                 self.moved.append((each, now))
-                (each.tensor._data,) = cast("tuple[Array]", unwrapped((now,)))
+                each.tensor._data = now.values if isinstance(now, Recorded) else now
 
 
 def _captured(slot: _Slot, step: Callable[[], R], inputs: Sequence[Tensor]) -> tuple[R, _Capture]:
@@ -664,23 +655,19 @@ class _Notes(NamedTuple):
         if isinstance(value, Variable):
             if id(value) in self.read or id(value) in self.known:
                 return self.known.get(id(value), value)
-            data = cast("object", value._data)
+            data = value._data
             if type(value) is not Tensor or value._node is not None or type(data) is not Recorded:
                 self.tape.refuse("its result is a constant, or a parameter of its own")
                 if isinstance(data, Recorded):
-                    value._data = cast("Array", data.values)
+                    value._data = data.values
                 return None
-            value._data = cast("Array", data.values)
+            value._data = data.values
             if data.values.copy(order="K").strides != data.values.strides:
                 self.tape.refuse("its result is a part of a larger array")
             self.known[id(value)] = _Output(self.tape.view(data.values))
             return self.known[id(value)]
-        if type(value) in (tuple, list):
-            items = [self._noted(item) for item in cast("Sequence[object]", value)]
-            return tuple(items) if type(value) is tuple else items
-        if type(value) is dict:
-            pairs = cast("dict[object, object]", value).items()
-            return {key: self._noted(item) for key, item in pairs}
+        if type(value) in (tuple, list, dict):
+            return map_items(self._noted, value)
         if value is not None and type(value) not in (bool, int, float, str):
             self.tape.refuse(f"its result holds a {type(value).__name__}")
         return value
@@ -688,9 +675,8 @@ class _Notes(NamedTuple):
 
 def _signature(value: object) -> object:  # noqa: PLR0911 (a case for each type)
     """Return something that is equal for equal calls."""
-    if isinstance(value, np.ndarray):
-        array = cast("Memory", value)
-        return array.shape, array.dtype, array.strides, array.tobytes()
+    if is_ndarray(value):
+        return value.shape, value.dtype, value.strides, value.tobytes()
     if isinstance(value, Entry):
         function = None if value.is_live else value.function
         return function, value.form, _signature((value.operands, value.options, value.result))
@@ -698,10 +684,10 @@ def _signature(value: object) -> object:  # noqa: PLR0911 (a case for each type)
         return tuple(value)
     if isinstance(value, HostNumber):
         return HostNumber, value.index
-    if isinstance(value, tuple | list):
-        return list, *map(_signature, cast("Sequence[object]", value))
-    if isinstance(value, dict):
-        return dict, *(map(_signature, cast("dict[object, object]", value).items()))
+    if is_sequence(value):
+        return list, *map(_signature, value)
+    if is_dict(value):
+        return dict, *map(_signature, value.items())
     if isinstance(value, Variable):
         return Variable, id(value)
     return type(value), repr(value)

@@ -43,6 +43,7 @@ from minispore.engine import dtypes
 from minispore.engine.array import (
     Array,
     Axis,
+    HostArray,
     Namespace,
     SupportsDLPack,
     device_namespace,
@@ -283,7 +284,8 @@ class Tensor(Variable):
             raise ValueError(
                 f"Only a tensor of one element is a number, but the shape is {self.shape}."
             )
-        return cast("Scalar", to_host(self._data).item())
+        number: Scalar = to_host(self._data).item()
+        return number
 
     def tolist(self) -> object:
         """Return the elements as nested lists of Python numbers."""
@@ -1459,10 +1461,10 @@ def tensor(
     return Tensor(input_data, dtype, shape, init)
 
 
-def host_tensor(array: NDArray[np.generic]) -> Tensor:
+def host_tensor(array: HostArray) -> Tensor:
     """Return a tensor on the host that shares the memory of `array`, for every current device."""
     tensor = object.__new__(Tensor)
-    tensor._data, tensor._node = cast("Array", array), None
+    tensor._data, tensor._node = array, None
     return tensor
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from minispore.common.parallel import ParallelMode, get_auto_parallel_context
 from minispore.communication import _watchdog
 from minispore.communication._world import GlobalComm, World, get_rank, require_world
-from minispore.engine.array import Array, as_buffer, device_namespace, is_host, to_host
+from minispore.engine.array import NUMPY_TYPES, Array, as_buffer, device_namespace, is_host, to_host
 from minispore.utils.checks import is_sequence
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ def to_mpi_buffers(arrays: Sequence[Array]) -> list[Array]:
     """Return the arrays in memory that MPI accesses: as they are, or all of them on the host."""
     if not GlobalComm.INITED or (GlobalComm.CUDA_AWARE and not any(map(is_host, arrays))):
         return list(arrays)
-    return [cast("Array", to_host(array)) for array in arrays]
+    return [to_host(array) for array in arrays]
 
 
 def all_reduce_sum(
@@ -125,14 +125,16 @@ def all_gather_object(value: T) -> list[T]:
     """Return the values of all processes in the order of their ranks."""
     world = _require_collective("all_gather_object")
     with world.watchdog:
-        return cast("list[T]", world.comm.allgather(value))
+        gathered: list[T] = world.comm.allgather(value)
+    return gathered
 
 
 def broadcast_object(value: T) -> T:
     """Return the value of process 0."""
     world = _require_collective("broadcast_object")
     with world.watchdog:
-        return cast("T", world.comm.bcast(value, root=0))
+        received: T = world.comm.bcast(value, root=0)
+    return received
 
 
 def all_reduce_max(number: int) -> int:
@@ -169,8 +171,8 @@ def check_alike(caller: str, described: Mapping[str, str]) -> None:
 
 def described_setting(value: object) -> str:
     """Return the repr of a number, a string or a sequence of them; the class of other values."""
-    if isinstance(value, np.ndarray | np.generic):
-        return repr(cast("object", value.tolist()))
+    if isinstance(value, NUMPY_TYPES):
+        return repr(np.asarray(value).tolist())
     if is_sequence(value):
         return f"[{', '.join(map(described_setting, value))}]"
     plain = value is None or isinstance(value, bool | int | float | str)

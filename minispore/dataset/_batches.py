@@ -16,7 +16,6 @@ from minispore.dataset._node import (
     Operation,
     as_argument,
     as_element,
-    as_tuple,
     call_user_code,
     length,
     replaced_columns,
@@ -26,7 +25,7 @@ from minispore.dataset._node import (
     user_code_of,
 )
 from minispore.dataset._sources import ObjectSource
-from minispore.utils.checks import check_int
+from minispore.utils.checks import as_tuple, check_int
 
 Function = Callable[..., object]
 

@@ -9,12 +9,13 @@ them.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from minispore.common.seed import generator, get_dataset_seed, get_seed
+from minispore.utils.checks import as_tuple
 
 Array = npt.NDArray[np.generic]
 Block = tuple[Array, ...]
@@ -301,11 +302,6 @@ def as_element(value: object, what: str) -> Array:
 def as_argument(element: Array) -> object:
     """Return what a function of the user gets for an element: a dictionary, or an array."""
     return element.item() if element.dtype.kind == "O" else element
-
-
-def as_tuple(result: object) -> tuple[object, ...]:
-    """Return a tuple unchanged, and any other value as a tuple of it."""
-    return cast(tuple[object, ...], result) if isinstance(result, tuple) else (result,)
 
 
 def length(block: Block) -> int:

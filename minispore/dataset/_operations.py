@@ -17,7 +17,6 @@ from minispore.dataset._node import (
     Row,
     as_argument,
     as_element,
-    as_tuple,
     call_user_code,
     initial_key,
     length,
@@ -36,7 +35,7 @@ from minispore.dataset._sources import MapStyleNode, ObjectSource
 from minispore.dataset._workers import WorkerPool, make_pool, warn_serial
 from minispore.dataset.samplers import DistributedSampler, SubsetRandomSampler, SubsetSampler
 from minispore.dataset.transforms import Floats, RandomTransform, Transform, user_code_in
-from minispore.utils.checks import check_type
+from minispore.utils.checks import as_tuple, check_type
 
 Function = Callable[..., object]
 

@@ -1,9 +1,7 @@
 """The operations of a pipeline as a table."""
 
 import reprlib
-from collections.abc import Iterable
 from dataclasses import fields
-from typing import cast
 
 from minispore.dataset._node import Node, nodes_of
 from minispore.utils.checks import is_sequence
@@ -40,5 +38,5 @@ def _text(value: object) -> str:
     if isinstance(value, str | int | float):
         return reprlib.repr(value)
     if is_sequence(value):
-        return f"[{', '.join(map(_text, cast('Iterable[object]', value)))}]"
+        return f"[{', '.join(map(_text, value))}]"
     return str(getattr(value, "__name__", type(value).__name__))

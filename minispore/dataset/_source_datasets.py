@@ -17,7 +17,7 @@ from minispore.common.dtype import as_dtype, string
 from minispore.dataset._batches import SampledBatches
 from minispore.dataset._dataset import Dataset, Names, check_workers, count_workers
 from minispore.dataset._dataset import column_names as as_names
-from minispore.dataset._node import Array, Node, as_element, as_tuple, initial_key
+from minispore.dataset._node import Array, Node, as_element, initial_key
 from minispore.dataset._sources import (
     ArraySource,
     FileSource,
@@ -35,7 +35,14 @@ from minispore.dataset.samplers import (
     as_sampler,
     choose_sampler,
 )
-from minispore.utils.checks import check_int, check_one_of, check_type
+from minispore.utils.checks import (
+    as_tuple,
+    check_int,
+    check_one_of,
+    check_type,
+    is_dict,
+    is_iterable,
+)
 
 AnySampler = BuiltinSampler | Sampler | Iterable[int] | IndexIterable
 
@@ -310,10 +317,9 @@ def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
     check_type(data, (list, tuple, dict, np.ndarray), "data", "NumpySlicesDataset")
     keys: tuple[str, ...] = ()
     columns = as_tuple(data)
-    if isinstance(data, dict):
-        named = cast(dict[str, object], data)
-        keys = as_names(list(named), "data", "NumpySlicesDataset") if named else ()
-        columns = tuple(named.values())
+    if is_dict(data):
+        keys = as_names(list(data), "data", "NumpySlicesDataset") if data else ()
+        columns = tuple(data.values())
     what = "For 'NumpySlicesDataset', a column of the argument 'data'"
     arrays = tuple([as_element(column, what) for column in columns])
     if not arrays or any(not array.ndim or not len(array) for array in arrays):
@@ -346,9 +352,11 @@ def _as_batches(batch_sampler: object, count: int) -> Callable[[], Iterable[Iter
 
 def _as_restartable(source: object) -> Callable[[], Iterable[object]]:
     """Return a function that returns an iterator over all rows, whenever it is called."""
-    if isinstance(source, Iterator) and not _is_restartable(cast("Iterator[object]", source)):
+    if is_iterable(source):
+        if not isinstance(source, Iterator) or _is_restartable(source):
+            return source.__iter__
         # It can be iterated over only once, so its rows are kept for the next epoch.
-        (rows,) = tee(cast(Iterator[object], source), 1)
+        (rows,) = tee(source, 1)
 
         def replay() -> Iterator[object]:
             nonlocal rows
@@ -356,8 +364,6 @@ def _as_restartable(source: object) -> Callable[[], Iterable[object]]:
             return again
 
         return replay
-    if isinstance(source, Iterable):
-        return cast(Iterable[object], source).__iter__
     if callable(source):
         return cast(Callable[[], Iterable[object]], source)
     raise TypeError(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import getitem
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,13 @@ from minispore.dataset._node import (
     NamedColumns,
     Row,
     as_element,
-    as_tuple,
     call_user_code,
     rebatch,
     user_code_error,
 )
 from minispore.dataset._workers import WorkerPool
 from minispore.dataset.samplers import BuiltinSampler, IterSampler, PKSampler, SupportsIndexing
+from minispore.utils.checks import as_tuple, is_dict
 
 
 @runtime_checkable
@@ -214,10 +214,9 @@ def as_row(
 ) -> Row:
     """Return what the user's source yields as a row of checked arrays."""
     values = as_tuple(value)
-    if len(columns) > 1 and isinstance(value, dict):
+    if len(columns) > 1 and is_dict(value):
         # A row of other libraries' data sets; it may have further columns.
-        named_values = cast("dict[str, object]", value)
-        values = tuple([named_values[name] for name in columns if name in named_values])
+        values = tuple([value[name] for name in columns if name in value])
     if len(values) != len(columns):
         raise RuntimeError(
             f"For '{caller}', the source must give {len(columns)} values a row, one for each "

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice
 from threading import Thread
 from types import FunctionType
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -188,9 +188,8 @@ def _holds_generator(code: object) -> bool:
 
     values: list[object] = []
     while isinstance(code, partial):
-        bound = cast("partial[object]", code)
-        values += [*bound.args, *bound.keywords.values()]
-        code = bound.func
+        values += [*code.args, *code.keywords.values()]
+        code = code.func
     owner: object = getattr(code, "__self__", code)
     values += [owner, *getattr(owner, "__dict__", {}).values()]
     for function in (code, *vars(type(owner)).values()):

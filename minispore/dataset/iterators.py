@@ -31,7 +31,8 @@ from minispore.dataset._node import (
 from minispore.dataset._operations import for_one_iterator
 from minispore.dataset._sources import ArraySource, MapStyleSource, ObjectSource
 from minispore.dataset.samplers import BuiltinSampler, DistributedSampler, IterSampler
-from minispore.utils.checks import is_list, is_mapping
+from minispore.engine.array import is_ndarray
+from minispore.utils.checks import is_list, is_mapping, is_tuple
 
 T = TypeVar("T")
 
@@ -325,16 +326,15 @@ def _format_setting(value: object) -> str:  # noqa: PLR0911 (one for each kind o
     """Return a setting as text; the empty text for a value that is not a setting."""
     if isinstance(value, bool | int | float | str | Padding):
         return repr(value)
-    if isinstance(value, np.ndarray):
-        array = cast("npt.NDArray[np.generic]", value)
-        return f"{array.shape}#{zlib.crc32(array.tobytes()):08x}"
+    if is_ndarray(value):
+        return f"{value.shape}#{zlib.crc32(value.tobytes()):08x}"
     if isinstance(value, EpochKey):
         return f"Epoch({value.seed}, {value.number})"
     if isinstance(value, BuiltinSampler):
         return _format_fields(value)
     if isinstance(value, MapStyleSource):
         return f"{value.count()} rows"
-    if isinstance(value, tuple):
-        texts = [_format_setting(item) for item in cast("tuple[object, ...]", value)]
+    if is_tuple(value):
+        texts = [_format_setting(item) for item in value]
         return f"({', '.join(texts)})" if all(texts) else ""
     return ""

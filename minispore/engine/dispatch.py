@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 
 from minispore.engine import dtypes
 from minispore.engine.array import (
+    NUMPY_TYPES,
     Array,
+    HostArray,
     Shape,
     device_namespace,
     device_of,
     ensure_owned,
     from_host,
     is_host,
+    is_ndarray,
     namespace,
     to_device,
     to_device_of,
@@ -67,13 +70,14 @@ def check_tensor(x: object, caller: str, name: str = "input") -> None:
 
 # `wrap` is called by every operation: this saves a look-up.
 _new = object.__new__
+_scalar: type = generic
 
 
 def wrap(data: Array, like: T, node: Node | None = None) -> T:
     """Return `data` as a variable of the class that operations on `like` return."""
     value: T = _new(like._result)
     # numpy returns a scalar where a result has no axes.
-    value._data = cast("Array", asarray(data)) if isinstance(data, generic) else data
+    value._data = asarray(data) if isinstance(data, _scalar) else data
     value._node = node
     return value
 
@@ -341,19 +345,18 @@ def array_from_values(
     return from_host(host) if like is None else to_device_of(host, like)
 
 
-def to_numpy_array(values: object, caller: str) -> NDArray[np.generic]:
+def to_numpy_array(values: object, caller: str) -> HostArray:
     """Return a new numpy array of the values, in numpy's type for them.
 
     Raises:
         TypeError: The values are not numbers, or the lists are ragged.
     """
-    if hasattr(values, "__array__") and not isinstance(values, np.ndarray | np.generic):
+    if hasattr(values, "__array__") and not isinstance(values, NUMPY_TYPES):
         # An array of another library.
         values = np.asarray(values)
-    if isinstance(values, np.ndarray | np.generic):
+    if isinstance(values, NUMPY_TYPES):
         # A copy, since only `Tensor.from_numpy` shares memory.
-        array = np.array(cast("NDArray[np.generic]", values))
-        return _check_numeric(array, cast("object", values), caller)
+        return _check_numeric(np.array(values), values, caller)
     if not isinstance(values, int | float) and as_items(values) is None:
         raise TypeError(
             f"For '{caller}', the argument 'input_data' must be a Tensor, an array, a number, or a "
@@ -361,7 +364,7 @@ def to_numpy_array(values: object, caller: str) -> NDArray[np.generic]:
         )
     plain = _variables_to_numpy(values, caller)
     try:
-        host: NDArray[np.generic] = np.array(plain)
+        host: HostArray = np.array(plain)
         if host.dtype == np.float64 and host.size and bool(host.max() >= 2.0**63):
             host = _uint64_if_integers(plain, host)
     except (ValueError, OverflowError) as error:
@@ -372,7 +375,7 @@ def to_numpy_array(values: object, caller: str) -> NDArray[np.generic]:
     return _check_numeric(host, values, caller)
 
 
-def _check_numeric(host: NDArray[np.generic], values: object, caller: str) -> NDArray[np.generic]:
+def _check_numeric(host: HostArray, values: object, caller: str) -> HostArray:
     """Return `host`, which was made of `values`; TypeError if its elements are not numbers."""
     if host.dtype.kind not in "biuf":
         raise TypeError(
@@ -382,14 +385,14 @@ def _check_numeric(host: NDArray[np.generic], values: object, caller: str) -> ND
     return host
 
 
-def _uint64_if_integers(plain: object, floats: NDArray[np.generic]) -> NDArray[np.generic]:
+def _uint64_if_integers(plain: object, floats: HostArray) -> HostArray:
     """Return the numbers as uint64 if all are ints, else `floats`, to which numpy converts them."""
     exact: NDArray[np.object_] = np.array(plain, np.object_)
     ints = all(isinstance(x, int) for x in exact.ravel())
     return exact.astype(np.uint64) if ints else floats
 
 
-def _default_dtype(numbers: NDArray[np.generic]) -> DType:
+def _default_dtype(numbers: HostArray) -> DType:
     """Return the data type of a tensor that is created from Python's numbers."""
     if numbers.dtype.kind == "f":
         return dtypes.float32
@@ -506,8 +509,8 @@ def promote_operands(x: T | Values, y: T | Values, caller: str) -> tuple[T, T]:
 
 
 def _wrap_operand(x: T, other: object, caller: str) -> tuple[T, T]:
-    if isinstance(other, np.ndarray):
-        array = to_numpy_array(cast("object", other), caller)
+    if is_ndarray(other):
+        array = to_numpy_array(other, caller)
         dtypes.from_array_dtype(array.dtype, caller)
         return promote_operands(x, wrap(to_device_of(array, x._data), x), caller)
     value, category = _numbers(other, caller)
@@ -523,7 +526,7 @@ def _wrap_operand(x: T, other: object, caller: str) -> tuple[T, T]:
     return left, wrap(right, x)
 
 
-def _numbers(other: object, caller: str) -> tuple[Number | NDArray[np.generic], int]:
+def _numbers(other: object, caller: str) -> tuple[Number | HostArray, int]:
     """Return a number, or a list of numbers as an array, and its category."""
     if isinstance(other, float):
         return other, dtypes.FLOAT

@@ -18,7 +18,7 @@ from minispore.engine import dtypes
 from minispore.engine.array import _numpy
 from minispore.engine.array.plan import Entry, Program, View, views_in, writes
 from minispore.engine.array.protocol import NAMES
-from minispore.utils.checks import as_items, describe_value, is_mapping
+from minispore.utils.checks import as_items, describe_value, is_list, is_mapping
 
 Values: TypeAlias = NDArray[Any]
 _UFUNCS: Final = {name: ufunc for name, ufunc in vars(np).items() if isinstance(ufunc, np.ufunc)}
@@ -163,8 +163,7 @@ def with_constants(tape: SavedTape) -> SavedTape:
 
     replace = partial(_mapped, kind=(np.ndarray, np.generic), function=view)
     tape.entries = [
-        entry._replace(operands=cast("tuple[object, ...]", replace(entry.operands)))
-        for entry in tape.entries
+        entry._replace(operands=tuple(map(replace, entry.operands))) for entry in tape.entries
     ]
     tape.output = replace(tape.output)
     return tape
@@ -204,8 +203,8 @@ def decoded(item: object, buffers: range) -> object:
     """
     if item is None or isinstance(item, bool | int | float | str):
         return item
-    if isinstance(item, list):
-        return tuple(decoded(each, buffers) for each in _items(cast("object", item)))
+    if is_list(item):
+        return tuple(decoded(each, buffers) for each in item)
     kind, content = next(iter(item.items())) if is_mapping(item) and len(item) == 1 else (None, 0)
     if kind == "view":
         buffer, offset, shape, strides, dtype = _items(content, 5)

@@ -5,7 +5,7 @@ creation, so an operation belongs to the innermost cell during whose call its nu
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array
@@ -14,6 +14,7 @@ from minispore.engine.dtypes import FLOAT
 from minispore.engine.graph import Node, record
 from minispore.nn.cell import Cell
 from minispore.ops.gradients import tree_leaves
+from minispore.utils.checks import as_tuple
 
 _CONSTRUCT = "construct"
 
@@ -111,7 +112,7 @@ def operation(node: Node) -> str:
 def static_arguments(node: Node) -> Iterator[object]:
     """Yield the arguments of an operation that are not operands, and the items of tuples."""
     for arg in node.args:
-        yield from cast("tuple[object, ...]", arg) if isinstance(arg, tuple) else (arg,)
+        yield from as_tuple(arg)
 
 
 def _as_input(x: object) -> object:

@@ -8,7 +8,7 @@ from minispore.common.tensor import Tensor
 from minispore.engine.graph import is_recording, record
 from minispore.nn._float_type import construct_in
 from minispore.nn._multi_output_vjp import Backward, multi_output_vjp
-from minispore.utils.checks import describe_value, is_sequence
+from minispore.utils.checks import all_are, as_tuple, describe_value, is_sequence, is_tuple
 
 Hook: TypeAlias = Callable[..., object]
 Args: TypeAlias = tuple[object, ...]
@@ -189,7 +189,7 @@ def call(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
 
 
 def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
-    bprop = cast("Hook | None", getattr(cell, "bprop", None))
+    bprop: Hook | None = getattr(cell, "bprop", None)
     if bprop is None or not is_recording():
         return _construct_in_float_type(cell, args, kwargs)
     with record(on=False):
@@ -212,7 +212,7 @@ def _construct_in_float_type(cell: HooksMixin, args: Args, kwargs: Kwargs) -> ob
     return construct_in(cell._float_type, cell.construct, attributes, args, kwargs)
 
 
-def _checked_bprop_result(cell: HooksMixin, result: object, args: Args) -> list[Tensor]:
+def _checked_bprop_result(cell: HooksMixin, result: object, args: Args) -> Sequence[Tensor]:
     """Return the gradients of the Tensors among `args`."""
     gradients = _as_sequence(result)
     if len(gradients) != len(args):
@@ -221,13 +221,13 @@ def _checked_bprop_result(cell: HooksMixin, result: object, args: Args) -> list[
             f"{len(args)} inputs of 'construct', but it returned {len(gradients)}."
         )
     chosen = [g for g, x in zip(gradients, args, strict=True) if isinstance(x, Tensor)]
-    for g in chosen:
-        if not isinstance(g, Tensor):
-            raise TypeError(
-                f"For '{type(cell).__name__}', 'bprop' must return Tensors, "
-                f"but got {describe_value(g)}."
-            )
-    return cast("list[Tensor]", chosen)
+    if not all_are(chosen, Tensor):
+        wrong = next(g for g in chosen if not isinstance(g, Tensor))
+        raise TypeError(
+            f"For '{type(cell).__name__}', 'bprop' must return Tensors, "
+            f"but got {describe_value(wrong)}."
+        )
+    return chosen
 
 
 def _run_forward_pre_hooks(
@@ -240,15 +240,15 @@ def _run_forward_pre_hooks(
         if entry.with_kwargs:
             args, kwargs = _checked_arguments(result)
         else:
-            args = cast("Args", result) if isinstance(result, tuple) else (result,)
+            args = as_tuple(result)
     return args, kwargs
 
 
 def _checked_arguments(result: object) -> tuple[Args, Kwargs]:
-    if isinstance(result, tuple) and len(cast("Args", result)) == 2:
-        args, kwargs = cast("Args", result)
-        if isinstance(args, tuple) and isinstance(kwargs, dict):
-            return cast("Args", args), cast("Kwargs", kwargs)
+    if is_tuple(result) and len(result) == 2:
+        args, kwargs = result
+        if is_tuple(args) and isinstance(kwargs, dict):
+            return args, cast("Kwargs", kwargs)
     raise RuntimeError(
         "A forward pre hook with kwargs must return None or a tuple of the new positional "
         f"and the new keyword arguments, but got {result!r}."
@@ -279,7 +279,7 @@ def _gate_inputs(
             gradients = _checked_gradients(gradients, result, "backward hook")
         return gradients
 
-    return cast("Args", _gate(args, backward))
+    return as_tuple(_gate(args, backward))
 
 
 def _gate_outputs(
@@ -315,12 +315,12 @@ def _checked_gradients(
     if result is None:
         return gradients
     new = _as_sequence(result)
-    if len(new) != len(gradients) or not all(isinstance(g, Tensor) for g in new):
+    if len(new) != len(gradients) or not all_are(new, Tensor):
         raise TypeError(
             f"A {kind} must return None or as many Tensors as it was given gradients, "
             f"which is {len(gradients)}, but got {result!r}."
         )
-    return tuple(cast("Sequence[Tensor]", new))
+    return tuple(new)
 
 
 def _as_sequence(result: object) -> Sequence[object]:

@@ -1,18 +1,16 @@
 """A cell that runs a program that `export` has saved."""
 
 from collections.abc import Mapping
-from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
-from minispore.engine.array import from_host, to_host
+from minispore.engine.array import from_host, is_ndarray, to_host
 from minispore.engine.dispatch import wrap
 from minispore.nn._array_program import Runner
 from minispore.nn.cell import Cell
-from minispore.utils.checks import as_items, check_type, describe_value
+from minispore.utils.checks import check_type, describe_value, map_items
 from minispore.utils.warn import warn_at_caller
 
 __all__ = ["GraphCell"]
@@ -130,7 +128,4 @@ _LIKE = Tensor(0)
 
 def _as_tensors(output: object) -> object:
     """Return arrays in nested tuples as tensors."""
-    items = as_items(output)
-    if items is None:
-        return wrap(from_host(cast("NDArray[np.generic]", output)), _LIKE)
-    return tuple(map(_as_tensors, items))
+    return wrap(from_host(output), _LIKE) if is_ndarray(output) else map_items(_as_tensors, output)

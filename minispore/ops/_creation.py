@@ -382,7 +382,7 @@ def _end(value: object, name: str) -> float:
         raise ValueError(
             f"For 'linspace', a Tensor '{name}' must have no axes, but its shape is {value.shape}."
         )
-    return cast("float", to_host(value._data).item())
+    return float(to_host(value._data).item())
 
 
 def parse_shape(size: Size, name: str, caller: str) -> tuple[int, ...]:

@@ -33,7 +33,14 @@ from minispore.engine.dispatch import (
 from minispore.engine.dtypes import FLOAT
 from minispore.engine.graph import Node, backward_pass, in_record_block, is_recording, record
 from minispore.engine.rules import elementwise as rules
-from minispore.utils.checks import as_items, check_arguments, check_bool, describe_value
+from minispore.utils.checks import (
+    all_are,
+    as_items,
+    as_tuple,
+    check_arguments,
+    check_bool,
+    describe_value,
+)
 from minispore.utils.warn import warn_at_caller
 
 if TYPE_CHECKING:
@@ -141,14 +148,14 @@ def as_weight_sequence(weights: object, caller: str) -> Weights:
     if isinstance(weights, ParameterTuple):
         return weights
     items = (weights,) if isinstance(weights, Tensor) else as_items(weights)
-    if items is None or not all(isinstance(item, Tensor) for item in items):
+    if items is None or not all_are(items, Tensor):
         is_method = callable(weights)
         hint = " Call it to get the parameters." if is_method else ""
         raise TypeError(
             f"For '{caller}', the argument 'weights' must be a Parameter, or a list or tuple of "
             f"them, but got {describe_value(weights)}.{hint}"
         )
-    return cast("Weights", items)
+    return items
 
 
 def split_sens(
@@ -651,7 +658,7 @@ def grad(
 
     def gradients(*args: object, **kwargs: object) -> object:
         outputs, result = both(*args, **kwargs)
-        return (result, cast("tuple[object, ...]", outputs)[1:]) if has_aux else result
+        return (result, as_tuple(outputs)[1:]) if has_aux else result
 
     return gradients
 

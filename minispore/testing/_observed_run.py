@@ -5,14 +5,11 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import cast
 from zlib import crc32
-
-import numpy as np
-import numpy.typing as npt
 
 from minispore.common import Tensor
 from minispore.common.seed import get_rng_state
+from minispore.engine.array import is_ndarray
 from minispore.testing._instrumentation import Span
 from minispore.testing._snapshot import StateKey, StateSnapshotter, changed_keys
 from minispore.train.protocol import Callback, RunContext, SupportsState
@@ -182,10 +179,9 @@ def _plain(value: object) -> object:
     """Return a value that can be compared and printed; `_OTHER` if there is none."""
     if isinstance(value, Tensor):
         value = value.asnumpy()
-    if isinstance(value, np.ndarray):
-        array = cast("npt.NDArray[np.generic]", value)
-        large = f"an array {array.dtype} {array.shape} with the check sum {crc32(array.tobytes())}"
-        return array.tolist() if array.size < 10 else large
+    if is_ndarray(value):
+        large = f"an array {value.dtype} {value.shape} with the check sum {crc32(value.tobytes())}"
+        return value.tolist() if value.size < 10 else large
     if isinstance(value, float):
         return repr(value)  # the representation of NaN is equal to itself
     if value is None or isinstance(value, bool | int | str):
@@ -203,8 +199,8 @@ def _hashable(state: object) -> object:
     """Return the state of a random stream as a value that can be compared."""
     if is_mapping(state):
         return tuple((key, _hashable(value)) for key, value in state.items())
-    if isinstance(state, np.ndarray):
-        return cast("npt.NDArray[np.generic]", state).tobytes()
+    if is_ndarray(state):
+        return state.tobytes()
     return state
 
 

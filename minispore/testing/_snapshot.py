@@ -1,7 +1,7 @@
 """Snapshots of everything that a callback can change in a run."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -94,5 +94,4 @@ def _comparable(value: object) -> tuple[object, ...]:
 def _format_scalar(value: object) -> str | None:
     if not isinstance(value, ParameterValue) or np.prod(value.shape) != 1:
         return None
-    array = cast("npt.NDArray[np.generic]", np.frombuffer(value.data, value.dtype))
-    return str(array[0])
+    return str(np.frombuffer(value.data, value.dtype)[0])

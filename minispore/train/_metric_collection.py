@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from minispore.train.metrics import Loss, Metric, get_metric_fn
-from minispore.utils.checks import check_type
+from minispore.utils.checks import as_tuple, check_type
 
 
 def get_metrics(
@@ -64,7 +64,7 @@ class MetricCollection:
 
     def update(self, outputs: object) -> None:
         """Update the metrics with the outputs of the evaluation network for one batch."""
-        items = as_outputs(outputs)
+        items = as_tuple(outputs)
         if self._indexes is None:
             for metric in self._metrics.values():
                 metric.update(*items)
@@ -85,8 +85,3 @@ class MetricCollection:
     def eval_loss(self) -> dict[str, float]:
         """Return the mean loss under the name "eval_loss"; an empty dict without `indexes`."""
         return {} if self._indexes is None else {"eval_loss": self._eval_loss.eval()}
-
-
-def as_outputs(outputs: object) -> tuple[object, ...]:
-    """Return what a network returned as a tuple of outputs."""
-    return cast("tuple[object, ...]", outputs) if isinstance(outputs, tuple) else (outputs,)

@@ -33,7 +33,7 @@ from minispore.engine.array import to_host
 from minispore.nn import Cell
 from minispore.nn.wrap.cell_wrapper import batch_size_of
 from minispore.nn.wrap.grad_reducer import broadcast_parameters, broadcasts_parameters
-from minispore.train._metric_collection import MetricCollection, as_outputs
+from minispore.train._metric_collection import MetricCollection
 from minispore.train.metrics import Metric
 from minispore.train.protocol.callback import (
     Callback,
@@ -46,6 +46,7 @@ from minispore.train.protocol.callback import (
 from minispore.train.protocol.dataset import DatasetLike, SupportsState, check_dataset
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, SaveReason
 from minispore.train.resume.training_state import TrainingState
+from minispore.utils.checks import as_tuple
 
 __all__ = ["DataParallel", "SingleProcess", "current_strategy"]
 
@@ -414,7 +415,7 @@ class DistributedMetrics(MetricCollection):
         """
         gathered = all_gather_object((batch_size_of(self._params.eval_dataset_element), outputs))
         rows = [count for count, _ in gathered if count]
-        parts = [as_outputs(part) for count, part in gathered if count]
+        parts = [as_tuple(part) for count, part in gathered if count]
         joined = [_join(items, rows) for items in zip(*parts, strict=True)]
         for items in parts if any(item is None for item in joined) else [tuple(joined)]:
             super().update(items)

@@ -5,15 +5,17 @@ checks the argument of another function.
 """
 
 import sys
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from math import inf
 from reprlib import repr as short
 from types import NoneType, UnionType
-from typing import Literal, TypeGuard, get_args, get_origin, get_type_hints
+from typing import Literal, TypeGuard, TypeVar, get_args, get_origin, get_type_hints, overload
 
 __all__ = [
+    "all_are",
     "as_items",
+    "as_tuple",
     "check_arguments",
     "check_bool",
     "check_int",
@@ -23,12 +25,15 @@ __all__ = [
     "describe_value",
     "is_dict",
     "is_int_list",
+    "is_iterable",
     "is_list",
     "is_mapping",
     "is_sequence",
     "is_tuple",
     "map_items",
 ]
+
+T = TypeVar("T")
 
 
 def describe_value(value: object) -> str:
@@ -107,14 +112,36 @@ def _checked_annotations(
     return checked
 
 
+# Type checkers do not know the types of the items of a `dict` or `list` that is an argument.
+@overload
+def check_type(
+    value: object, types: type[dict[object, object]], name: str, caller: str | None = None
+) -> dict[object, object]: ...
+@overload
+def check_type(
+    value: object, types: type[list[object]], name: str, caller: str | None = None
+) -> list[object]: ...
+@overload
+def check_type(
+    value: object, types: type[T] | tuple[type[T], ...], name: str, caller: str | None = None
+) -> T: ...
+@overload
 def check_type(
     value: object,
-    types: type | tuple[type, ...],
+    types: type[T] | tuple[type[T], ...],
+    name: str,
+    caller: str | None = None,
+    *,
+    allow_none: bool,
+) -> T | None: ...
+def check_type(
+    value: object,
+    types: type[T] | tuple[type[T], ...],
     name: str,
     caller: str | None = None,
     *,
     allow_none: bool = False,
-) -> None:
+) -> T | None:
     """Check that `value` is an instance of one of `types`; a bool is not accepted as an int.
 
     Args:
@@ -123,6 +150,9 @@ def check_type(
         name: The name of the argument.
         caller: The name of the function; by default the one that called this check.
         allow_none: Whether None is accepted, too.
+
+    Returns:
+        The value.
 
     Raises:
         TypeError: The value has another type.
@@ -134,17 +164,19 @@ def check_type(
         Traceback (most recent call last):
         TypeError: For 'repeat', the type of 'count' must be one of int, but got '3' of type str.
     """
-    accepted = types if isinstance(types, tuple) else (types,)
+    accepted: list[type[T]] = [*types] if isinstance(types, tuple) else [types]
     if allow_none and value is None:
-        return
-    unexpected_bool = isinstance(value, bool) and not {bool, object} & {*accepted}
-    if unexpected_bool or not isinstance(value, accepted):
-        caller = caller or _calling_function()
-        expected = ", ".join(t.__name__ for t in accepted) + (", None" if allow_none else "")
-        raise TypeError(
-            f"For '{caller}', the type of '{name}' must be one of {expected}, "
-            f"but got {describe_value(value)}."
-        )
+        return None
+    if not isinstance(value, bool) or {bool, object} & {*accepted}:
+        for kind in accepted:
+            if isinstance(value, kind):
+                return value
+    caller = caller or _calling_function()
+    expected = ", ".join(t.__name__ for t in accepted) + (", None" if allow_none else "")
+    raise TypeError(
+        f"For '{caller}', the type of '{name}' must be one of {expected}, "
+        f"but got {describe_value(value)}."
+    )
 
 
 def check_bool(value: object, name: str, caller: str | None = None) -> None:
@@ -201,8 +233,7 @@ def check_int(
         ValueError: For 'repeat', the argument 'count' must be at least 0, but got -1.
     """
     if type(value) is not int:
-        check_type(value, int, name, caller)
-        assert isinstance(value, int)
+        value = check_type(value, int, name, caller)
     if (low is not None and value < low) or (high is not None and value > high):
         raise _range_error(value, name, caller, low, high)
     return value
@@ -243,8 +274,7 @@ def check_number(
         Traceback (most recent call last):
         ValueError: For 'scale', the argument 'factor' must be at least 0, but got -0.5.
     """
-    check_type(value, (int, float), name, caller)
-    assert isinstance(value, int | float)
+    value = check_type(value, (int, float), name, caller)
     too_low = low is not None and not low <= value < inf
     if too_low or (high is not None and value > high) or value != value:  # noqa: PLR0124
         raise _range_error(value, name, caller, low, high)
@@ -296,6 +326,22 @@ def as_items(value: object) -> tuple[object, ...] | None:
     return tuple(value) if is_sequence(value) else None
 
 
+def as_tuple(value: object) -> tuple[object, ...]:
+    """Return a tuple unchanged, and any other value as a tuple of it.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        A tuple.
+
+    Examples:
+        >>> as_tuple((1, 2)), as_tuple([1, 2])
+        ((1, 2), ([1, 2],))
+    """
+    return value if is_tuple(value) else (value,)
+
+
 def map_items(function: Callable[[object], object], value: object) -> object:
     """Return a list, tuple or dict with the results of a function in place of its items.
 
@@ -306,7 +352,7 @@ def map_items(function: Callable[[object], object], value: object) -> object:
         value: Any value.
 
     Returns:
-        A list, tuple or dict; any other value unchanged.
+        A list, tuple, or dict of a mapping; any other value unchanged.
 
     Examples:
         >>> map_items(str, [1, 2]), map_items(str, {"a": 1}), map_items(str, 3)
@@ -315,7 +361,7 @@ def map_items(function: Callable[[object], object], value: object) -> object:
     if is_sequence(value):
         items = [function(item) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
-    return {key: function(item) for key, item in value.items()} if is_dict(value) else value
+    return {key: function(item) for key, item in value.items()} if is_mapping(value) else value
 
 
 # After isinstance alone, type checkers do not know the types of the items.
@@ -335,6 +381,23 @@ def is_sequence(value: object) -> TypeGuard[Sequence[object]]:
         (True, True, False)
     """
     return isinstance(value, list | tuple)
+
+
+def all_are(items: Sequence[object], kind: type[T]) -> TypeGuard[Sequence[T]]:
+    """Return whether all items are of a type.
+
+    Args:
+        items: The items.
+        kind: The type.
+
+    Returns:
+        True if all are, or if there are none.
+
+    Examples:
+        >>> all_are(["a", "b"], str), all_are(["a", 1], str)
+        (True, False)
+    """
+    return all(isinstance(item, kind) for item in items)
 
 
 def is_list(value: object) -> TypeGuard[list[object]]:
@@ -383,6 +446,22 @@ def is_dict(value: object) -> TypeGuard[dict[object, object]]:
         (True, False)
     """
     return isinstance(value, dict)
+
+
+def is_iterable(value: object) -> TypeGuard[Iterable[object]]:
+    """Return whether `value` is an iterable.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        True for everything with a method `__iter__`.
+
+    Examples:
+        >>> is_iterable("ab"), is_iterable(2)
+        (True, False)
+    """
+    return isinstance(value, Iterable)
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:

@@ -13,7 +13,8 @@ from hypothesis.extra import numpy as hnp
 
 import minispore.dataset as ds
 from minispore import Tensor
-from minispore.dataset._node import Array, as_tuple
+from minispore.dataset._node import Array
+from minispore.utils.checks import as_tuple
 from tests.helpers.dataset_rows import order, rows
 
 COLUMNS = st.integers(1, 4).flatmap(

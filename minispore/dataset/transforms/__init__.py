@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from minispore.common.dtype import as_dtype
 from minispore.common.seed import generator
-from minispore.dataset._node import Array, as_tuple
-from minispore.utils.checks import check_int, check_number, check_type
+from minispore.dataset._node import Array
+from minispore.utils.checks import as_tuple, check_int, check_number, check_type
 from minispore.utils.unsupported import module_attributes
 
 __all__ = ["Compose", "OneHot", "RandomApply", "RandomChoice", "RandomOrder", "TypeCast"]

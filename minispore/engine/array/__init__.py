@@ -11,6 +11,7 @@ Examples:
 """
 
 from minispore.engine.array.device import (
+    NUMPY_TYPES,
     DeviceTarget,
     as_buffer,
     current_namespace,
@@ -22,6 +23,7 @@ from minispore.engine.array.device import (
     from_dlpack,
     from_host,
     is_host,
+    is_ndarray,
     namespace,
     register_backend,
     register_namespace,
@@ -38,18 +40,21 @@ from minispore.engine.array.protocol import (
     ArrayBackend,
     Axis,
     DeviceNamespace,
+    HostArray,
     Namespace,
     Shape,
     SupportsDLPack,
 )
 
 __all__ = [
+    "NUMPY_TYPES",
     "A",
     "Array",
     "ArrayBackend",
     "Axis",
     "DeviceNamespace",
     "DeviceTarget",
+    "HostArray",
     "Namespace",
     "Shape",
     "SupportsDLPack",
@@ -67,6 +72,7 @@ __all__ = [
     "host_numbers",
     "host_values",
     "is_host",
+    "is_ndarray",
     "namespace",
     "register_backend",
     "register_namespace",

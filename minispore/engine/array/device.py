@@ -1,7 +1,7 @@
 """The array namespace of each array type, the backend of each device, and transfers."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard, cast
 
 import numpy as np
 
@@ -25,9 +25,9 @@ NUMPY: Final = cast("DeviceNamespace[Array]", _numpy)
 _NAMESPACES: dict[type, Any] = {np.ndarray: NUMPY, np.generic: NUMPY}
 
 
-_NUMPY_TYPES: tuple[type, ...] = (np.ndarray, np.generic)
+NUMPY_TYPES: tuple[type, ...] = (np.ndarray, np.generic)
 # The types of arrays in the host's memory.
-_host_types = _NUMPY_TYPES
+_host_types = NUMPY_TYPES
 
 
 def register_namespace(array_type: type[A], names: Namespace[A]) -> None:
@@ -219,13 +219,12 @@ def to_dlpack(x: Array, **options: object) -> "CapsuleType":
         BufferError: A stride is negative, which other libraries do not read, and a copy is not
             allowed.
     """
-    values = _memory(x)
+    values = to_host(x) if is_host(x) else _like_numpy(x)
     if min(values.strides, default=0) < 0:
         if options.get("copy") is False:
             raise BufferError("An array with a negative stride is not shared without a copy.")
         values = values.copy()
-    export: Callable[..., CapsuleType] = values.__dlpack__
-    return export(**options)
+    return cast("Callable[..., CapsuleType]", values.__dlpack__)(**options)
 
 
 def dlpack_device(x: Array) -> tuple[int, int]:
@@ -238,13 +237,8 @@ def dlpack_device(x: Array) -> tuple[int, int]:
         >>> dlpack_device(np.zeros(2))
         (1, 0)
     """
-    kind, number = _memory(x).__dlpack_device__()
+    kind, number = (to_host(x) if is_host(x) else _like_numpy(x)).__dlpack_device__()
     return int(kind), int(number)
-
-
-def _memory(x: Array) -> HostArray:
-    # CuPy's arrays have the methods of numpy's.
-    return to_host(x) if is_host(x) else cast("HostArray", x)
 
 
 def to_device_of(values: HostArray, x: Array) -> Array:
@@ -274,7 +268,7 @@ def to_host(x: Array) -> HostArray:
         >>> to_host(np.float32(1.5)).item()
         1.5
     """
-    if isinstance(x, _NUMPY_TYPES):
+    if isinstance(x, NUMPY_TYPES):
         return np.asarray(x)
     backend: ArrayBackend[Array] = _namespace_from_mro(type(x))
     return backend.to_host(x)
@@ -309,6 +303,22 @@ def is_host(x: Array) -> bool:
         True
     """
     return isinstance(x, _host_types)
+
+
+def is_ndarray(value: object) -> TypeGuard[HostArray]:
+    """Return whether a value is an array of numpy.
+
+    Args:
+        value: Any value.
+
+    Returns:
+        True for numpy's arrays, but not for its scalars.
+
+    Examples:
+        >>> is_ndarray(np.zeros(2)), is_ndarray(np.float32(0))
+        (True, False)
+    """
+    return isinstance(value, np.ndarray)
 
 
 def device_of(x: Array) -> DeviceTarget:
@@ -362,10 +372,15 @@ def ensure_owned(x: Array, *, copy: bool) -> Array:
         >>> ensure_owned(x, copy=False) is x, ensure_owned(x[:1], copy=False) is x[:1]
         (True, False)
     """
-    values = cast("HostArray", x)
+    values = _like_numpy(x)
     if isinstance(x, np.generic) or (values.flags.owndata and not copy):
         return x
     return values.copy()
+
+
+def _like_numpy(x: Array) -> HostArray:
+    """Return `x`, whose library gives its arrays the methods of numpy's."""
+    return cast("HostArray", x)
 
 
 def _backend(target: DeviceTarget, caller: str) -> DeviceNamespace[Array]:

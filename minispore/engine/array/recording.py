@@ -21,7 +21,7 @@ from minispore.engine.array.device import register_host_arrays
 from minispore.engine.array.host import N, Numbers, recorder
 from minispore.engine.array.plan import Entry, HostNumber, Memory, View
 from minispore.engine.array.protocol import NAMES, Array, Namespace
-from minispore.utils.checks import is_sequence, is_tuple, map_items
+from minispore.utils.checks import as_tuple, is_sequence, is_tuple, map_items
 
 R = TypeVar("R")
 
@@ -475,7 +475,7 @@ class Recorded(NDArrayOperatorsMixin):
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index: object) -> "Recorded":
-        items = index if is_tuple(index) else (index,)
+        items = as_tuple(index)
         if any(isinstance(item, Recorded) and item.dtype == np.bool_ for item in items):
             self.tape.refuse("a shape depends on values")
         return self.tape.call(operator.getitem, (self, index), {})

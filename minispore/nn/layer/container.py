@@ -90,7 +90,7 @@ class _Container(Cell, Generic[C]):
                 f"For '{type(self).__name__}', the cells to add must be a list, "
                 f"but got {describe_value(cells)}."
             )
-        checked = [self._checked_cell(cell) for cell in cast("Iterable[C]", cells)]
+        checked = [self._checked_cell(cell) for cell in cells]
         for cell in checked:
             self.append(cell)
         return self

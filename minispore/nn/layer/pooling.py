@@ -432,11 +432,12 @@ class _AdaptivePool2d(Cell):
                 f"For '{self.cls_name}', the argument 'output_size' must be an int, None or a "
                 f"tuple of two, but got {output_size}."
             )
-        for size in pair:
-            if size is not None:
-                check_int(size, "output_size", self.cls_name, low=1)
+        rows, columns = (
+            None if size is None else check_int(size, "output_size", self.cls_name, low=1)
+            for size in pair
+        )
         self.output_size = output_size
-        self._sizes = cast("tuple[int | None, int | None]", pair)
+        self._sizes = rows, columns
 
     def _reduce(self, window: Tensor, axis: int) -> Tensor:
         raise NotImplementedError

@@ -1,12 +1,19 @@
 """Resolve the parameters or parameter groups of an optimizer into options of each parameter."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
-from minispore.utils.checks import check_number, check_type, describe_value
+from minispore.utils.checks import (
+    all_are,
+    check_number,
+    check_type,
+    describe_value,
+    is_iterable,
+    is_mapping,
+)
 
 # Parameters, or groups: mappings with "params" and optionally "lr", "weight_decay" and
 # "grad_centralization"; a further mapping may give their order ("order_params"). The type is not a
@@ -52,17 +59,17 @@ def resolve_param_groups(
     """
     default = check_decay(weight_decay, "weight_decay", caller)
     items = _as_list(parameters, "params", caller)
-    if all(isinstance(item, Parameter) for item in items):
-        plain = cast("list[Parameter]", items)
-        options = [ParamOptions(p, None, None, default if _decays(p) else 0.0) for p in plain]
+    if all_are(items, Parameter):
+        options = [ParamOptions(p, None, None, default if _decays(p) else 0.0) for p in items]
         _check_names(options, caller)
         return ParamGroupOptions(options, grouped=False, ordered=False)
-    if not all(isinstance(item, Mapping) for item in items):
+    groups = [item for item in items if is_mapping(item)]
+    if len(groups) < len(items):
         raise TypeError(
             f"For '{caller}', the elements of 'params' must all be Parameters or all be dicts, "
             f"but got {', '.join(sorted({type(item).__name__ for item in items}))}."
         )
-    return _resolve_groups(cast("list[Mapping[str, object]]", items), default, caller)
+    return _resolve_groups(groups, default, caller)
 
 
 def check_decay(value: object, name: str, caller: str) -> float | Cell:
@@ -76,7 +83,7 @@ def _decays(parameter: Parameter) -> bool:
 
 
 def _resolve_groups(
-    groups: list[Mapping[str, object]], default: float | Cell, caller: str
+    groups: list[Mapping[object, object]], default: float | Cell, caller: str
 ) -> ParamGroupOptions:
     options: list[ParamOptions] = []
     order: list[Parameter] | None = None
@@ -123,12 +130,12 @@ def _ordered(
 
 
 def _as_list(values: object, name: str, caller: str) -> list[object]:
-    if values is None or isinstance(values, str | Tensor) or not isinstance(values, Iterable):
+    if values is None or isinstance(values, str | Tensor) or not is_iterable(values):
         raise TypeError(
             f"For '{caller}', the argument '{name}' must be a list of Parameters, such as "
             f"network.trainable_params() gives, or of dicts, but got {describe_value(values)}."
         )
-    items = list(cast("Iterable[object]", values))
+    items = list(values)
     if not items:
         raise ValueError(f"For '{caller}', the argument '{name}' must not be empty.")
     return items
@@ -136,9 +143,7 @@ def _as_list(values: object, name: str, caller: str) -> list[object]:
 
 def _as_parameters(values: object, key: str, caller: str) -> list[Parameter]:
     items = _as_list(values, key, caller)
-    for item in items:
-        check_type(item, Parameter, key, caller)
-    return cast("list[Parameter]", items)
+    return [check_type(item, Parameter, key, caller) for item in items]
 
 
 def _check_names(options: list[ParamOptions], caller: str) -> None:

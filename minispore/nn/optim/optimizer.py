@@ -25,7 +25,7 @@ from minispore.nn.cell import Cell
 from minispore.nn.layer.container import CellList
 from minispore.nn.learning_rate_schedule import LearningRateSchedule
 from minispore.nn.optim._param_groups import Parameters, resolve_param_groups
-from minispore.utils.checks import check_number, describe_value
+from minispore.utils.checks import check_number, describe_value, is_iterable, is_sequence
 
 LearningRate: TypeAlias = float | Tensor | Iterable[float] | LearningRateSchedule
 # A learning rate or weight decay, whose value is read in each step.
@@ -126,7 +126,7 @@ class Optimizer(Cell):
             "weight_decay": decays if self.is_group else weight_decay,
             "params": [each.parameter for each in options],
         }
-        self._rates: list[Hyperparameter] = list(rates)
+        self._rates = rates
         self._decays: list[Hyperparameter] = list(decays)
         # State arrays of the shapes of the parameters, which a subclass adds by `_new_state`.
         self._states: list[ParameterTuple] = []
@@ -192,10 +192,13 @@ class Optimizer(Cell):
             ValueError: A parameter is not one of this optimizer's.
         """
         if not isinstance(param, Parameter):
-            return [cast("Tensor | Cell", self.get_lr_parameter(p)) for p in param]
+            return [self._rate_of(each) for each in param]
+        return self._rate_of(param)
+
+    def _rate_of(self, param: Parameter) -> Tensor | Cell:
         for own, rate in zip(self.parameters, self._rates, strict=True):
             if own is param:
-                return cast("Tensor | Cell", rate)
+                return rate
         raise ValueError(
             f"For 'get_lr_parameter', '{param.name}' is not updated by this {self.cls_name}."
         )
@@ -281,12 +284,11 @@ class Optimizer(Cell):
         return scalar_value(value) if isinstance(value, Tensor) else value
 
     def _check_gradients(self, gradients: object) -> None:
-        if not isinstance(gradients, tuple | list):
+        if not is_sequence(gradients):
             raise TypeError(
                 f"For '{self.cls_name}', the gradients must be a tuple of Tensors, "
                 f"but got {type(gradients).__name__}."
             )
-        gradients = cast("Sequence[object]", gradients)
         if len(gradients) != len(self.parameters):
             raise ValueError(
                 f"For '{self.cls_name}', there must be a gradient for each of the "
@@ -425,7 +427,7 @@ def host_parameter(values: object, dtype: DType, name: str) -> Parameter:
 
 def scalar_value(x: Tensor) -> float:
     """Return the only element of `x`."""
-    return cast("float", to_host(x._data).item())
+    return float(to_host(x._data).item())
 
 
 def _combined(rates: list[Parameter | LearningRateSchedule]) -> ParameterTuple | Cell:
@@ -454,7 +456,7 @@ def _as_learning_rate(value: object, name: str, caller: str) -> Parameter | Lear
                 f"but got the shape {value.shape}."
             )
         value = value.tolist() if value.ndim else float(scalar_value(value))
-    if isinstance(value, Iterable) and not isinstance(value, str):
+    if is_iterable(value) and not isinstance(value, str):
         rates = list(cast("Iterable[float]", value))
         if not rates:
             raise ValueError(f"For '{caller}', the list 'learning_rate' must not be empty.")

@@ -79,7 +79,8 @@ class DistributedGradReducer(Cell):
         caller = "DistributedGradReducer"
         check_type(mean, bool, "mean", caller, allow_none=True)
         check_type(fusion_type, int, "fusion_type", caller)
-        check_type(parameters, Iterable, "parameters", caller)
+        iterable: type = Iterable
+        check_type(parameters, iterable, "parameters", caller)
         items = [parameters] if isinstance(parameters, Tensor) else list(parameters)
         for i, parameter in enumerate(items):
             check_type(parameter, Parameter, f"parameters[{i}]", caller)

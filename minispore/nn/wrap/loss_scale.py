@@ -224,8 +224,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
 
 
 def _checked_scale(scale: object) -> Tensor:
-    check_type(scale, Tensor, "scale_sense", "TrainOneStepWithLossScaleCell")
-    tensor = cast("Tensor", scale)
+    tensor = check_type(scale, Tensor, "scale_sense", "TrainOneStepWithLossScaleCell")
     if tensor.shape not in ((), (1,)):
         raise ValueError(
             "For 'TrainOneStepWithLossScaleCell', the shape of 'scale_sense' must be () or (1,), "

@@ -17,7 +17,7 @@ from minispore.train.resume import read_field, read_list_field
 from minispore.train.resume.training_state import TrainingState
 from minispore.train.serialization import save_checkpoint, wait_for_saves
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import check_arguments, check_int, check_type
+from minispore.utils.checks import check_arguments, check_int, check_type, is_list
 
 _CONFIG: Final = "CheckpointConfig"
 _CALLER: Final = "ModelCheckpoint"
@@ -161,7 +161,7 @@ def _append_dict(append_info: object) -> dict[str, object] | None:
     check_type(append_info, list, "append_info", _CONFIG, allow_none=True)
     values: dict[str, object] = {}
     dicts = 0
-    for item in cast("list[object]", append_info or []):
+    for item in append_info if is_list(append_info) else ():
         if isinstance(item, dict):
             named = cast("dict[str, object]", item)
             appended(named, _CONFIG)

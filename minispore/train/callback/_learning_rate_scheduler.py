@@ -62,4 +62,4 @@ class LearningRateScheduler(Callback):
                 f"For '{_CALLER}', 'learning_rate_function' must return a number, "
                 f"but for step {step} it returned {result!r}."
             )
-        rate.set_data(cast("float", array.item()))
+        rate.set_data(array.item())

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
-from typing import Self, cast
+from typing import Self
 
 from minispore.communication._collectives import all_reduce_max, is_chief, is_data_parallel
 from minispore.train.protocol.callback import Callback
@@ -13,7 +13,7 @@ from minispore.train.protocol.run_context import RunContext, SaveReason
 from minispore.train.resume.training_state import TrainingState
 from minispore.train.serialization import save_checkpoint
 from minispore.utils.atomic import regular, remove_stale_temporaries
-from minispore.utils.checks import check_type
+from minispore.utils.checks import check_type, is_dict
 
 _CALLER = "OnRequestExit"
 _KEY = "GracefulExit"
@@ -177,7 +177,7 @@ class OnRequestExit(Callback):
         except (OSError, ValueError, RecursionError):  # missing, or not yet written completely
             return False
         self._config_version = version
-        return isinstance(config, dict) and cast("dict[str, object]", config).get(_KEY) == 1
+        return is_dict(config) and config.get(_KEY) == 1
 
     def _request(self, _number: int, _frame: FrameType | None) -> None:
         self._requested = True

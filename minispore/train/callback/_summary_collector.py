@@ -4,7 +4,7 @@ import math
 import os
 import re
 from collections.abc import Collection, Mapping
-from typing import Final, Self, cast
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,15 +77,15 @@ def _check_specified(value: object) -> dict[str, object]:
 
 def _histogram_pattern(pattern: object) -> str | None:
     """Return the pattern of the parameters with histograms: None for the first, "" for none."""
-    check_type(pattern, str, "histogram_regular", _CALLER, allow_none=True)
+    regular = check_type(pattern, str, "histogram_regular", _CALLER, allow_none=True)
     try:
-        re.compile(cast("str", pattern or ""))
+        re.compile(regular or "")
     except re.error as error:
         raise ValueError(
             f"For '{_CALLER}', the value of 'histogram_regular' is not a valid regular expression: "
             f"{error}."
         ) from None
-    return cast("str | None", pattern)
+    return regular
 
 
 class SummaryCollector(Callback):

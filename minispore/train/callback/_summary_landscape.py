@@ -65,10 +65,8 @@ def read_landscape_options(value: object, caller: str) -> LandscapeOptions:
 
 
 def _check_intervals(value: object, caller: str) -> None:
-    check_type(value, list, "intervals", caller)
-    for interval in cast("list[object]", value):
-        check_type(interval, list, "each interval of intervals", caller)
-        numbers = cast("list[object]", interval)
+    for interval in check_type(value, list, "intervals", caller):
+        numbers = check_type(interval, list, "each interval of intervals", caller)
         if len(numbers) < 3:
             raise ValueError(
                 f"For '{caller}', each interval of 'intervals' must have at least three numbers, "
@@ -189,8 +187,8 @@ def _as_object(value: object, name: str) -> dict[str, object]:
 
 
 def _as_numbers(group: object) -> list[int]:
-    check_type(group, list, "epoch_group", _METADATA)
-    return [_as_number(item, "epoch_group") for item in cast("list[object]", group)]
+    items = check_type(group, list, "epoch_group", _METADATA)
+    return [_as_number(item, "epoch_group") for item in items]
 
 
 def _as_number(value: object, name: str) -> int:
@@ -375,16 +373,15 @@ class _LossFunction:
                 "the model's metrics."
             )
         model, network, dataset, metrics = items
-        check_type(network, Cell, "network", _METHOD)
+        self._parameters = check_type(network, Cell, "network", _METHOD).trainable_params()
         check_type(metrics, dict, "metrics", _METHOD)
+        named = cast("dict[str, object]", metrics)
         self._model = cast("_SupportsEval", model)
         self._data = _FirstBatches(check_dataset(dataset, "dataset", _METHOD), samples)
-        named = cast("dict[str, object]", metrics)
         name = next((key for key, metric in named.items() if isinstance(metric, Loss)), None)
         if name is None:
             raise ValueError(f"For '{_METHOD}', the metrics {sorted(named)} contain no 'Loss'.")
         self._name = name
-        self._parameters: list[Parameter] = cast("Cell", network).trainable_params()
         self.arrays = {p.name: p.asnumpy() for p in self._parameters}
 
     def load(self, path: str) -> planes.Floats:

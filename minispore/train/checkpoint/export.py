@@ -3,13 +3,12 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minispore.common import Parameter, Tensor
-from minispore.engine.array import Array, device_target, set_device_target, to_host
+from minispore.engine.array import device_target, set_device_target, to_host
 from minispore.engine.array.plan import views_in
 from minispore.engine.dispatch import wrap
 from minispore.nn._array_program import (
@@ -114,15 +113,15 @@ def _captured(
 
     own = [(cell, cell.training) for _, cell in net.cells_and_names()]
     data = {name: each._data for name, each in parameters.items()}
-    arrays = {name: np.array(to_host(array), order="C") for name, array in data.items()}
-    copies = [wrap(cast("Array", np.array(to_host(x._data), order="C")), x) for x in inputs]
+    arrays = {name: to_host(array).copy() for name, array in data.items()}
+    copies = [wrap(to_host(x._data).copy(), x) for x in inputs]
     target = device_target()
     try:
         # The recorded arrays are numpy's.
         set_device_target("CPU", "export")
         net.set_train(False)
         for name, each in parameters.items():
-            each._data = cast("Array", arrays[name])
+            each._data = arrays[name]
         with Lift(copies, parameters.values()) as lift:
             output = net(*copies)
             found = lift.tape.operand(_arrays_of(output, lift.tape.refuse))

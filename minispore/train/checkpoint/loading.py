@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase
-from typing import cast
 
 from minispore.common import Parameter
 from minispore.common.parameter import parameter_from_memory
@@ -17,7 +16,7 @@ from minispore.train.checkpoint.protobuf import WireError, shortened
 from minispore.train.checkpoint.saving import check_kind, check_storage
 from minispore.train.checkpoint.storage import Entry, load
 from minispore.utils.atomic import regular
-from minispore.utils.checks import check_type, describe_value
+from minispore.utils.checks import as_items, check_type, describe_value
 from minispore.utils.threads import start_or_run
 from minispore.utils.warn import warn_at_caller
 
@@ -121,8 +120,8 @@ def _choice(specify: object, drop: object, choice_func: Choice | None) -> Choice
 
 
 def _prefixes(value: object, argument: str) -> tuple[str, ...]:
-    several = isinstance(value, list | tuple)
-    items = tuple(cast("Sequence[object]", value)) if several else (value,)
+    several = as_items(value)
+    items = (value,) if several is None else several
     prefixes = tuple(item for item in items if isinstance(item, str))
     if len(prefixes) < len(items):
         raise TypeError(

@@ -20,12 +20,12 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BufferedIOBase
 from itertools import pairwise
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, Final
 
 from minispore.train.checkpoint import storage
 from minispore.train.checkpoint.protobuf import WireError, read_exactly, size_of
 from minispore.train.checkpoint.storage import Chunk, Content, Entry, Value
-from minispore.utils.checks import is_list
+from minispore.utils.checks import is_dict, is_list
 
 _METADATA: Final = "__metadata__"
 _CRC: Final = "crc_num"
@@ -180,9 +180,9 @@ def _header(file: BufferedIOBase) -> tuple[dict[str, object], int]:
         raise
     except ValueError as error:  # invalid UTF-8, invalid JSON, or a number with too many digits
         raise WireError(f"its header is not JSON: {error}") from None
-    if not isinstance(header, dict):
+    if not is_dict(header):
         raise WireError("its header is not a JSON object")
-    return cast("dict[str, object]", header), 8 + length
+    return {str(name): item for name, item in header.items()}, 8 + length
 
 
 def _without_repeats(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
@@ -193,16 +193,16 @@ def _without_repeats(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     return items
 
 
-def _metadata(item: object) -> Mapping[str, object]:
-    if not isinstance(item, dict):
+def _metadata(item: object) -> Mapping[object, object]:
+    if not is_dict(item):
         raise WireError(f"its {_METADATA} is not a JSON object")
-    return cast("dict[str, object]", item)
+    return item
 
 
 def _entry(name: str, item: object, start: int) -> Entry:
     if not _is_unicode(name):
         raise WireError(f"the name {name!r} is not valid Unicode")
-    fields = cast("dict[str, object]", item) if isinstance(item, dict) else {}
+    fields = item if is_dict(item) else {}
     code = fields.get("dtype")
     shape, offsets = _integers(fields.get("shape")), _integers(fields.get("data_offsets"))
     if len(fields) != 3 or not isinstance(code, str) or shape is None or offsets is None:

@@ -3,13 +3,12 @@
 import errno
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.common import Parameter, Tensor
 from minispore.engine import dtypes
+from minispore.engine.array import is_ndarray
 from minispore.nn.cell import Cell
 from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.async_writer import background
@@ -190,7 +189,7 @@ def _values_of(save_obj: object) -> _Values:
 def appended(append_dict: object, caller: str = "save_checkpoint") -> _Values:
     """Return the values of an `append_dict` with the dtypes that MindSpore stores."""
     check_type(append_dict, Mapping, "append_dict", caller, allow_none=True)
-    items = cast("Mapping[object, object]", append_dict or {}).items()
+    items = append_dict.items() if is_mapping(append_dict) else ()
     return {_name(name, caller): _scalar(name, value, caller) for name, value in items}
 
 
@@ -264,10 +263,9 @@ def _name(name: object, caller: str = "save_checkpoint") -> str:
 def _value(name: object, value: object) -> Tensor | Value:
     if isinstance(value, Tensor | str):
         return value
-    if isinstance(value, np.ndarray):
-        array = cast("npt.NDArray[np.generic]", value)
-        dtypes.from_array_dtype(array.dtype.newbyteorder("="))
-        return array
+    if is_ndarray(value):
+        dtypes.from_array_dtype(value.dtype.newbyteorder("="))
+        return value
     raise TypeError(
         f"For 'save_checkpoint', the value of {name!r} in the dict 'save_obj' must be a "
         f"Parameter, a Tensor or a str, but got {type(value).__name__}."

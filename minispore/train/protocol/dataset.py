@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Protocol, TypeGuard, cast, runtime_checkable
+from typing import Final, Protocol, TypeGuard, runtime_checkable
 
 from minispore.common import Tensor
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.train.resume.training_state import read_field
-from minispore.utils.checks import describe_value, is_sequence
+from minispore.utils.checks import describe_value, is_mapping, is_sequence
 
 _MAX_COUNT: Final = 2**63
 
@@ -76,8 +76,8 @@ def _columns(batch: object) -> Sequence[object]:
     Raises:
         TypeError: It is no batch.
     """
-    if isinstance(batch, Mapping):
-        return tuple(cast("Mapping[object, object]", batch).values())
+    if is_mapping(batch):
+        return tuple(batch.values())
     if hasattr(batch, "__array__"):
         return (batch,)
     if is_sequence(batch):
@@ -213,10 +213,7 @@ class EpochIterator:
         caller = "EpochIterator"
         number, taken = (read_field(state, key, int, caller) for key in ("number", "taken"))
         closed, ended = (read_field(state, key, bool, caller) for key in ("closed", "ended"))
-        begin, position = (
-            cast("Mapping[str, object]", read_field(state, key, dict, caller))
-            for key in ("begin", "source")
-        )
+        begin, position = (read_field(state, key, dict, caller) for key in ("begin", "source"))
         if not -1 <= number < self._num_epochs or not 0 <= taken < _MAX_COUNT:
             raise ValueError(f"There is no batch {taken} of epoch {number + 1}.")
         self._number, self._next = number, number + closed

@@ -6,15 +6,16 @@ MindSpore among them, read an ordinary checkpoint with some more values.
 
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NotRequired, TypedDict, TypeVar, cast
+from typing import Final, NotRequired, TypedDict, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Parameter, Tensor
 from minispore.common.tensor import host_tensor
+from minispore.engine.array import is_ndarray
 from minispore.train.serialization import load_checkpoint
 from minispore.utils.checks import is_list, is_mapping, is_sequence
 
@@ -243,8 +244,8 @@ def _encode_item(value: object, path: str, name: str, arrays: dict[str, Array]) 
     # Of int and float not their subclasses, such as an enumeration's: they would be decoded as int.
     if value is None or isinstance(value, bool | str) or type(value) in {int, float}:
         return value
-    if isinstance(value, Tensor | np.ndarray):
-        array = value.asnumpy() if isinstance(value, Tensor) else cast("Array", value)
+    if isinstance(value, Tensor) or is_ndarray(value):
+        array = value.asnumpy() if isinstance(value, Tensor) else value
         number = len(arrays)
         arrays[f"{name}.{number}"] = array
         # The shape is in the text, since a check sum covers an array's bytes only.
@@ -290,7 +291,17 @@ def _decode_item(value: object, name: str, arrays: Mapping[str, Array]) -> objec
 # Reading the states of callbacks.
 
 
-def read_field(state: Mapping[str, object], key: str, kind: type[T], caller: str) -> T:
+@overload
+def read_field(
+    state: Mapping[str, object], key: str, kind: type[dict[str, object]], caller: str
+) -> dict[str, object]: ...
+@overload
+def read_field(
+    state: Mapping[str, object], key: str, kind: type[list[object]], caller: str
+) -> list[object]: ...
+@overload
+def read_field(state: Mapping[str, object], key: str, kind: type[T], caller: str) -> T: ...
+def read_field(state: Mapping[str, object], key: str, kind: type[object], caller: str) -> object:
     """Return `state[key]`, which must be of type `kind`; an int is accepted for a float.
 
     Args:
@@ -316,7 +327,7 @@ def read_field(state: Mapping[str, object], key: str, kind: type[T], caller: str
         raise ValueError(f"For '{caller}', the state holds no '{key}'.")
     value = state[key]
     if kind is float and type(value) is int:
-        return cast("T", float(value))
+        return float(value)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise ValueError(
             f"For '{caller}', the state's '{key}' must be of type {kind.__name__}, "
@@ -346,7 +357,7 @@ def read_dict_field(
         >>> read_dict_field({"best": {"loss": 0.5}}, "best", float, "BestCheckpoint")
         {'loss': 0.5}
     """
-    values = cast("Mapping[str, object]", read_field(state, key, dict, caller))
+    values = read_field(state, key, dict, caller)
     return {name: read_field(values, name, kind, f"{caller}.{key}") for name in values}
 
 
@@ -369,6 +380,6 @@ def read_list_field(state: Mapping[str, object], key: str, kind: type[T], caller
         >>> read_list_field({"epoch": [1, 2]}, "epoch", int, "History")
         [1, 2]
     """
-    items = cast("Sequence[object]", read_field(state, key, list, caller))
-    indexed = {key: {str(i): item for i, item in enumerate(items)}}
+    items = enumerate(read_field(state, key, list, caller))
+    indexed = {key: {str(i): item for i, item in items}}
     return list(read_dict_field(indexed, key, kind, caller).values())

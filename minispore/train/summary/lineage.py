@@ -78,8 +78,7 @@ Lineage = TrainLineage | EvaluationLineage | Mapping[str, int | float | str]
 def check_custom(value: object, caller: str) -> dict[str, int | float | str]:
     """Return custom lineage data; raise TypeError or ValueError if they cannot be written."""
     name = "custom_lineage_data"
-    check_type(value, dict, name, caller)
-    for key, item in cast("dict[object, object]", value).items():
+    for key, item in check_type(value, dict, name, caller).items():
         check_type(key, str, f"key of {name}", caller)
         check_type(item, (int, float, str), f"{name}.{key}", caller)
         if isinstance(item, int):

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple, Self, TypeAlias, cast
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from minispore.train.summary.lineage import (
     check_custom,
     encode,
 )
-from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type
+from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type, is_dict
 from minispore.utils.renamed import reject_renamed_attributes
 from minispore.utils.warn import warn_at_caller
 
@@ -243,8 +243,11 @@ class SummaryRecord:
         elif isinstance(value, bytes):
             self._graph, self._graph_written = (lambda: value), False
         else:
-            custom = plugin == "custom_lineage_data"
-            lineage = check_custom(value, _CALLER) if custom else cast("Lineage", value)
+            lineage = (
+                value
+                if isinstance(value, TrainLineage | EvaluationLineage)
+                else check_custom(value, _CALLER)
+            )
             self._lineage.append((time.time(), lineage))
 
     def record(
@@ -398,9 +401,8 @@ class SummaryRecord:
 
     def _export(self, step: _Step) -> list[str]:
         for (plugin, name), value in step.values.items() if self._tensor_format else ():
-            if plugin == "tensor":
-                array = cast("_Array", value.content)
-                export_tensor(self._names.export, name, step.number, array)
+            if plugin == "tensor" and not isinstance(value.content, Landscape):
+                export_tensor(self._names.export, name, step.number, value.content)
         return []
 
     def _submit(self, task: Callable[[], list[str]], size: int = 0) -> None:
@@ -422,10 +424,10 @@ class SummaryRecord:
 def _as_events(steps: Sequence[_Step]) -> list[Event]:
     """Return the events of several steps; computing all histograms at once is faster."""
     arrays = [
-        cast("_Array", value.content)
+        value.content
         for step in steps
         for (plugin, _), value in step.values.items()
-        if plugin == "histogram"
+        if plugin == "histogram" and not isinstance(value.content, Landscape)
     ]
     computed = iter(histograms(arrays))
 
@@ -463,23 +465,22 @@ def _check_tag(name: object) -> None:
 
 def check_keys(value: object, keys: tuple[str, ...], name: str, caller: str) -> dict[str, Any]:
     """Return a copy of a dict; raise TypeError or ValueError unless its keys are among `keys`."""
-    check_type(value, dict, name, caller)
-    items = cast("dict[str, Any]", value)
-    for key in items:
-        check_type(key, str, f"key of {name}", caller)
+    items = {
+        check_type(key, str, f"key of {name}", caller): item
+        for key, item in check_type(value, dict, name, caller).items()
+    }
     unknown = [key for key in items if key not in keys]
     if unknown:
         raise ValueError(
             f"For '{caller}', the keys {unknown} of '{name}' are unsupported, "
             f"expect the follow keys: {list(keys)}"
         )
-    return dict(items)
+    return items
 
 
 def check_folder(value: object, name: str, caller: str) -> str:
     """Return the real path of a folder; raise TypeError or ValueError if it is not a path."""
-    check_type(value, str, name, caller)
-    folder = cast("str", value)
+    folder = check_type(value, str, name, caller)
     if not folder.strip():
         raise ValueError(f"For '{caller}', the argument '{name}' must not be blank.")
     return os.path.realpath(folder)
@@ -488,13 +489,14 @@ def check_folder(value: object, name: str, caller: str) -> str:
 def check_export_options(options: object, caller: str) -> str | None:
     """Return the "tensor_format" of `export_options`; raise TypeError or ValueError for others."""
     check_type(options, dict, "export_options", caller, allow_none=True)
-    items = cast("dict[object, object]", options or {})
+    items = options if is_dict(options) else {}
     if unknown := [key for key in items if key != "tensor_format"]:
         raise TypeError(
             f"For '{caller}', the keys of 'export_options' must be 'tensor_format', but got "
             f"{unknown}."
         )
-    tensor_format = cast("str | None", items.get("tensor_format"))
-    check_type(tensor_format, str, "tensor_format", caller, allow_none=True)
+    tensor_format = check_type(
+        items.get("tensor_format"), str, "tensor_format", caller, allow_none=True
+    )
     check_one_of(tensor_format, (None, "npy"), "tensor_format", caller)
     return tensor_format
