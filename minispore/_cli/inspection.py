@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,13 +107,13 @@ def _image(path: Path) -> NDArray[np.float32]:
 
 def _checkpoint_table(path: Path) -> Table:
     values = load_checkpoint(path, format=_format(path))
-    rows: list[tuple[object, ...]] = [
+    rows = [
         (name, "text", f"{len(value)} characters", 0)
         if isinstance(value, str)
         else (name, value.dtype.name, str(value.shape), value.size)
         for name, value in values.items()
     ]
-    total = sum(cast("int", row[3]) for row in rows)
+    total = sum(row[3] for row in rows)
     title = f"{path}: a checkpoint with {len(rows)} entries, {total:,} numbers"
     return Table(title, ["name", "type", "shape", "numbers"], rows)
 

@@ -1,10 +1,10 @@
 """Feedback on wrong results: the case, the actual result and the expected one."""
 
 from collections.abc import Callable
-from typing import cast
 
 import numpy as np
-import numpy.typing as npt
+
+from minispore.engine.array import NUMPY_TYPES
 
 _MAX_LENGTH = 300
 
@@ -22,10 +22,7 @@ def format_value(value: object) -> str:
     >>> format_value(np.array([[1.0, 0.5]]))
     '[[1.0, 0.5]]'
     """
-    if isinstance(value, np.ndarray | np.generic):
-        text = str(np.asarray(cast("npt.ArrayLike", value)).tolist())
-    else:
-        text = repr(value)
+    text = str(np.asarray(value).tolist()) if isinstance(value, NUMPY_TYPES) else repr(value)
     return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 1]}…"
 
 

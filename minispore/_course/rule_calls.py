@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from minispore._course.feedback import WrongResult
-from minispore.utils.checks import is_sequence
+from minispore.utils.checks import is_sequence, is_tuple
 
 
 class RuleResult(NamedTuple):
@@ -73,8 +73,8 @@ def _items(value: object) -> list[object]:
 def _kind(value: object) -> str:
     if isinstance(value, np.ndarray | np.generic):
         return "an array"
-    if isinstance(value, tuple):
-        return f"a tuple of {len(_items(cast('object', value)))}"
+    if is_tuple(value):
+        return f"a tuple of {len(value)}"
     if callable(value):
         return "a function"
     return "None" if value is None else f"of type {type(value).__name__}"

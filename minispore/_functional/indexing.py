@@ -735,7 +735,7 @@ def _as_number(value: object, name: str) -> float:
                 f"For 'one_hot', the argument '{name}' must have one element, but it is of shape "
                 f"{value.shape}."
             )
-        value = cast("object", to_host(value._data).item())
+        value = to_host(value._data).item()
     if not isinstance(value, int | float):
         check_type(value, (Variable, int, float), name, "one_hot")
     return cast("float", value)

@@ -560,20 +560,19 @@ def unstack(input_x: T, axis: int = 0) -> tuple[T, ...]:
 
 
 def _promote_tensors(tensors: Sequence[T], caller: str) -> list[T]:
-    operands = cast("tuple[T, ...] | None", as_items(tensors))
-    if operands is None:
+    if not isinstance(tensors, list | tuple):
         raise TypeError(
             f"For '{caller}', the argument 'tensors' must be a list or tuple of Tensors, "
             f"but got {describe_value(tensors)}."
         )
-    if not operands:
+    if not tensors:
         raise ValueError(f"For '{caller}', the argument 'tensors' must not be empty.")
-    for i, x in enumerate(operands):
+    for i, x in enumerate(tensors):
         check_tensor(x, caller, f"tensors[{i}]")
-    common = dtype_of(operands[0])
-    for x in operands[1:]:
+    common = dtype_of(tensors[0])
+    for x in tensors[1:]:
         common = dtypes.promote(common, dtype_of(x), caller)
-    return [cast_to(x, common) for x in operands]
+    return [cast_to(x, common) for x in tensors]
 
 
 def _shape_without_axis(shape: Shape, axis: int) -> Shape:

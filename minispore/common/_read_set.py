@@ -97,6 +97,7 @@ _BUILTINS: Final = frozenset(
         "ValueError",
     ]
 )
+_MAY_HOLD_TENSORS: tuple[type, ...] = (Variable, tuple)
 _DESCRIPTORS: tuple[type, ...] = (property, staticmethod, classmethod)
 _CONSTANTS: Final = (
     *(type(None), bool, int, float, complex, str, bytes),
@@ -429,9 +430,8 @@ class ReadSet:
                 continue
             is_host = kind._recorded is not None and name not in kind._recorded
             needed = not own and name in self._names
-            has_tensors = is_cell(value) or isinstance(value, Variable | tuple)
-            if own or needed or has_tensors:
-                self._visit(attributes[name], f"{path}.{name}", host=is_host, needed=needed)
+            if own or needed or is_cell(value) or isinstance(value, _MAY_HOLD_TENSORS):
+                self._visit(value, f"{path}.{name}", host=is_host, needed=needed)
 
     def _visit_class(self, kind: type, path: str) -> None:
         for each in kind.__mro__:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from minispore.common.seed import generator, get_dataset_seed, get_seed
+from minispore.engine.array import HostArray
 from minispore.utils.checks import as_tuple
 
-Array = npt.NDArray[np.generic]
+Array = HostArray
 Block = tuple[Array, ...]
 Row = tuple[Array, ...]
 

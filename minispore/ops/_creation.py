@@ -385,7 +385,7 @@ def _end(value: object, name: str) -> float:
     return float(to_host(value._data).item())
 
 
-def parse_shape(size: Size, name: str, caller: str) -> tuple[int, ...]:
+def parse_shape(size: object, name: str, caller: str) -> tuple[int, ...]:
     """Return a user's shape as a tuple of lengths.
 
     Raises:

@@ -492,7 +492,7 @@ def _stream(seed: object, caller: str, name: str = "ops") -> str:
 
 def _broadcast_lengths(caller: str, shape: object, *arrays: NDArray[np.generic]) -> tuple[int, ...]:
     """Return the shape to which the argument `shape` and those of arrays broadcast."""
-    lengths = parse_shape(cast("Sequence[int]", shape), "shape", caller)
+    lengths = parse_shape(shape, "shape", caller)
     try:
         return np.broadcast_shapes(lengths, *(x.shape for x in arrays))
     except ValueError:
@@ -513,4 +513,4 @@ def _lengths(size: tuple[int | Sequence[int], ...], caller: str) -> tuple[int, .
     if not size:
         return (1,)
     items = as_items(size[0]) if len(size) == 1 else None
-    return parse_shape(cast("Sequence[int]", size if items is None else items), "size", caller)
+    return parse_shape(size if items is None else items, "size", caller)

@@ -211,20 +211,20 @@ def compute_gradients(
         RuntimeError: A position names no argument, or one that is not a tensor.
         ValueError: `sens` has another shape than the outputs, or `has_aux` does not match them.
     """
-    _check_positions(args, positions, caller)
+    inputs: list[Variable] = _inputs(args, positions, caller)
     args = list(args)
     # Inside another differentiation the backward pass is part of what is being differentiated.
     if in_record_block():
         nested = is_recording()
     else:
         # A worker thread of a function that is being differentiated receives recorded variables.
-        nested = is_recording() and any(cast("Variable", args[i])._node for i in positions)
+        nested = is_recording() and any(x._node for x in inputs)
     # Weights that are in no graph, such as plain tensors, become inputs of this one.
     bare = [x for x in weights if x._node is None and not _is_frozen(x)]
     try:
         with record():
             first_number = Node().number
-            inputs = [_as_leaf(cast("Variable", args[i])) for i in positions]
+            inputs = [_as_leaf(x) for x in inputs]
             for i, x in zip(positions, inputs, strict=True):
                 args[i] = x
             for x in bare:
@@ -278,19 +278,23 @@ def _finished(x: Variable, gradient: Variable) -> Variable:
     return gradient if own.category == FLOAT else cast_to(gradient, own)
 
 
-def _check_positions(args: Sequence[object], positions: tuple[int, ...], caller: str) -> None:
-    """Raise RuntimeError unless each position is that of a tensor among the arguments."""
+def _inputs(args: Sequence[object], positions: tuple[int, ...], caller: str) -> list[Variable]:
+    """Return the arguments at the positions; raise RuntimeError if one is not a tensor."""
+    inputs: list[Variable] = []
     for position in positions:
         if position >= len(args):
             raise RuntimeError(
                 f"For '{caller}', there is no argument {position} to differentiate by: "
                 f"the function was called with {len(args)} by position."
             )
-        if not isinstance(args[position], Tensor):
+        x = args[position]
+        if not isinstance(x, Tensor):
             raise RuntimeError(
                 f"For '{caller}', argument {position} of the function must be a Tensor to be "
-                f"differentiated by, but got {describe_value(args[position])}."
+                f"differentiated by, but got {describe_value(x)}."
             )
+        inputs.append(x)
+    return inputs
 
 
 def _output_gradients(
@@ -878,10 +882,10 @@ class GradOperation(Generic[G_co, G1_co]):
             return ()
         if weights is not None:
             return as_weight_sequence(weights, "GradOperation")
-        trainable = getattr(fn, "trainable_params", None)
+        trainable: Callable[[], Weights] | None = getattr(fn, "trainable_params", None)
         if trainable is None:
             raise ValueError(
                 "For 'GradOperation', 'weights' must be given with get_by_list=True, "
                 "unless the function is a Cell."
             )
-        return cast("Weights", trainable())
+        return trainable()

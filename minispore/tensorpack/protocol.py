@@ -181,8 +181,8 @@ class UnknownMetricError(ValueError):
 
 def declared_names(callback: object, method: Literal["produces", "consumes"]) -> Sequence[str]:
     """Return the result of `callback.produces()` or `callback.consumes()`, if it exists."""
-    declare: object = getattr(callback, method, None)
-    return tuple(cast("Collection[str]", declare())) if callable(declare) else ()
+    declare: Callable[[], Collection[str]] | None = getattr(callback, method, None)
+    return tuple(declare()) if callable(declare) else ()
 
 
 def check_metric_names(params: InternalCallbackParam, in_any_order: Collection[object]) -> None:
@@ -413,8 +413,9 @@ class Trainer:
         params = self.params
         yield {"loss": first_output(params.get("net_outputs"))}
         batch = cast("Sequence[object]", params.get("train_dataset_element") or ())
+        get_names: Callable[[], Sequence[str]] | None
         get_names = getattr(params.train_dataset, "get_col_names", None)
-        names = cast("Sequence[str]", get_names()) if callable(get_names) else ()
+        names = get_names() if callable(get_names) else ()
         columns = {f"input{i}": column for i, column in enumerate(batch)}
         yield columns | dict(zip(names, batch, strict=False))
         yield {name: array for (_, name), array in self.summaries.items()}

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Generic, TypeVar, cast, get_args, get_origin
+from typing import Generic, TypeVar, get_args, get_origin
 
 from minispore.train.resume import read_field
+from minispore.utils.checks import as_items, is_dict
 
 T = TypeVar("T")
 
@@ -26,7 +27,8 @@ class StateField(Generic[T]):
     def __get__(self, instance: object, owner: type | None = None) -> T:
         if self._name not in vars(instance):
             self.reset(instance)
-        return cast("T", vars(instance)[self._name])
+        value: T = vars(instance)[self._name]
+        return value
 
     def __set__(self, instance: object, value: T) -> None:
         vars(instance)[self._name] = value
@@ -103,8 +105,8 @@ def _read(state: Mapping[str, object], key: str, kind: type[object], caller: str
     if container is None:
         return items
     inner, path = get_args(kind)[-1], f"{caller}.{key}"
-    if isinstance(items, dict):
-        named = cast("dict[str, object]", items)
+    if is_dict(items):
+        named = {str(name): item for name, item in items.items()}
         return {name: _read(named, name, inner, path) for name in named}
-    indexed = {str(i): item for i, item in enumerate(cast("list[object]", items))}
+    indexed = {str(i): item for i, item in enumerate(as_items(items) or ())}
     return [_read(indexed, index, inner, path) for index in indexed]

@@ -30,7 +30,7 @@ def validate_arguments(cls: type[T]) -> type[T]:
         Traceback (most recent call last):
         TypeError: For 'Named', the type of 'every' must be Sequence[int], but got [1, 2.5] of ...
     """
-    init = cast("Callable[..., None]", cls.__init__)
+    init: Callable[..., None] = cls.__init__
     parameters = signature(init)
     # Resolved at the first call: an annotation may name a class that is defined later.
     hints = cache(lambda: get_type_hints(init))
@@ -42,7 +42,7 @@ def validate_arguments(cls: type[T]) -> type[T]:
         except TypeError:  # the call of `init` below raises Python's own message
             arguments = {}
         for name, value in arguments.items():
-            hint = cast("object", hints().get(name, object))
+            hint: object = hints().get(name, object)
             if not _has_type(value, hint):
                 expected = hint.__name__ if isinstance(hint, type) else str(hint)
                 expected = re.sub(r"[\w.]+\.", "", expected)  # without the names of modules
@@ -58,7 +58,8 @@ def validate_arguments(cls: type[T]) -> type[T]:
 
 def _has_type(value: object, hint: object) -> bool:
     """Return whether a value has a type; a bool is no number, and a str is no sequence of str."""
-    origin, inner = cast("object", get_origin(hint)), get_args(hint)
+    origin: object = get_origin(hint)
+    inner = get_args(hint)
     if origin is Union or origin is UnionType:
         return any(_has_type(value, option) for option in inner)
     kind = _ACCEPTED.get(origin or hint) or cast("type", origin or hint)

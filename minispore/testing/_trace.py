@@ -11,7 +11,7 @@ from typing import ClassVar, Final, cast, overload
 from minispore.testing._event import Event
 from minispore.testing._page import page
 from minispore.utils.atomic import atomic_write, regular
-from minispore.utils.checks import check_one_of
+from minispore.utils.checks import check_one_of, is_dict
 
 # The number of changes that a line of the tree names.
 _MAX_NAMED_CHANGES: Final = 3
@@ -213,12 +213,11 @@ def _ending(path: str | os.PathLike[str], endings: tuple[str, ...], method: str)
 
 def _parse_event(row: object) -> Event:
     """Return an event from the values of its fields; TypeError or ValueError if one is invalid."""
-    if not isinstance(row, dict):
+    if not is_dict(row):
         raise TypeError(f"{row!r} is no event")
-    fields_of_row = cast("dict[str, object]", row)
-    values = _OPTIONAL_FIELDS | fields_of_row
+    values = _OPTIONAL_FIELDS | {str(name): value for name, value in row.items()}
     if values.keys() != _FIELDS.keys():
-        raise ValueError(f"an event has {', '.join(_FIELDS)}, not {', '.join(fields_of_row)}")
+        raise ValueError(f"an event has {', '.join(_FIELDS)}, not {', '.join(map(str, row))}")
     for name, value in values.items():
         types, upper_bound = _FIELDS[name]
         in_range = not isinstance(value, int | float) or 0 <= value < upper_bound

@@ -270,7 +270,7 @@ def datasets(
             continue
         bounds = {"take": (1, rows), "skip": (1, rows - 1)}.get(name, (2, 3))
         number = draw(st.integers(*bounds))
-        operation = cast("Callable[[Dataset, int], Dataset]", getattr(Dataset, name))
+        operation: Callable[[Dataset, int], Dataset] = getattr(Dataset, name)
         dataset = draw(st.builds(operation, st.just(dataset), st.just(number)))
         rows = {"take": number, "skip": rows - number, "repeat": rows * number}.get(name, rows)
     size = draw(st.integers(1, 5))

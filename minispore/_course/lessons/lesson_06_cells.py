@@ -1,6 +1,6 @@
 """Lesson 6: a network is a tree of cells; the path through it is a parameter's name."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Protocol, cast
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from minispore._course.exercise import CodeExercise, Lesson, Property, bugs
 from minispore._course.feedback import WrongResult, expect, expect_text
 from minispore.common import Parameter, Tensor
+from minispore.utils.checks import is_iterable, is_tuple
 
 _CELLS = "cells_and_names"
 _PARAMETERS = "parameters_and_names"
@@ -126,24 +127,24 @@ def cases(
     )
 
 
-def _as_pairs(what: str, result: object, objects: dict[str, object]) -> list[tuple[str, str]]:
+def _as_pairs(what: str, result: object, objects: dict[str, object]) -> list[tuple[object, str]]:
     """Return the learner's pairs of a path and an object, with the object's name in the case.
 
     Raises:
         WrongResult: The result is not an iterable of pairs.
     """
     known = {id(each): _display_name(name) for name, each in objects.items()}
-    if not isinstance(result, Iterable):
+    if not is_iterable(result):
         raise WrongResult(
             f"your {what} returned {result!r}, but pairs of a path and an object were expected"
         )
-    pairs = list[tuple[str, str]]()
-    for item in cast("Iterable[object]", result):
-        if not isinstance(item, tuple) or len(cast("tuple[object, ...]", item)) != 2:
+    pairs = list[tuple[object, str]]()
+    for item in result:
+        if not is_tuple(item) or len(item) != 2:
             raise WrongResult(
                 f"your {what} gave {item!r}, but a pair of a path and an object was expected"
             )
-        path, each = cast("tuple[str, object]", item)
+        path, each = item
         pairs.append((path, known.get(id(each), "another object")))
     return pairs
 

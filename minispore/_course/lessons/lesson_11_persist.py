@@ -93,7 +93,7 @@ def _rejects_invalid_states(work: ModuleType, invalid: tuple[int, object]) -> No
     if invalid[1] is not None:
         state[key] = invalid[1]
     what = f"a state without {key!r}" if invalid[1] is None else f"a state whose {key!r} is a text"
-    other = cast("Stateful", work.RunLog(2))
+    other: Stateful = work.RunLog(2)
     before = repr(other.state_dict())
     try:
         other.load_state_dict(state)

@@ -130,7 +130,8 @@ def _forwards_the_state(work: ModuleType, run: GivenRun) -> None:
     first, second = Recorder(), Recorder()
     periodic = work.Periodic(first, 1)
     run.train(periodic)
-    cast("Stateful", work.Periodic(second, 1)).load_state_dict(dict(through_file(periodic)))
+    restored: Stateful = work.Periodic(second, 1)
+    restored.load_state_dict(dict(through_file(periodic)))
     expect("the state of the new callback", second.calls, first.calls)
 
 
@@ -139,7 +140,7 @@ def _records_norms(work: ModuleType, case: Case) -> None:
     periodic = LambdaCallback(on_train_step_end=log.trigger)
     case.run.train(log, periodic)
     expected = [5.0 * loss for epoch in case.run.losses for loss in epoch]
-    norms = cast("list[object]", log.norms)
+    norms: list[object] = log.norms
     same = [is_same(*pair, 1e-5) for pair in zip(norms, expected, strict=False)]
     if len(norms) != len(expected) or not all(same):
         expect("`norms`", norms, expected)
@@ -148,7 +149,7 @@ def _records_norms(work: ModuleType, case: Case) -> None:
 def _resumes_norms(work: ModuleType, run: GivenRun) -> None:
     first, second = work.RunLog(), work.RunLog()
     run.train(first, LambdaCallback(on_train_step_end=first.trigger))
-    cast("Stateful", second).load_state_dict(dict(through_file(first)))
+    second.load_state_dict(dict(through_file(first)))
     expect("`norms` after a resume", second.norms, first.norms)
 
 

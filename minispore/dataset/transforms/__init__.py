@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -99,13 +98,12 @@ class OneHot(Transform):
             raise RuntimeError(
                 f"For 'OneHot', the input must be of int type, but got {block.dtype}."
             )
-        numbers = cast(npt.NDArray[np.integer], block)
-        if np.any((numbers < 0) | (numbers >= self.num_classes)):
+        if np.any((block < 0) | (block >= self.num_classes)):
             raise RuntimeError(
                 f"For 'OneHot', the input must be in [0, {self.num_classes - 1}], but it goes from "
                 f"{block.min()} to {block.max()}."
             )
-        hot: npt.NDArray[np.bool_] = np.equal(numbers[..., np.newaxis], np.arange(self.num_classes))
+        hot: npt.NDArray[np.bool_] = np.equal(block[..., np.newaxis], np.arange(self.num_classes))
         if not self.smoothing_rate:
             return hot.astype(block.dtype)
         off_value = self.smoothing_rate / self.num_classes

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from enum import Enum
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -136,9 +135,8 @@ def _resize_linear(images: Array, height: int, width: int) -> Array:
     columns = [np.clip(left + i, 0, images.shape[-2] - 1) for i in (0, 1)]
     rows = [np.clip(top + i, 0, images.shape[-3] - 1) for i in (0, 1)]
     if images.dtype != np.uint8:
-        floats = cast("npt.NDArray[np.float64]", images)
-        means = floats[..., columns[0], :] * (1 - column_weights)
-        means = means + floats[..., columns[1], :] * column_weights
+        means: Array = images[..., columns[0], :] * (1 - column_weights)
+        means = means + images[..., columns[1], :] * column_weights
         means_above = means[..., rows[0], :, :] * (1 - row_weights)
         return means_above + means[..., rows[1], :, :] * row_weights
     wide = images.astype(np.int32)

@@ -44,8 +44,8 @@ def asarray(value: object, /, dtype: object = None) -> object:
     if isinstance(value, bool | int | float):
         # numpy raises an error if the number does not fit the type.
         number = np.asarray(value, cast("np.dtype[np.generic] | None", dtype))
-        return cast("object", _cupy.full((), number.item(), number.dtype))
-    return cast("object", _cupy.asarray(value, dtype))
+        return _cupy.full((), number.item(), number.dtype)
+    return _cupy.asarray(value, dtype)
 
 
 stop_gradient = _numpy.stop_gradient

@@ -47,9 +47,11 @@ class Decision(NamedTuple):
 
 
 class RunOnHost(Protocol):
-    """Calls a function of the host, and returns its result."""
+    """How functions of the host are called."""
 
-    def __call__(self, function: Callable[[], R], /) -> R: ...
+    def __call__(self, function: Callable[[], R], /) -> R:
+        """Return the function's result."""
+        ...
 
 
 def _run(function: Callable[[], R], /) -> R:

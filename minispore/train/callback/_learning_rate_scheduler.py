@@ -1,7 +1,6 @@
 """LearningRateScheduler: set the learning rate by a function of the step."""
 
 from collections.abc import Callable
-from typing import cast
 
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
@@ -55,7 +54,7 @@ class LearningRateScheduler(Callback):
         """Set the learning rate of the next step."""
         rate = learning_rate_of(run_context, _CALLER)
         step = run_context.original_args().cur_step_num
-        result = cast("object", self.learning_rate_function(shortest_float(as_float32(rate)), step))
+        result: object = self.learning_rate_function(shortest_float(as_float32(rate)), step)
         array = as_array(result)
         if array is None or array.size != 1 or isinstance(result, bool):
             raise TypeError(

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Tensor
+from minispore.engine.array import NUMPY_TYPES
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import first_output
 from minispore.train.protocol.pending_values import PendingDeviceValues, is_on_device
@@ -141,8 +141,8 @@ def _check(loss: object, epoch: int, step: int) -> None:
     if isinstance(loss, float):
         finite = math.isfinite(loss)  # much faster than numpy's function
     else:
-        is_array = isinstance(loss, np.ndarray | np.generic)
-        finite = not is_array or bool(np.isfinite(cast("npt.ArrayLike", loss)).all())
+        is_array = isinstance(loss, NUMPY_TYPES)
+        finite = not is_array or bool(np.isfinite(np.asarray(loss)).all())
     if not finite:
         raise ValueError(
             f"In epoch: {epoch} step: {step}, loss is NAN or INF, "

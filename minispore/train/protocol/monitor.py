@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Tensor
+from minispore.engine.array import NUMPY_TYPES
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.utils.checks import as_items, check_number, check_one_of, check_type
 
@@ -77,9 +78,8 @@ class MonitoredMetric:
         results = params.get("eval_results", params.get("metrics"))
         if not results:
             return None
-        measured = cast("dict[str, object]", results)
-        self._require(tuple(measured))
-        return self._number(measured[self.name])
+        self._require(tuple(results))
+        return self._number(results[self.name])
 
     def _require(self, names: Sequence[str]) -> None:
         if self.name in ("loss", *names):
@@ -137,8 +137,8 @@ def as_array(value: object) -> npt.NDArray[np.generic] | None:
     """
     if isinstance(value, Tensor):
         return value.asnumpy()
-    if isinstance(value, np.ndarray | np.generic | int | float):
-        return np.asarray(cast("npt.ArrayLike", value))
+    if isinstance(value, (*NUMPY_TYPES, int, float)):
+        return np.asarray(value)
     return None
 
 

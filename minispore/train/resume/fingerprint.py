@@ -23,6 +23,7 @@ from minispore.dataset import Dataset
 from minispore.dataset.iterators import code_and_data, describe_pipeline, sample_indices
 from minispore.nn import Cell, Optimizer
 from minispore.train.protocol.dataset import SupportsState
+from minispore.utils.checks import is_dict
 
 _Parts = Iterable[tuple[str, object]]
 _PLAIN: Final = (
@@ -118,8 +119,8 @@ def _describe_items(path: str, value: object, seen: dict[int, object]) -> tuple[
     keys = [str(key if _is_plain(key) else type(key)) for key in items]
     if issubclass(kind, (set, frozenset)):  # whose order is that of hashes
         return f"{text}, {_check_sum(repr(sorted(keys)).encode())}", ()
-    if issubclass(kind, dict):
-        pairs = list(zip(keys, cast("dict[object, object]", value).values(), strict=True))
+    if is_dict(value):
+        pairs = list(zip(keys, value.values(), strict=True))
     else:
         pairs = [(str(i), item) for i, item in enumerate(items)]
     if len(pairs) > _MAX_LISTED:

@@ -17,7 +17,7 @@ from minispore.common import Parameter, Tensor
 from minispore.common.tensor import host_tensor
 from minispore.engine.array import is_ndarray
 from minispore.train.serialization import load_checkpoint
-from minispore.utils.checks import is_list, is_mapping, is_sequence
+from minispore.utils.checks import is_dict, is_list, is_mapping, is_sequence
 
 Array = npt.NDArray[np.generic]
 T = TypeVar("T")
@@ -267,12 +267,11 @@ def _encode_item(value: object, path: str, name: str, arrays: dict[str, Array]) 
 def _decode_item(value: object, name: str, arrays: Mapping[str, Array]) -> object:
     if is_list(value):
         return [_decode_item(item, name, arrays) for item in value]
-    if not isinstance(value, dict):
+    if not is_dict(value):
         return value
-    encoded = cast("dict[str, object]", value)
-    key, content = next(iter(encoded.items())) if len(encoded) == 1 else ("", None)
+    key, content = next(iter(value.items())) if len(value) == 1 else ("", None)
     if key not in {_ARRAY, _TENSOR, _TUPLE, _DICT}:
-        return {key: _decode_item(item, name, arrays) for key, item in encoded.items()}
+        return {key: _decode_item(item, name, arrays) for key, item in value.items()}
     if not is_list(content):
         raise ValueError(f"{key} without its list")
     if key == _TUPLE:

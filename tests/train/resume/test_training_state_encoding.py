@@ -122,7 +122,7 @@ def test_field_has_its_kind_or_raises(kind: type[object], items: list[object]) -
     """Also the items of lists and dicts; an int is accepted for a float."""
     state: Mapping[str, object] = {"one": items[0], "list": items, "dict": {"a": items[0]}}
     fitting = [type(item) is kind or (kind, type(item)) == (float, int) for item in items]
-    readers = [
+    readers: list[tuple[Callable[..., object], str, str, list[bool]]] = [
         (read_field, "one", "For 'Caller', the state's 'one'", fitting[:1]),
         (
             read_list_field,
