@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from types import ModuleType
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +41,8 @@ def preloaded(data: Dataset, steps: int) -> Batches:
     images: list[Floats] = []
     labels: list[NDArray[np.int32]] = []
     for image, label in data.take(steps).create_tuple_iterator(num_epochs=1, output_numpy=True):
-        images.append(cast("Floats", image).reshape(BATCH, -1))
-        labels.append(cast("NDArray[np.int32]", label))
+        images.append(image.reshape(BATCH, -1))
+        labels.append(label)
     return Batches(images, labels)
 
 

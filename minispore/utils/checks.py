@@ -408,10 +408,6 @@ def is_list(value: object) -> TypeGuard[list[object]]:
 
     Returns:
         True for lists and their subclasses.
-
-    Examples:
-        >>> is_list([1]), is_list((1, 2))
-        (True, False)
     """
     return isinstance(value, list)
 
@@ -424,10 +420,6 @@ def is_tuple(value: object) -> TypeGuard[tuple[object, ...]]:
 
     Returns:
         True for tuples and their subclasses.
-
-    Examples:
-        >>> is_tuple((1, 2)), is_tuple([1])
-        (True, False)
     """
     return isinstance(value, tuple)
 
@@ -440,10 +432,6 @@ def is_dict(value: object) -> TypeGuard[dict[object, object]]:
 
     Returns:
         True for dicts and their subclasses.
-
-    Examples:
-        >>> is_dict({"a": 1}), is_dict([("a", 1)])
-        (True, False)
     """
     return isinstance(value, dict)
 
@@ -456,10 +444,6 @@ def is_iterable(value: object) -> TypeGuard[Iterable[object]]:
 
     Returns:
         True for everything with a method `__iter__`.
-
-    Examples:
-        >>> is_iterable("ab"), is_iterable(2)
-        (True, False)
     """
     return isinstance(value, Iterable)
 
@@ -472,10 +456,6 @@ def is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:
 
     Returns:
         True for dicts and other mappings.
-
-    Examples:
-        >>> is_mapping({"a": 1}), is_mapping([("a", 1)])
-        (True, False)
     """
     return isinstance(value, Mapping)
 

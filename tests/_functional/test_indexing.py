@@ -8,6 +8,8 @@ from hypothesis import given
 
 import minispore as ms
 from minispore import Tensor, grad, ops, value_and_grad
+from minispore.engine.array import is_ndarray
+from minispore.utils.checks import map_items
 from tests.common.strategies import Arrays, float_types, indexed
 
 
@@ -18,9 +20,7 @@ def part(array: Arrays, index: object) -> Arrays:
 
 def by_tensors(index: object) -> object:
     """An index with tensors instead of arrays in it."""
-    if isinstance(index, tuple):
-        return tuple(by_tensors(item) for item in cast("tuple[object, ...]", index))
-    return Tensor(cast("object", index)) if isinstance(index, np.ndarray) else index
+    return Tensor(index) if is_ndarray(index) else map_items(by_tensors, index)
 
 
 @given(indexed())

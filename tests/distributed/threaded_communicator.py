@@ -40,7 +40,8 @@ class ThreadedCommunicator:
 
     @property
     def rank(self) -> int:
-        return cast("int", getattr(self._here, "rank", 0))
+        rank: int = getattr(self._here, "rank", 0)
+        return rank
 
     def Ibarrier(self) -> "ThreadedCommunicator":
         return self

@@ -3,7 +3,6 @@
 import json
 import math
 from pathlib import Path
-from typing import cast
 
 from minispore.tensorpack import JSONLWriter, JSONWriter
 from minispore.tensorpack.param import HyperFile
@@ -11,6 +10,7 @@ from minispore.testing import Event, EventTrace
 from minispore.train import Model, OnRequestExit, RunContext
 from minispore.train.callback._summary_landscape import read_metadata
 from minispore.train.protocol.run_context import InternalCallbackParam
+from minispore.utils.checks import is_dict, is_list
 from tests.fuzz.reader_contract import Reader
 from tests.helpers.stub_models import Batches, ConstantLoss
 
@@ -57,12 +57,13 @@ def read_rows(path: Path) -> None:
 
 
 def check_rows(rows: object) -> None:
-    assert isinstance(rows, list)
-    for row in cast("list[object]", rows):
-        assert isinstance(row, dict)
-        for value in cast("dict[str, object]", row).values():
+    assert is_list(rows)
+    for row in rows:
+        assert is_dict(row)
+        for value in row.values():
             assert value is None or type(value) in {int, float}
-            assert math.isfinite(cast("float", value or 0))
+            assert isinstance(value, int | float | None)
+            assert math.isfinite(value or 0)
 
 
 def write_json_on(path: Path) -> None:
@@ -132,7 +133,7 @@ def read_request(path: Path) -> None:
         config: object = json.loads(path.read_bytes())
     except (ValueError, RecursionError):
         config = None
-    found = cast("dict[str, object]", config) if isinstance(config, dict) else {}
+    found = config if is_dict(config) else {}
     asked = found.get("GracefulExit") == 1
     assert context.get_stop_requested() == asked
 

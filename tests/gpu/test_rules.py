@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from minispore import Tensor, grad, ops
-from minispore.engine.array import Array, current_namespace, from_host, to_host
-from minispore.utils.checks import as_items
+from minispore.engine.array import Array, current_namespace, from_host, is_ndarray, to_host
+from minispore.utils.checks import map_items
 from tests.helpers.rule_cases import CASES, Case, Floats, expected_of
 
 pytestmark = pytest.mark.gpu
@@ -19,10 +18,7 @@ TOLERANCE = {np.float16: 1e-2, np.float32: 1e-4, np.float64: 1e-10}
 
 def on_card(arg: object) -> object:
     """Return an argument with its index arrays on the device."""
-    items = as_items(arg)
-    if items is not None and not isinstance(arg, np.ndarray):
-        return tuple(on_card(item) for item in items)
-    return from_host(cast("NDArray[np.generic]", arg)) if isinstance(arg, np.ndarray) else arg
+    return from_host(arg) if is_ndarray(arg) else map_items(on_card, arg)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -55,7 +51,7 @@ def test_equal_indices_accumulate(card: str, dtype: type[np.generic]) -> None:
     values = np.array([1, 0, 1, 1], dtype)
     index = (np.array([2, 0, 2, 1]),)
     found = current_namespace().scatter_add(
-        from_host(values), index=cast("tuple[object, ...]", on_card(index)), shape=(4,)
+        from_host(values), index=tuple(map(on_card, index)), shape=(4,)
     )
     expected = np.zeros(4, dtype)
     np.add.at(expected, cast("list[int]", index), values)

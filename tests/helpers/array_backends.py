@@ -7,7 +7,7 @@ import array_api_strict as strict
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore.engine.array import Array, Namespace, _numpy, register_namespace
+from minispore.engine.array import Array, HostArray, Namespace, _numpy, register_namespace
 from minispore.utils.checks import as_items
 
 CONTRACT = {name for name in vars(Namespace) if not name.startswith("_")}
@@ -19,7 +19,8 @@ class StrictNamespace:
     def __getattr__(self, name: str) -> Callable[..., object]:
         if name not in CONTRACT:
             raise AttributeError(f"A rule must not use {name}: it is not in the protocol.")
-        return cast("Callable[..., object]", getattr(strict, name))
+        function: Callable[..., object] = getattr(strict, name)
+        return function
 
     def stop_gradient(self, x: object, /) -> object:
         return x
@@ -52,10 +53,10 @@ def to_numpy(x: object) -> NDArray[np.float64]:
     """Return an array of any library as a numpy array."""
     if isinstance(x, STRICT_ARRAY):
         x = np.from_dlpack(cast("NDArray[np.float64]", x))
-    return np.asarray(cast("NDArray[np.float64]", x))
+    return np.asarray(x)
 
 
-def frozen(x: NDArray[np.generic]) -> NDArray[np.generic]:
+def frozen(x: HostArray) -> HostArray:
     """Return a read-only copy."""
     copy = np.array(x)
     copy.flags.writeable = False
@@ -64,4 +65,4 @@ def frozen(x: NDArray[np.generic]) -> NDArray[np.generic]:
 
 def strictly(x: NDArray[np.generic]) -> object:
     """Return a copy as an array of array-api-strict."""
-    return cast("object", strict.asarray(x, copy=True))
+    return strict.asarray(x, copy=True)

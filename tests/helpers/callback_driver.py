@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar, cast
 
-import numpy as np
-
 from minispore import Parameter, Tensor, nn
 from minispore.train import Callback, LambdaCallback, RunContext
 from minispore.train.callback import _InternalCallbackParam
+from minispore.train.protocol import SupportsState
 from minispore.train.resume import decode, encode
 
 
@@ -50,7 +49,8 @@ def epoch(
 
 def saved(callback: Callback) -> Mapping[str, object]:
     """Return the state of a callback after encoding and decoding it."""
-    text, arrays = encode(cast("Stateful", callback).state_dict(), "state")
+    assert isinstance(callback, SupportsState)
+    text, arrays = encode(callback.state_dict(), "state")
     return cast("Mapping[str, object]", decode(text, "state", arrays))
 
 
@@ -74,7 +74,8 @@ def decisions(
             callback.__exit__(None, None, None)
             callback = make()
             callback.on_train_begin(context)
-            cast("Stateful", callback).load_state_dict(state)
+            assert isinstance(callback, SupportsState)
+            callback.load_state_dict(state)
         epoch(callback, context, number, value)
         results.append(observe(callback, context))
         if context.get_stop_requested():
@@ -86,8 +87,10 @@ def decisions(
 
 
 def learning_rate(context: RunContext) -> float:
-    optimizer = cast("nn.SGD", context.original_args().optimizer)
-    return float(np.asarray(cast("Tensor", optimizer.learning_rate).asnumpy()))
+    optimizer = context.original_args().optimizer
+    assert isinstance(optimizer, nn.SGD)
+    assert isinstance(optimizer.learning_rate, Tensor)
+    return float(optimizer.learning_rate.asnumpy())
 
 
 def weight(context: RunContext) -> float:

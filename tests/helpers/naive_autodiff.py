@@ -8,7 +8,6 @@ an array of objects for numpy, which does the broadcasting, sums and matrix prod
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +119,7 @@ def array(numbers: object, shape: tuple[int, ...] | None = None) -> Numbers:
         single = np.empty((), np.object_)
         single[()] = numbers
         return single
-    made: Numbers = np.asarray(cast("list[Number]", numbers), np.object_)
+    made: Numbers = np.asarray(numbers, np.object_)
     return made if shape is None else made.reshape(shape)
 
 

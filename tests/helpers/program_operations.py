@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 from hypothesis import strategies as st
@@ -35,12 +35,12 @@ class Operation:
 
 def each(function: Callable[[Number], Number]) -> Callable[..., object]:
     """Return a function of a Number as a function of arrays."""
-    return cast("Callable[..., object]", np.frompyfunc(function, 1, 1))
+    return np.frompyfunc(function, 1, 1)
 
 
 def both(function: Callable[[Number, Number], Number]) -> Callable[..., object]:
     """Return a function of two Numbers as a function of arrays that broadcast."""
-    return cast("Callable[..., object]", np.frompyfunc(function, 2, 1))
+    return np.frompyfunc(function, 2, 1)
 
 
 def broadcast(x: Shape, y: Shape) -> bool:
@@ -104,7 +104,7 @@ def exponentials(x: Sequence[Number]) -> list[Number]:
 
 
 def softmax(x: Numbers, axis: int) -> object:
-    powers = cast("Numbers", np.exp(x))
+    powers: Numbers = np.exp(x)
     return powers / np.sum(powers, axis=axis, keepdims=True)
 
 

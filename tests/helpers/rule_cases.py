@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 import minispore.engine.rules
-from minispore.engine.array import Array
+from minispore.engine.array import Array, HostArray
 from minispore.engine.rules import (
     arithmetic,
     elementwise,
@@ -29,8 +29,9 @@ from minispore.engine.rules import (
     shape,
     unfold,
 )
+from minispore.utils.checks import as_tuple
 
-Floats: TypeAlias = NDArray[np.float64]
+Floats: TypeAlias = HostArray
 Shape: TypeAlias = tuple[int, ...]
 # The operands' shapes, and the rule's other arguments.
 Drawn: TypeAlias = tuple[tuple[Shape, ...], tuple[object, ...]]
@@ -304,7 +305,7 @@ def standardized(draw: st.DrawFn) -> Drawn:
 @st.composite
 def batch_normalized(draw: st.DrawFn) -> Drawn:
     (own,), (axes, epsilon) = draw(standardized())
-    by_channel = tuple(1 if i in cast("tuple[int, ...]", axes) else n for i, n in enumerate(own))
+    by_channel = tuple(1 if i in as_tuple(axes) else n for i, n in enumerate(own))
     return (own, by_channel, by_channel), (axes, epsilon, list)
 
 
@@ -339,7 +340,7 @@ class Case:
         for i, own in enumerate(operands):
             part = grid[start : start + prod(own)].reshape(own)
             domain = self.domains[min(i, len(self.domains) - 1)]
-            filled.append(cast("Floats", np.asarray(domain(part.astype(np.float64)))))
+            filled.append(np.asarray(domain(part.astype(np.float64))))
             start += prod(own)
         return filled
 
@@ -358,14 +359,14 @@ def expected_of(
     operands = [x if x.dtype == bool else x.astype(dtype) for x in case.fill(shapes, rng)]
     with np.errstate(all="ignore"):
         value, pullbacks = case(operands, args)
-        gradient = cast("Floats", rng.normal(size=np.shape(value)).astype(dtype))
+        gradient = rng.normal(size=np.shape(value)).astype(dtype)
         expected = [value, *[None if p is None else p(gradient) for p in pullbacks]]
-    return cast("list[Floats]", operands), gradient, expected
+    return operands, gradient, expected
 
 
-def cast_like(x: object) -> object:
+def cast_like(x: Array) -> object:
     """Return the rule `cast` to the operand's own dtype; others lose too many digits."""
-    return elementwise.cast(cast("Array", x), cast("Array", x).dtype)
+    return elementwise.cast(x, x.dtype)
 
 
 CASES: dict[str, Case] = {

@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, cast, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore import Parameter, Tensor, ops
 from minispore._functional import elementwise
+from minispore.engine.array import is_ndarray
 from minispore.engine.dispatch import T, Variable
 from minispore.ops import operations
 from minispore.utils.checks import as_items, describe_value
-from tests.common.strategies import Arrays
 
 # Some of these arguments are valid, but cause a warning.
 pytestmark = pytest.mark.filterwarnings("ignore:For '(var|std)', the argument 'ddof':UserWarning")
@@ -283,8 +283,7 @@ def memory(values: Iterable[object]) -> list[object]:
     """Return the shapes and elements of the tensors and arrays among values."""
     items = [item for value in values for item in as_items(value) or (value,)]
     arrays = [x.asnumpy() if isinstance(x, Tensor) else x for x in items]
-    found = [cast("Arrays", x) for x in arrays if isinstance(x, np.ndarray)]
-    return [(x.shape, x.tobytes()) for x in found]
+    return [(x.shape, x.tobytes()) for x in arrays if is_ndarray(x)]
 
 
 @contextmanager

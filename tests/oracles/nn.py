@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,8 @@ def outcome(package: str, expression: str) -> str:
     def of(seed: int, *shape: int) -> Tensor:
         """Return a tensor of normally distributed random numbers."""
         values = np.random.RandomState(seed).standard_normal(shape)
-        return cast("Tensor", ms.Tensor(values.astype(np.float32)))
+        tensor: Tensor = ms.Tensor(values.astype(np.float32))
+        return tensor
 
     def value_and_gradients(
         function: Function, *inputs: Tensor

@@ -44,7 +44,7 @@ def expressions() -> Iterator[str]:
     for name in MODULES:
         module = import_module(f"minispore.{name}".rstrip("."))
         prefix = f"{name}." if name else ""
-        listed = cast("list[str] | None", getattr(module, "__all__", None))
+        listed: list[str] | None = getattr(module, "__all__", None)
         home = "minispore" if listed else module.__name__
         new = {
             each: value

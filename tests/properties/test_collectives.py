@@ -29,7 +29,7 @@ def test_sums_and_broadcasts_equal_numpys(
     values = [[rng.integers(-9, 9, shape).astype(float) for shape in shapes] for _ in range(count)]
 
     def program(rank: int) -> tuple[Arrays, Arrays]:
-        own = cast("list[array_namespace.Array]", [each.copy() for each in values[rank]])
+        own: list[array_namespace.Array] = [each.copy() for each in values[rank]]
         sums = _collectives.all_reduce_sum(own, weights[rank], buffer=buffer)
         return cast("tuple[Arrays, Arrays]", (sums, _collectives.broadcast(own)))
 

@@ -16,8 +16,8 @@ from minispore.dataset import WaitedDSCallback
 from minispore.train import Model, SummaryRecord
 from minispore.train import callback as cb
 from minispore.train.callback import Callback
+from minispore.train.protocol import SupportsState
 from minispore.train.resume import read_field
-from tests.helpers.callback_driver import Stateful
 
 # Required arguments, and arguments tested elsewhere: a function for each event.
 NEEDED: dict[object, dict[str, object]] = {
@@ -43,6 +43,7 @@ FROM_ONE = {
     "collect_tensor_freq", "max_file_size", "every",
 }  # fmt: skip
 Made = Callable[..., object]
+config: Callable[..., cb.CheckpointConfig] = cb.CheckpointConfig
 
 
 def own() -> list[type[object]]:
@@ -85,7 +86,8 @@ def stateful() -> list[Made]:
 
 def state_of(callback: object) -> dict[str, object]:
     """Return the state without the entries that depend on the clock."""
-    state = cast("Stateful", callback).state_dict()
+    assert isinstance(callback, SupportsState)
+    state = callback.state_dict()
     return {key: value for key, value in state.items() if key != "elapsed"}
 
 
@@ -161,14 +163,16 @@ def test_unknown_setting_raises(make: Made) -> None:
 def test_invalid_state_raises_without_effect(make: Made) -> None:
     """Each entry is omitted, and replaced by a value of every other type."""
     good = {**NEEDED.get(make, {})}
-    callback = make(**good)
+    callback, other_one = make(**good), make(**good)
+    assert isinstance(callback, SupportsState)
+    assert isinstance(other_one, SupportsState)
     before = state_of(callback)
-    state = cast("Stateful", callback).state_dict()
+    state = {**callback.state_dict()}
     # Another state, so that an entry that is loaded before the error is noticed.
     for key, value in state.items():
         if type(value) in {int, float}:
             state[key] = type(value)(7)  # type: ignore[call-arg]
-    cast("Stateful", make(**good)).load_state_dict(state)
+    other_one.load_state_dict(state)
     for key, value in state.items():
         if value is None:
             continue
@@ -181,7 +185,7 @@ def test_invalid_state_raises_without_effect(make: Made) -> None:
         missing = {name: each for name, each in state.items() if name != key}
         for bad in (missing, *wrong):
             with pytest.raises(ValueError, match=f"^For '{make.__name__}.*{key}'"):
-                cast("Stateful", callback).load_state_dict(bad)
+                callback.load_state_dict(bad)
             assert state_of(callback) == before
 
 
@@ -189,9 +193,8 @@ def test_invalid_state_raises_without_effect(make: Made) -> None:
     "numbers", [(1, 0, 5, 0), (10, None, 0, 3), (0, 60, 2, 0), (None, 7, None, 1)]
 )
 def test_checkpoint_policy_matches_arguments(numbers: tuple[int | None, ...]) -> None:
-    make = cast("Made", cb.CheckpointConfig)
-    policy = cast("cb.CheckpointConfig", make(*numbers)).get_checkpoint_policy()
-    assert cast("cb.CheckpointConfig", make(**policy)).get_checkpoint_policy() == policy
+    policy = config(*numbers).get_checkpoint_policy()
+    assert config(**policy).get_checkpoint_policy() == policy
 
 
 def test_training_state_excludes_saved_network() -> None:

@@ -17,6 +17,7 @@ from hypothesis.stateful import (
 
 from minispore import Tensor
 from minispore.train import Metric, rearrange_inputs
+from minispore.utils.checks import is_sequence
 from tests._metrics.cases import CASES, Case, Inputs
 
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -30,8 +31,8 @@ def result(metric: Metric, *batches: Inputs) -> object:
 
 def numbers(value: object) -> list[npt.NDArray[Any]]:
     """Return a result's numbers: one array, or one for each item of a tuple or list."""
-    if isinstance(value, tuple | list):
-        return [array for part in cast("list[object]", value) for array in numbers(part)]
+    if is_sequence(value):
+        return [array for part in value for array in numbers(part)]
     return [np.asarray(value)]
 
 

@@ -24,7 +24,7 @@ def by_all(function: Callable[..., Tensor]) -> Callable[..., tuple[Tensor, ...]]
 
 
 def flat(tensors: Sequence[Tensor]) -> Floats:
-    return np.concatenate([cast("Floats", x.asnumpy()).reshape(-1) for x in tensors])
+    return np.concatenate([x.asnumpy().reshape(-1) for x in tensors])
 
 
 def assert_close(found: Floats, expected: Floats) -> None:

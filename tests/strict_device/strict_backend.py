@@ -23,11 +23,22 @@ from pathlib import Path
 from typing import ClassVar, NoReturn, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
-from minispore.engine.array import Array, ArrayBackend, DeviceNamespace, _numpy
+from minispore.engine.array import (
+    NUMPY_TYPES,
+    Array,
+    ArrayBackend,
+    DeviceNamespace,
+    HostArray,
+    _numpy,
+    is_ndarray,
+)
+from minispore.utils.checks import as_tuple, is_sequence, map_items
 
-Host = NDArray[np.generic]
+# What needs no conversion, and what indexes as it is.
+PLAIN: tuple[type, ...] = (type(None), bool, int, float, str, np.dtype, type)
+BASIC: tuple[type, ...] = (type(...), slice, np.integer)
 CONTRACT = {name for name in dir(DeviceNamespace) if not name.startswith("_")}
 TABLE = Path(__file__).with_name("cupy.txt")
 
@@ -66,7 +77,7 @@ class StrictArray:
     # numpy's operators return NotImplemented for this type.
     __array_ufunc__: ClassVar[None] = None
 
-    def __init__(self, values: Host) -> None:
+    def __init__(self, values: HostArray) -> None:
         self._values = values
         transfers.running = True
 
@@ -101,14 +112,14 @@ class StrictArray:
         return StrictArray(self._values.copy())
 
     def __neg__(self) -> "StrictArray":
-        return strict_array(operator.neg(cast("NDArray[np.float64]", self._values)))
+        return strict_array(-self._values)
 
     def __getitem__(self, index: object) -> "StrictArray":
         return strict_array(self._values[cast("slice", _index(index))])
 
     def __setitem__(self, index: object, value: object) -> None:
         transfers.running = True
-        self._values[cast("slice", _index(index))] = cast("Host", _host(value))
+        _numpy.assign(self._values, _index(index), cast("HostArray", _host(value)))
 
     def __repr__(self) -> str:
         # For the messages of tests; minispore does not call it.
@@ -120,19 +131,19 @@ class StrictArray:
     __hash__ = object.__hash__
 
 
-def _operator(name: str, compute: Callable[[Host, object], object]) -> None:
+def _operator(name: str, compute: Callable[[object, object], object]) -> None:
     def forward(self: StrictArray, other: object) -> StrictArray:
         with np.errstate(all="ignore"):
             return strict_array(compute(self._values, _host(other)))
 
     def backward(self: StrictArray, other: object) -> StrictArray:
         with np.errstate(all="ignore"):
-            return strict_array(compute(cast("Host", _host(other)), self._values))
+            return strict_array(compute(_host(other), self._values))
 
     def in_place(self: StrictArray, other: object) -> StrictArray:
         transfers.running = True
         with np.errstate(all="ignore"):
-            np.copyto(self._values, cast("Host", compute(self._values, _host(other))))
+            np.copyto(self._values, np.asarray(compute(self._values, _host(other))))
         return self
 
     setattr(StrictArray, f"__{name}__", forward)
@@ -161,31 +172,29 @@ for _name in (
 
 def strict_array(values: object) -> StrictArray:
     """Return a result of numpy as a device array, also if it is a scalar."""
-    return StrictArray(np.asarray(cast("Host", values)))
+    return StrictArray(np.asarray(values))
 
 
 def _host(x: object) -> object:
     """Return the numpy array of a device array, and Python's numbers unchanged."""
     if isinstance(x, StrictArray):
         return x._values
-    if isinstance(x, np.ndarray | np.generic):
+    if isinstance(x, NUMPY_TYPES):
         raise DeviceViolation(f"Unsupported type {type(x)} with a device array.")
-    if x is None or isinstance(x, bool | int | float | str | np.dtype | type):
-        return cast("object", x)
-    if isinstance(x, list | tuple):
-        items = [_host(item) for item in cast("list[object]", x)]
-        return items if isinstance(x, list) else tuple(items)
+    if isinstance(x, PLAIN):
+        return x
+    if is_sequence(x):
+        return map_items(_host, x)
     raise DeviceViolation(f"A device array cannot be combined with {type(x)}.")
 
 
-def _index(index: object) -> object:
-    items = cast("tuple[object, ...]", index) if isinstance(index, tuple) else (index,)
-    return tuple(_index_item(item) for item in items)
+def _index(index: object) -> tuple[object, ...]:
+    return tuple(_index_item(item) for item in as_tuple(index))
 
 
 def _index_item(item: object) -> object:
-    if item is Ellipsis or isinstance(item, slice | np.integer):
-        return cast("object", item)
+    if isinstance(item, BASIC):
+        return item
     if isinstance(item, StrictArray) and item.dtype == np.bool_:
         transfers.masks += 1
     return _host(item)
@@ -201,7 +210,7 @@ class StrictBackend:
             raise AttributeError(f"{name} is not a function of the protocol.")
         return _function(name)
 
-    def to_host(self, x: object) -> Host:
+    def to_host(self, x: object) -> HostArray:
         if not isinstance(x, StrictArray):
             raise DeviceViolation(f"{type(x)} is not an array of this device.")
         transfers.to_host += 1
@@ -210,20 +219,19 @@ class StrictBackend:
     def synchronize(self) -> None:
         transfers.running = False
 
-    def asarray(self, value: object, /, dtype: object = None) -> StrictArray:
+    def asarray(self, value: object, /, dtype: DTypeLike | None = None) -> StrictArray:
         if isinstance(value, StrictArray):
             return value
         if not isinstance(value, bool | int | float):
-            if not isinstance(value, np.ndarray):
+            if not is_ndarray(value):
                 raise DeviceViolation(f"An array cannot be created from {type(value)}.")
             transfers.to_device += 1
-        return StrictArray(np.array(cast("Host", value), dtype=cast("np.dtype[np.generic]", dtype)))
+        return StrictArray(np.array(value, dtype=dtype))
 
     def scatter_add(
         self, values: StrictArray, /, *, index: tuple[object, ...], shape: tuple[int, ...]
     ) -> StrictArray:
-        places = cast("tuple[object, ...]", _index(index))
-        return strict_array(_numpy.scatter_add(values._values, index=places, shape=shape))
+        return strict_array(_numpy.scatter_add(values._values, index=_index(index), shape=shape))
 
     def assign(self, x: StrictArray, index: tuple[object, ...], value: object, /) -> None:
         x[index] = value
@@ -234,7 +242,7 @@ class StrictBackend:
 
 @lru_cache(None)
 def _function(name: str) -> Callable[..., object]:
-    compute = cast("Callable[..., object]", getattr(_numpy, name))
+    compute: Callable[..., object] = getattr(_numpy, name)
     ours = signature(getattr(DeviceNamespace, name))
     theirs = cupy_signatures().get(name, ours.replace(parameters=[*ours.parameters.values()][1:]))
 
@@ -257,9 +265,9 @@ def cupy_signatures() -> dict[str, Signature]:
     found: dict[str, Signature] = {}
     for name, parameters, _ in rows():
         if parameters.startswith("("):
-            scope: dict[str, object] = {}
+            scope: dict[str, Callable[..., object]] = {}
             exec(f"def function{parameters}: ...", scope)  # written by cupy_signatures.py
-            found[name] = signature(cast("Callable[..., object]", scope["function"]))
+            found[name] = signature(scope["function"])
     return found
 
 

@@ -2,13 +2,13 @@
 
 import copy
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from minispore import Tensor, ops
-from minispore.engine.array import Array, from_host, to_host
+from minispore.engine.array import Array, HostArray, from_host, to_host
 from tests.strict_device.strict_backend import (
     STRICT_BACKEND,
     DeviceViolation,
@@ -23,23 +23,25 @@ def values(*numbers: float) -> Array:
 
 
 X = values(1.0)
-HOST = np.ones(1, np.float32)
+# Without its type, which has none of these functions.
+LOOSE: Any = X
+HOST: HostArray = np.ones(1, np.float32)
 # To read elements, to mix arrays with numpy's, and to call with arguments of neither library.
 REFUSED: dict[str, Callable[[], object]] = {
-    "asarray": lambda: np.asarray(cast("list[float]", X)),
+    "asarray": lambda: np.asarray(LOOSE),
     "bool": lambda: bool(X),
-    "float": lambda: float(cast("float", X)),
-    "index": lambda: [0, 1][cast("int", X)],
-    "len": lambda: len(cast("list[float]", X)),
-    "iteration": lambda: list(cast("list[float]", X)),
-    "item": lambda: cast("Tensor", X).item(),
+    "float": lambda: float(LOOSE),
+    "index": lambda: [0, 1][LOOSE],
+    "len": lambda: len(LOOSE),
+    "iteration": lambda: list(LOOSE),
+    "item": lambda: LOOSE.item(),
     "equality": lambda: X == X,  # noqa: PLR0124 (that is what is refused)
-    "sum with an array": lambda: X + cast("Array", HOST),
-    "product with a scalar": lambda: cast("Array", HOST[0]) * X,
-    "function of both": lambda: STRICT_BACKEND.maximum(X, cast("Array", HOST)),
-    "sequence of both": lambda: STRICT_BACKEND.stack([X, cast("Array", HOST)], axis=0),
+    "sum with an array": lambda: X + HOST,
+    "product with a scalar": lambda: HOST[0] * X,
+    "function of both": lambda: STRICT_BACKEND.maximum(X, HOST),
+    "sequence of both": lambda: STRICT_BACKEND.stack([X, HOST], axis=0),
     "index by an array": lambda: X[(HOST,)],
-    "numpy's function": lambda: np.exp(cast("float", X)),
+    "numpy's function": lambda: np.exp(LOOSE),
     "another argument": lambda: STRICT_BACKEND.exp(X, keepdims=True),  # type: ignore[call-arg]
     "a name of CuPy's": lambda: STRICT_BACKEND.reshape(X, shape=(1, 1)),  # type: ignore[call-arg]
 }

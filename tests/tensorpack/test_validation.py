@@ -4,7 +4,7 @@ import inspect
 import types
 from collections.abc import Iterable, Sequence
 from threading import Thread
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from minispore import tensorpack as tp
 from minispore.dataset import NumpySlicesDataset
 from minispore.tensorpack.inference import Inferencer
 from minispore.train import Accuracy, Model
+from minispore.utils.checks import is_iterable
 
 DATA = NumpySlicesDataset({"x": np.ones((4, 3), np.float32), "label": [0, 1, 2, 0]}).batch(2)
 # The required arguments of each class.
@@ -85,7 +86,7 @@ def fits(value: Any, hint: Any) -> bool:  # noqa: ANN401
     if origin in {Sequence, Iterable, list}:
         if not isinstance(value, origin) or isinstance(value, str | bytes | np.ndarray):
             return False
-        return all(fits(each, inner[0]) for each in cast("Iterable[object]", value))
+        return is_iterable(value) and all(fits(each, inner[0]) for each in value)
     if hint is float:
         return isinstance(value, int | float)
     return isinstance(value, tuple | list if origin is tuple else origin or hint)

@@ -306,18 +306,7 @@ def is_host(x: Array) -> bool:
 
 
 def is_ndarray(value: object) -> TypeGuard[HostArray]:
-    """Return whether a value is an array of numpy.
-
-    Args:
-        value: Any value.
-
-    Returns:
-        True for numpy's arrays, but not for its scalars.
-
-    Examples:
-        >>> is_ndarray(np.zeros(2)), is_ndarray(np.float32(0))
-        (True, False)
-    """
+    """Return whether a value is an array of numpy, and not one of its scalars."""
     return isinstance(value, np.ndarray)
 
 

@@ -23,11 +23,12 @@ from minispore.engine.array import (
     to_host,
 )
 from minispore.engine.array.device import NUMPY
+from minispore.engine.array.protocol import HostArray
 
 
 @pytest.mark.parametrize("x", [np.zeros(2), np.float32(1.0), np.zeros(2).view(np.ma.MaskedArray)])
-def test_namespace_of_arrays_scalars_and_subclasses_is_numpys(x: object) -> None:
-    assert namespace(cast("Array", x)) is NUMPY
+def test_namespace_of_arrays_scalars_and_subclasses_is_numpys(x: HostArray) -> None:
+    assert namespace(x) is NUMPY
     assert namespace(Tensor([1.0])) is cast("Namespace[Tensor]", tensor_names)
 
 
@@ -50,7 +51,7 @@ def test_cpu_device_round_trip_does_not_copy() -> None:
 
 
 def test_ensure_owned_copies_views() -> None:
-    x = cast("Array", np.zeros(3))
+    x: HostArray = np.zeros(3)
     assert ensure_owned(x, copy=False) is x
     assert not np.shares_memory(to_host(ensure_owned(x, copy=True)), to_host(x))
     assert not np.shares_memory(to_host(ensure_owned(x[1:], copy=False)), to_host(x))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import cast
 
 import numpy as np
 import pytest
@@ -85,7 +84,7 @@ def separate(
         if entry.result is None:
             entry.function(*operands)
         else:
-            memory[entry.result.buffer][...] = cast("Memory", entry.function(*operands))
+            memory[entry.result.buffer][...] = np.asarray(entry.function(*operands))
     return [memory[buffer].tobytes() for buffer in kept]
 
 

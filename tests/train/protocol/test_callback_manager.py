@@ -47,7 +47,7 @@ def test_event_calls_the_nearest_of_its_hook_and_the_legacy_hook(
     nearest = [("own", own), *reversed([*enumerate(classes)])]
     for event, legacy in EVENTS.items():
         calls = [f"{i} {name}" for i, each in nearest for name in (event, legacy) if name in each]
-        method = cast("Event", getattr(Callback, event))
+        method: Event = getattr(Callback, event)
         manager.emit(method, CONTEXT)
         assert log == calls[:1]
         assert len(manager._hooks[method]) == len(log)  # an event without hooks costs nothing

@@ -97,7 +97,8 @@ def test_parameters_are_attributes_and_entries(
 
 
 def pickled(params: InternalCallbackParam) -> InternalCallbackParam:
-    return cast("InternalCallbackParam", pickle.loads(pickle.dumps(params)))
+    again: InternalCallbackParam = pickle.loads(pickle.dumps(params))
+    return again
 
 
 @given(st.dictionaries(names, st.integers()), st.sampled_from([copy.copy, copy.deepcopy, pickled]))

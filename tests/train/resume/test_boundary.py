@@ -3,7 +3,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from minispore.train.protocol.callback import EVENTS
 from minispore.train.protocol.dataset import DatasetLike, EpochIterator
 from minispore.train.protocol.run_context import SaveReason
 from minispore.train.resume.training_state import TrainingState
+from minispore.utils.checks import as_tuple
 from tests.helpers.stub_models import Batches, Outputs
 
 STEPS = 3  # of an epoch
@@ -126,8 +126,7 @@ def total_of(run_context: RunContext) -> float:
 
 
 def first_of(outputs: object) -> float | None:
-    if isinstance(outputs, tuple):
-        (outputs, *_) = cast("tuple[object, ...]", outputs)
+    outputs = as_tuple(outputs)[0]
     return float(outputs.asnumpy()) if isinstance(outputs, Tensor) else None
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import FunctionType
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ from minispore import dataset
 from minispore.dataset import transforms, vision
 from minispore.train.protocol.dataset import DatasetLike
 from minispore.train.resume.fingerprint import differences, fingerprint
+from minispore.utils.checks import is_dict, is_list
 from tests.train import scripts
 from tests.train.scripts import Script, X, Y, loaded, pipeline, program
 
@@ -124,11 +124,10 @@ def canonical(value: object) -> object:
     """Return the same for values that differ in the order of sets and dicts only."""
     if isinstance(value, set):
         return "set", sorted(map(repr, value))
-    if isinstance(value, dict):
-        items = cast("dict[str, object]", value).items()
-        return "dict", sorted((key, repr(canonical(item))) for key, item in items)
-    if isinstance(value, list):
-        return "list", [canonical(item) for item in cast("list[object]", value)]
+    if is_dict(value):
+        return "dict", sorted((str(key), repr(canonical(item))) for key, item in value.items())
+    if is_list(value):
+        return "list", [canonical(item) for item in value]
     return repr(value)
 
 

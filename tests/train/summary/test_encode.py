@@ -2,7 +2,7 @@
 
 from io import BytesIO
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
+from minispore.engine.array import is_ndarray
 from minispore.train.checkpoint import protobuf as wire
 from minispore.train.summary import Event, Histogram, Image, Landscape, Value, read_events
 from minispore.train.summary.decode import decode
 from minispore.train.summary.encode import TENSORFLOW, for_mindspore, for_tensorboard
 from minispore.train.summary.histogram import histogram
 from minispore.train.summary.image import make_grid
+from minispore.utils.checks import is_tuple
 from tests.helpers.event_bytes import Dialect, encoded
 
 Array: TypeAlias = NDArray[np.generic]
@@ -63,14 +65,12 @@ def events(contents: st.SearchStrategy[object]) -> st.SearchStrategy[Event]:
 def same(result: object, expected: object) -> None:
     """Compare events with arrays; NaN equals itself."""
     assert type(result) is type(expected)
-    if isinstance(expected, tuple):
-        pairs = zip(cast("Items", result), cast("Items", expected), strict=True)
-        for a, b in pairs:
+    if is_tuple(expected) and is_tuple(result):
+        for a, b in zip(result, expected, strict=True):
             same(a, b)
-    elif isinstance(expected, np.ndarray):
-        a, b = cast("Array", result), cast("Array", expected)
-        assert (a.dtype, a.shape) == (b.dtype, b.shape)
-        np.testing.assert_array_equal(a, b)
+    elif is_ndarray(expected) and is_ndarray(result):
+        assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_array_equal(result, expected)
     else:
         assert result == expected or (result != result and expected != expected)  # noqa: PLR0124
 
@@ -87,10 +87,9 @@ def in_tensorboard(content: object) -> object:
 
 def in_mindspore(content: object) -> object:
     """Return the value as MindSpore's dialect stores it: float32 tensors, edges as widths."""
-    if isinstance(content, np.ndarray):
-        array = cast("Array", content)
+    if is_ndarray(content):
         with np.errstate(all="ignore"):
-            return array.astype(np.float32).astype(array.dtype)
+            return content.astype(np.float32).astype(content.dtype)
     return content
 
 
