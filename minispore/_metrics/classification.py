@@ -374,12 +374,11 @@ class Dice(MeanMetric):
     """
 
     def __init__(self, smooth: float = 1e-5) -> None:
-        check_type(smooth, float, "smooth")
+        self.smooth: float = check_type(smooth, float, "smooth")
         if not smooth > 0:
             raise ValueError(
                 f"For 'Dice', the argument 'smooth' must be positive, but got {smooth}."
             )
-        self.smooth = smooth
         super().__init__()
 
     @rearrange_inputs

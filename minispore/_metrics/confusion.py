@@ -47,9 +47,8 @@ class ConfusionMatrix(AccumulatingMetric[Array]):
         super().__init__()
         self.num_classes: int = check_int(num_classes, "num_classes", low=1)
         check_one_of(normalize, ("no_norm", "target", "prediction", "all"), "normalize")
-        check_type(threshold, float, "threshold")
+        self.threshold: float = check_type(threshold, float, "threshold")
         self.normalize = normalize
-        self.threshold = threshold
 
     @rearrange_inputs
     def update(self, *inputs: object) -> None:

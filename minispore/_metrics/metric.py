@@ -3,14 +3,13 @@
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Concatenate, Generic, Protocol, Self, TypeVar
+from typing import Any, Concatenate, Generic, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Tensor
-from minispore.engine.array import is_ndarray
-from minispore.utils.checks import is_int_list, is_list
+from minispore.utils.checks import is_int_list
 
 Array = npt.NDArray[Any]
 Float64Array = npt.NDArray[np.float64]
@@ -91,8 +90,8 @@ class Metric(metaclass=ABCMeta):
         """Return a Tensor, a list or an array as an array; TypeError for anything else."""
         if isinstance(data, Tensor):
             return data.asnumpy()
-        if is_list(data) or is_ndarray(data):
-            return np.asarray(data)
+        if isinstance(data, list | np.ndarray):
+            return np.asarray(cast("npt.ArrayLike", data))
         raise TypeError(
             f"For '{type(self).__name__}', the input data type must be tensor, list or "
             f"numpy.ndarray, but got {type(data)}."

@@ -141,9 +141,8 @@ class RandomSampler(BuiltinSampler):
     shuffles = True
 
     def __init__(self, replacement: bool = False, num_samples: int | None = None) -> None:
-        check_type(replacement, bool, "replacement")
+        self.replacement: bool = check_type(replacement, bool, "replacement")
         super().__init__(num_samples)
-        self.replacement = replacement
 
     def epoch_indices(self, count: int, key: EpochKey) -> Indices:
         """Return a permutation, or independent draws."""
@@ -304,10 +303,8 @@ class PKSampler(BuiltinSampler):
             raise NotImplementedError(
                 f"For 'PKSampler', the argument 'num_class' must be None, but got {num_class!r}."
             )
-        check_type(shuffle, bool, "shuffle")
-        check_type(class_column, str, "class_column")
-        self.shuffle = shuffle
-        self.class_column = class_column
+        self.shuffle: bool = check_type(shuffle, bool, "shuffle")
+        self.class_column: str = check_type(class_column, str, "class_column")
 
     def epoch_indices(self, count: int, key: EpochKey) -> Indices:
         """Raise ValueError: `indices_by_label` needs the labels."""
@@ -358,8 +355,7 @@ class DistributedSampler(BuiltinSampler):
         super().__init__(num_samples)
         self.num_shards: int = check_int(num_shards, "num_shards", low=1)
         self.shard_id: int = check_int(shard_id, "shard_id", low=0, high=num_shards - 1)
-        check_type(shuffle, bool, "shuffle")
-        self.shuffles = shuffle
+        self.shuffles: bool = check_type(shuffle, bool, "shuffle")
         self.offset: int = check_int(offset, "offset", low=-1, high=num_shards - 1)
 
     def epoch_indices(self, count: int, key: EpochKey) -> Indices:

@@ -77,11 +77,10 @@ class DecaySchedule(FormulaSchedule):
         caller = self.cls_name
         check_learning_rate(learning_rate, "learning_rate", caller)
         check_learning_rate(decay_rate, "decay_rate", caller)
-        check_type(is_stair, bool, "is_stair", caller)
+        self.is_stair: bool = check_type(is_stair, bool, "is_stair", caller)
         self.learning_rate = learning_rate
         self.decay_rate = decay_rate
         self.decay_steps: int = check_int(decay_steps, "decay_steps", caller, low=1)
-        self.is_stair = is_stair
 
     def _progress(self, step: int) -> float:
         """Return the number of decay periods; with `is_stair`, of complete ones."""
@@ -238,12 +237,11 @@ class PolynomialDecayLR(FormulaSchedule):
         check_learning_rate(learning_rate, "learning_rate", "PolynomialDecayLR")
         check_learning_rate(end_learning_rate, "end_learning_rate", "PolynomialDecayLR", zero=True)
         check_learning_rate(power, "power", "PolynomialDecayLR")
-        check_type(update_decay_steps, bool, "update_decay_steps")
+        self.update_decay_steps: bool = check_type(update_decay_steps, bool, "update_decay_steps")
         self.start_learning_rate = learning_rate
         self.end_learning_rate = end_learning_rate
         self.decay_steps: int = check_int(decay_steps, "decay_steps", low=1)
         self.power = power
-        self.update_decay_steps = update_decay_steps
 
     def _rate(self, step: int) -> float:
         steps = self.decay_steps

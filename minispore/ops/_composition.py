@@ -170,9 +170,8 @@ class MultitypeFuncGraph(Primitive):
     """
 
     def __init__(self, name: str, read_value: bool = False) -> None:
-        check_type(name, str, "name")
+        self.name: str = check_type(name, str, "name")
         check_bool(read_value, "read_value")
-        self.name = name
         self._entries: list[tuple[tuple[str, ...], Callable[..., Any]]] = []
 
     def register(self, *type_names: str) -> Callable[[F], F]:

@@ -179,8 +179,7 @@ class Pad(ImageTransform):
     ) -> None:
         self.padding: tuple[int, ...] = as_padding(padding, "Pad")
         self.fill_value: tuple[int, ...] = as_fill_value(fill_value, "Pad")
-        check_type(padding_mode, Border, "padding_mode")
-        self.padding_mode = padding_mode
+        self.padding_mode: Border = check_type(padding_mode, Border, "padding_mode")
 
     def map_images(self, images: Array) -> Array:
         """Pad all images."""
@@ -224,10 +223,8 @@ class Rotate(ImageTransform):
         fill_value: Fill = 0,
     ) -> None:
         self.degrees: float = check_number(degrees, "degrees")
-        check_type(resample, Inter, "resample")
-        check_type(expand, bool, "expand")
-        self.resample = resample
-        self.expand = expand
+        self.resample: Inter = check_type(resample, Inter, "resample")
+        self.expand: bool = check_type(expand, bool, "expand")
         self.center: tuple[float, ...] | None = (
             None if center is None else as_pair(center, "center", "Rotate")
         )
@@ -291,8 +288,7 @@ class Affine(ImageTransform):
         self.shear: tuple[float, ...] = as_pair(
             (shear, 0.0) if items is None else shear, "shear", "Affine"
         )
-        check_type(resample, Inter, "resample")
-        self.resample = resample
+        self.resample: Inter = check_type(resample, Inter, "resample")
         self.fill_value: tuple[int, ...] = as_fill_value(fill_value, "Affine")
 
     def map_images(self, images: Array) -> Array:

@@ -131,12 +131,10 @@ class RandomCrop(RandomImageTransform):
     ) -> None:
         self.size: tuple[int, int] = height_and_width(size, "RandomCrop")
         self.padding: tuple[int, ...] = as_padding(0 if padding is None else padding, "RandomCrop")
-        check_type(pad_if_needed, bool, "pad_if_needed")
+        self.pad_if_needed: bool = check_type(pad_if_needed, bool, "pad_if_needed")
         as_fill_value(fill_value, "RandomCrop")
-        check_type(padding_mode, Border, "padding_mode")
-        self.pad_if_needed = pad_if_needed
+        self.padding_mode: Border = check_type(padding_mode, Border, "padding_mode")
         self.fill_value = fill_value
-        self.padding_mode = padding_mode
 
     def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:
         """Return the padding and a crop."""
@@ -296,13 +294,11 @@ class RandomRotation(RandomImageTransform):
         fill_value: Fill = 0,
     ) -> None:
         self.degrees: tuple[float, float] = _as_angles(degrees, "degrees", "RandomRotation", 0.0)
-        check_type(resample, Inter, "resample")
-        check_type(expand, bool, "expand")
+        self.resample: Inter = check_type(resample, Inter, "resample")
+        self.expand: bool = check_type(expand, bool, "expand")
         if center is not None:
             as_pair(center, "center", "RandomRotation")
         as_fill_value(fill_value, "RandomRotation")
-        self.resample = resample
-        self.expand = expand
         self.center = center
         self.fill_value = fill_value
 
@@ -363,9 +359,8 @@ class RandomAffine(RandomImageTransform):
             self.shear = (_as_angles(shear, "shear", caller, 1e-9), none)
         elif shear is not None:
             self.shear = _as_ranges(shear, "shear", caller, math.inf)
-        check_type(resample, Inter, "resample", caller)
+        self.resample: Inter = check_type(resample, Inter, "resample", caller)
         as_fill_value(fill_value, caller)
-        self.resample = resample
         self.fill_value = fill_value
 
     def choose(self, uniforms: Floats, height: int, width: int) -> Callable[[Array], Array]:

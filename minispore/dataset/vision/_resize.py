@@ -90,8 +90,7 @@ class Resize(ImageTransform):
 
     def __init__(self, size: int | tuple[int, int], interpolation: Inter = Inter.LINEAR) -> None:
         self.size: tuple[int, ...] = as_size(size, "Resize")
-        check_type(interpolation, Inter, "interpolation")
-        self.interpolation = interpolation
+        self.interpolation: Inter = check_type(interpolation, Inter, "interpolation")
 
     def map_images(self, images: Array) -> Array:
         """Resize all images."""

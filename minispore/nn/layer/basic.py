@@ -68,10 +68,9 @@ class Dense(Cell):
         super().__init__()
         self.in_channels: int = check_int(in_channels, "in_channels", low=1)
         self.out_channels: int = check_int(out_channels, "out_channels", low=1)
-        check_type(has_bias, bool, "has_bias")
+        self.has_bias: bool = check_type(has_bias, bool, "has_bias")
         check_type(activation, (str, Cell), "activation", allow_none=True)
         check_float_type(dtype, "Dense")
-        self.has_bias = has_bias
         if weight_init is None:
             weight_init = HeUniform(math.sqrt(5))
         self.weight: Parameter = init_parameter(
@@ -310,9 +309,8 @@ class Pad(Cell):
             check_type(pair, (tuple, list), "paddings")
             pairs.append(as_pair(pair, "paddings", "Pad", low=0, lists=True))
         self.paddings = paddings
-        check_type(mode, str, "mode")
+        self.mode: str = check_type(mode, str, "mode")
         check_one_of(mode, ("CONSTANT", "REFLECT", "SYMMETRIC"), "mode")
-        self.mode = mode
         self._pairs = tuple(pairs)
 
     def construct(self, x: Tensor) -> Tensor:

@@ -62,9 +62,8 @@ class _Conv(Cell):
                 f"For '{caller}', the argument 'group' must divide 'in_channels' and "
                 f"'out_channels', but got {group}, {in_channels} and {out_channels}."
             )
-        check_type(has_bias, bool, "has_bias", caller)
+        self.has_bias: bool = check_type(has_bias, bool, "has_bias", caller)
         check_float_type(dtype, caller)
-        self.has_bias = has_bias
         self.data_format = "NCHW"
         first, second = out_channels, in_channels
         if self._transposed:

@@ -54,9 +54,8 @@ class Embedding(Cell):
         self.vocab_size: int = check_int(vocab_size, "vocab_size", caller, low=1)
         self.embedding_size: int = check_int(embedding_size, "embedding_size", caller, low=1)
         check_bool(use_one_hot, "use_one_hot", caller)
-        check_type(dtype, DType, "dtype", caller)
+        self.dtype: DType = check_type(dtype, DType, "dtype", caller)
         self.use_one_hot = use_one_hot
-        self.dtype = dtype
         if padding_idx is not None:
             check_int(padding_idx, "padding_idx", caller, low=0, high=vocab_size - 1)
         self.padding_idx = padding_idx

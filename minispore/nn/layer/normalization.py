@@ -302,8 +302,7 @@ class GroupNorm(Cell):
                 f"{num_groups} and {num_channels}."
             )
         self.eps: float = check_epsilon(eps, "eps", caller)
-        check_type(affine, bool, "affine", caller)
-        self.affine = affine
+        self.affine: bool = check_type(affine, bool, "affine", caller)
         check_float_type(dtype, caller)
         shape = (num_channels,)
         self.gamma: Parameter = init_parameter(

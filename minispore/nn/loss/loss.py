@@ -519,9 +519,8 @@ class NLLLoss(LossBase):
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__(reduction)
-        check_type(weight, Tensor, "weight", allow_none=True)
+        self.weight: Tensor | None = check_type(weight, Tensor, "weight", allow_none=True)
         check_int(ignore_index, "ignore_index")
-        self.weight = weight
         self.ignore_index = ignore_index
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
@@ -561,8 +560,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
 
     def __init__(self, sparse: bool = False, reduction: Reduction = "none") -> None:
         super().__init__(reduction)
-        check_type(sparse, bool, "sparse")
-        self.sparse = sparse
+        self.sparse: bool = check_type(sparse, bool, "sparse")
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss.
@@ -622,8 +620,7 @@ class BCELoss(LossBase):
 
     def __init__(self, weight: Tensor | None = None, reduction: Reduction = "mean") -> None:
         super().__init__(reduction)
-        check_type(weight, Tensor, "weight", allow_none=True)
-        self.weight = weight
+        self.weight: Tensor | None = check_type(weight, Tensor, "weight", allow_none=True)
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss.
@@ -668,9 +665,8 @@ class BCEWithLogitsLoss(LossBase):
         pos_weight: Tensor | None = None,
     ) -> None:
         super().__init__(reduction)
-        check_type(weight, Tensor, "weight", allow_none=True)
+        self.weight: Tensor | None = check_type(weight, Tensor, "weight", allow_none=True)
         check_type(pos_weight, Tensor, "pos_weight", allow_none=True)
-        self.weight = weight
         self.pos_weight = pos_weight
 
     def construct(self, input: Tensor, target: Tensor) -> Tensor:

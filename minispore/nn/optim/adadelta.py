@@ -54,12 +54,10 @@ class Adadelta(Optimizer):
         weight_decay: float | Cell = 0.0,
     ) -> None:
         super().__init__(learning_rate, params, weight_decay, loss_scale)
-        check_type(rho, float, "rho")
+        self.rho: float = check_type(rho, float, "rho")
         check_number(rho, "rho", low=0.0, high=1.0)
-        check_type(epsilon, float, "epsilon")
+        self.epsilon: float = check_type(epsilon, float, "epsilon")
         check_number(epsilon, "epsilon", low=0.0)
-        self.rho = rho
-        self.epsilon = epsilon
         self.accum: ParameterTuple = self._new_state("accum")
         self.accum_update: ParameterTuple = self._new_state("accum_update")
 

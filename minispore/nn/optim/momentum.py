@@ -62,8 +62,7 @@ class Momentum(Optimizer):
         super().__init__(learning_rate, params, weight_decay, loss_scale)
         check_type(momentum, float, "momentum")
         check_number(momentum, "momentum", low=0.0)
-        check_type(use_nesterov, bool, "use_nesterov")
-        self.use_nesterov = use_nesterov
+        self.use_nesterov: bool = check_type(use_nesterov, bool, "use_nesterov")
         self.momentum: Parameter = host_parameter(momentum, float32, "momentum")
         self._initial_arguments["momentum"] = momentum
         self.moments: ParameterTuple = self._new_state("moments")

@@ -49,8 +49,7 @@ class WithLossCell(Cell):
 
     def __init__(self, backbone: Cell, loss_fn: LossFunction) -> None:
         super().__init__(auto_prefix=False)
-        check_type(backbone, Cell, "backbone")
-        self._backbone = backbone
+        self._backbone: Cell = check_type(backbone, Cell, "backbone")
         self._loss_fn = _as_function(loss_fn, "WithLossCell")
 
     def construct(self, data: Tensor, label: Tensor) -> Tensor:
@@ -87,11 +86,9 @@ class WithEvalCell(Cell):
 
     def __init__(self, network: Cell, loss_fn: LossFunction, add_cast_fp32: bool = False) -> None:
         super().__init__(auto_prefix=False)
-        check_type(network, Cell, "network")
-        check_type(add_cast_fp32, bool, "add_cast_fp32")
-        self._network = network
+        self._network: Cell = check_type(network, Cell, "network")
+        self.add_cast_fp32: bool = check_type(add_cast_fp32, bool, "add_cast_fp32")
         self._loss_fn = _as_function(loss_fn, "WithEvalCell")
-        self.add_cast_fp32 = add_cast_fp32
         self._graph: GraphSteps | None = None
 
     def construct(self, data: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -40,11 +40,10 @@ class MonitoredMetric:
     """
 
     def __init__(self, caller: str, monitor: str, mode: str, min_delta: float = 0.0) -> None:
-        check_type(monitor, str, "monitor", caller)
+        self.name: str = check_type(monitor, str, "monitor", caller)
         check_type(mode, str, "mode", caller)
         check_one_of(mode, ("auto", "min", "max"), "mode", caller)
         self.caller: str = caller
-        self.name: str = monitor
         self.min_delta: float = abs(check_number(min_delta, "min_delta", caller))
         if mode == "auto":
             smaller = _SMALLER_IS_BETTER.intersection(re.split(r"[^a-z]+", monitor.lower()))
