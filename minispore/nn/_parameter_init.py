@@ -43,6 +43,4 @@ def init_parameter(
 
 def check_float_type(dtype: object, caller: str) -> None:
     """Raise TypeError unless `dtype` is a float dtype."""
-    check_type(dtype, DType, "dtype", caller)
-    assert isinstance(dtype, DType)
-    check_float(dtype, caller)
+    check_float(check_type(dtype, DType, "dtype", caller), caller)
