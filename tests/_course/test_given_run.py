@@ -16,6 +16,7 @@ from minispore._course.given_run import (
     through_file,
 )
 from minispore.train import Callback, RunContext
+from minispore.utils.checks import is_dict, is_tuple
 
 
 class Log(Callback):
@@ -32,10 +33,11 @@ class Log(Callback):
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         outputs = run_context.original_args().net_outputs
-        if isinstance(outputs, tuple):
+        if is_tuple(outputs):
             loss, gradients = outputs
-            assert isinstance(gradients, dict)
-            self.norms.append(sum(float((each**2).sum()) for each in gradients.values()) ** 0.5)
+            assert is_dict(gradients)
+            tensors = [each for each in gradients.values() if isinstance(each, Tensor)]
+            self.norms.append(sum(float((each**2).sum()) for each in tensors) ** 0.5)
         else:
             loss = outputs
         assert isinstance(loss, Tensor)
