@@ -106,7 +106,6 @@ def _read(state: Mapping[str, object], key: str, kind: type[object], caller: str
         return items
     inner, path = get_args(kind)[-1], f"{caller}.{key}"
     if is_dict(items):
-        named = {str(name): item for name, item in items.items()}
-        return {name: _read(named, name, inner, path) for name in named}
+        return {n: _read({str(n): item}, str(n), inner, path) for n, item in items.items()}
     indexed = {str(i): item for i, item in enumerate(as_items(items) or ())}
     return [_read(indexed, index, inner, path) for index in indexed]
