@@ -32,21 +32,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 for success, 1 for an exercise that is not solved, 2 for invalid arguments or data, 130
         after Ctrl-C.
     """
-    arguments = parse(argv)
     try:
-        return _run(arguments)
-    except UserError as error:
-        print(f"minispore {arguments.command}: error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"minispore {arguments.command}: stopped by Ctrl-C", file=sys.stderr)
-        return INTERRUPTED
+        try:
+            return _run(parse(argv))
+        finally:
+            # A closed pipe is noticed here, and not while Python exits.
+            print(end="", flush=True)
     except BrokenPipeError:  # the reader of the output has closed it, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
 def _run(arguments: Arguments) -> int:
+    try:
+        return _perform(arguments)
+    except UserError as error:
+        print(f"minispore {arguments.command}: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"minispore {arguments.command}: stopped by Ctrl-C", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _perform(arguments: Arguments) -> int:
     if arguments.threads is not None:
         _set_threads(arguments.threads)
     if arguments.command == "train":

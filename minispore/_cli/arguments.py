@@ -3,7 +3,6 @@
 import argparse
 import math
 import os
-import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -102,7 +101,7 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     if "_ARGCOMPLETE" in os.environ:
         # The shell asks what can be completed; the extra `completion` has the library.
         import_module("argcomplete").autocomplete(parser)
-    arguments = parser.parse_args(sys.argv[1:] if argv is None else argv, Arguments())
+    arguments = parser.parse_args(argv, Arguments())
     if arguments.command == "train" and arguments.resume and arguments.out is None:
         parser.error("argument --resume: needs --out DIR, the folder of the run")
     return arguments

@@ -60,7 +60,7 @@ def learn(arguments: Arguments) -> bool:
                 text = commands.status(arguments.folder)
             case "grade":  # pragma: no branch (the parser accepts no other)
                 text = commands.grade(arguments.folder, form=arguments.form, jobs=arguments.jobs)
-    print(text, flush=True)
+    print(text)
     return passed
 
 

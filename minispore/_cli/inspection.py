@@ -97,9 +97,12 @@ def _image(path: Path) -> NDArray[np.float32]:
         from PIL.Image import open as read_image
     except ImportError as error:
         raise UserError("reading images needs Pillow: pip install 'minispore[images]'") from error
-    with as_user_error(OSError, ValueError), open(path, "rb", opener=regular) as file:
-        picture = read_image(file)
-        grey = np.asarray(picture.convert("L").resize(_PIXELS), np.float32) / 255
+    try:
+        with open(path, "rb", opener=regular) as file:
+            picture = read_image(file)
+            grey = np.asarray(picture.convert("L").resize(_PIXELS), np.float32) / 255
+    except Exception as error:  # Pillow's errors are of many classes, such as SyntaxError
+        raise UserError(f"the image {path} cannot be read: {error}") from error
     # Ink covers less than half of an image.
     bright = 1 - grey if np.median(grey) > 0.5 else grey
     return np.asarray((bright - 0.1307) / 0.3081, np.float32)

@@ -6,12 +6,18 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import minispore
 from minispore._cli import main
+from minispore._cli.callbacks import StopOnInterrupt
+from minispore.train import Callback, RunContext
+from tests.helpers.stub_models import Rows, make
 
 
 def lines_until_interrupted(process: subprocess.Popen[str]) -> Iterator[str]:
@@ -21,6 +27,36 @@ def lines_until_interrupted(process: subprocess.Popen[str]) -> Iterator[str]:
         if number == 0:
             process.send_signal(signal.SIGINT)
         yield line
+
+
+@given(step=st.integers(1, 4), evaluating=st.booleans(), twice=st.booleans())
+def test_sigint_stops_after_the_step_and_a_second_one_at_once(
+    step: int, evaluating: bool, twice: bool
+) -> None:
+    """In an evaluation, the step is one of the evaluation. Afterwards the handler is the former."""
+    seen = list[str]()
+
+    class Sends(Callback):
+        def on_train_step_begin(self, run_context: RunContext) -> None:
+            self.send("train")
+
+        def on_eval_step_begin(self, run_context: RunContext) -> None:
+            self.send("eval")
+
+        def send(self, phase: str) -> None:
+            seen.append(phase)
+            if seen.count("eval" if evaluating else "train") == step:
+                for _ in range(1 + twice):
+                    signal.raise_signal(signal.SIGINT)
+
+    interrupt, before = StopOnInterrupt(), signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt) if twice else nullcontext():
+        make({"accuracy"}).fit(2, Rows(), Rows(), callbacks=[interrupt, Sends()])
+    assert interrupt.requested
+    phases = (["train"] * 3 + ["eval"] * 3) * 2
+    last = [i for i, phase in enumerate(phases) if (phase == "eval") == evaluating][step - 1]
+    assert seen == phases[: last + 1]
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.full

@@ -2,8 +2,9 @@
 
 import json
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -104,27 +105,73 @@ def test_info_lists_the_names_of_checkpoints_and_event_files(
     assert other["last value"] == "ndarray"
 
 
-def test_files_that_cannot_be_read_are_errors_of_one_line(
+# What makes a file unreadable; a file of that name may be of any kind.
+Spoil = Callable[[Path], object]
+SPOILED: dict[str, Spoil] = {
+    "missing": lambda path: None,
+    "folder": Path.mkdir,
+    "garbage": lambda path: path.write_bytes(b"\xff no file"),
+}
+# The commands with the names of such a file; "trained" is a checkpoint that can be read.
+READING = [
+    *(f"{command} x{end}" for command in ("info", "eval") for end in (".ckpt", ".safetensors")),
+    *("info x.out.events", "trace x.jsonl", "predict x.ckpt image.png", "predict trained x.png"),
+    *("eval trained --data x", "train --data x --out results"),
+]
+
+
+def one_line_error(capsys: pytest.CaptureFixture[str], command: str, *arguments: object) -> str:
+    """Return the error that a command prints on one line."""
+    capsys.readouterr()
+    assert main([command, *map(str, arguments)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(f"minispore {command}: error: ")
+    return err
+
+
+@pytest.mark.parametrize("spoiled", SPOILED)
+@pytest.mark.parametrize("line", READING)
+def test_a_file_that_cannot_be_read_is_named_on_one_line(
+    line: str, spoiled: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, *words = line.split()
+    paths = {word: tmp_path / word for word in words if word[0] != "-"}
+    (path,) = (path for word, path in paths.items() if word.startswith("x"))
+    SPOILED[spoiled](path)
+    values = {**paths, "trained": run / "mnist-1_32.ckpt"}
+    assert str(path) in one_line_error(capsys, command, *(values.get(word, word) for word in words))
+    assert list(tmp_path.iterdir()) == [path] * (spoiled != "missing")
+
+
+def image(kind: str) -> bytes:
+    Image.fromarray(np.zeros((28, 28), np.uint8)).save(file := BytesIO(), kind)
+    return file.getvalue()
+
+
+# Images for which Pillow raises errors of different classes.
+DAMAGED = {
+    "incomplete": image("PNG")[:-20],
+    "broken chunk": image("PNG").replace(b"\x10IDAT", b"\x01IDAT"),
+    "too large": image("BMP")[:18] + b"\0\0\xff\0" * 2 + image("BMP")[26:],
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_image_is_named_on_one_line(
+    name: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x").write_bytes(DAMAGED[name])
+    error = one_line_error(capsys, "predict", run / "mnist-1_32.ckpt", tmp_path / "x")
+    assert f"the image {tmp_path / 'x'} cannot be read: " in error
+
+
+def test_checkpoints_of_other_networks_and_a_missing_library_are_named(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trained, other = run / "mnist-1_32.ckpt", tmp_path / "other.ckpt"
     ms.save_checkpoint(nn.Dense(2, 3), str(other))
-    damaged = tmp_path / "damaged.ckpt"
-    damaged.write_bytes(trained.read_bytes()[:-100])
-    text = tmp_path / "text.png"
-    text.write_text("no image", "utf-8")
-    for arguments, words in (
-        (["info", tmp_path / "no.ckpt"], "no.ckpt"),
-        (["eval", other], "no dense_relu_sequential.0.weight"),
-        (["eval", damaged], "damaged.ckpt"),
-        (["predict", trained, text], "text.png"),
-        (["predict", trained, tmp_path / "no.png"], "no.png"),
-    ):
-        capsys.readouterr()
-        assert main([str(word) for word in arguments]) == 2
-        error = capsys.readouterr().err
-        assert words in error
-        assert error.count("\n") == 1
+    assert "no dense_relu_sequential.0.weight" in one_line_error(capsys, "eval", other)
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    assert main(["predict", str(trained), str(text)]) == 2
-    assert "pip install 'minispore[images]'" in capsys.readouterr().err
+    error = one_line_error(capsys, "predict", trained, tmp_path / "digit.png")
+    assert "pip install 'minispore[images]'" in error

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import minispore
-from minispore._cli import main
+from minispore import GRAPH_MODE, PYNATIVE_MODE, get_context
+from minispore._cli import THREAD_VARIABLES, _set_threads, main
 from minispore._cli.tutorial import cache_folder
 from minispore.dataset import download
 
@@ -152,6 +153,15 @@ def test_results_of_another_run_are_unchanged(
     assert contents(out) == before
 
 
+@pytest.mark.parametrize("name", ["metrics.csv", "plot.png"])
+def test_one_file_of_another_run_is_unchanged(
+    name: str, digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).touch()
+    assert "results of another run" in error_of(train(digits, tmp_path), capsys)
+    assert contents(tmp_path) == {name: b""}
+
+
 def test_resume_without_checkpoint_fails(
     digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,7 +178,38 @@ def test_threads_option_after_numpy_import_fails(
     assert dict(os.environ) == before
 
 
+def test_threads_option_sets_the_variables_of_all_libraries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "numpy")
+    for name in THREAD_VARIABLES:
+        monkeypatch.setenv(name, "")
+    _set_threads(3)
+    assert [os.environ[name] for name in THREAD_VARIABLES] == ["3"] * 5
+
+
+def test_mode_option_sets_the_mode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for mode, value in (("graph", GRAPH_MODE), ("pynative", PYNATIVE_MODE)):
+        assert "nowhere" in error_of(train(tmp_path / "nowhere", tmp_path, "--mode", mode), capsys)
+        assert get_context("mode") == value
+
+
 # Successful runs.
+
+
+@pytest.mark.parametrize("command", ["--version", "train --help", "learn list", "info {}"])
+def test_closed_output_pipe_is_not_an_error(
+    command: str,
+    trained: tuple[Path, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", encoding="utf-8") as out:  # as when Python exits, this writes the rest
+        monkeypatch.setattr(sys, "stdout", out)
+        assert main(command.format(trained[0] / "mnist-1_32.ckpt").split()) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -326,7 +367,7 @@ def test_download_prints_the_next_command_or_one_line(
 
 THREADS = """
 import os, sys, threading
-from minispore._cli import main
+from minispore._cli import THREAD_VARIABLES, _set_threads, main
 status = main(sys.argv[1:])
 from threadpoolctl import threadpool_info
 others = threading.active_count() - 1  # of Python, such as that of tqdm
