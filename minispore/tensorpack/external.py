@@ -17,7 +17,7 @@ from minispore.tensorpack.protocol import Trainer, name_list
 from minispore.tensorpack.states import StateField, StatefulMixin
 from minispore.tensorpack.validation import validate_arguments
 from minispore.train.callback import RunContext
-from minispore.utils.checks import check_one_of, check_type, describe_value
+from minispore.utils.checks import check_number, check_one_of, describe_value
 
 Startable: TypeAlias = Thread | BaseProcess
 
@@ -112,8 +112,6 @@ class StartProcOrThread(Callback):
 
     def __init__(self, startable: Startable | list[Startable], stop_at_last: bool = True) -> None:
         self._startables = startable if isinstance(startable, list) else [startable]
-        for each in self._startables:
-            check_type(each, (Thread, BaseProcess), "startable")
         self._stop_at_last = stop_at_last
 
     def _before_train(self) -> None:
@@ -219,7 +217,7 @@ class CommandCallback(Callback):
 
     Raises:
         TypeError: `command` is neither str nor a list of str.
-        ValueError: It is empty.
+        ValueError: It is empty, or `timeout` is negative or not finite.
 
     Examples:
         >>> CommandCallback(["notify", "body={error:.2f}"], "error").arguments({"error": 0.125})
@@ -233,7 +231,8 @@ class CommandCallback(Callback):
         timeout: float = 60,
     ) -> None:
         self._names, self._parts = name_list(names), name_list(command)
-        self._shell, self._timeout = isinstance(command, str), timeout
+        self._shell = isinstance(command, str)
+        self._timeout = check_number(timeout, "timeout", type(self).__name__, low=0)
         if not self._parts or not self._parts[0].strip():
             raise ValueError(
                 f"For '{type(self).__name__}', 'command' must not be empty, "

@@ -83,7 +83,7 @@ def set_logger_dir(dirname: Path, action: str | None = None) -> None:
 
     Source: tensorpack's `logger.set_logger_dir`.
     """
-    check_one_of(action, (None, "k", "d", "q"), "action", "set_logger_dir")
+    check_one_of(action, (None, "k", "d", "q"), "action")
     path = os.path.abspath(dirname)
     os.makedirs(path, exist_ok=True)
     if action in {"d", "q"} and any(not name.startswith(".") for name in os.listdir(path)):

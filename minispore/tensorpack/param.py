@@ -367,14 +367,13 @@ class ScheduledHyperParamSetter(HyperParamSetter):
     ) -> None:
         caller = "ScheduledHyperParamSetter"
         super().__init__(param)
-        check_one_of(interp, (None, "linear"), "interp", caller)
+        check_one_of(interp, (None, "linear"), "interp")
         if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in schedule):
             raise TypeError(
                 f"For '{caller}', 'schedule' must be pairs, but got {describe_value(schedule)}."
             )
         self.schedule: list[tuple[int, float]] = sorted(
-            (check_int(e, "schedule", caller, low=0), check_number(v, "schedule", caller))
-            for e, v in schedule
+            (check_int(e, "schedule", low=0), check_number(v, "schedule")) for e, v in schedule
         )
         if not self.schedule or len({e for e, _ in self.schedule}) < len(self.schedule):
             raise ValueError(
@@ -486,7 +485,7 @@ class StatMonitorParamSetter(HyperParamSetter):
         super().__init__(param)
         self.stat_name: str = stat_name
         self.value_func: Callable[[float], float] = value_func
-        self.threshold: float = threshold
+        self.threshold: float = check_number(threshold, "threshold")
         self.last_k: int = check_int(last_k, "last_k", low=1)
         self.reverse: bool = reverse
 

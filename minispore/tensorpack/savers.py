@@ -46,9 +46,8 @@ class ModelSaver(StatefulMixin, Callback):
     var_collections: object = None
 
     def __post_init__(self) -> None:
-        check_int(self.max_to_keep, "max_to_keep", "ModelSaver", low=0)
-        hours = self.keep_checkpoint_every_n_hours
-        check_number(hours, "keep_checkpoint_every_n_hours", "ModelSaver")
+        check_int(self.max_to_keep, "max_to_keep", low=0)
+        check_number(self.keep_checkpoint_every_n_hours, "keep_checkpoint_every_n_hours")
 
     def _setup_graph(self) -> None:
         self._folder = logger.folder_for(self.checkpoint_dir, self)

@@ -378,7 +378,7 @@ class MergeAllSummaries(Callback):
     chief_only = False
 
     def __post_init__(self) -> None:
-        check_int(self.period, "period", "MergeAllSummaries", low=0)
+        check_int(self.period, "period", low=0)
 
     def produces(self) -> Collection[str]:
         """Return the argument `names`."""

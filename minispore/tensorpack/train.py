@@ -90,7 +90,7 @@ class TrainConfig:
     max_epoch: int = 99999
 
     def __post_init__(self) -> None:
-        check_int(self.starting_epoch, "starting_epoch", "TrainConfig", low=1)
+        check_int(self.starting_epoch, "starting_epoch", low=1)
         if self.model is None or (self.dataflow is None) is (self.data is None):
             raise ValueError(
                 "For 'TrainConfig', 'model' and one of 'dataflow' and 'data' must be given, but "

@@ -243,7 +243,7 @@ class Every:
     def __post_init__(self) -> None:
         _check_positive("Every", steps=self.steps, epochs=self.epochs)
         if self.seconds is not None:
-            check_number(self.seconds, "seconds", "Every", low=0)
+            check_number(self.seconds, "seconds", low=0)
         if (self.steps or self.epochs or self.seconds) is None or self.seconds == 0:
             raise ValueError(
                 "For 'Every', 'steps', 'epochs' or positive 'seconds' must be given, but got "

@@ -16,6 +16,7 @@ import minispore as ms
 from minispore import nn, ops
 from minispore._cli import main
 from minispore._cli.tutorial import Network, batches
+from minispore.dataset import digits as generated
 from minispore.dataset.digits import generate, write
 from minispore.dataset.idx import read_idx
 
@@ -46,16 +47,27 @@ def test_eval_measures_the_accuracy_of_the_training(
     assert f"Accuracy {results['accuracy']:.4f}, loss " in printed(capsys, *command)
 
 
-@pytest.mark.parametrize("inverted", [False, True])
-def test_predict_reads_digits_of_both_colours(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], inverted: bool
+def test_eval_with_json_prints_nothing_else(
+    run: Path, digits: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The digits that are drawn if no data are given are announced otherwise."""
+    monkeypatch.setattr(generated, "write", lambda folder, progress: digits)
+    command = ("eval", run / "mnist-1_32.ckpt")
+    json.loads(printed(capsys, *command, "--json"))
+    assert printed(capsys, *command).startswith("Images: digits that minispore draws, once, into ")
+
+
+@pytest.mark.parametrize("paper", [0, 220, 255])
+def test_predict_reads_digits_of_both_colours(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], paper: int
+) -> None:
+    """Bright on black, and black on grey or white."""
     images, labels = generate(20, 3, "test")
     correct = 0
     command: tuple[object, ...] = ()
     answer: dict[str, Any] = {}
     for pixels, label in zip(images, labels, strict=True):
-        picture = Image.fromarray(255 - pixels if inverted else pixels)
+        picture = Image.fromarray(np.uint8(paper * (1 - pixels / 255)) if paper else pixels)
         picture.resize((56, 56)).save(tmp_path / "digit.png")
         command = ("predict", run / "mnist-1_32.ckpt", tmp_path / "digit.png")
         answer = json.loads(printed(capsys, *command, "--json"))
@@ -65,9 +77,10 @@ def test_predict_reads_digits_of_both_colours(
     assert correct >= 10
     first, *lines = printed(capsys, *command).splitlines()
     assert first.endswith(f": a {answer['digit']}")
-    bars = [line.count("#") for line in lines]
-    assert bars.index(max(bars)) == answer["digit"]
-    assert len(bars) == 10
+    assert [line.split() for line in lines] == [
+        [str(i), f"{p:.1%}", *["#" * round(40 * p)] * (p >= 1 / 80)]
+        for i, p in enumerate(answer["probabilities"])
+    ]
 
 
 def test_predict_normalises_an_image_as_the_training_does(
@@ -90,19 +103,26 @@ def test_info_lists_the_names_of_checkpoints_and_event_files(
     rows = json.loads(printed(capsys, "info", run / "mnist-1_32.ckpt", "--json"))
     weight = {"type": "float32", "shape": "(512, 784)", "numbers": 512 * 784}
     assert {"name": "dense_relu_sequential.0.weight", **weight} in rows
-    assert [row["name"] for row in rows if row["type"] == "text"] == ["training_state"]
+    state = ms.load_checkpoint(run / "mnist-1_32.ckpt")["training_state"]
+    assert isinstance(state, str)
+    text = {"type": "text", "shape": f"{len(state)} characters", "numbers": 0}
+    assert {"name": "training_state", **text} in rows
 
-    ms.save_checkpoint(nn.Dense(2, 3), str(tmp_path / "net.safetensors"), format="safetensors")
-    assert "2 entries, 9 numbers" in printed(capsys, "info", tmp_path / "net.safetensors")
+    path = tmp_path / "an.output.safetensors"
+    ms.save_checkpoint(nn.Dense(2, 3), str(path), format="safetensors")
+    title = f"{path}: a checkpoint with 2 entries, 9 numbers\n"
+    assert printed(capsys, "info", path).startswith(title)
 
     with ms.SummaryRecord(str(tmp_path)) as record:
-        for step in (1, 2):
+        for step in (1, 3):
             record.add_value("scalar", "loss", ms.Tensor(1 / step))
             record.add_value("tensor", "weight", ms.Tensor([1.0]))
             record.record(step)
     (row, other) = json.loads(printed(capsys, "info", record.log_dir, "--json"))
-    assert row == {"name": "loss", "values": 2, "last step": 2, "last value": "0.5"}
+    assert row == {"name": "loss", "values": 2, "last step": 3, "last value": "0.333333"}
     assert other["last value"] == "ndarray"
+    title = f"{record.log_dir}: an event file with 2 names\n"
+    assert printed(capsys, "info", record.log_dir).startswith(title)
 
 
 # What makes a file unreadable; a file of that name may be of any kind.
@@ -155,6 +175,15 @@ DAMAGED = {
     "broken chunk": image("PNG").replace(b"\x10IDAT", b"\x01IDAT"),
     "too large": image("BMP")[:18] + b"\0\0\xff\0" * 2 + image("BMP")[26:],
 }
+
+
+def test_a_cache_that_cannot_be_written_is_named_on_one_line(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "file"
+    cache.touch()
+    monkeypatch.setenv("MINISPORE_CACHE", str(cache))
+    assert str(cache) in one_line_error(capsys, "eval", run / "mnist-1_32.ckpt", "--json")
 
 
 @pytest.mark.parametrize("name", DAMAGED)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from minispore.tensorpack import Callback, StopTraining
+from minispore.tensorpack import Callback, RunValues, StopTraining
 from minispore.train import Accuracy, Model, RunContext
 from minispore.train import Callback as TrainCallback
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
@@ -23,6 +23,12 @@ EVENTS = (
     *(f"on_train_{place}{end}" for place in ("", "epoch_", "step_") for end in ("begin", "end")),
     *("on_eval_begin", "on_eval_end", "on_exception"),
 )
+# The types of the arguments of hooks that receive others than their API's other hooks.
+ARGUMENTS: dict[str, tuple[type, ...]] = {
+    "before_run": (RunContext,),
+    "after_run": (RunContext, RunValues),
+    "on_exception": (RunContext, BaseException),
+}
 # The number of the callback, the hook, and the counters: epoch, global and local step.
 Line = tuple[int, str, tuple[int, int, int]]
 # The exception that this hook of this callback raises when it is called for the n-th time.
@@ -70,7 +76,10 @@ class Events(Recorder):
 
 
 def _noting(name: str) -> Callable[..., None]:
-    def hook(recorder: Recorder, *_: object) -> None:
+    def hook(recorder: Recorder, *arguments: object) -> None:
+        kinds = ARGUMENTS.get(name, (RunContext,) if name.startswith("on_") else ())
+        if name != "exit":
+            assert all(isinstance(x, kind) for x, kind in zip(arguments, kinds, strict=True))
         recorder.note(name)
 
     return hook

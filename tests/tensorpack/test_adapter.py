@@ -149,14 +149,22 @@ def test_after_train_failures_are_logged_and_others_called(
     log = Log((0, "after_train", 1, HookError))
     train(log, "pp", 1, 1, fit=False)
     assert [line[:2] for line in log[-2:]] == [(0, "after_train"), (1, "after_train")]
-    assert "HookRecorder._after_train failed: HookError()" in caplog.text
+    (record,) = caplog.records
+    assert record.message == "HookRecorder._after_train failed: HookError()"
+    assert record.exc_info
+    assert record.exc_info[0] is HookError
 
 
-def test_an_exception_names_the_callback_that_raised_it() -> None:
-    log = Log((1, "after_run", 1, HookError))
+@pytest.mark.parametrize("hook", HOOKS[1:-1])
+def test_the_callback_that_raises_an_exception_or_stops_is_named(
+    hook: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(HookError) as raised:
-        train(log, "mp", 1, 1, fit=False)
-    assert "It was raised by HookRecorder." in raised.value.__notes__
+        train(Log((1, hook, 1, HookError)), "mp", 1, 1, fit=False)
+    assert raised.value.__notes__[0] == "It was raised by HookRecorder."
+    caplog.set_level("INFO", "minispore.tensorpack")
+    train(Log((1, hook, 1, StopTraining)), "mp", 1, 1, fit=False)
+    assert caplog.messages == ["Training was stopped by HookRecorder."]
 
 
 EVENTS = ("on_train_begin", "on_train_epoch_begin", "on_train_step_end", "on_train_epoch_end")
@@ -171,16 +179,6 @@ def test_after_a_mindspore_callback_has_failed_only_after_train_is_called(
     later = log[log.index((len(apis), event, (0, 0, 0))) :]
     expected = [(i, "after_train") for i, api in enumerate(apis) if api == "p"]
     assert [line[:2] for line in later if apis[line[0] : line[0] + 1] == "p"] == expected
-
-
-def test_mapped_events_cannot_be_overridden() -> None:
-    with pytest.raises(TypeError, match="'_trigger_epoch'"):
-        type("Mixed", (Callback,), {"on_train_begin": lambda self, run_context: None})
-
-
-def test_trainer_is_unavailable_outside_of_training() -> None:
-    with pytest.raises(RuntimeError, match="HookRecorder is in no training"):
-        _ = HookRecorder(Log(), 0).epoch_num
 
 
 def test_events_outside_of_a_training_call_no_hook() -> None:

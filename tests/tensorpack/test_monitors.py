@@ -32,6 +32,7 @@ from minispore.tensorpack import (
 from minispore.train import Callback as TrainCallback
 from minispore.train import RunContext
 from minispore.train.summary import Event, Value, read_events
+from minispore.train.summary.image import make_grid
 from minispore.utils.atomic import atomic_write
 from tests.helpers.stub_models import Rows, make
 from tests.tensorpack.small_trainings import Logs, train_constant
@@ -112,6 +113,26 @@ def test_tensorboard_reads_event_files(tmp_path: Path) -> None:
     assert [(e.step, e.value) for e in read.Scalars("step")] == [(2, 1.5)]
     assert [(e.step, e.width, e.height) for e in read.Images("picture")] == [(3, 3, 2), (6, 3, 2)]
     assert [e.histogram_value.num for e in read.Histograms("weights")] == [3.0, 3.0]
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.4, 0.6, 254.6, 255.0, 300.0]), min_size=4, max_size=4))
+def test_images_are_rounded_and_clipped_and_stand_side_by_side(values: list[float]) -> None:
+    class Puts(Callback):
+        def _trigger(self) -> None:
+            self.trainer.monitors.put_image("x", np.array(values).reshape(2, 1, 2, 1))
+
+    with TemporaryDirectory() as folder:
+        train_constant(Puts(), TFEventWriter(folder), epochs=1)
+        (path,) = Path(folder).iterdir()
+        (image,) = [
+            value.content
+            for event in read_events(str(path))
+            for value in event.values
+            if value.tag == "x"
+        ]
+    assert image == make_grid(
+        np.array([min(max(round(x), 0), 255) for x in values], np.uint8).reshape(2, 1, 1, 2)
+    )
 
 
 def test_split_files_starts_a_file_each_epoch(tmp_path: Path) -> None:
@@ -202,8 +223,23 @@ def test_rows_contain_the_numbers_of_each_step(
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.parametrize("content", [None, "[{", "[1]", "1", "\0"])
-def test_unrelated_files_are_renamed(writer: Writer, content: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (None, "its last epoch is 2, and this run starts with epoch 1"),
+        ("[{", "cannot be read: "),
+        ("[1]", "cannot be read: it is no list of objects"),
+        ("1", "cannot be read: it is no list of objects"),
+        ("\0", "cannot be read: "),
+    ],
+)
+def test_unrelated_files_are_renamed(
+    writer: Writer,
+    content: str | None,
+    reason: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     if content is None:
         train_constant(writer(tmp_path), epochs=2)
         content = (tmp_path / writer.FILENAME).read_text("utf-8")
@@ -215,6 +251,9 @@ def test_unrelated_files_are_renamed(writer: Writer, content: str | None, tmp_pa
     assert rows == [{"loss": 0.5, "epoch_num": 1, "global_step": 3}]
     (aside,) = [path for path in tmp_path.iterdir() if path.name != writer.FILENAME]
     assert aside.read_text("utf-8") == content
+    (message,) = caplog.messages
+    assert message.startswith(f"'{tmp_path / writer.FILENAME}' is renamed to '{aside}': ")
+    assert reason in message
 
 
 @pytest.mark.parametrize("writer", WRITERS)

@@ -13,7 +13,6 @@ from minispore import nn
 from minispore.tensorpack import (
     Callback,
     CallbackFactory,
-    GraphVarParam,
     HumanHyperParamSetter,
     HyperParamSetter,
     HyperParamSetterWithFunc,
@@ -26,14 +25,6 @@ from minispore.tensorpack.param import HyperFile
 from minispore.train import Model
 from tests.helpers.stub_models import Rows, make
 from tests.tensorpack.small_trainings import train_constant
-
-
-def test_parameter_is_available_during_training_only() -> None:
-    for use in (GraphVarParam("w").get_value, lambda: GraphVarParam("w").set_value(1.0)):
-        with pytest.raises(
-            RuntimeError, match="The parameter 'w' is available during training only"
-        ):
-            use()
 
 
 @pytest.mark.parametrize(
@@ -174,26 +165,6 @@ def test_differing_initial_value_is_only_logged_on_request(
 ) -> None:
     assert scheduled([(1, 0.5)], 2, initial=2, at_beginning=False) == [1, 1]
     assert "The schedule has lr 0.5 at this point, but the current value is 1." in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("schedule", "interp", "error"),
-    [
-        ([], None, ValueError),
-        ([(1, 1.0), (1, 2.0)], None, ValueError),
-        ([(-1, 1.0)], None, ValueError),
-        ([(1, 1.0)], "cubic", ValueError),
-        ([1.0], None, TypeError),
-        ([(1, 1.0, 2.0)], None, TypeError),
-        ([(1, "x")], None, TypeError),
-        ([(0.5, 1.0)], None, TypeError),
-    ],
-)
-def test_invalid_schedules_raise_errors(
-    schedule: list[tuple[int, float]], interp: str | None, error: type[Exception]
-) -> None:
-    with pytest.raises(error, match="ScheduledHyperParamSetter"):
-        ScheduledHyperParamSetter("learning_rate", schedule, interp)
 
 
 def test_learning_rate_can_be_set_by_name() -> None:

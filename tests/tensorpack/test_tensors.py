@@ -108,6 +108,16 @@ def test_check_numerics_raises_at_the_next_check(
         make().train(1, Rows(), [Spoil(), CheckNumerics(each_epoch, each_step)])
 
 
+@given(st.lists(st.sampled_from([0.0, math.nan, math.inf, -math.inf]), min_size=12, max_size=12))
+def test_check_numerics_counts_the_elements(values: list[float]) -> None:
+    model = make()
+    model.train_network.parameters_dict()["weight"].set_data(Tensor(values).reshape(3, 4))
+    nan = sum(map(math.isnan, values))
+    message = f"'weight' has {nan} NaN and {sum(map(math.isinf, values))} infinite of 12 elements"
+    with pytest.raises(FloatingPointError, match=message) if any(values) else nullcontext():
+        model.train(1, Rows(), [CheckNumerics()])
+
+
 rows = st.lists(st.tuples(st.integers(-8, 8), st.integers(-8, 8)), min_size=1, max_size=7)
 
 

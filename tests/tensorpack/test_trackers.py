@@ -1,8 +1,10 @@
 """Progress bars, throughput, remaining time, memory, the use of GPUs, and the profiler."""
 
 import json
+import os
 import statistics
 import sys
+import threading
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -34,21 +36,31 @@ from tests.tensorpack.small_trainings import Clock, Passing, train_counting
 
 
 def test_graph_profiler_writes_a_chrome_trace(folder: Path) -> None:
+    before = time.perf_counter()
     make().train(1, Rows(), [Every(steps=2)(GraphProfiler())])
     (path,) = folder.iterdir()
     assert path.name == "chrome-trace-2.json"
     events = json.loads(path.read_text("utf-8"))["traceEvents"]
     assert {"forward", "backward", "update"} == {event["cat"] for event in events}
     assert any("dense" in event["name"] or "matmul" in event["name"] for event in events)
-    assert all(event["ph"] == "X" and event["dur"] >= 0 for event in events)
+    thread = {"ph": "X", "pid": os.getpid(), "tid": threading.get_native_id()}
+    for event in events:
+        assert event == {**event, **thread}
+        assert event.keys() == {*thread, "name", "cat", "ts", "dur"}
+    # Calls of a function are written when they end, in microseconds.
+    ends = [event["ts"] + event["dur"] for event in events]
+    assert ends == pytest.approx(sorted(ends), abs=1.0)
+    seconds = [before, *(ends[0] / 1e6, ends[-1] / 1e6), time.perf_counter()]
+    assert seconds == sorted(seconds)
     assert sys.getprofile() is None
 
 
+@pytest.mark.parametrize("switch", ["dump_metadata", "dump_event", ""])
 def test_graph_profiler_warns_that_there_are_no_metadata(
-    folder: Path, caplog: pytest.LogCaptureFixture
+    switch: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    make().train(1, Rows(), [GraphProfiler(dump_metadata=True, dump_tracing=False)])
-    assert "there are no TensorFlow metadata" in caplog.text
+    make().train(1, Rows(), [GraphProfiler(**{switch: True} if switch else {}, dump_tracing=False)])
+    assert ("there are no TensorFlow metadata" in caplog.text) == bool(switch)
     assert not list(folder.iterdir())
 
 
@@ -165,6 +177,24 @@ def test_unknown_memory_is_logged(
     assert all("memory is unknown" in message for message in caplog.messages)
 
 
+@pytest.mark.parametrize(("platform", "unit"), [("linux", 2**10), ("darwin", 1)])
+def test_memory_is_logged_in_its_unit(
+    platform: str, unit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux counts kilobytes, and macOS bytes."""
+    (tmp_path / "meminfo").write_text(f"MemTotal: 9 kB\nMemAvailable: {3 * 2**20} kB\n", "utf-8")
+    monkeypatch.setattr(
+        trackers, "open", lambda _, encoding: (tmp_path / "meminfo").open(), raising=False
+    )
+    usage = SimpleNamespace(ru_maxrss=5 * 2**20 // unit)
+    resource = SimpleNamespace(RUSAGE_SELF=0, getrusage=lambda who: usage)
+    monkeypatch.setitem(sys.modules, "resource", resource)
+    monkeypatch.setattr(sys, "platform", platform)
+    history = train_counting(HostMemoryTracker(), PeakMemoryTracker(), epochs=1)
+    assert history.get_latest("HostFreeMemory (GB)") == 3
+    assert history.get_latest("PeakMemory(MB)/host") == 5
+
+
 def test_memory_trackers_log_plausible_values() -> None:
     history = train_counting(HostMemoryTracker(), PeakMemoryTracker())
     if sys.platform == "linux":
@@ -228,16 +258,20 @@ def test_training_continues_without_gpus(
     assert "GPUUtilizationTracker has" in caplog.text
 
 
+@pytest.mark.parametrize(("seconds", "shown"), [("0", "0123"), ("99", "03"), ("", "03")])
 def test_progress_bar_shows_metrics(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    seconds: str, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TENSORPACK_PROGRESS_REFRESH", "0")
+    """At intervals of some seconds, by default a long one if the output is no terminal."""
+    monkeypatch.setenv("TENSORPACK_PROGRESS_REFRESH", seconds)
     train_counting(
         MovingAverageSummary(decay=0.0), ProgressBar(["loss", "half", "loss/EMA", "none"])
     )
     lines = capsys.readouterr().out.replace("\r", "\n").splitlines()
-    last = [line for line in lines if line.startswith("epoch 2: 100%")][-1]
-    assert "3/3" in last
+    steps = [line.partition("/3")[0][-1] for line in lines if line.startswith("epoch 2")]
+    assert "".join(dict.fromkeys(steps)) == shown
+    last = lines[-1]
+    assert last.startswith("epoch 2: 100%")
     assert "loss=6, half=3, loss/EMA=3, none=?" in last
 
 

@@ -78,25 +78,6 @@ def test_proxy_saves_the_wrapped_state() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("refused", "error", "message"),
-    [
-        (lambda: PeriodicTrigger(ScalarPrinter()), ValueError, "'every_k_steps' or 'every_k_epoch"),
-        (lambda: PeriodicTrigger(Callback(), 2), TypeError, "must override '_trigger'.*Callback"),
-        (lambda: Every(), ValueError, "'Every'"),
-        (lambda: Every(steps=0), ValueError, "'Every'.*'steps'"),
-        (lambda: Every(epochs=-1), ValueError, "'Every'.*'epochs'"),
-        (lambda: Every(seconds=-0.5), ValueError, "'Every'.*'seconds'"),
-        (lambda: Every(seconds=0), ValueError, "'Every'.*'seconds'"),
-    ],
-)
-def test_missing_periods_and_callbacks_without_trigger_are_refused(
-    refused: Callable[[], object], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        refused()
-
-
 class Triggered(Callback):
     def __init__(self) -> None:
         self.at: list[tuple[int, int]] = []

@@ -1,8 +1,12 @@
-"""Constructors reject arguments whose type is not the annotated one."""
+"""Constructors reject arguments whose type is not the annotated one, and numbers out of range.
+
+`python -m tests.tensorpack.test_validation > tests/tensorpack/numbers.txt` records the numbers.
+"""
 
 import inspect
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from threading import Thread
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -17,7 +21,9 @@ from minispore.dataset import NumpySlicesDataset
 from minispore.tensorpack.inference import Inferencer
 from minispore.train import Accuracy, Model
 from minispore.utils.checks import is_iterable
+from tests.nn.test_numbers import table
 
+NUMBERS = Path(__file__).with_name("numbers.txt")
 DATA = NumpySlicesDataset({"x": np.ones((4, 3), np.float32), "label": [0, 1, 2, 0]}).batch(2)
 # The required arguments of each class.
 NEEDED: dict[str, dict[str, object]] = {
@@ -108,6 +114,23 @@ def test_arguments_of_a_wrong_type_raise_errors(name: str, argument: str, value:
         assert all(each in error for each in (f"'{name}'", f"'{argument}'", "but got")), error
 
 
+def makers() -> Iterator[tuple[str, Callable[..., object], dict[str, object]]]:
+    """Yield the classes with valid arguments for all parameters."""
+    for name, cls in CLASSES.items():
+        signature = inspect.signature(cls)
+        bound = signature.bind(**NEEDED.get(name, {}))
+        bound.apply_defaults()
+        yield name, cls, bound.arguments
+
+
+def test_arguments_accept_the_recorded_numbers() -> None:
+    assert table(makers()) == NUMBERS.read_text("utf-8").rstrip()
+
+
 def test_call_that_python_refuses_has_its_message() -> None:
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'key_word'"):
         tp.ScalarPrinter(key_word=1)  # type: ignore[call-arg]
+
+
+if __name__ == "__main__":
+    print(table(makers()))
