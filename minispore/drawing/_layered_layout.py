@@ -77,11 +77,10 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     """
     above = [{start for start, end in edges if end == i} for i in range(count)]
     below = [{end for start, end in edges if start == i} for i in range(count)]
-    layers = [0] * count
-    single_use = [False] * count
+    layers, single_use = list[int](), list[bool]()
     for i in range(count):
-        layers[i] = max((layers[j] + 1 for j in above[i]), default=0)
-        single_use[i] = len(below[i]) == 1 and all(single_use[j] for j in above[i])
+        layers.append(max((layers[j] + 1 for j in above[i]), default=0))
+        single_use.append(len(below[i]) == 1 and all(single_use[j] for j in above[i]))
     for i in reversed(range(count)):
         if below[i] and sum(not single_use[j] for j in above[i]) < len(below[i]):
             layers[i] = min(layers[j] for j in below[i]) - 1

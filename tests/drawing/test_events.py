@@ -96,6 +96,11 @@ def test_effects_and_numbers_are_written(event: Event, text: str) -> None:
     assert text in [element.text for element in root.iter(f"{SVG}text")]
 
 
+def test_500_events_can_be_drawn() -> None:
+    assert read(draw_events([Event("run")] * 500)).name == "500 events"
+    assert read(draw_events([Event("run")])).name == "1 event"
+
+
 INVALID = """
     draw_events([])  # ValueError: 'events' must have 1 to 500 events | has 0
     draw_events([Event("run")] * 501)  # ValueError: has 501

@@ -303,6 +303,7 @@ def test_a_large_graph_is_drawn_by_cells() -> None:
     net = Chain(3, 13)
     picture = read(draw_graph(net, X))
     gradient = grad(net)(X)
+    assert all(float(box.attributes["rx"]) < 5 for box in picture.drawn_boxes[1:])
     assert picture.boxes[0] == said("x", X, gradient)
     assert [box.partition(":")[0] for box in picture.boxes[1:]] == [
         f"parts.{i} Part, 2 parameters" for i in range(3)
@@ -453,10 +454,16 @@ INVALID = """
 """
 
 
-def long(x: Tensor) -> Tensor:
-    for _ in range(200):
+def long(x: Tensor, operations: int = 200) -> Tensor:
+    for _ in range(operations):
         x = x * x
     return x
+
+
+def test_graphs_and_cells_of_200_boxes_can_be_drawn() -> None:
+    graph = draw_graph(lambda x: long(x, 199), Tensor(0.0))
+    cell = draw_cell(nn.CellList([nn.ReLU() for _ in range(199)]))
+    assert len(read(graph).boxes) == len(read(cell).boxes) == 200
 
 
 @pytest.mark.parametrize("refusal", refusals(INVALID))
