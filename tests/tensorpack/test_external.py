@@ -47,6 +47,22 @@ def test_inject_shell_removes_its_file(folder: Path) -> None:
     assert not list(folder.iterdir())
 
 
+def test_inject_shell_waits_in_the_working_directory_without_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A file that comes after the last trigger is removed, too, but opens no shell."""
+    monkeypatch.chdir(tmp_path)
+    caplog.set_level("INFO", "minispore.tensorpack")
+    opened: list[int] = []
+    shell = InjectShell(enter=lambda trainer: opened.append(trainer.epoch_num))
+    touch = CallbackFactory(trigger=lambda cb: Path("INJECT_SHELL.tmp").touch())
+    train_counting(shell, touch)
+    assert opened == [2]
+    assert not list(tmp_path.iterdir())
+    path = tmp_path / "INJECT_SHELL.tmp"
+    assert caplog.messages[0] == f"To open a shell, create the file '{path}'."
+
+
 @pytest.mark.parametrize("shell", ["ipython", "pdb"])
 def test_inject_shell_falls_back_to_pdb(
     shell: str, folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -176,10 +176,20 @@ def test_learning_rate_can_be_set_by_name() -> None:
 
 
 def test_any_parameter_of_one_element_can_be_set() -> None:
+    """Its shape and data type stay the same."""
     values: list[float] = []
-    setter = HyperParamSetterWithFunc("global_step", lambda e, v: values.append(v))
-    make().train(2, Rows(), [setter])
-    assert values == [3, 6]
+
+    def ten_more(epoch: int, value: float) -> float:
+        values.append(value)
+        return value + 10.5
+
+    model = make()
+    parameter = model.train_network.parameters_dict()["global_step"]
+    kind = (parameter.shape, parameter.dtype)
+    model.train(2, Rows(), [HyperParamSetterWithFunc("global_step", ten_more)])
+    assert values == [3, 16]
+    assert parameter.asnumpy() == 26
+    assert (parameter.shape, parameter.dtype) == kind
 
 
 def test_custom_setter_logs_once_per_epoch(caplog: pytest.LogCaptureFixture) -> None:
@@ -269,7 +279,10 @@ def test_stat_monitor_warns_without_new_values(caplog: pytest.LogCaptureFixture)
     assert caplog.text.count("there is no new value of 'x'") == 4
 
 
-def test_human_setter_follows_the_file(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("name", ["hyper.txt", "own.txt"])
+def test_human_setter_follows_the_file(
+    name: str, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     param = ObjAttrParam(SimpleNamespace(lr=1.0), "lr")
     watch = RecordsValues(param)
     texts = {
@@ -281,12 +294,13 @@ def test_human_setter_follows_the_file(folder: Path, caplog: pytest.LogCaptureFi
 
     def edit(cb: Callback) -> None:
         if cb.epoch_num in texts:
-            (folder / "hyper.txt").write_text(texts[cb.epoch_num], "utf-8")
+            (folder / name).write_text(texts[cb.epoch_num], "utf-8")
 
-    train_constant(CallbackFactory(trigger=edit), HumanHyperParamSetter(param), watch, epochs=6)
+    setter = HumanHyperParamSetter(param, *[name] * (name != "hyper.txt"))
+    train_constant(CallbackFactory(trigger=edit), setter, watch, epochs=6)
     assert watch.values == [1, 0.5, 0.5, 1e-3, 1e-3, 0.25]
     wrong = [message for message in caplog.messages if "line" in message]
-    assert [message[-50:].split(", ")[-1] for message in wrong] == [
-        "line 1 is no 'name: number': 'oops'.",
-        "line 4 is no 'name: number': 'lr 7'.",
+    assert wrong == [
+        f"In '{folder / name}', line 1 is no 'name: number': 'oops'.",
+        f"In '{folder / name}', line 4 is no 'name: number': 'lr 7'.",
     ]

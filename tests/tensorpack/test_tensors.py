@@ -27,6 +27,7 @@ from minispore.tensorpack import (
     ProcessTensors,
     ScalarHistory,
     SimpleMovingAverage,
+    TensorPrinter,
 )
 from minispore.tensorpack.protocol import Array, RunValues
 from minispore.train import Model, RunContext
@@ -62,6 +63,30 @@ def test_dump_tensors_writes_files_of_due_steps(folder: Path) -> None:
     with np.load(folder / "DumpTensor-4.npz", allow_pickle=False) as arrays:
         assert set(arrays) == {"loss", "all"}
         assert arrays["loss"] == 4
+
+
+def test_dumped_files_have_the_names_and_contents_of_the_arrays(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A name has a "-" in place of "/"; by default an array is drawn as it is, times 255."""
+
+    class Network(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.images = ops.TensorSummary()
+
+        def construct(self, *inputs: Tensor) -> Tensor:
+            self.images("a/b", Tensor([[[[0.0], [0.5]]], [[[1.0], [2.0]]]]))
+            return Tensor(0.5)
+
+    caplog.set_level("INFO", "minispore.tensorpack")
+    dumps = [DumpTensors("a/b"), DumpTensorAsImage("a/b"), TensorPrinter("loss")]
+    Model(Network()).train(1, Batches(1), dumps)
+    assert caplog.messages == ["loss: 0.5"]
+    with np.load(folder / "DumpTensor-1.npz", allow_pickle=False) as arrays:
+        assert arrays["a-b"].ravel().tolist() == [0, 0.5, 1, 2]
+    for name, pixels in (("a-b-ep001.png", [0, 127]), ("a-b-ep001-1.png", [255, 255])):
+        assert (folder / name).read_bytes() == png(np.array(pixels, np.uint8).reshape(1, 2, 1))
 
 
 @pytest.mark.parametrize("several", [False, True])
