@@ -119,6 +119,10 @@ def test_trace_command_writes_the_page(
         other = tmp_path / f"other{option}.htm"
         assert main(["trace", str(path), option, str(other)]) == 0
         assert other.read_bytes() == written.read_bytes()
+    capsys.readouterr()
+    EventTrace([Event("run")]).save(path)
+    assert main(["trace", str(path)]) == 0
+    assert capsys.readouterr().out == f"{written}: 1 event\n"
 
 
 def test_trace_command_reports_file_errors_in_one_line(
