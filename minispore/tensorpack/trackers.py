@@ -410,7 +410,10 @@ class GraphProfiler(Callback):
     def _profile(self, frame: FrameType, event: str, arg: object) -> None:  # pragma: no cover
         if event == "call":
             code = frame.f_code
-            is_rule = code.co_filename.startswith(_RULES) and code.co_name != "<module>"
+            # A function within a rule that is called before the rule has returned is a part of it.
+            outer = code.co_qualname.rpartition(_PULLBACK)[0]
+            is_part = any(name == outer for _, name, _ in self._open)
+            is_rule = code.co_filename.startswith(_RULES) and not is_part
             if is_rule or code is Optimizer.construct.__code__:
                 self._open.append((frame, code.co_qualname, perf_counter_ns()))
         elif event == "return" and self._open and self._open[-1][0] is frame:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from minispore import Tensor, nn, ops
 from minispore.tensorpack import (
     Callback,
     EnableCallbackIf,
@@ -30,7 +31,7 @@ from minispore.tensorpack import (
     ThroughputTracker,
     trackers,
 )
-from minispore.train import CheckpointConfig, ModelCheckpoint
+from minispore.train import CheckpointConfig, Model, ModelCheckpoint
 from tests.helpers.stub_models import Rows, make
 from tests.tensorpack.small_trainings import Clock, Passing, train_counting
 
@@ -53,6 +54,29 @@ def test_graph_profiler_writes_a_chrome_trace(folder: Path) -> None:
     seconds = [before, *(ends[0] / 1e6, ends[-1] / 1e6), time.perf_counter()]
     assert seconds == sorted(seconds)
     assert sys.getprofile() is None
+
+
+def test_profiled_pullbacks_follow_the_loss(folder: Path) -> None:
+    """Also if rules contain functions that they call themselves."""
+
+    class Network(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.pool = nn.Conv2d(1, 3, 2), nn.MaxPool2d(2)
+
+        def construct(self, x: Tensor) -> Tensor:
+            x = self.pool(self.conv(ops.stack([x, x]).reshape(-1, 1, 2, 4)))
+            return ops.concat([x, x]).transpose(0, 2, 1, 3).sum(axis=(1, 3))[:4]
+
+    network = Network()
+    optimizer = nn.SGD(network.trainable_params(), 0.1)
+    Model(network, nn.CrossEntropyLoss(), optimizer).train(1, Rows(4), [GraphProfiler()])
+    (path,) = folder.iterdir()
+    events = json.loads(path.read_text("utf-8"))["traceEvents"]
+    loss = next(event for event in events if event["name"] == "cross_entropy")
+    pullbacks = [event for event in events if event["cat"] == "backward"]
+    assert {"cross_entropy", "max_over_window", "permute"} <= {e["name"] for e in pullbacks}
+    assert all(event["ts"] >= loss["ts"] + loss["dur"] for event in pullbacks)
 
 
 @pytest.mark.parametrize("switch", ["dump_metadata", "dump_event", ""])
