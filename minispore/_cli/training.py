@@ -58,9 +58,7 @@ def train(arguments: Arguments) -> bool:
     checkpoint = ModelCheckpoint(
         prefix="mnist",
         directory=str(out),
-        config=CheckpointConfig(
-            save_checkpoint_steps=steps, keep_checkpoint_max=5, append_info=["training_state"]
-        ),
+        config=CheckpointConfig(save_checkpoint_steps=steps, append_info=["training_state"]),
     )
     # A checkpoint of a run with other arguments is a ValueError.
     kinds = (OSError,) if resume is None else (OSError, ValueError)

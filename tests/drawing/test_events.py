@@ -53,6 +53,9 @@ def check_drawing(trace: Sequence[Event]) -> ET.Element:
         assert not any(box.overlaps(text) for text in texts if text not in held)
     for (one, _), (other, _) in combinations(boxes_of(root), 2):
         assert one.contains(other) or other.contains(one) or not one.overlaps(other)
+    written = [text.text or "" for text in root.iter(f"{SVG}text")]
+    for effect in ("raises ValueError", "requests a stop"):
+        assert picture.words.count(effect) == written.count(effect)
     calls = [event.source for event in trace if event.source]
     lanes = [float(dot.attrib["cx"]) for dot in root.iter(f"{SVG}circle")]
     assert len(lanes) == len(calls)
@@ -79,6 +82,12 @@ def test_a_box_is_closed_if_and_only_if_its_end_event_occurred(scenario: Scenari
     closed = [is_closed for _, is_closed in boxes_of(root)]
     assert len(closed) == loop.count("run") + len(begun)
     assert closed.count(False) == len(begun) - len(ended)
+
+
+@pytest.mark.parametrize(("name", "closed"), [("on_train_step_end", True), ("on_train_end", False)])
+def test_an_end_event_closes_the_box_of_its_begin_event_only(name: str, closed: bool) -> None:
+    trace = [Event("on_train_step_begin", depth=1), Event(name, depth=1)]
+    assert [is_closed for _, is_closed in boxes_of(check_drawing(trace))] == [closed]
 
 
 @pytest.mark.parametrize(
