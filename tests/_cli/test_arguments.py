@@ -65,5 +65,27 @@ def test_the_reference_names_each_option_and_its_default() -> None:
                 assert row[1] == default[1], (command, option)
 
 
+# The arguments that commands need.
+NEEDED = {
+    "eval": ["x"], "predict": ["x", "y"], "info": ["x"], "download": ["mnist", "x"], "trace": ["x"],
+    "grade": ["x"], "list": [], "status": [], "train": [], "learn": [],
+}  # fmt: skip
+
+
+def test_help_texts_give_the_default_of_each_option() -> None:
+    for command, text in help_texts().items():
+        words = command.split()[1:]
+        for option, rest in OPTION.findall(text):
+            if default := re.search(r"\(default: ([\w.-]+)\)", rest):
+                arguments = parse([*words, *NEEDED.get(words[-1], ["1"])])
+                value = getattr(arguments, option[2:].replace("-", "_"))
+                assert str(value) == default[1], (command, option)
+
+
+def test_the_form_of_grades_is_a_table_by_default() -> None:
+    for options, form in (([], "table"), (["--json"], "json"), (["--csv"], "csv")):
+        assert parse(["learn", "grade", "x", *options]).form == form
+
+
 if __name__ == "__main__":
     print(formatted(help_texts()), end="")

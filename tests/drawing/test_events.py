@@ -54,9 +54,13 @@ def check_drawing(trace: Sequence[Event]) -> ET.Element:
     for (one, _), (other, _) in combinations(boxes_of(root), 2):
         assert one.contains(other) or other.contains(one) or not one.overlaps(other)
     written = [text.text or "" for text in root.iter(f"{SVG}text")]
-    for effect in ("raises ValueError", "requests a stop"):
+    of_callbacks = [event for event in trace if event.source]
+    assert written.count("requests a stop") == sum(event.stop for event in of_callbacks)
+    raising = [text for text in written if text.startswith("raises ")]
+    assert len(raising) >= sum(bool(event.raised) for event in of_callbacks)
+    for effect in {*raising, "requests a stop"}:
         assert picture.words.count(effect) == written.count(effect)
-    calls = [event.source for event in trace if event.source]
+    calls = [event.source for event in of_callbacks]
     lanes = [float(dot.attrib["cx"]) for dot in root.iter(f"{SVG}circle")]
     assert len(lanes) == len(calls)
     assert len(set(zip(lanes, calls, strict=True))) == len(set(lanes)) == len(set(calls))
@@ -96,7 +100,8 @@ def test_an_end_event_closes_the_box_of_its_begin_event_only(name: str, closed: 
         (Event("on_train_step_end", "A", stop=True), "requests a stop"),
         (Event("on_train_step_end", "A", raised="ValueError"), "raises ValueError"),
         (Event("on_train_step_begin", step=3), "on_train_step_begin 3"),
-        (Event("on_train_epoch_end", epoch=2), "on_train_epoch_end 2"),
+        (Event("on_train_epoch_end", epoch=2, step=6), "on_train_epoch_end 2"),
+        (Event("on_train_end", epoch=2, step=6), "on_train_end"),
         (Event("__exit__", "A"), "A.__exit__"),
     ],
 )
