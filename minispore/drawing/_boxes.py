@@ -46,11 +46,13 @@ class Edge(NamedTuple):
         start: The index of the first box.
         end: The index of the later box.
         uses: Pairs of the number of a node that uses the value and the index of the operand.
+        operand: The number of the operand of an operation, from 1; 0 for a cell.
     """
 
     start: int
     end: int
     uses: tuple[Use, ...]
+    operand: int = 0
 
 
 class Boxes:
@@ -141,7 +143,7 @@ class Boxes:
             self._by_number[node.number] = end
             self._by_array.setdefault(id(self._record.values[node.number]), end)
         if key not in self._calls:
-            self.edges += [Edge(start, end, (use,)) for start, use in uses]
+            self.edges += [Edge(start, end, (use,), i) for i, (start, use) in enumerate(uses, 1)]
             return
         # Several uses of a value within a cell are one edge.
         uses_by_start = dict[int, tuple[Use, ...]]()

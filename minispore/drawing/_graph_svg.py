@@ -128,8 +128,8 @@ class GraphSvg:
             if contribution is None
             else f"{gradient_of(contribution)} comes back"
         )
-        if self._boxes[edge.end].kind == "operation":
-            words = f"operand {edge.uses[0][1] + 1}: {words}"
+        if edge.operand:
+            words = f"operand {edge.operand}: {words}"
         return svg.tag("g", svg.title(words), line, svg.arrow_head(*points[-1]))
 
 

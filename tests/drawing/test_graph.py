@@ -187,7 +187,7 @@ def derivative(x: Tensor) -> Tensor:
 
 
 DOUBLED = Doubled()
-# A function, its inputs, and some of its boxes and all of its edges, if these are shown.
+# A function of tensors only, its inputs, some of its boxes and, if they are given, all its edges.
 GRAPHS: list[tuple[Callable[..., object], list[Tensor], list[str], list[str]]] = [
     (
         lambda x: x * 3.0 + x,
@@ -214,7 +214,7 @@ GRAPHS: list[tuple[Callable[..., object], list[Tensor], list[str], list[str]]] =
         lambda x: DOUBLED(x) * 3.0,
         [X],
         ["x: value [1, -2], grad [6, 6]", "joint: value [1, -2], grad [3, 3]"],
-        [],
+        ["1: grad [6, 6] comes", "1: grad [3, 3] comes", "2: no gradient comes"],
     ),
 ]  # fmt: skip
 
@@ -225,6 +225,7 @@ def test_boxes_and_edges_show_values_and_gradients(
 ) -> None:
     picture = read(draw_graph(fn, *inputs))
     assert set(boxes) <= set(picture.boxes)
+    assert not any(box.startswith("parameter") for box in picture.boxes)
     if edges:
         assert picture.edges == [f"operand {edge} back" for edge in edges]
 
@@ -334,6 +335,35 @@ def test_edge_to_cell_sums_contributions_of_all_uses() -> None:
     picture = read(draw_graph(lambda x: part(x), X))
     assert picture.boxes[0] == "x: value [1, -2], grad [3, 3]"
     assert picture.edges == ["grad [3, 3] comes back"]
+
+
+class Stops(Part):
+    """A cell that uses a value within it without its gradient."""
+
+    def construct(self, x: Tensor) -> Tensor:
+        self.inner = [super().construct(x)]
+        return self.inner[0] * ops.stop_gradient(self.inner[0])
+
+
+def test_values_within_a_cell_without_gradients_belong_to_its_box() -> None:
+    part = Stops(40)
+    picture = read(draw_graph(lambda x: part(x) + ops.stop_gradient(part.inner[0]), X))
+    assert [box.partition(":")[0] for box in picture.boxes] == [
+        "x",
+        "part Stops, 2 parameters",
+        "add",
+    ]
+    assert picture.edges == [
+        "grad [1, -2] comes back",
+        "operand 1: grad [1, 1] comes back",
+        "operand 2: no gradient comes back",
+    ]
+
+
+def test_cells_without_inner_cells_become_boxes_first() -> None:
+    net = nn.SequentialCell([Part(13) for _ in range(3)])
+    boxes = read(draw_graph(lambda x: net(x), X)).boxes
+    assert [box.partition(" ")[0] for box in boxes] == ["x:", "net.0", "net.1", "net.2"]
 
 
 def test_outer_cells_become_boxes_in_larger_graphs() -> None:
