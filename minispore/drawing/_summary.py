@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from minispore.common.tensor import Tensor
 from minispore.drawing._value_labels import shape_of
 from minispore.nn import Cell
 from minispore.nn._graph_recorder import CellCallRecorder
@@ -40,8 +39,7 @@ def summarize(cell: Cell, *inputs: object) -> Table:
     def recording(name: str, construct: Callable[..., object]) -> Callable[..., object]:
         def record(*args: object, **kwargs: object) -> object:
             output = construct(*args, **kwargs)
-            tensors = [x for x in tree_leaves(output) if isinstance(x, Tensor)]
-            shapes[name] = ", ".join(shape_of(x.shape) for x in tensors)
+            shapes[name] = ", ".join(shape_of(x.shape) for x in tree_leaves(output))
             return output
 
         return record

@@ -424,6 +424,7 @@ NAMES = st.text(st.characters(), min_size=1, max_size=8)
 @given(NAMES, NAMES)
 @example("f", "a_parameter_with_a_name_that_is_rather_long")
 @example("f", "全角文字の名前")
+@example("\n\r\t", "\n\r\t")
 def test_any_name_can_be_drawn(name: str, parameter: str) -> None:
     def fn(x: Tensor) -> Tensor:
         return x * weight
