@@ -192,7 +192,11 @@ def _holds_generator(code: object) -> bool:
         code = code.func
     owner: object = getattr(code, "__self__", code)
     values += [owner, *getattr(owner, "__dict__", {}).values()]
-    for function in (code, *vars(type(owner)).values()):
+    classes = inspect.getmro(owner if isinstance(owner, type) else type(owner))
+    members = [member for each in classes for member in vars(each).values()]
+    values += members
+    for each in (code, *members):
+        function: object = getattr(each, "__func__", each)
         if isinstance(function, FunctionType):
             scope = inspect.getclosurevars(function)
             values += [*scope.nonlocals.values(), *scope.globals.values()]

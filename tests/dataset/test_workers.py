@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 import minispore
 from minispore import dataset as ds
 from minispore.dataset._node import Array
+from minispore.dataset._workers import _holds_generator
 from minispore.dataset.iterators import DatasetIterator
 from minispore.dataset.transforms import Compose, RandomApply, RandomChoice, TypeCast
 from minispore.dataset.vision import RandomCrop
@@ -256,32 +258,145 @@ class Summed:
         assert not state
 
 
-RNG = np.random.default_rng(0)
+drawn_from: object = None
 
 
-def global_generator(x: Floats) -> object:
-    return x + RNG.random()
+def augment(x: object, rng: object = None) -> object:
+    del rng
+    return x
 
 
-def partial_generator(rng: np.random.Generator, x: Floats) -> object:
-    return x + rng.random()
+class NoGenerator:
+    """An object with a method of the generators' name."""
+
+    def random(self) -> float:
+        return 0.5
 
 
 class Augmented:
-    """A function whose attribute is a generator."""
+    """A function whose attribute may be a generator."""
 
-    def __init__(self) -> None:
-        self.rng = random.Random(0)
+    def __init__(self, rng: object) -> None:
+        self.rng = rng
 
-    def __call__(self, x: Floats) -> object:
-        return x + self.rng.random()
+    def __call__(self, x: object) -> object:
+        return augment(x, self.rng)
+
+
+class Inherited(Augmented):
+    """A function that inherits everything."""
+
+
+def refers_by_a_global_variable(x: object) -> object:
+    return augment(x, drawn_from)
+
+
+def with_default(rng: object) -> object:
+    def own(x: object, rng: object = rng) -> object:
+        return augment(x, rng)
+
+    return own
+
+
+def with_keyword_default(rng: object) -> object:
+    def own(x: object, *, rng: object = rng) -> object:
+        return augment(x, rng)
+
+    return own
+
+
+def with_attribute(rng: object) -> object:
+    def own(x: object) -> object:
+        return x
+
+    vars(own)["rng"] = rng
+    return own
+
+
+def with_class_attribute(rng: object) -> object:
+    class Of(Augmented):
+        shared = rng
+
+    class Heir(Of):
+        pass
+
+    return Heir(None)
+
+
+def with_method_of_a_base(rng: object) -> object:
+    class Of(Augmented):
+        def __call__(self, x: object) -> object:
+            return augment(x, rng)
+
+    class Heir(Of):
+        pass
+
+    return Heir(None)
+
+
+def with_static_method(rng: object) -> object:
+    class Of(Augmented):
+        @staticmethod
+        def own(x: object) -> object:
+            return augment(x, rng)
+
+        def __call__(self, x: object) -> object:
+            return self.own(x)
+
+    return Of(None)
+
+
+def class_method(rng: object) -> object:
+    class Of:
+        shared = rng
+
+        @classmethod
+        def own(cls, x: object) -> object:
+            return augment(x, cls.shared)
+
+    class Heir(Of):
+        pass
+
+    return Heir.own
+
+
+REFERENCES: dict[str, Callable[[Any], object]] = {
+    "method of the generator": lambda rng: rng.random,
+    "global variable": lambda _: refers_by_a_global_variable,
+    "closure": lambda rng: lambda x: augment(x, rng),
+    "default": with_default,
+    "keyword default": with_keyword_default,
+    "argument": lambda rng: partial(augment, rng),
+    "keyword argument": lambda rng: partial(augment, rng=rng),
+    "inner arguments": lambda rng: partial(partial(augment, rng=rng), 1),
+    "closure of a bound function": lambda rng: partial(lambda x: augment(x, rng), 1),
+    "attribute": Augmented,
+    "attribute of an heir": Inherited,
+    "attribute of a function": with_attribute,
+    "bound method": lambda rng: Augmented(rng).__call__,
+    "class attribute": with_class_attribute,
+    "method of a base": with_method_of_a_base,
+    "static method": with_static_method,
+    "class method": class_method,
+}
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_code_that_refers_to_a_generator_runs_in_one_process(
+    reference: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rng in (np.random.default_rng(0), np.random.RandomState(0), random.Random(0)):
+        monkeypatch.setitem(globals(), "drawn_from", rng)
+        assert _holds_generator(REFERENCES[reference](rng))
+    monkeypatch.setitem(globals(), "drawn_from", None)
+    assert not _holds_generator(REFERENCES[reference](NoGenerator()))
 
 
 SERIAL: dict[str, Callable[[], ds.Dataset]] = {
     "has a state": lambda: parallel(Summed()),
-    "'global_generator' draws": lambda: parallel(global_generator),
-    "'partial' draws": lambda: parallel(partial(partial_generator, RNG)),
-    "'Augmented' draws": lambda: parallel(Augmented()),
+    "'partial' draws": lambda: parallel(partial(augment, rng=random.Random(0))),
+    "'Augmented' draws": lambda: parallel(Augmented(random.Random(0))),
+    "'Augmented.__call__' draws": lambda: parallel(Augmented(random.Random(0)).__call__),
     "it draws": lambda: parallel(draw),
     "code before it draws": lambda: ds.GeneratorDataset(Squares(draw), "x").map(
         double, num_parallel_workers=2, python_multiprocessing=True

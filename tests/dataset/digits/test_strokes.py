@@ -1,5 +1,7 @@
 """The pen's path through the knots of a drawing."""
 
+from typing import Any, cast
+
 import numpy as np
 import numpy.typing as npt
 from hypothesis import given
@@ -13,8 +15,9 @@ Floats = npt.NDArray[np.float64]
 seeds = st.integers(0, 2**32 - 1)
 
 
-def distances(points: Floats) -> Floats:
-    return np.hypot(*np.diff(points, axis=0).T).astype(float)
+def distances(points: Any) -> Floats:  # noqa: ANN401 (of any type)
+    steps: Floats = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    return steps
 
 
 def test_strokes_begin_and_end_at_their_knots_and_pass_all_others() -> None:
@@ -45,7 +48,7 @@ def test_tangent_at_a_knot_is_that_of_the_parabola_through_the_nearest_knots(
     knots = np.random.default_rng(seed).random((count, 2))
     fine = _strokes._spline(np.arange(count), knots) @ knots
     steps = np.sqrt(distances(knots))
-    at = np.append(0.0, np.cumsum(steps))
+    at: Any = np.append(0.0, np.cumsum(steps))
     number = _strokes._FINE
     assert len(fine) == number * (count - 1) + 1
     for i in range(count - 1):
@@ -58,7 +61,8 @@ def test_tangent_at_a_knot_is_that_of_the_parabola_through_the_nearest_knots(
         for end, slope in enumerate(slopes):
             first = max(0, min(i + end - 1, count - 3))
             near = slice(first, first + 3)
-            parabola = np.polyfit(at[near] - at[i + end], knots[near], min(2, count - 1))
+            time, points = at[near] - at[i + end], knots[near]
+            parabola = cast("Floats", np.polyfit(time, points, min(2, count - 1)))
             np.testing.assert_allclose(slope, parabola[-2] * steps[i], atol=1e-6)
 
 
@@ -74,6 +78,6 @@ def test_path_through_corners_is_straight_between_them(seed: int, counts: list[i
     for stroke, part, length in zip(corners, parts, lengths, strict=True):
         assert abs(len(part) - POINTS * length / lengths.sum()) <= 1
         along = np.append(0.0, np.cumsum(distances(stroke)))
-        at = np.linspace(0, length, len(part))
+        at = cast("Floats", np.linspace(0, length, len(part)))
         expected = np.stack([np.interp(at, along, column) for column in stroke.T], axis=1) / 100
         np.testing.assert_allclose(part, expected, atol=1e-9)
