@@ -429,8 +429,8 @@ TWO_COINS: dict[str, Callable[[int], Order]] = {
 }
 
 
-def shard(number: int, shards: int, count: int) -> ds.Dataset:
-    sampler = ds.DistributedSampler(shards, number, shuffle=False, offset=0)
+def shard(number: int, shards: int, count: int, offset: int = 0) -> ds.Dataset:
+    sampler = ds.DistributedSampler(shards, number, shuffle=False, offset=offset)
     return ds.NumpySlicesDataset([0] * count, "x", sampler=sampler)
 
 
@@ -440,21 +440,24 @@ def test_random_transforms_are_independent(kind: str) -> None:
     assert_frequencies(draws, uniform(product(range(2), repeat=2)))
 
 
-@given(seed=SEEDS, start=st.integers(0, 30), shards=st.integers(1, 4))
+@given(seed=SEEDS, start=st.integers(0, 30), shards=st.integers(1, 4), offset=st.integers(-1, 3))
 def test_random_numbers_of_a_row_depend_on_its_number_only(
-    seed: int, start: int, shards: int
+    seed: int, start: int, shards: int, offset: int
 ) -> None:
     """Not on where an iteration begins, and not on the number of processes."""
 
     def drawn(data: ds.Dataset, start: int = 0) -> list[Order]:
         return values(data.map([FLIP, vision.Rescale(2.0, 0.0), FLIP]), seed, 2, start)
 
-    complete = drawn(shard(0, 1, 30))
-    assert drawn(shard(0, 1, 30), start) == complete[start:]
+    whole = ds.NumpySlicesDataset([0] * 30, "x", shuffle=False)
+    complete = drawn(whole)
+    assert drawn(whole, start) == complete[start:]
+    offset = min(offset, shards - 1)
     for number in range(shards):
         skipped = start // shards
-        expected = complete[number::shards][skipped:]
-        assert drawn(shard(number, shards, 30), skipped) == expected
+        rows = complete[(number - max(offset, 0)) % shards :: shards]
+        part = shard(number, shards, 30, offset)
+        assert drawn(part, skipped)[: len(rows) - skipped] == rows[skipped:]
 
 
 @given(seed=SEEDS)

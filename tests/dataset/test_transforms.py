@@ -2,10 +2,12 @@
 # Functions of users carry no types; the lambdas here stand for them.
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -39,6 +41,28 @@ def test_type_cast_converts_as_mindspore_does() -> None:
     assert transforms.TypeCast(np.bool_)(np.array([0, 0.5, 2])).tolist() == [False, True, True]
     assert transforms.TypeCast("float16")(np.array([1e9])).tolist() == [np.inf]
     assert transforms.TypeCast(minispore.int32)(np.uint32(7)).dtype == np.int32
+
+
+@given(st.lists(st.floats()), st.sampled_from(["e", "f", "d"]), st.sampled_from("bBhHiIlLqQ"))
+@example([math.nan, math.inf, -math.inf, 1e300], "d", "b")
+@example([2.0**40 + 5], "d", "b")
+@example([2.0**40 + 5], "d", "i")
+def test_type_cast_truncates_floats_and_wraps_around(
+    numbers: list[float], floats: str, integers: str
+) -> None:
+    """What int64 cannot represent gives any integer, without a warning."""
+    with np.errstate(over="ignore"):
+        values = np.array(numbers, floats)
+    result = transforms.TypeCast(np.dtype(integers))(values)
+    assert (result.shape, result.dtype) == (values.shape, integers)
+    bits = 8 * result.itemsize
+    for value, integer in zip(values.tolist(), result.tolist(), strict=True):
+        if abs(value) < 2**63:
+            assert (integer - int(value)) % 2**bits == 0
+    for other in ("e", "f", "d"):
+        with np.errstate(over="ignore"):
+            expected = values.astype(other)
+        np.testing.assert_array_equal(transforms.TypeCast(np.dtype(other))(values), expected)
 
 
 @given(
