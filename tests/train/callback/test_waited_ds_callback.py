@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -184,6 +185,31 @@ def test_resumed_run_is_synchronized(tmp_path: Path, stop: str) -> None:
     resumed = [entry for entry in resumed if not entry.startswith("me")]
     go(tmp_path / "b", resumed, resume=path)
     assert resumed == straight
+
+
+@given(trained=st.integers(0, 4), steps=st.integers(1, 3))
+def test_dataset_is_at_most_one_step_and_epoch_ahead(trained: int, steps: int) -> None:
+    """That is the step and the epoch for which the training waits."""
+    waited, context = Counts(2), RunContext({})
+
+    def begun(begin: Callable[[DSRunContext], None]) -> int:
+        for number in range(9):
+            try:
+                begin(DSRunContext(number + 2, 2 * number, 2 * number + 3))
+            except RuntimeError:
+                return number
+        raise AssertionError
+
+    waited.on_train_begin(context)
+    for _ in range(trained + 1):
+        waited.on_train_epoch_begin(context)
+        for _ in range(steps):
+            waited.on_train_step_end(context)
+    assert begun(waited.ds_epoch_begin) == trained + 1
+    for _ in range(trained):
+        waited.on_train_step_end(context)
+    assert begun(waited.ds_step_begin) == trained + 1
+    assert waited.calls == 2 * (trained + 1)
 
 
 class Counts(WaitedDSCallback):
