@@ -200,7 +200,7 @@ def rearrange_inputs(
 
 
 def safe_divide(numerator: Array, denominator: Array) -> Float64Array:
-    """Return `numerator / denominator`, and 0 where the denominator is 0."""
-    result = np.zeros(np.broadcast_shapes(numerator.shape, denominator.shape))
+    """Return `numerator / denominator` of the numerator's shape, 0 where the denominator is 0."""
+    result = np.zeros(numerator.shape)
     np.divide(numerator, denominator, out=result, where=denominator != 0)
     return result

@@ -107,10 +107,10 @@ def jit(
 
     Source: MindSpore's `mindspore.jit`.
     """
-    check_one_of(capture_mode, ("ast", "bytecode", "trace"), "capture_mode", "jit")
-    check_one_of(jit_level, ("O0", "O1"), "jit_level", "jit")
-    check_int(dynamic, "dynamic", "jit", low=0, high=1)
-    check_type(fullgraph, bool, "fullgraph", "jit")
+    check_one_of(capture_mode, ("ast", "bytecode", "trace"), "capture_mode")
+    check_one_of(jit_level, ("O0", "O1"), "jit_level")
+    check_int(dynamic, "dynamic", low=0, high=1)
+    check_type(fullgraph, bool, "fullgraph")
     if function is None:
         return lambda decorated: _jit(decorated, fullgraph=fullgraph)
     return _jit(function, fullgraph=fullgraph)

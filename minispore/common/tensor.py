@@ -1041,7 +1041,7 @@ class Tensor(Variable):
         dtype: dtypes.DTypeLike | None = None,
     ) -> "Tensor":
         """Return a number in another shape, on the same device, without `dtype` of this type."""
-        check_type(fill_value, (int, float), "fill_value", "new_full")
+        check_type(fill_value, (int, float), "fill_value")
         return self._new(size, fill_value, dtype, "new_full")
 
     def _new(

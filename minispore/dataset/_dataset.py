@@ -125,7 +125,7 @@ class Dataset:
         if input_columns is None:
             input_columns = self._node.columns[:1]
         inputs, outputs = self._inputs_and_outputs(input_columns, output_columns, "map")
-        check_type(callbacks, (DSCallback, list), "callbacks", "map", allow_none=True)
+        check_type(callbacks, (DSCallback, list), "callbacks", allow_none=True)
         hooks = _as_tuple_of(DSCallback, callbacks or (), "callbacks", "map")
         return Dataset(Map(self._node, functions, inputs, outputs, hooks, workers))
 

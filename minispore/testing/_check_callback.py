@@ -99,8 +99,8 @@ def check_callback(
         raise ValueError("For 'check_callback', the argument 'modes' must name at least one.")
     sampled = sample_scenarios(
         kinds,
-        check_int(samples, "samples", "check_callback", low=0),
-        check_int(seed, "seed", "check_callback"),
+        check_int(samples, "samples", low=0),
+        check_int(seed, "seed"),
     )
     gc.collect()  # so that the output of other objects' finalizers is not part of a run
     with TemporaryDirectory() as folder:

@@ -76,9 +76,9 @@ class Fault:
     first: bool = False
 
     def __post_init__(self) -> None:
-        check_one_of(self.event, tuple(EVENTS), "event", "Fault")
-        check_one_of(self.kind, tuple(_FAULT_LABELS), "kind", "Fault")
-        check_int(self.times, "times", "Fault", low=1)
+        check_one_of(self.event, tuple(EVENTS), "event")
+        check_one_of(self.kind, tuple(_FAULT_LABELS), "kind")
+        check_int(self.times, "times", low=1)
 
     def __str__(self) -> str:
         which = f"{self.event} number {self.times}" if self.times > 1 else self.event

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from minispore import Tensor
-from minispore.common._printing import tensor_repr
+from minispore.common._printing import tensor_html, tensor_repr
 from tests.common.strategies import Arrays, arrays, dtypes
 
 NAMES = {"nan": np.nan, "inf": np.inf, "True": True, "False": False}
@@ -78,3 +78,14 @@ def test_elements_are_formatted_like_numbers(number: float, form: str, axes: int
     x = Tensor(np.full((1,) * axes, number))
     assert not form or f"{x:{form}}" == f"{number:{form}}"
     assert f"{Tensor([7]):03d}" == "007"
+
+
+@given(arrays(shapes=hnp.array_shapes(max_dims=2, max_side=3)))
+def test_html_shows_four_decimals(array: Arrays) -> None:
+    text = tensor_html(array, "Tensor", "a<b")
+    head, _, rest = text.removesuffix("</pre>").partition("<pre>")
+    assert head == f"<b>Tensor a&lt;b</b> {array.shape} {Tensor(array).dtype}"
+    with np.printoptions(precision=4, suppress=True):
+        assert rest == str(array)
+    assert tensor_html(np.full(201, 1 / 3), "Tensor", "").count("0.3333") == 6
+    assert tensor_html(np.full(200, 1 / 3), "Tensor", "").count("0.3333") == 200

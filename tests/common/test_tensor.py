@@ -1,8 +1,9 @@
 """Tensors: construction, and conversion to Python's and numpy's values."""
 
 import copy
+import inspect
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Never
 
 import numpy as np
@@ -372,3 +373,46 @@ def test_tensor_with_initializer_is_filled_in_place() -> None:
 
 def test_tensor_function_returns_tensors() -> None:
     assert tensor([1, 2], ms.float16).dtype is ms.float16
+
+
+# The two names of an argument, and values that are not its defaults.
+BOTH: dict[tuple[str, str], object] = {
+    ("axis", "dim"): 1,
+    ("keepdims", "keepdim"): True,
+    ("keep_dims", "keepdim"): True,
+    ("ddof", "correction"): 2,
+    ("other", "divisor"): 2,
+    ("other", "x"): 2,
+}
+FURTHER: dict[str, object] = {
+    "split_size_or_sections": 1,
+    "chunks": 1,
+    "index": Tensor([0]),
+    "source": Tensor([0.0]),
+}
+
+
+def methods() -> Iterator[tuple[str, tuple[str, str]]]:
+    for name, method in vars(Tensor).items():
+        if callable(method) and not name.startswith("_"):
+            names = inspect.signature(method).parameters
+            yield from ((name, both) for both in BOTH if {*both} <= {*names})
+
+
+@pytest.mark.parametrize(("name", "both"), [*methods()])
+def test_argument_given_by_both_of_its_names_is_refused(name: str, both: tuple[str, str]) -> None:
+    method: Callable[..., object] = getattr(Tensor([1.0]), name)
+    accepted = inspect.signature(method).parameters
+    others = {each: value for each, value in FURTHER.items() if each in accepted}
+    message = f"^For '{name}', an argument was given by both of its names: (.+) and \\1\\.$"
+    with pytest.raises(TypeError, match=message):
+        method(**others, **dict.fromkeys(both, BOTH[both]))
+
+
+@pytest.mark.parametrize("name", ["add", "add_", "sub", "sub_"])
+def test_alpha_is_a_number_of_the_operands_kind(name: str) -> None:
+    method: Callable[..., object] = getattr(Tensor([1]), name)
+    with pytest.raises(TypeError, match=f"^For '{name}', .*'alpha' must be one of int, float"):
+        method(1, alpha="a")
+    with pytest.raises(TypeError, match=f"^For '{name}', the argument 'alpha' must be an int for"):
+        method(1, alpha=0.5)

@@ -54,7 +54,7 @@ def test_type_cast_truncates_floats_and_wraps_around(
     with np.errstate(over="ignore"):
         values = np.array(numbers, floats)
     result = transforms.TypeCast(np.dtype(integers))(values)
-    assert (result.shape, result.dtype) == (values.shape, integers)
+    assert (result.shape, result.dtype) == (values.shape, np.dtype(integers))
     bits = 8 * result.itemsize
     for value, integer in zip(values.tolist(), result.tolist(), strict=True):
         if abs(value) < 2**63:

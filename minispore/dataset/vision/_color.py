@@ -109,7 +109,7 @@ class AdjustHue(ImageTransform):
     """
 
     def __init__(self, hue_factor: float) -> None:
-        self.factor: float = check_number(hue_factor, "hue_factor", "AdjustHue", low=-0.5, high=0.5)
+        self.factor: float = check_number(hue_factor, "hue_factor", low=-0.5, high=0.5)
 
     def map_images(self, images: Array) -> Array:
         """Change the hues of all images."""

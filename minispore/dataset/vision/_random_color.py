@@ -85,7 +85,7 @@ class RandomColorAdjust(RandomImageTransform):
         self.contrast: Range = _as_factors(contrast, "contrast")
         self.saturation: Range = _as_factors(saturation, "saturation")
         if as_items(hue) is None:
-            limit = check_number(hue, "hue", "RandomColorAdjust", low=0.0, high=0.5)
+            limit = check_number(hue, "hue", low=0.0, high=0.5)
             hue = (-limit, limit)
         self.hue: Range = as_range(hue, "hue", "RandomColorAdjust", -0.5, 0.5)
 

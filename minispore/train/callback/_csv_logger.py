@@ -57,9 +57,9 @@ class CSVLogger(Callback):
 
     def __init__(self, filename: str | os.PathLike[str], every: int | None = None) -> None:
         super().__init__()
-        check_type(filename, (str, os.PathLike), "filename", _CALLER)
+        check_type(filename, (str, os.PathLike), "filename")
         if every is not None:
-            check_int(every, "every", _CALLER, low=1)
+            check_int(every, "every", low=1)
         self._filename = filename
         self._every = every
         self.rows: list[dict[str, object]] = []

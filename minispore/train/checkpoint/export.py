@@ -73,9 +73,9 @@ def export(net: Cell, *inputs: Tensor, file_name: str, file_format: str, **kwarg
 
     Source: MindSpore's `mindspore.export`.
     """
-    check_type(net, Cell, "net", "export")
-    check_type(file_name, str, "file_name", "export")
-    check_one_of(file_format, (*_ENDINGS, "AIR", "ONNX"), "file_format", "export")
+    check_type(net, Cell, "net")
+    check_type(file_name, str, "file_name")
+    check_one_of(file_format, (*_ENDINGS, "AIR", "ONNX"), "file_format")
     if kwargs:
         raise TypeError(f"For 'export', there are no arguments {sorted(kwargs)}.")
     if file_format not in _ENDINGS:

@@ -50,11 +50,17 @@ def test_bar_is_shown_on_a_terminal_and_in_a_notebook_with_widgets(
     kernel: bool, widgets: bool, terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the latter is tqdm's bar for notebooks."""
-    classes = {name: type(name, (Bar,), {"made": []}) for name in ("plain", "notebook")}
+
+    class Plain(Bar):
+        made: list[Bar] = []
+
+    class Notebook(Bar):
+        made: list[Bar] = []
+
     module = ModuleType("tqdm.notebook")
-    monkeypatch.setattr(module, "tqdm", classes["notebook"], raising=False)
+    monkeypatch.setattr(module, "tqdm", Notebook, raising=False)
     monkeypatch.setitem(sys.modules, "tqdm.notebook", module)
-    monkeypatch.setattr(tqdm, "tqdm", classes["plain"])
+    monkeypatch.setattr(tqdm, "tqdm", Plain)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     if kernel:
         monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
@@ -62,12 +68,14 @@ def test_bar_is_shown_on_a_terminal_and_in_a_notebook_with_widgets(
     monkeypatch.setattr(_progress_bar, "find_spec", lambda name: True if found[name] else None)
     monkeypatch.setattr(sys, "stderr", Terminal() if terminal else io.StringIO())
     Model(ConstantLoss()).train(2, Batches(3), ProgressBar())
-    made = classes["notebook" if kernel and widgets else "plain"].made
+    made, others = Plain.made, Notebook.made
+    if kernel and widgets:
+        made, others = others, made
     steps = ["loss 0.500", "+1"] * 3
     assert [bar.told for bar in made] == [
         [f"epoch {epoch}/2: 3 steps", *steps, "closed"] for epoch in (1, 2)
     ]
-    assert sum(len(each.made) for each in classes.values()) == 2
+    assert not others
     assert all(bar.shown == (terminal or (kernel and widgets)) for bar in made)
 
 
