@@ -10,7 +10,9 @@ import threading
 import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ import minispore as ms
 from minispore import Parameter, Tensor, nn, ops
 from minispore.common import graph_mode
 from minispore.common._read_set import ReadSet
+from minispore.common.initializer import Normal
 from minispore.engine.array.recording import Tape
 from minispore.engine.graph import record
 from minispore.utils.checks import as_items
@@ -239,6 +242,96 @@ def code_replaced(decorate: Decorator) -> object:
     return around(lambda: setattr(scaled, "__code__", code), decorate(lambda x: scaled(x)), X)
 
 
+def default_item_changed(decorate: Decorator) -> object:
+    factors = [2.0]
+
+    def scaled(x: Tensor, factors: list[float] = factors) -> Tensor:
+        return x * factors[0]
+
+    return around(lambda: factors.__setitem__(0, 3.0), decorate(lambda x: scaled(x)), X)
+
+
+def defaults_replaced(decorate: Decorator) -> object:
+    def scaled(x: Tensor, factor: float = 2.0) -> Tensor:
+        return x * factor
+
+    return around(lambda: setattr(scaled, "__defaults__", (3.0,)), decorate(scaled), X)
+
+
+def keyword_defaults_changed(decorate: Decorator) -> object:
+    def scaled(x: Tensor, *, factor: float = 2.0) -> Tensor:
+        return x * factor
+
+    defaults: dict[str, object] = scaled.__kwdefaults__  # type: ignore[assignment]
+    return around(lambda: defaults.update(factor=3.0), decorate(scaled), X)
+
+
+def keyword_defaults_replaced(decorate: Decorator) -> object:
+    def scaled(x: Tensor, *, factor: float = 2.0) -> Tensor:
+        return x * factor
+
+    return around(
+        lambda: setattr(scaled, "__kwdefaults__", {"factor": 3.0}), decorate(lambda x: scaled(x)), X
+    )
+
+
+def keywords_of_a_partial_changed(decorate: Decorator) -> object:
+    factors = [2.0]
+    scaled = partial(lambda x, factors: x * factors[0], factors=factors)
+    return around(lambda: factors.__setitem__(0, 3.0), decorate(lambda x: scaled(x)), X)
+
+
+def variable_assigned_later(decorate: Decorator) -> object:
+    f = decorate(lambda x: x if x.shape[0] else x * factor)
+    results = calls(f, X)
+    factor = 2.0
+    return results
+
+
+def name_read(decorate: Decorator) -> object:
+    weight = Parameter(X.copy(), name="weight")
+    f = decorate(lambda x: x * len(weight.name))
+    return around(lambda: setattr(weight, "name", "w"), f, X)
+
+
+def optimizer_of_the_user(decorate: Decorator) -> object:
+    class Counting(nn.SGD):
+        steps = 0
+
+        def construct(self, gradients: Any) -> Any:  # noqa: ANN401 (as of the base class)
+            Counting.steps += 1
+            return super().construct(gradients)
+
+    weight = Parameter(X.copy(), name="weight")
+    optimizer = Counting([weight], 0.5)
+    f = decorate(lambda x: optimizer((x,)))
+    return calls(f, X), bits(weight), Counting.steps
+
+
+def class_replaced(decorate: Decorator) -> object:
+    class Double(nn.Cell):
+        def construct(self, x: Tensor) -> Tensor:
+            return x * 2
+
+    class Triple(nn.Cell):
+        def construct(self, x: Tensor) -> Tensor:
+            return x * 3
+
+    net = Double()
+    return around(lambda: setattr(net, "__class__", Triple), decorate(lambda x: net(x)), X)
+
+
+def module_changed(decorate: Decorator) -> object:
+    module: Any = ModuleType("settings")
+    vars(module).update(__file__="settings.py", factor=2.0)
+    change = vars(module).update
+    return around(lambda: change(factor=3.0), decorate(lambda x: x * module.factor), X)
+
+
+def module_of_a_library(decorate: Decorator) -> object:
+    return calls(decorate(lambda x: x * np.pi), X)
+
+
 def momentum_set_to_zero(decorate: Decorator) -> object:
     optimizer = nn.SGD([Parameter(X.copy(), name="weight")], 0.1, 0.9)
 
@@ -437,6 +530,17 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (closure_changed, without_guards("_guard_attribute")),
     (redefined_in_a_notebook, without_guards(*_ALL)),
     (code_replaced, without_guards("_guard_attribute")),
+    (default_item_changed, without_guards("_guard_items")),
+    (defaults_replaced, without_guards("_guard_attribute")),
+    (keyword_defaults_changed, without_guards("_guard_items")),
+    (keyword_defaults_replaced, without_guards("_guard_attribute")),
+    (keywords_of_a_partial_changed, without_guards("_guard_items")),
+    (variable_assigned_later, none),
+    (name_read, without(ReadSet, "_refuse", None)),
+    (optimizer_of_the_user, none),
+    (class_replaced, without_guards("_guard_attribute")),
+    (module_changed, without_guards("_guard_binding")),
+    (module_of_a_library, none),
     (momentum_set_to_zero, without(graph_mode.Plan, "_branches_otherwise", value=False)),
     (label_out_of_range, without(graph_mode.Plan, "_decides_otherwise", value=False)),
     (grad_of_jitted, without(graph_mode, "_environment", "")),
@@ -494,6 +598,11 @@ REASONS: dict[Callable[[Decorator], object], str] = {
     item_assigned: "assigns an item",
     label_out_of_range: "a decision on its inputs",
     loaded_between_steps: "the memory of 'weight'",
+    class_replaced: "the class of",
+    name_read: "reads 'name'",
+    optimizer_of_the_user: "the optimizer Counting is not one of minispore's",
+    variable_assigned_later: "'factor' of <lambda> is not assigned yet",
+    module_of_a_library: "is the module 'numpy'",
     momentum_set_to_zero: "became zero",
     number_of_a_value: "reads the values",
     object_read: "is a Options",
@@ -513,6 +622,61 @@ def test_reason_is_given(scenario: Callable[[Decorator], object]) -> None:
 
     scenario(decorate)
     assert REASONS[scenario] in str([ms.graph_info(each).reasons for each in functions])
+
+
+# Steps for which a plan does not hold, while it holds for the next one: the function, the arguments
+# for which it holds, and those for which it does not.
+WEIGHT = Parameter(X.copy(), name="weight")
+EXCEPTIONS: dict[str, tuple[Function, tuple[Tensor, ...], tuple[Tensor, ...]]] = {
+    "a decision on its inputs": (
+        lambda x, labels: ops.cross_entropy(x, labels), (X, LABELS), (X, Tensor([0, 3]))
+    ),
+    "shares memory with a parameter": (
+        lambda x: x * WEIGHT, (X,), (Tensor.from_numpy(WEIGHT.asnumpy()),)
+    ),
+    "it raises an error": (lambda x, i: x[i], (X, LABELS // 2), (X, LABELS)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", EXCEPTIONS)
+def test_plan_is_kept_where_another_step_needs_none(reason: str) -> None:
+    function, usual, other = EXCEPTIONS[reason]
+    f = ms.jit(function)
+    for _ in range(2):
+        calls(f, *usual)
+        assert ms.graph_info(f).last == ("replayed", "")
+        calls(f, *other, times=1)
+        assert ms.graph_info(f).last[0] == "eager"
+        assert reason in ms.graph_info(f).last[1]
+    assert ms.graph_info(f).captured == 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * SCALE,
+        lambda x: x.sum(int(SCALE) - 2),
+        lambda x: x[:, int(SCALE) - 2 :] * 1,
+        lambda x: ops.zeros((int(SCALE), 1)) + x[0],
+        lambda x: [x, x + 1][int(SCALE) - 2],
+    ],
+)
+def test_two_captures_that_differ_make_no_plan(
+    function: Function, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    f = ms.jit(function)
+    calls(f, X, times=2)
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    calls(f, X, times=1)
+    assert ms.graph_info(f).last == ("captured", "two captures of it differ")
+
+
+def test_unread_attributes_of_the_package_may_be_anything() -> None:
+    normal = Normal(0.5)
+    vars(normal)["note"] = object()
+    f = ms.jit(lambda x: x * normal.sigma)
+    assert calls(f, X) == [bits(X * 0.5)] * 5
+    assert ms.graph_info(f).last == ("replayed", "")
 
 
 # Evaluation and prediction.
@@ -557,9 +721,10 @@ def test_saved_plan_lists_calls_and_lifetimes(tmp_path: Path) -> None:
         calls(f, X, times=2)
         assert not folder.exists()
         calls(f, X)
+        ms.set_context(save_graphs=False)
+        calls(f, Tensor([1.0]))
     finally:
         ms.set_context(save_graphs=False, save_graphs_path=".")
-    calls(f, Tensor([1.0]))
     (file,) = folder.iterdir()
     plan, table, lifetimes = file.read_text("utf-8").split("\n\n")
     assert "inputs (2, 3) float32; 4 calls" in plan
