@@ -100,6 +100,8 @@ def test_one_score_per_sample_is_compared_with_the_threshold(
 def test_integer_predictions_are_class_indices() -> None:
     matrix = train.ConfusionMatrix(3)([2, 1, 0], [2, 2, 0])
     np.testing.assert_array_equal(matrix, [[1, 0, 0], [0, 0, 0], [0, 1, 1]])
+    # Those of two classes are scores.
+    np.testing.assert_array_equal(train.ConfusionMatrix(2)([3, 0, -1], [1, 0, 1]), [[1, 0], [1, 1]])
 
 
 def test_skip_channel_omits_the_first_channel() -> None:
