@@ -262,8 +262,8 @@ def _plain(value: object, convert: Callable[[Array], object]) -> object:
     array = as_element(value, "A value in a dictionary")
     if array.dtype.kind in "US":
         # The array of a block has room for its longest string.
-        longest = max(map(len, array.ravel().tolist()), default=1)
-        return array.astype(f"{array.dtype.kind}{max(longest, 1)}")
+        longest = max([1, *map(len, array.ravel().tolist())])
+        return array.astype(f"{array.dtype.kind}{longest}")
     return convert(array)
 
 

@@ -4,9 +4,13 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import minispore.dataset as ds
+from minispore.dataset._node import EpochKey, length, rows_of
 from tests.helpers.dataset_rows import numbers, rows
 
 
@@ -41,3 +45,31 @@ def test_error_in_user_code_names_it_as_the_cause(dataset: ds.Dataset) -> None:
     with pytest.raises(RuntimeError, match="'Failing.*' in the .* ZeroDivisionError") as failure:
         rows(dataset)
     assert isinstance(failure.value.__cause__, ZeroDivisionError)
+
+
+def arrays_by_number() -> ds.Dataset:
+    return numbers(9).map(lambda a: np.arange(a // 3))
+
+
+PIPELINES: dict[str, ds.Dataset] = {
+    "filter": numbers().filter(lambda a: a % 3 > 0),
+    "shapes that change": arrays_by_number(),
+    "batches by a function": numbers().batch(lambda info: info.get_batch_num() + 1),
+    "buckets": arrays_by_number().bucket_batch_by_length(["a"], [2], [2, 3]),
+    "zip with an empty one": numbers().zip(numbers(3, "b").skip(3).repeat()),
+    "zip with an endless one": numbers().zip(numbers(3, "b").repeat()),
+    "joined with an empty one": numbers(2) + numbers(2).skip(5) + numbers(3),
+    "repetitions": numbers(3).repeat(3).take(7),
+    "shuffled": numbers().shuffle(4),
+}
+
+
+@pytest.mark.parametrize("kind", PIPELINES)
+@given(max_rows=st.integers(1, 5), start=st.integers(0, 11))
+def test_blocks_have_rows_but_not_too_many(kind: str, max_rows: int, start: int) -> None:
+    node, key = PIPELINES[kind]._node, EpochKey(3, seeded=True)
+    complete = [bytes(row[0]) for block in node.blocks(key, 100) for row in rows_of(block)]
+    assert len(complete) == node.size()
+    blocks = list(node.blocks(key, max_rows, start))
+    assert all(1 <= length(block) <= max_rows for block in blocks)
+    assert [bytes(row[0]) for block in blocks for row in rows_of(block)] == complete[start:]

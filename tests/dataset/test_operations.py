@@ -108,7 +108,7 @@ def test_filter_keeps_rows_for_any_true_number(true: object, false: object) -> N
 
 
 @given(st.integers(1, 9))
-def test_take_reads_only_the_rows_it_needs(taken: int) -> None:
+def test_take_and_batch_read_only_the_rows_they_need(taken: int) -> None:
     read: list[int] = []
 
     def count() -> Iterator[int]:
@@ -118,6 +118,11 @@ def test_take_reads_only_the_rows_it_needs(taken: int) -> None:
 
     assert len(rows(ds.GeneratorDataset(count, "x").take(taken))) == taken
     assert len(read) <= taken + 1
+    read.clear()
+    batches = ds.GeneratorDataset(count, "x").batch(taken).create_tuple_iterator()
+    for number in range(1, 4):
+        next(batches)
+        assert len(read) <= number * taken + 1
 
 
 @pytest.mark.parametrize("randomize", [True, False])

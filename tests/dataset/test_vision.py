@@ -138,3 +138,16 @@ def test_colors_of_gray_images(image: Any, factor: float) -> None:  # noqa: ANN4
     np.testing.assert_array_equal(vision.Invert()(vision.Invert()(image)), image)
     bright: Any = vision.AdjustBrightness(factor)(image)
     assert (abs(bright - np.minimum(image * f32(factor), 255)) <= 0.5).all()
+
+
+extents = st.floats(1e-6, 1e3)
+
+
+@given(own=sizes, size=sizes, scale=st.tuples(extents, extents), ratio=st.tuples(extents, extents))
+def test_random_part_of_any_area_and_ratio_is_resized(
+    own: tuple[int, int], size: tuple[int, int], scale: tuple[float, ...], ratio: tuple[float, ...]
+) -> None:
+    """If no such part fits, the nearest one is taken."""
+    (least, most), (low, high) = sorted(scale), sorted(ratio)
+    crop = vision.RandomResizedCrop(size, (least, most), (low, high))
+    assert np.asarray(crop(np.ones((*own, 3), np.uint8))).tolist() == np.ones((*size, 3)).tolist()
