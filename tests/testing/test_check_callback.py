@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from typing import Literal, Never, Self
 
@@ -272,10 +273,50 @@ def test_sampled_scenarios_have_all_kinds_of_faults_and_validation() -> None:
     assert {each.kind for each in faults} == {"stop", "exception", "interrupt", "kill"}
     assert {each.times for each in faults} == {1, 2, 3, 4}
     assert {each.first for each in faults} == {False, True}
+    for kind in KINDS:
+        own = [each.fault for each in sampled if each.kind == kind]
+        assert own.count(None) == (3 if kind == "eval" else 9)  # each size once
+        events = {fault.event for fault in own if fault}
+        assert events == {e for e in EVENTS if kind == "fit" or e.startswith(f"on_{kind}_")}
     fits = [each for each in sampled if each.kind == "fit"]
     assert {each.valid_batches for each in fits} == {None, 1, 2, 3}
     assert {True, False} == {bool(each.validated_epochs) for each in fits}
     assert sampled != sample_scenarios(KINDS, 600, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "text"),
+    [
+        (Scenario(epochs=1), "train with 1 epoch of 2 steps"),
+        (Scenario("eval", valid_batches=1), "eval with 1 step"),
+        (
+            Scenario("fit", valid_batches=None),
+            "fit with 2 epochs of 2 steps, without validation data",
+        ),
+        (
+            Scenario("fit", batches=1),
+            "fit with 2 epochs of 1 step, validated with 2 steps after each epoch",
+        ),
+        (
+            Scenario("fit", 3, 2, 1, 2),
+            "fit with 3 epochs of 2 steps, validated with 1 step every 2 epochs",
+        ),
+        (
+            Scenario("fit", 3, 2, 1, (1, 3)),
+            "fit with 3 epochs of 2 steps, validated with 1 step after the epochs [1, 3]",
+        ),
+        (Fault("on_train_begin"), "a stop requested at on_train_begin"),
+        (
+            Fault("on_eval_end", 2, "kill", first=True),
+            "a kill at on_eval_end number 2, by an earlier callback",
+        ),
+    ],
+)
+def test_scenario_describes_itself(scenario: Scenario | Fault, text: str) -> None:
+    assert str(scenario) == text
+    if isinstance(scenario, Scenario):
+        fault = Fault("on_eval_end", kind="exception")
+        assert str(replace(scenario, fault=fault)) == f"{text}, an exception at on_eval_end"
 
 
 @given(mst.scenarios(faults=()))
