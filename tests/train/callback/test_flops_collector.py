@@ -156,6 +156,10 @@ def test_default_computility_is_measured() -> None:
     make().train(1, Rows(4), collector)
     assert collector.computility > 1e6
     assert measure_peak_flops(64, 0.0) > 1e6
+    for peak in (0.5, 1.5):
+        collector = FlopsUtilizationCollector(9, computility=peak)
+        make().train(1, Rows(4), collector)
+        assert collector.computility == peak
 
 
 def test_measuring_peak_on_gpu_raises(monkeypatch: pytest.MonkeyPatch) -> None:
