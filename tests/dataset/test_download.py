@@ -131,7 +131,11 @@ def names(folder: Path) -> list[str]:
 Start = Callable[[bytes | None], Server]
 
 
-@given(data=st.binary(max_size=99), level=st.none() | st.integers(0, 9))
+# MNIST's files begin with two zeros, and so not as gzip's do.
+contents = st.binary(max_size=99).filter(lambda data: not data.startswith(b"\x1f\x8b"))
+
+
+@given(data=contents, level=st.none() | st.integers(0, 9))
 def test_file_is_downloaded_whatever_its_compression(data: bytes, level: int | None) -> None:
     with TemporaryDirectory() as folder, serving() as server:
         server.files["/file.gz"] = data if level is None else gzip.compress(data, level)
