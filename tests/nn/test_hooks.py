@@ -182,18 +182,18 @@ def test_always_call_hooks_run_after_errors() -> None:
 
 
 # The calls that MindSpore makes for the same cells and values.
-def test_backward_hooks_receive_all_gradients() -> None:
+def test_backward_hooks_receive_the_cell_and_all_gradients() -> None:
     cell = Product()
-    events: list[tuple[str, list[object], list[object]]] = []
+    events: list[tuple[object, list[object], list[object]]] = []
     cell.register_backward_hook(
-        lambda _, grad_in, grad_out: events.append(("hook", values(grad_in), values(grad_out)))
+        lambda own, grad_in, grad_out: events.append((own, values(grad_in), values(grad_out)))
     )
     cell.register_backward_pre_hook(
-        lambda _, grad_out: events.append(("pre", values(grad_out), []))
+        lambda own, grad_out: events.append((own, values(grad_out), []))
     )
     assert cell(X, Y).tolist() == [15, 42]
     assert events == []
-    expected: list[object] = [("pre", [[1, 1]], []), ("hook", [[15, 21], [3, 6]], [[1, 1]])]
+    expected: list[object] = [(cell, [[1, 1]], []), (cell, [[15, 21], [3, 6]], [[1, 1]])]
     assert grad(total(cell))(X, Y).tolist() == [15, 21]
     assert events == expected
     events.clear()

@@ -1,5 +1,7 @@
 """Loss functions: cells that compute a loss from a network's outputs and the labels."""
 
+from typing import cast
+
 from minispore import ops
 from minispore._functional.losses import (
     DIVERGENCE_REDUCTIONS,
@@ -257,8 +259,10 @@ class KLDivLoss(LossBase):
 
     def __init__(self, reduction: DivergenceReduction = "mean") -> None:
         check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction")
-        super().__init__("sum" if reduction == "batchmean" else reduction)
+        super().__init__()
         self._divergence: DivergenceReduction = reduction
+        # Users read the attribute, whose type in the base class lacks "batchmean".
+        self.reduction = cast("Reduction", reduction)
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss.

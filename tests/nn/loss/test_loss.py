@@ -1,6 +1,7 @@
 """Loss functions: edge cases, equivalences, custom losses, errors."""
 
 import warnings
+from inspect import signature
 from typing import Literal
 
 import numpy as np
@@ -33,6 +34,14 @@ def test_softmax_cross_entropy_equals_cross_entropy(seed: int, reduction: Reduct
     dense = nn.SoftmaxCrossEntropyWithLogits(reduction=reduction)
     assert np.allclose(sparse(x, y).asnumpy(), expected)
     assert np.allclose(dense(x, ops.one_hot(y, 4, 1.0, 0.0)).asnumpy(), expected)
+
+
+@pytest.mark.parametrize("name", [name for name in dir(nn) if "Loss" in name])
+def test_losses_have_their_reduction_as_an_attribute(name: str) -> None:
+    loss = getattr(nn, name)
+    if "reduction" in signature(loss).parameters:
+        for reduction in ("mean", "sum", "none", *(["batchmean"] if name == "KLDivLoss" else [])):
+            assert loss(reduction=reduction).reduction == reduction
 
 
 def reduced(losses: Floats, reduction: Reduction, rows: float | None = None) -> Floats:
