@@ -12,6 +12,7 @@ import minispore as ms
 from minispore import Tensor, grad, nn, ops, set_seed
 from minispore.common.dtype import DType
 from minispore.testing import strategies as mst
+from tests.helpers.floats import Floats
 from tests.helpers.randomness import (
     assert_frequency,
     assert_independent_along_axes,
@@ -79,6 +80,21 @@ def test_randn_is_normal_up_to_its_tails(seed: int, dtype: DType) -> None:
     for bound in (0.5, 1, 2, 3):
         assert_frequency(x > bound, math.erfc(bound / math.sqrt(2)) / 2)
         assert_frequency(x < -bound, math.erfc(bound / math.sqrt(2)) / 2)
+
+
+@given(st.integers(0, 99), st.floats(-3, 3), st.lists(st.floats(0, 3), min_size=3, max_size=3))
+def test_normal_scales_and_shifts_standard_normal_numbers(
+    seed: int, mean: float, stddev: list[float]
+) -> None:
+    def draw(mean: Tensor | float, stddev: Tensor | float) -> Floats:
+        ms.set_seed(seed)
+        return ops.normal((4, 3), mean, stddev).asnumpy()
+
+    ms.set_seed(seed)
+    standard = ops.standard_normal((4, 3)).asnumpy()
+    scaled = draw(Tensor(mean, ms.float32), Tensor(stddev, ms.float32))
+    np.testing.assert_allclose(scaled, mean + np.array(stddev) * standard, rtol=1e-5, atol=1e-5)
+    assert np.array_equal(draw(0.0, 1.0), standard)
 
 
 @given(low=st.integers(-128, 120), count=st.integers(1, 8), seed=seeds)
