@@ -191,7 +191,7 @@ def train_with_short_arrays(
     yield w[: 2 * rank]
 
 
-@mistake(1, "backward_pass", "For a sum of 20000 operations on one input, your code")
+@mistake(1, "backward_pass", "For a sum of 50000 operations on one input, your code")
 def visit_few(
     seeds: Anything, inputs: Anything, first: int, get_pullbacks: Anything, add: Anything
 ) -> object:

@@ -206,9 +206,10 @@ def test_memory_is_logged_in_its_unit(
     platform: str, unit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Linux counts kilobytes, and macOS bytes."""
-    (tmp_path / "meminfo").write_text(f"MemTotal: 9 kB\nMemAvailable: {3 * 2**20} kB\n", "utf-8")
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text(f"MemTotal: 9 kB\nMemAvailable: {3 * 2**20} kB\n", "utf-8")
     monkeypatch.setattr(
-        trackers, "open", lambda _, encoding: (tmp_path / "meminfo").open(), raising=False
+        trackers, "open", lambda _, encoding: meminfo.open(encoding=encoding), raising=False
     )
     usage = SimpleNamespace(ru_maxrss=5 * 2**20 // unit)
     resource = SimpleNamespace(RUSAGE_SELF=0, getrusage=lambda who: usage)

@@ -217,7 +217,7 @@ LESSON = Lesson(
             ),
             Property(
                 "The time is proportional to the number of nodes, not to the number of paths.",
-                st.sampled_from([Big(40, twice=True), Big(10_000), Big(width=20_000)]),
+                st.sampled_from([Big(40, twice=True), Big(10_000), Big(width=50_000)]),
                 _takes_linear_time, examples=12,  # of which three are different
             ),
         ),
