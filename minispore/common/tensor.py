@@ -823,6 +823,10 @@ class Tensor(Variable):
     def max(
         self, axis: Int | None = None, keepdims: Bool = False, *, return_indices: Literal[True]
     ) -> "tuple[Tensor, Tensor]": ...
+    @overload
+    def max(
+        self, axis: Sequence[Int], keepdims: Bool = False, *, return_indices: Literal[True]
+    ) -> "Tensor": ...
     def max(self, *args: Any, **kwargs: Any) -> "Tensor | tuple[Tensor, Tensor]":
         """Return the maximum over axes; `max(dim)` returns the maxima and their indices.
 
@@ -865,6 +869,10 @@ class Tensor(Variable):
     def min(
         self, axis: Int | None = None, keepdims: Bool = False, *, return_indices: Literal[True]
     ) -> "tuple[Tensor, Tensor]": ...
+    @overload
+    def min(
+        self, axis: Sequence[Int], keepdims: Bool = False, *, return_indices: Literal[True]
+    ) -> "Tensor": ...
     def min(self, *args: Any, **kwargs: Any) -> "Tensor | tuple[Tensor, Tensor]":
         """Return the minimum over axes; `min(dim)` returns the minima and their indices."""
         if kwargs.pop("return_indices", False):

@@ -160,3 +160,16 @@ def test_leaves_of_dictionaries_are_tensors_and_arrays() -> None:
     assert [type(leaf) for leaf in value["b"]] == [np.ndarray, Tensor]
     ((plain,),) = dataset.create_tuple_iterator(num_epochs=1, output_numpy=True)
     assert repr(plain) == "{'a': array(1), 'b': [array('x', dtype='<U1'), array(2.5)]}"
+
+
+def test_batches_of_rows_may_be_indexed() -> None:
+    class Batches:
+        def __len__(self) -> int:
+            return 2
+
+        def __getitem__(self, number: int) -> list[int]:
+            return [[0, 3], [1]][number]
+
+    data = ds.GeneratorDataset([10, 20, 30, 40], "x", batch_sampler=Batches())
+    for _ in range(2):
+        assert [row["x"].tolist() for row in data.create_dict_iterator(1)] == [[10, 40], [20]]

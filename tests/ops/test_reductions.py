@@ -55,6 +55,20 @@ def test_reductions_equal_those_of_numpy(
 
 
 @given(data=st.data(), shape=shapes, keep=st.booleans())
+def test_extrema_with_indices_are_those_of_one_axis(
+    data: st.DataObject, shape: tuple[int, ...], keep: bool
+) -> None:
+    """For several axes, MindSpore returns no indices."""
+    x = Tensor(data.draw(hnp.arrays(np.float64, shape, elements=st.integers(-3, 3))))
+    axes = data.draw(hnp.valid_tuple_axes(len(shape), min_size=1))
+    several = x.max(axes, keep, return_indices=True)
+    assert several.tolist() == x.amax(axes, keep).tolist()
+    values, indices = x.min(axes[0], keep, return_indices=True)
+    assert values.tolist() == x.amin(axes[0], keep).tolist()
+    assert indices.tolist() == x.asnumpy().argmin(axes[0], keepdims=keep).tolist()
+
+
+@given(data=st.data(), shape=shapes, keep=st.booleans())
 def test_norms_equal_those_of_numpy(
     data: st.DataObject, shape: tuple[int, ...], keep: bool
 ) -> None:
