@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from types import FunctionType
-from typing import Any, cast
+from typing import Any
 
 from minispore._metrics.names import MetricName
 from minispore.common import Tensor
@@ -450,7 +450,8 @@ class Model:
         context: RunContext,
         manager: CallbackManager,
     ) -> dict[str, Any]:
-        network = cast("Cell", self._eval_network)
+        network = self._eval_network
+        assert network is not None
         network.set_train(mode=False)
         params = context.original_args()
         params.update(
