@@ -262,7 +262,7 @@ class KLDivLoss(LossBase):
         super().__init__()
         self._divergence: DivergenceReduction = reduction
         # Users read the attribute, whose type in the base class lacks "batchmean".
-        self.reduction = cast("Reduction", reduction)
+        self.reduction: Reduction = cast("Reduction", reduction)
 
     def construct(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Return the loss.
