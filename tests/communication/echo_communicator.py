@@ -1,5 +1,6 @@
 """A simulated communicator whose processes all have the same values."""
 
+import sys
 from types import SimpleNamespace
 from typing import cast
 
@@ -53,3 +54,11 @@ def join_echo(monkeypatch: pytest.MonkeyPatch) -> EchoCommunicator:
     monkeypatch.setattr(_world, "_world", [echo_world(echo)])
     monkeypatch.setattr(communication.GlobalComm, "INITED", True)
     return echo
+
+
+def install_mpi(monkeypatch: pytest.MonkeyPatch, comm: object) -> None:
+    """Let `mpi4py.MPI` be a module with this communicator, until the end of the test."""
+    # No path: the symbols of the program itself, which has none of MPI.
+    module = SimpleNamespace(COMM_WORLD=comm, __file__=None)
+    monkeypatch.setitem(sys.modules, "mpi4py", SimpleNamespace(MPI=module))
+    monkeypatch.setitem(sys.modules, "mpi4py.MPI", module)

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore.communication import _mpi
-from tests.communication.echo_communicator import EchoCommunicator
+from tests.communication.echo_communicator import EchoCommunicator, install_mpi
 
 LAUNCHED = {"PMI_RANK": "0", "PMI_SIZE": "3"}
 
@@ -31,9 +31,7 @@ def test_missing_mpi4py_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_launcher_of_another_mpi_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = SimpleNamespace(COMM_WORLD=EchoCommunicator(1))
-    monkeypatch.setitem(sys.modules, "mpi4py", SimpleNamespace(MPI=module))
-    monkeypatch.setitem(sys.modules, "mpi4py.MPI", module)
+    install_mpi(monkeypatch, EchoCommunicator(1))
     with pytest.raises(
         RuntimeError,
         match="^For 'init', .*started 3 processes, but the MPI .* sees 1",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore import communication
 from minispore.communication import _world
-from tests.communication.echo_communicator import join_echo
+from tests.communication.echo_communicator import install_mpi, join_echo
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,7 @@ def test_init_joins_the_processes_and_release_leaves_them(
             Free=lambda: left.append("Free"),
         )
 
-    # The symbols of the program itself, which has none of MPI.
-    module = SimpleNamespace(COMM_WORLD=communicator(), __file__=None)
-    monkeypatch.setitem(sys.modules, "mpi4py", SimpleNamespace(MPI=module))
-    monkeypatch.setitem(sys.modules, "mpi4py.MPI", module)
+    install_mpi(monkeypatch, communicator())
     monkeypatch.setenv("PMI_RANK", "1")
     monkeypatch.setenv("PMI_SIZE", "3")
     settings = ("global_rank", "device_num")

@@ -16,24 +16,24 @@ from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
 
 
 class Bar:
-    """A bar of tqdm that records what it is told."""
+    """A bar of tqdm that records the calls of its methods."""
 
     made: list["Bar"]
 
     def __init__(self, total: int, desc: str, unit: str, leave: bool, disable: bool) -> None:
-        self.told = [f"{desc}: {total} {unit}s"]
+        self.calls = [f"{desc}: {total} {unit}s"]
         self.shown = not (leave or disable)
         self.made.append(self)
 
     def set_postfix_str(self, text: str, refresh: bool) -> None:
         assert not refresh
-        self.told.append(text)
+        self.calls.append(text)
 
     def update(self, steps: int = 1) -> None:
-        self.told.append(f"+{steps}")
+        self.calls.append(f"+{steps}")
 
     def close(self) -> None:
-        self.told.append("closed")
+        self.calls.append("closed")
 
 
 class Terminal(io.StringIO):
@@ -72,7 +72,7 @@ def test_bar_is_shown_on_a_terminal_and_in_a_notebook_with_widgets(
     if kernel and widgets:
         made, others = others, made
     steps = ["loss 0.500", "+1"] * 3
-    assert [bar.told for bar in made] == [
+    assert [bar.calls for bar in made] == [
         [f"epoch {epoch}/2: 3 steps", *steps, "closed"] for epoch in (1, 2)
     ]
     assert not others
