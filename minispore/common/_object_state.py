@@ -1,0 +1,134 @@
+"""Where Python objects hold what code can read from them.
+
+Graph mode guards these places before a replay, and a resume compares what they hold. Both trust a
+value for its type, and not for the place where its code is stored.
+"""
+
+import dis
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from types import (
+    CellType,
+    CodeType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    NotImplementedType,
+)
+from typing import Final, NamedTuple, cast
+
+import numpy as np
+
+from minispore.engine.dtypes import DType
+
+_IMMUTABLE: Final = frozenset(
+    [
+        *(type(None), bool, int, float, complex, str, bytes),
+        *(slice, range, type(...), NotImplementedType, DType),
+    ]
+)
+# The types of C whose state is their items, or that are immutable, and may have subclasses.
+_BASES: Final = (
+    *(OrderedDict, dict, list, tuple, set, frozenset),
+    *(str, bytes, int, float, complex, object),
+)
+_CONTAINERS: Final = (dict, list, tuple, set, frozenset)
+# The attributes of types of C that hold their state.
+_FIELDS: Final[Mapping[type, tuple[str, ...]]] = {
+    FunctionType: ("__code__", "__defaults__", "__kwdefaults__", "__closure__"),
+    CellType: ("cell_contents",),
+    MethodType: ("__func__", "__self__"),
+    partial: ("func", "args", "keywords"),
+    property: ("fget", "fset", "fdel"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    type: (),
+    ModuleType: (),
+}
+_POINTER: Final = object.__basicsize__ // 2
+# Flags of types whose instances store the dict or the weak references outside of the basic size.
+_MANAGED_DICT: Final = 1 << 4
+_MANAGED_WEAKREF: Final = 1 << 3
+_NO_ATTRIBUTES: Final[Mapping[str, object]] = {}
+
+
+class State(NamedTuple):
+    """Where an object holds what code can read from it, besides its class.
+
+    Attributes:
+        attributes: Its dict of attributes; empty if it has none.
+        fields: The names of its slots and of the attributes that are stored by C.
+        items: The object itself if it is a container.
+    """
+
+    attributes: Mapping[str, object]
+    fields: tuple[str, ...]
+    items: Collection[object] | None
+
+
+def is_immutable(value: object) -> bool:
+    """Return whether a value is of a type whose values never change."""
+    kind = type(value)
+    if kind in _IMMUTABLE:
+        return True
+    if isinstance(value, np.generic):
+        return kind.__module__ == "numpy" and not isinstance(value, np.void | np.object_)
+    return isinstance(value, np.dtype) and value.fields is None
+
+
+def state_of(value: object) -> State | None:
+    """Return where an object holds its state; None if its type stores some out of sight.
+
+    Args:
+        value: The object.
+
+    Returns:
+        The places, or None for an object such as a numpy array, an iterator or a lock.
+
+    Examples:
+        >>> class Options(dict):
+        ...     __slots__ = ("scale",)
+        >>> state_of(Options(rate=0.1))
+        State(attributes={}, fields=('scale',), items={'rate': 0.1})
+        >>> state_of(iter([1])) is None
+        True
+    """
+    attributes = cast("Mapping[str, object]", getattr(value, "__dict__", _NO_ATTRIBUTES))
+    for kind, fields in _FIELDS.items():
+        if isinstance(value, kind):
+            return State(attributes, fields, None)
+    kind = type(value)
+    base = next(each for each in kind.__mro__ if each in _BASES)
+    slots = tuple(
+        dict.fromkeys(
+            name
+            for each in kind.__mro__
+            for name, member in vars(each).items()
+            if isinstance(member, MemberDescriptorType) and name != "__dict__"
+        )
+    )
+    has_dict = kind.__dictoffset__ != base.__dictoffset__ and not kind.__flags__ & _MANAGED_DICT
+    has_weakrefs = (
+        kind.__weakrefoffset__ != base.__weakrefoffset__ and not kind.__flags__ & _MANAGED_WEAKREF
+    )
+    # As in `object.__reduce_ex__`: whatever else an instance stores is hidden.
+    known = base.__basicsize__ + _POINTER * (has_dict + has_weakrefs + len(slots))
+    if kind.__basicsize__ > known:
+        return None
+    return State(attributes, slots, value if isinstance(value, _CONTAINERS) else None)
+
+
+def nested_code(code: CodeType) -> list[CodeType]:
+    """Return code and that of the functions defined in it."""
+    inner = (each for each in code.co_consts if isinstance(each, CodeType))
+    return [code, *(each for const in inner for each in nested_code(const))]
+
+
+def global_names(code: CodeType) -> Iterator[str]:
+    """Yield the names of the global variables that code reads, and the functions defined in it."""
+    for each in nested_code(code):
+        for instruction in dis.get_instructions(each):
+            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                yield str(instruction.argval)
