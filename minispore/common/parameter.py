@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Self
 
-from minispore._functional import device_transfer, indexing
+from minispore._functional import device_transfer, elementwise, indexing
 from minispore.common.initializer import Initializer, initializer
 from minispore.common.tensor import Operand, Tensor
 from minispore.engine.array import device_of
@@ -92,16 +92,29 @@ class Parameter(Tensor):
 
     @property
     def data(self) -> Tensor:
-        """The values as a tensor that shares the memory; an assignment calls `set_data`."""
-        return self.value()
+        """The values as a constant that shares the memory; an assignment calls `set_data`.
+
+        `set_data` gives the parameter other memory. In-place updates write into this one, unless
+        they are made by a function that is being differentiated.
+        """
+        return wrap(self._data, self)
 
     @data.setter
     def data(self, value: Tensor) -> None:
         self.set_data(value)
 
     def value(self) -> Tensor:
-        """Return the values as a tensor that shares the memory."""
-        return wrap(self._data, self)
+        """Return a copy of the values, which later updates do not change; gradients flow through it.
+
+        Examples:
+            >>> from minispore import Parameter, Tensor
+            >>> weight = Parameter(Tensor([1.0, 2.0]))
+            >>> average = weight.value()
+            >>> _ = weight.add_(1.0)
+            >>> average.tolist(), weight.tolist()
+            ([1.0, 2.0], [2.0, 3.0])
+        """
+        return elementwise.copy(self)
 
     def set_data(self, data: Tensor | float, slice_shape: bool = False) -> "Parameter":
         """Copy other values, in the parameter's data type and device; the shape may change.

@@ -489,7 +489,7 @@ class Cell(HooksMixin):
         for parameter in self.get_parameters():
             is_float = parameter.dtype.category == FLOAT
             options = target if is_float else target._replace(dtype=None)
-            parameter._data = device_transfer.to(parameter.value(), options, "to")._data
+            parameter._data = device_transfer.to(parameter.data, options, "to")._data
         return self
 
     # Printing.

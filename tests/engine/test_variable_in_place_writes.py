@@ -129,3 +129,22 @@ def test_parameter_keeps_its_memory_outside_of_record() -> None:
         assert np.shares_memory(view, parameter.asnumpy())
     nn.SGD([parameter], learning_rate=1.0)((Tensor([1.0, 1.0]),))
     assert np.shares_memory(view, parameter.asnumpy())
+
+
+@pytest.mark.parametrize("differentiated", [False, True])
+@pytest.mark.parametrize("name", WRITES)
+def test_value_is_a_differentiable_copy(name: str, *, differentiated: bool) -> None:
+    parameter = Parameter(Tensor([3.0]))
+
+    def fn(x: Tensor) -> Tensor:
+        value = parameter.value()
+        WRITES[name](parameter, 5.0)
+        assert value.tolist() == [3.0]
+        value.fill_(4.0)
+        assert 4.0 not in parameter.tolist()
+        return parameter.value() * x
+
+    if not differentiated:
+        fn(Tensor([2.0]))
+        return
+    assert grad(fn, None, parameter)(Tensor([2.0])).tolist() == [2.0]

@@ -211,7 +211,7 @@ class TrainOneStepWithLossScaleCell(TrainOneStepCell):
         return super().construct(*inputs)
 
     def _step(self, *inputs: Tensor) -> Tensor:
-        scale = self.scale_sense.value().copy()
+        scale = self.scale_sense.value()
         factor = scalar_value(scale)
         with np.errstate(over="ignore", invalid="ignore"):
             loss, gradients = self._loss_and_gradients(inputs, factor)
