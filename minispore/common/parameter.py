@@ -104,7 +104,7 @@ class Parameter(Tensor):
         self.set_data(value)
 
     def value(self) -> Tensor:
-        """Return a copy of the values, which later updates do not change; gradients flow through it.
+        """Return a copy of the values, through which gradients flow.
 
         Examples:
             >>> from minispore import Parameter, Tensor
