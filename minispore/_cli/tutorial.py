@@ -8,6 +8,7 @@ from minispore import nn
 from minispore.common import Tensor
 from minispore.common import dtype as mstype
 from minispore.dataset import Dataset, MnistDataset, digits, transforms, vision
+from minispore.utils.progress import progress_bar
 
 _IMAGES = 70_000  # that `digits.write` draws by default
 
@@ -54,13 +55,10 @@ def data_folder(data: str, *, quiet: bool = False) -> Path:
     """
     if data != "digits":
         return Path(data)
-    from tqdm.auto import tqdm
-
     folder = cache_folder() / "digits"
     if not quiet:
         print(f"Images: digits that minispore draws, once, into {folder}", flush=True)
-    # No bar unless standard error is a terminal.
-    with tqdm(total=_IMAGES, desc="drawing", unit="image", leave=False, disable=None) as bar:
+    with progress_bar(total=_IMAGES, desc="drawing", unit="image", leave=False) as bar:
         return digits.write(folder, progress=bar.update)
 
 

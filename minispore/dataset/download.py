@@ -19,6 +19,7 @@ from typing import Final, NamedTuple, Protocol
 
 from minispore.utils.atomic import atomic_write, regular
 from minispore.utils.checks import check_number, check_type
+from minispore.utils.progress import progress_bar
 
 MNIST_MIRRORS: Final = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -264,8 +265,6 @@ def _get(
         if response.status_code == 206 and not resumes:
             raise OSError("the server sent another range of the file than requested")
 
-    from tqdm.auto import tqdm
-
     # Otherwise a server may unpack gzip files.
     headers = {"Accept-Encoding": "identity"}
     if offset:
@@ -274,7 +273,7 @@ def _get(
     # pooch tests the truth value of the bar, which needs a total.
     with (
         ExitStack() as connection,
-        tqdm(desc=name, total=1, unit="B", unit_scale=True, disable=not progress) as bar,
+        progress_bar(desc=name, total=1, unit="B", unit_scale=True, disable=not progress) as bar,
     ):
         downloader = pooch.HTTPDownloader(
             progressbar=bar if progress else False,

@@ -5,15 +5,13 @@ import os
 import statistics
 import sys
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from threading import Event, Thread
 from time import perf_counter, perf_counter_ns
 from types import FrameType
-from typing import Protocol
-
-from tqdm.auto import tqdm
+from typing import TYPE_CHECKING, NoReturn
 
 from minispore.engine import rules
 from minispore.nn import Optimizer
@@ -24,18 +22,12 @@ from minispore.tensorpack.validation import validate_arguments
 from minispore.train.callback import RunContext
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import check_int
+from minispore.utils.progress import progress_bar
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _BAR = "{l_bar}{bar}|{n_fmt}/{total_fmt}[{elapsed}<{remaining},{rate_noinv_fmt}{postfix}]"
-
-
-class _Bar(Protocol):
-    """The methods of a tqdm bar that are used."""
-
-    def set_postfix(self, ordered_dict: Mapping[str, object], refresh: bool) -> None: ...
-
-    def update(self) -> object: ...
-
-    def close(self) -> None: ...
 
 
 @validate_arguments
@@ -65,11 +57,11 @@ class ProgressBar(Callback):
     def __init__(self, names: Sequence[str] = ()) -> None:
         self._names = name_list(names)
         self.wants_summaries: bool = bool(self._names)
-        self._bar: _Bar | None = None
+        self._bar: tqdm[NoReturn] | None = None
 
     def _before_epoch(self) -> None:
         refresh = os.environ.get("TENSORPACK_PROGRESS_REFRESH")
-        self._bar = tqdm(
+        self._bar = progress_bar(
             total=self.trainer.steps_per_epoch,
             initial=(self.local_step + 1) % self.trainer.steps_per_epoch,
             desc=f"epoch {self.epoch_num}",
@@ -77,12 +69,14 @@ class ProgressBar(Callback):
             mininterval=float(refresh) if refresh else 0.5 if sys.stdout.isatty() else 180,
             bar_format=_BAR,
             dynamic_ncols=True,
+            disable=False,
         )
 
     def _trigger_step(self) -> None:
         if self._bar is not None:
             if self._names:
-                self._bar.set_postfix({name: self._format(name) for name in self._names}, False)
+                numbers = ", ".join(f"{name}={self._format(name)}" for name in self._names)
+                self._bar.set_postfix_str(numbers, refresh=False)
             self._bar.update()
 
     def _format(self, name: str) -> str:

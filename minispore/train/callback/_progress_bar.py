@@ -1,9 +1,6 @@
 """ProgressBar: show the progress of an epoch, and print its loss and metrics."""
 
-import sys
 from collections.abc import Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from time import perf_counter
 from typing import TYPE_CHECKING, NoReturn
 
@@ -11,6 +8,7 @@ from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import as_array, first_output
 from minispore.train.protocol.run_context import RunContext
 from minispore.train.resume import read_field
+from minispore.utils.progress import progress_bar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -49,20 +47,13 @@ class ProgressBar(Callback):
 
     def on_train_epoch_begin(self, run_context: RunContext) -> None:
         """Start a bar."""
-        in_notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
-        # `tqdm.auto` warns in a notebook without widgets, and its bars of text fill the page.
-        tqdm = import_module("tqdm.notebook" if in_notebook else "tqdm").tqdm
         params = run_context.original_args()
         self._started = perf_counter()
         self._total_loss = 0.0
         self._steps = 0
         self._close()
-        self._bar = tqdm(
-            total=params.batch_num,
-            desc=_epoch_of(run_context),
-            unit="step",
-            leave=False,
-            disable=not (sys.stderr.isatty() or in_notebook),
+        self._bar = progress_bar(
+            total=params.batch_num, desc=_epoch_of(run_context), unit="step", leave=False
         )
 
     def on_train_step_end(self, run_context: RunContext) -> None:

@@ -10,7 +10,7 @@ import pytest
 import tqdm
 
 from minispore.train import CheckpointConfig, Model, ModelCheckpoint, ProgressBar
-from minispore.train.callback import _progress_bar
+from minispore.utils import progress
 from tests.helpers.callback_driver import stopping_at
 from tests.helpers.stub_models import Batches, ConstantLoss, Outputs
 
@@ -20,7 +20,9 @@ class Bar:
 
     made: list["Bar"]
 
-    def __init__(self, total: int, desc: str, unit: str, leave: bool, disable: bool) -> None:
+    def __init__(
+        self, total: int, desc: str, unit: str, leave: bool, disable: bool, miniters: int
+    ) -> None:
         self.calls = [f"{desc}: {total} {unit}s"]
         self.shown = not (leave or disable)
         self.made.append(self)
@@ -45,9 +47,9 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize("kernel", [True, False])
 @pytest.mark.parametrize("widgets", [True, False])
-@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("terminal", [True, False, None])
 def test_bar_is_shown_on_a_terminal_and_in_a_notebook_with_widgets(
-    kernel: bool, widgets: bool, terminal: bool, monkeypatch: pytest.MonkeyPatch
+    kernel: bool, widgets: bool, terminal: bool | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the latter is tqdm's bar for notebooks."""
 
@@ -65,8 +67,9 @@ def test_bar_is_shown_on_a_terminal_and_in_a_notebook_with_widgets(
     if kernel:
         monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
     found = {"ipywidgets": widgets}
-    monkeypatch.setattr(_progress_bar, "find_spec", lambda name: True if found[name] else None)
-    monkeypatch.setattr(sys, "stderr", Terminal() if terminal else io.StringIO())
+    monkeypatch.setattr(progress, "find_spec", lambda name: True if found[name] else None)
+    streams = {True: Terminal(), False: io.StringIO(), None: None}
+    monkeypatch.setattr(sys, "stderr", streams[terminal])
     Model(ConstantLoss()).train(2, Batches(3), ProgressBar())
     made, others = Plain.made, Notebook.made
     if kernel and widgets:
@@ -76,7 +79,7 @@ def test_bar_is_shown_on_a_terminal_and_in_a_notebook_with_widgets(
         [f"epoch {epoch}/2: 3 steps", *steps, "closed"] for epoch in (1, 2)
     ]
     assert not others
-    assert all(bar.shown == (terminal or (kernel and widgets)) for bar in made)
+    assert all(bar.shown == bool(terminal or (kernel and widgets)) for bar in made)
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3, 4])

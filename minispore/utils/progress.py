@@ -1,0 +1,26 @@
+"""tqdm's progress bars, without the thread that tqdm starts with its first bar and never ends."""
+
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+
+def progress_bar(**options: object) -> "tqdm[NoReturn]":
+    """Return a bar of tqdm, by default shown only on a terminal or in a notebook.
+
+    Args:
+        **options: tqdm's arguments.
+    """
+    # `tqdm.auto` warns in a notebook without widgets, and its bars of text fill the page.
+    in_notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None
+    terminal = sys.stderr is not None and sys.stderr.isatty()  # None without standard error
+    base = import_module("tqdm.notebook" if in_notebook else "tqdm").tqdm
+    without_thread = type("ProgressBar", (base,), {"monitor_interval": 0})
+    # The thread redraws bars that adapt `miniters` to the speed of the updates: these do not.
+    defaults = {"disable": not (terminal or in_notebook), "miniters": 1}
+    bar: tqdm[NoReturn] = without_thread(**defaults | options)
+    return bar
