@@ -305,6 +305,6 @@ def test_only_regular_files_are_opened() -> None:
         if calls and module not in OPENERS
     }
     assert others == {
-        "minispore._cli": ["os.open(os.devnull, os.O_WRONLY)"],
+        "minispore._cli.output": ["os.open(os.devnull, os.O_WRONLY)"],
         "minispore.train.summary.event_writer": ["os.open(self.path, flags, 438)"],
     }

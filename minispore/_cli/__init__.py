@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from minispore._cli.arguments import Arguments, parse
 from minispore._cli.errors import UserError
+from minispore._cli.output import OutputError, checked_output, print_error
 
 __all__ = ["main"]
 
@@ -29,28 +30,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments without the program's name; None for those of the process.
 
     Returns:
-        0 for success, 1 for an exercise that is not solved, 2 for invalid arguments or data, 130
-        after Ctrl-C.
+        0 for success, 1 for an exercise that is not solved, 2 for invalid arguments or data, or if
+        the output cannot be written, 130 after Ctrl-C.
     """
     try:
-        try:
+        with checked_output():
             return _run(parse(argv))
-        finally:
-            # A closed pipe is noticed here, and not while Python exits.
-            print(end="", flush=True)
-    except BrokenPipeError:  # the reader of the output has closed it, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OutputError as error:
+        if isinstance(error.__cause__, BrokenPipeError):  # the reader has closed it, as `head` does
+            return 0
+        print_error(f"minispore: error: the output cannot be written: {error}")
+        return 2
 
 
 def _run(arguments: Arguments) -> int:
     try:
         return _perform(arguments)
     except UserError as error:
-        print(f"minispore {arguments.command}: error: {error}", file=sys.stderr)
+        print_error(f"minispore {arguments.command}: error: {error}")
         return 2
     except KeyboardInterrupt:
-        print(f"minispore {arguments.command}: stopped by Ctrl-C", file=sys.stderr)
+        print_error(f"minispore {arguments.command}: stopped by Ctrl-C")
         return INTERRUPTED
 
 

@@ -84,11 +84,12 @@ def abort_on_uncaught_exception(communicator: Communicator) -> None:
 
 
 def _report_and_abort(communicator: Communicator, error: BaseException) -> None:
-    sys.stdout.flush()
+    print(end="", flush=True)  # also without standard output
     text = "".join(traceback.format_exception(error))
-    sys.stderr.write(
-        f"minispore: process {communicator.Get_rank()} of {communicator.Get_size()} has failed; "
-        f"all processes are aborted.\n{text}"
-    )
-    sys.stderr.flush()
+    if sys.stderr is not None:
+        sys.stderr.write(
+            f"minispore: process {communicator.Get_rank()} of {communicator.Get_size()} has "
+            f"failed; all processes are aborted.\n{text}"
+        )
+        sys.stderr.flush()
     communicator.Abort(1)

@@ -8,6 +8,7 @@ mirror after the other, and creates a file only when its content is complete and
 import gzip
 import hashlib
 import os
+import sys
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -270,6 +271,7 @@ def _get(
     if offset:
         headers["Range"] = f"bytes={offset}-"
     name = url.rpartition("/")[2]
+    progress = progress and sys.stderr is not None
     # pooch tests the truth value of the bar, which needs a total.
     with (
         ExitStack() as connection,

@@ -61,15 +61,16 @@ class ProgressBar(Callback):
 
     def _before_epoch(self) -> None:
         refresh = os.environ.get("TENSORPACK_PROGRESS_REFRESH")
+        terminal = sys.stdout is not None and sys.stdout.isatty()
         self._bar = progress_bar(
             total=self.trainer.steps_per_epoch,
             initial=(self.local_step + 1) % self.trainer.steps_per_epoch,
             desc=f"epoch {self.epoch_num}",
             file=sys.stdout,
-            mininterval=float(refresh) if refresh else 0.5 if sys.stdout.isatty() else 180,
+            mininterval=float(refresh) if refresh else 0.5 if terminal else 180,
             bar_format=_BAR,
             dynamic_ncols=True,
-            disable=False,
+            disable=sys.stdout is None,
         )
 
     def _trigger_step(self) -> None:

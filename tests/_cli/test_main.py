@@ -9,19 +9,21 @@ import signal
 import subprocess
 import sys
 from contextlib import redirect_stdout
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import minispore
 from minispore import GRAPH_MODE, PYNATIVE_MODE, get_context
 from minispore._cli import THREAD_VARIABLES, _set_threads, main, training
+from minispore._cli.output import checked_output
 from minispore._cli.training import newest_checkpoint
 from minispore._cli.tutorial import cache_folder
+from minispore.dataset import digits as generated
 from minispore.dataset import download
 from minispore.train import Callback, RunContext
 
@@ -230,19 +232,72 @@ def test_ctrl_c_ends_the_run_with_its_own_status(
 # Successful runs.
 
 
-@pytest.mark.parametrize("command", ["--version", "train --help", "learn list", "info {}"])
-def test_closed_output_pipe_is_not_an_error(
+# Each of these writes to standard output; the last two do so where OSErrors are expected.
+WRITING = [
+    *("--version", "train --help", "learn list", "info {run}/mnist-1_32.ckpt"),
+    *("eval {run}/mnist-1_32.ckpt", "train --data {digits} --epochs 1 --out {out}"),
+]
+
+
+@pytest.mark.parametrize("command", WRITING)
+@pytest.mark.parametrize("full", [True, False])
+def test_closed_or_full_output_ends_the_command(
     command: str,
+    full: bool,
     trained: tuple[Path, list[str]],
+    digits: Path,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
+    """Silently if its reader has closed it, with one line if the disk is full."""
+    monkeypatch.setattr(generated, "write", lambda folder, progress: digits)
+    if full:
+        if not Path("/dev/full").exists():
+            pytest.skip("/dev/full is a file of Linux")
+        writer = os.open("/dev/full", os.O_WRONLY)
+    else:
+        reader, writer = os.pipe()
+        os.close(reader)
+    words = command.format(run=trained[0], digits=digits, out=tmp_path / "run").split()
     with open(writer, "w", encoding="utf-8") as out:  # as when Python exits, this writes the rest
         monkeypatch.setattr(sys, "stdout", out)
-        assert main(command.format(trained[0] / "mnist-1_32.ckpt").split()) == 0
-    assert capsys.readouterr().err == ""
+        assert main(words) == (2 if full else 0)
+    error = "minispore: error: the output cannot be written: No space left on device\n"
+    assert capsys.readouterr().err == (error if full else "")
+
+
+@given(st.lists(st.text()), st.sampled_from(["ascii", "cp1252", "utf-8"]))
+@example(["✓ \ud800"], "utf-8")
+def test_output_escapes_what_its_encoding_lacks(texts: list[str], encoding: str) -> None:
+    written = TextIOWrapper(BytesIO(), encoding, newline="")
+    with redirect_stdout(written), checked_output():
+        for text in texts:
+            print(text, end="")
+    written.seek(0)
+    assert written.buffer.read() == "".join(texts).encode(encoding, "backslashreplace")
+
+
+@pytest.mark.parametrize(("missing", "other"), [("stderr", "stdout"), ("stdout", "stderr")])
+def test_commands_run_without_a_standard_stream(
+    missing: str,
+    other: str,
+    trained: tuple[Path, list[str]],
+    digits: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Python sets it to None where there is no console; what would go there goes nowhere else."""
+    monkeypatch.setattr(generated, "write", lambda folder, progress: (progress(1), digits)[1])
+    monkeypatch.setattr(sys, missing, None)
+    monkeypatch.setattr(sys, other, stream := StringIO())
+    assert main(train(digits, tmp_path / "run", "--epochs", "1")) == 0
+    assert main(["eval", str(trained[0] / "mnist-1_32.ckpt")]) == 0
+    assert main(["info", "missing.ckpt"]) == 2
+    text = stream.getvalue()
+    assert ("epoch 1/1: loss" in text, "error" in text) == (
+        (True, False) if missing == "stderr" else (False, True)
+    )
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,19 @@ def test_error_of_some_processes_aborts_all(
     )
 
 
+@pytest.mark.parametrize("missing", ["stdout", "stderr"])
+def test_error_aborts_all_processes_without_a_standard_stream(
+    missing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_watchdog, "_GRACE_SECONDS", SOON)
+    monkeypatch.setattr(sys, missing, None)
+    with pytest.raises(Ended):
+        abort_unless_all_failed(
+            cast("Communicator", BarrierCommunicator(1, 2)), ArithmeticError("too large")
+        )
+    assert ("has failed" in capsys.readouterr().err) == (missing == "stdout")
+
+
 def test_uncaught_exception_aborts_all_processes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -288,6 +288,15 @@ def test_progress_bar_ends_at_total(
     assert re.search(r"file\.gz: 100%", err)
 
 
+def test_progress_bar_is_hidden_without_standard_error(
+    tmp_path: Path, serve: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    path = tmp_path / "file"
+    download_file(path, content_of(UNPACKED), [serve(PACKED).address], progress=True, timeout=10)
+    assert path.read_bytes() == UNPACKED
+
+
 def test_four_files_in_a_new_folder(
     tmp_path: Path, serve: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

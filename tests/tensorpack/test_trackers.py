@@ -300,6 +300,14 @@ def test_progress_bar_shows_metrics(
     assert "loss=6, half=3, loss/EMA=3, none=?" in last
 
 
+def test_progress_bar_is_hidden_without_standard_output(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    train_counting(ProgressBar(["loss"]))
+    assert capsys.readouterr() == ("", "")
+
+
 def test_progress_bar_can_be_enabled_by_epoch(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
