@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Tensor
-from minispore.utils.checks import is_int_list
+from minispore.utils.checks import check_unmasked, is_int_list
 
 Array = npt.NDArray[Any]
 Float64Array = npt.NDArray[np.float64]
@@ -91,6 +91,7 @@ class Metric(metaclass=ABCMeta):
         if isinstance(data, Tensor):
             return data.asnumpy()
         if isinstance(data, list | np.ndarray):
+            check_unmasked(data, f"For '{type(self).__name__}', an input")
             return np.asarray(cast("npt.ArrayLike", data))
         raise TypeError(
             f"For '{type(self).__name__}', the input data type must be tensor, list or "

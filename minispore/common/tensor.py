@@ -68,7 +68,7 @@ from minispore.engine.dispatch import (
 )
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import in_record_block
-from minispore.utils.checks import check_one_of, check_type, describe_value
+from minispore.utils.checks import check_one_of, check_type, check_unmasked, describe_value
 
 if TYPE_CHECKING:
     from typing_extensions import CapsuleType
@@ -112,7 +112,8 @@ class Tensor(Variable):
 
     Raises:
         TypeError: The data are ragged, not numbers, or of a type that is not supported.
-        ValueError: Data and a shape are given together, or `init` without a shape.
+        ValueError: Data and a shape are given together, or `init` without a shape; or elements of
+            the data are masked.
 
     Examples:
         >>> (Tensor([[1, 2], [3, 4]]) * 0.5).tolist()
@@ -172,6 +173,7 @@ class Tensor(Variable):
 
         Raises:
             TypeError: `array` is not a numpy array, or its type is not supported.
+            ValueError: Elements of `array` are masked.
 
         Examples:
             >>> array = np.array([1, 2])
@@ -185,6 +187,7 @@ class Tensor(Variable):
                 "For 'from_numpy', the argument 'array' must be a numpy array, but got "
                 f"{type(array).__name__}."
             )
+        check_unmasked(array, "For 'from_numpy', the argument 'array'")
         if array.dtype not in dtypes.BY_NUMPY:
             dtypes.from_array_dtype(array.dtype)
         tensor = object.__new__(Tensor)
@@ -533,6 +536,11 @@ class Tensor(Variable):
         try:
             self._adopt_data(other)
         except ValueError:
+            if is_host(self._data) and not to_host(self._data).flags.writeable:
+                raise ValueError(
+                    f"For '{caller}', the memory of the tensor must be writable, but it is that of "
+                    "a read-only array."
+                ) from None
             raise ValueError(
                 f"For '{caller}', the elements of a tensor of shape {self.shape} cannot become "
                 f"those of one of shape {other.shape}."

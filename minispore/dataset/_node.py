@@ -15,7 +15,7 @@ import numpy as np
 
 from minispore.common.seed import generator, get_dataset_seed, get_seed
 from minispore.engine.array import HostArray
-from minispore.utils.checks import as_tuple
+from minispore.utils.checks import as_tuple, check_unmasked
 
 Array = HostArray
 Block = tuple[Array, ...]
@@ -286,6 +286,7 @@ def as_element(value: object, what: str) -> Array:
         element = np.empty((), np.object_)
         element.fill(value)
         return element
+    check_unmasked(value, what)
     asnumpy = getattr(value, "asnumpy", None)
     try:
         array: Array = np.asarray(asnumpy() if callable(asnumpy) else value)

@@ -33,7 +33,7 @@ from minispore.engine.array import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import Node, in_record_block, is_recording
 from minispore.engine.rules import elementwise as rules
-from minispore.utils.checks import as_items, describe_value
+from minispore.utils.checks import as_items, check_unmasked, describe_value
 
 
 class Variable:
@@ -355,6 +355,7 @@ def to_numpy_array(values: object, caller: str) -> HostArray:
         # An array of another library.
         values = np.asarray(values)
     if isinstance(values, NUMPY_TYPES):
+        check_unmasked(values, f"For '{caller}', the array")
         # A copy, since only `Tensor.from_numpy` shares memory.
         return _check_numeric(np.array(values), values, caller)
     if not isinstance(values, int | float) and as_items(values) is None:
@@ -415,6 +416,7 @@ def _variables_to_numpy(values: object, caller: str) -> object:
                 "with ops.stack, or give ops.stop_gradient(x) to have a constant."
             )
         return to_host(values._data)
+    check_unmasked(values, f"For '{caller}', the array")
     return values
 
 

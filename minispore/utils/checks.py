@@ -12,6 +12,8 @@ from reprlib import repr as short
 from types import NoneType, UnionType
 from typing import Literal, TypeGuard, TypeVar, get_args, get_origin, get_type_hints, overload
 
+import numpy as np
+
 __all__ = [
     "all_are",
     "as_items",
@@ -22,6 +24,7 @@ __all__ = [
     "check_number",
     "check_one_of",
     "check_type",
+    "check_unmasked",
     "describe_value",
     "is_dict",
     "is_int_list",
@@ -488,3 +491,25 @@ def _range_error(
         expected += " and finite" if value == inf else ""
     caller = caller or _calling_function()
     return ValueError(f"For '{caller}', the argument '{name}' must be {expected}, but got {value}.")
+
+
+def check_unmasked(values: object, what: str) -> None:
+    """Raise ValueError if `values` is an array of numpy with masked elements.
+
+    Args:
+        values: Any object.
+        what: The beginning of the message: the function and the argument.
+
+    Raises:
+        ValueError: Elements are masked, which a conversion to another array ignores.
+
+    Examples:
+        >>> check_unmasked(np.ma.array([1, 2], mask=[False, True]), "For 'f', the argument 'x'")
+        Traceback (most recent call last):
+        ValueError: For 'f', the argument 'x' must have no masked elements, but got ...
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{what} must have no masked elements, but got {describe_value(values)}: replace them "
+            "with its method 'filled'."
+        )
