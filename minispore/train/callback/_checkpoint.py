@@ -287,6 +287,8 @@ class ModelCheckpoint(Callback):
             else seconds and time.monotonic() - self._saved_time > seconds
         )
         if due and self._config.training_state:
+            # Before the state is taken: it must not list files that do not exist beside its file.
+            self._complete_save()
             run_context.request_save(self)
         elif due:
             self._save(params)
@@ -383,10 +385,7 @@ class ModelCheckpoint(Callback):
 
     def _save(self, params: InternalCallbackParam, state: TrainingState | None = None) -> None:
         """Write a checkpoint, then remove the files that the policy does not retain."""
-        if self._config.async_save:
-            # Older files may be removed only after the new one is complete.
-            wait_for_saves()
-            self._remove_old()
+        self._complete_save()
         path = self._write(params, self._name(params), state)
         self._replace_temporary(path)
         self._latest = path
@@ -394,6 +393,12 @@ class ModelCheckpoint(Callback):
         self._saved_time = time.monotonic()
         self._files.add(path)
         if not self._config.async_save:
+            self._remove_old()
+
+    def _complete_save(self) -> None:
+        """Wait for the file that is being written, then remove those that it replaces."""
+        if self._config.async_save:
+            wait_for_saves()
             self._remove_old()
 
     def _save_temporary(

@@ -1,15 +1,21 @@
 """ModelCheckpoint with training states: which temporary files are kept and removed."""
 
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from minispore.nn import Cell
+from minispore.testing import Scenario
 from minispore.train import CheckpointConfig, ModelCheckpoint, RunContext
+from minispore.train.callback import _checkpoint
 from minispore.train.protocol.run_context import SaveReason
 from minispore.train.resume.training_state import TrainingState
+from minispore.train.serialization import save_checkpoint, wait_for_saves
 from tests.helpers.stub_models import ConstantLoss
 
 
@@ -115,3 +121,42 @@ def test_temporary_files_of_several_stops_are_removed(
         kept = (there - set(left)) | {now + 1} | ({saved} - {0})
         assert names_of(Path(folder)) == sorted(map(name, kept))
         saver.__exit__(None, None, None)
+
+
+@given(st.integers(1, 3), st.integers(1, 2), st.integers(0, 5), st.booleans(), st.booleans())
+@example(2, 1, 4, True, True)
+def test_files_after_a_kill_at_any_save_are_those_of_one_run(
+    keep: int, every: int, kill: int, in_background: bool, before_the_file: bool
+) -> None:
+    """In the background, older files are removed directly before a file is written."""
+    config = CheckpointConfig(
+        every, None, keep, async_save=in_background, append_info=["training_state"]
+    )
+
+    def run(folder: Path, resume: Path | None = None, killed: Path | None = None) -> list[bytes]:
+        written: list[bytes] = []
+
+        def save(network: Cell, path: str, **options: Any) -> None:  # noqa: ANN401
+            if killed is not None and before_the_file and len(written) == kill:
+                shutil.copytree(folder, killed)
+            save_checkpoint(network, path, **options)
+            wait_for_saves()
+            written.append(Path(path).read_bytes())
+            if killed is not None and not before_the_file and len(written) == kill:
+                shutil.copytree(folder, killed)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_checkpoint, "save_checkpoint", save)
+            saver = ModelCheckpoint("m", folder, config)
+            Scenario("train", 3, 2).run([saver], None if resume is None else str(resume))
+        return written
+
+    with TemporaryDirectory() as folder:
+        whole, rest = Path(folder, "whole"), Path(folder, "rest")
+        expected = run(whole, killed=rest)
+        last = max(rest.glob("*.ckpt"), default=None)
+        assume(last is not None)
+        actual = run(rest, resume=last)
+        assert actual
+        assert actual == expected[len(expected) - len(actual) :]
+        assert names_of(rest) == names_of(whole)
