@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import inf
 from typing import Protocol
 
 from minispore.drawing import _svg as svg
@@ -30,13 +31,16 @@ class EventLike(Protocol):
     def stop(self) -> bool: ...
     @property
     def raised(self) -> str: ...
+    @property
+    def position(self) -> int | None: ...
 
 
 def draw_events(events: Iterable[EventLike]) -> svg.Drawing:
     """Return a drawing of the events of a run, from the first at the top to the last.
 
     A begin event opens a box, and its end event closes it; a box that an exception left open has no
-    lower side. Each callback has a lane at the right, with a dot for each call. A call that
+    lower side. Each callback has a lane at the right, in the order of
+    their list, with a dot for each call. A call that
     requested a stop or raised an exception has another colour, and its effect in words.
 
     Args:
@@ -121,7 +125,10 @@ class _EventsSvg:
         for event, depth in zip(events, [*(each.depth for each in events[1:]), 0], strict=True):
             self._add(event, depth)
         self._leave(0)
-        self._lanes = list(dict.fromkeys(row.source for row in self._rows if row.source))
+        called = [event for event in events if event.source]
+        # In the order of the list of callbacks, as far as it is known.
+        called.sort(key=lambda event: inf if event.position is None else event.position)
+        self._lanes = list(dict.fromkeys(event.source for event in called))
         widths = [
             self._left(row.depth) + svg.width_of(row.text, _SIZE) + _GAP * (1 + self._depth_at(i))
             for i, row in enumerate(self._rows)

@@ -23,6 +23,8 @@ class Event:
         changed: The changes that a call made: parameters by their names, with both values if there
             is one element ("learning_rate from 0.1 to 0.05"), and entries of the run's
             `original_args` as "cb_params.name".
+        position: The index of the called callback in the run's list; None for the run and the
+            loop's events. Like the times, it is not compared.
 
     Examples:
         >>> Event("on_train_begin", start=0.25) == Event("on_train_begin", start=0.5)
@@ -39,3 +41,4 @@ class Event:
     start: float = field(default=0.0, compare=False)
     duration: float = field(default=0.0, compare=False)
     changed: tuple[str, ...] = ()
+    position: int | None = field(default=None, compare=False)

@@ -28,6 +28,7 @@ class Span:
         name: The name of the event or the method.
         source: For a call, the name of the callback's class, numbered from the second on.
         callback: The callback that is called, or None.
+        position: Its index in the run's list, or None.
         context: The run context.
     """
 
@@ -35,6 +36,7 @@ class Span:
     name: str
     source: str
     callback: Callback | None
+    position: int | None
     context: RunContext
 
 
@@ -112,7 +114,7 @@ class InstrumentedManager(CallbackManager):
         self, kind: Literal["run", "event", "call"], name: str, i: int | None = None
     ) -> Generator[None, None, None]:
         source, callback = ("", None) if i is None else (self._sources[i], self.callbacks[i])
-        span = Span(kind, name, source, callback, self._context)
+        span = Span(kind, name, source, callback, i, self._context)
         with ExitStack() as stack:
             for instrument in self._instruments:
                 stack.enter_context(instrument.span(span))

@@ -34,14 +34,17 @@ def record_events() -> Generator[EventTrace, None, None]:
         ...     Model(nn.Dense(2, 1, weight_init="ones")).train(1, data, LossMonitor(5))
         >>> print(trace.tree(durations=False))
         run
-          on_train_begin
-            on_train_epoch_begin epoch 1
-              on_train_step_begin step 1
-              on_train_step_end step 1
+          train
+            on_train_begin
+            train epoch 1
+              on_train_epoch_begin epoch 1
+              train step 1
+                on_train_step_begin step 1
+                on_train_step_end step 1
+                  LossMonitor
+              on_train_epoch_end epoch 1
                 LossMonitor
-            on_train_epoch_end epoch 1
-              LossMonitor
-          on_train_end
+            on_train_end
           LossMonitor.__exit__
     """
     recorder = _Recorder()
@@ -69,7 +72,7 @@ class _Recorder:
         was_stopped, raised = context.get_stop_requested(), ""
         before = self._snapshot(span)
         with self._nested(span) as depth:
-            event = Event(span.name, span.source, depth, start=self._now())
+            event = Event(span.name, span.source, depth, start=self._now(), position=span.position)
             events.append(event)
             try:
                 yield

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, fields
 from html import escape
-from typing import ClassVar, Final, cast, overload
+from typing import ClassVar, Final, NamedTuple, cast, overload
 
 from minispore.testing._event import Event
 from minispore.testing._page import page
@@ -30,9 +30,10 @@ _FIELDS: dict[str, tuple[tuple[type, ...], float]] = {
     "start": ((float,), math.inf),
     "duration": ((float,), math.inf),
     "changed": ((list,), 0),
+    "position": ((int, type(None)), 2**63),
 }
 # Fields that files of an earlier version do not have.
-_OPTIONAL_FIELDS: dict[str, object] = {"changed": []}
+_OPTIONAL_FIELDS: dict[str, object] = {"changed": [], "position": None}
 assert list(_FIELDS) == [field.name for field in fields(Event)]
 
 
@@ -48,7 +49,8 @@ class EventTrace(Sequence[Event]):
         (True, ['run', 'on_train_begin'])
         >>> print(trace.tree(durations=False))
         run
-          on_train_begin
+          train
+            on_train_begin
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -89,19 +91,18 @@ class EventTrace(Sequence[Event]):
         return EventTrace(event for event in self if event.source == source)
 
     def tree(self, *, durations: bool = True) -> str:
-        """Return the events as text, one in each line, indented by their depth.
+        """Return the events as text, one in each line, and a line for each span that contains some.
+
+        A span lasts from a begin event to its end event, an event as long as its calls.
 
         Args:
-            durations: Whether to add the duration of each event.
+            durations: Whether to add the durations.
         """
-        lines = list(_tree_lines(self))
+        lines = list(_tree_lines(self._events))
         if not durations:
-            return "\n".join(lines)
-        width = max(map(len, lines), default=0)
-        return "\n".join(
-            f"{line:<{width}}  {event.duration * 1e3:9.3f} ms"
-            for line, event in zip(lines, self, strict=True)
-        )
+            return "\n".join(line for line, _ in lines)
+        width = max((len(line) for line, _ in lines), default=0)
+        return "\n".join(f"{line:<{width}}  {time * 1e3:9.3f} ms" for line, time in lines)
 
     def __str__(self) -> str:
         return self.tree()
@@ -134,8 +135,9 @@ class EventTrace(Sequence[Event]):
         else:
             items = [_chrome_event(event) for event in self]
             items += [
-                {"name": name, "cat": "span", **_chrome_times(start, end - start)}
-                for name, start, end in _paired_spans(self)
+                {"name": span.name, "cat": "span", **_chrome_times(start, span.stop - start)}
+                for span in _spans(self._events)
+                for start in [self[span.begin].start]
             ]
             text = json.dumps({"traceEvents": items, "displayTimeUnit": "ms"})
         with atomic_write(path) as file:
@@ -179,9 +181,20 @@ class EventTrace(Sequence[Event]):
             ) from error
 
 
-def _tree_lines(events: Iterable[Event]) -> Iterator[str]:
+def _tree_lines(events: Sequence[Event]) -> Iterator[tuple[str, float]]:
+    """Yield each line of the tree with its duration."""
+    spans = {span.begin: span for span in _spans(events)}
+    ends = {span.end for span in spans.values()}
     current = ""
-    for event in events:
+    # For each event around: its depth, and the levels of calls and of events that are nested in it.
+    around: list[tuple[int, int, int]] = []
+    for index, event in enumerate(events):
+        while around and around[-1][0] >= event.depth:
+            around.pop()
+        level = event.depth if not around else around[-1][1 if event.source else 2]
+        if index in spans:
+            span = spans[index]
+            yield f"{'  ' * level}{span.name}", span.stop - event.start
         if event.source:
             name = event.source if event.name == current else f"{event.source}.{event.name}"
         else:
@@ -189,8 +202,10 @@ def _tree_lines(events: Iterable[Event]) -> Iterator[str]:
             for unit, number in (("epoch", event.epoch), ("step", event.step)):
                 if f"_{unit}_" in event.name and number is not None:
                     name += f" {unit} {number}"
+        inner = level + (index in spans or index in ends)
+        around.append((event.depth, inner + 1, level + 1))
         effects = ", ".join(_effects(event))
-        yield f"{'  ' * event.depth}{name}{': ' * bool(effects)}{effects}"
+        yield f"{'  ' * inner}{name}{': ' * bool(effects)}{effects}", event.duration
 
 
 def _effects(event: Event) -> Iterator[str]:
@@ -243,19 +258,44 @@ def _chrome_times(start: float, duration: float) -> dict[str, object]:
     return {"ph": "X", "ts": start * 1e6, "dur": duration * 1e6, "pid": 1, "tid": 1}
 
 
-def _paired_spans(events: Iterable[Event]) -> Iterator[tuple[str, float, float]]:
-    """Yield the name, the begin and the end of each pair of a begin event and its end event."""
-    begun: dict[tuple[int, str], Event] = {}
-    for event in events:
-        span, _, edge = event.name.rpartition("_")
-        if event.source:
-            continue
-        if edge == "begin":
-            begun[event.depth, span] = event
-        elif edge == "end" and (event.depth, span) in begun:
-            begin = begun.pop((event.depth, span))
-            number = event.step if span.endswith("step") else event.epoch
-            name = span.removeprefix("on_").replace("_", " ")
-            if span.count("_") > 1 and number is not None:
-                name = f"{name} {number}"
-            yield name, begin.start, event.start + event.duration
+class _Span(NamedTuple):
+    """The part of a run from a begin event to its end event.
+
+    Attributes:
+        name: The name.
+        begin: The index of the begin event.
+        end: The index of the end event; None if an exception has ended the span.
+        stop: The time at which it ended.
+    """
+
+    name: str
+    begin: int
+    end: int | None
+    stop: float
+
+
+def _spans(events: Sequence[Event]) -> Iterator[_Span]:
+    """Yield the spans, each when it ends."""
+    begun: list[int] = []
+    for index, event in enumerate(events):
+        what, _, edge = event.name.rpartition("_")
+        while begun and events[begun[-1]].depth >= event.depth:
+            begin = events[begun[-1]]
+            paired = (begin.depth, begin.name, "") == (event.depth, f"{what}_begin", event.source)
+            if edge == "end" and paired:
+                yield _span(begin, begun.pop(), index, event.start + event.duration)
+            else:
+                yield _span(begin, begun.pop(), None, event.start)
+        if edge == "begin" and not event.source:
+            begun.append(index)
+    last = max((event.start + event.duration for event in events), default=0.0)
+    for index in reversed(begun):
+        yield _span(events[index], index, None, last)
+
+
+def _span(begin: Event, index: int, end: int | None, stop: float) -> _Span:
+    name = begin.name.removeprefix("on_").removesuffix("_begin").replace("_", " ")
+    number = begin.step if name.endswith(" step") else begin.epoch
+    return _Span(
+        f"{name} {number}" if " " in name and number is not None else name, index, end, stop
+    )

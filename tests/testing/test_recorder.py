@@ -1,10 +1,15 @@
 """The recording of runs: which events a trace contains, and how they are nested."""
 
+import re
+from contextlib import redirect_stdout
 from typing import Self
 
 import pytest
+from hypothesis import given
 
-from minispore.testing import Event, EventTrace, record_events
+from minispore import drawing
+from minispore.testing import Event, EventTrace, Scenario, record_events
+from minispore.testing import strategies as mst
 from minispore.train import Callback, LossMonitor, RunContext
 from minispore.train.protocol.callback import CallbackManager, make_callback_manager
 from tests.testing.small_training import ROWS, make
@@ -41,27 +46,59 @@ def test_tree_shows_an_exception_and_resets_the_depth() -> None:
     assert trace[:3] == EventTrace(list(trace)[:3])
     assert trace.tree(durations=False).splitlines() == [
         "run: raises HookError",
-        "  on_train_begin",
-        "    on_train_epoch_begin epoch 1",
-        "      StopsOrRaises.epoch_begin",
-        "      StopsOrRaises 2.epoch_begin",
-        "      on_train_step_begin step 1",
-        "        StopsOrRaises",
-        "        StopsOrRaises 2",
-        "      on_train_step_end step 1",
-        "      on_train_step_begin step 2: raises HookError",
-        "        StopsOrRaises: requests a stop",
-        "        StopsOrRaises 2: raises HookError",
+        "  train",
+        "    on_train_begin",
+        "    train epoch 1",
+        "      on_train_epoch_begin epoch 1",
+        "        StopsOrRaises.epoch_begin",
+        "        StopsOrRaises 2.epoch_begin",
+        "      train step 1",
+        "        on_train_step_begin step 1",
+        "          StopsOrRaises",
+        "          StopsOrRaises 2",
+        "        on_train_step_end step 1",
+        "      train step 2",
+        "        on_train_step_begin step 2: raises HookError",
+        "          StopsOrRaises: requests a stop",
+        "          StopsOrRaises 2: raises HookError",
         "  StopsOrRaises.on_exception",
         "  StopsOrRaises 2.on_exception",
         "run",
-        "  on_eval_begin",
-        "    on_eval_epoch_begin",
-        *["      on_eval_step_begin step 1", "      on_eval_step_end step 1"],
-        *["      on_eval_step_begin step 2", "      on_eval_step_end step 2"],
-        "    on_eval_epoch_end",
-        "  on_eval_end",
+        "  eval",
+        "    on_eval_begin",
+        "    eval epoch",
+        "      on_eval_epoch_begin",
+        *[
+            "      eval step 1",
+            "        on_eval_step_begin step 1",
+            "        on_eval_step_end step 1",
+        ],
+        *[
+            "      eval step 2",
+            "        on_eval_step_begin step 2",
+            "        on_eval_step_end step 2",
+        ],
+        "      on_eval_epoch_end",
+        "    on_eval_end",
     ]
+
+
+@given(mst.scenarios(), mst.callback_lists())
+def test_lines_of_the_tree_take_as_long_as_those_nested_in_them(
+    scenario: Scenario, callbacks: list[Callback]
+) -> None:
+    """And each call is nested in an event, or in the run."""
+    with redirect_stdout(None):
+        tree = scenario.run(callbacks).tree().splitlines()
+    rest: dict[int, float] = {}  # by the indentation of the line around
+    for line in tree:
+        time = float(line.split()[-2])
+        indent = len(line) - len(line.lstrip())
+        rest = {level: left for level, left in rest.items() if level < indent}
+        if rest:
+            rest[max(rest)] -= time
+            assert rest[max(rest)] > -0.01, "\n".join(tree)  # milliseconds are rounded
+        rest[indent] = time
 
 
 def test_nested_runs_are_below_their_call() -> None:
@@ -82,6 +119,29 @@ def test_nested_runs_are_below_their_call() -> None:
     assert (trace[index - 1].source, trace[index - 1].depth) == ("Evaluates", 2)
     assert trace[index].depth == 3
     assert trace[-1] == Event("on_eval_end", depth=4, step=2)
+    lines = trace.tree(durations=False).splitlines()
+    call = lines.index("      Evaluates")
+    assert lines[call - 1 : call + 3] == [
+        "    on_train_end",
+        lines[call],
+        " " * 8 + "run",
+        " " * 10 + "eval",
+    ]
+
+
+class Logs(LossMonitor):
+    """A callback that is called before the others of a list."""
+
+    def on_train_begin(self, run_context: RunContext) -> None: ...
+
+
+def test_callbacks_have_their_positions_in_the_list() -> None:
+    trace = Scenario(epochs=1, batches=1).run([LossMonitor(9), LossMonitor(9), Logs(9)])
+    positions = {event.source: event.position for event in trace}
+    assert positions == {"": None, "Logs": 2, "LossMonitor": 0, "LossMonitor 2": 1}
+    assert next(iter(trace.of("Logs"))) == next(event for event in trace if event.source)
+    titles = re.findall("<title>([^<]*)</title></path>", drawing.draw_events(trace))
+    assert titles == ["LossMonitor", "LossMonitor 2", "Logs"]
 
 
 def test_only_runs_in_the_block_are_recorded() -> None:

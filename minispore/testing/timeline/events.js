@@ -104,7 +104,13 @@ function makeLane(text, kind, items, colour) {
 }
 
 const spans = findSpans();
-const sources = [...new Set(events.map((event) => event.source))].filter((source) => source);
+// In the order of the list of callbacks, as far as it is known.
+const positions = new Map();
+for (const { source, position } of events) {
+  if (source && !positions.has(source)) positions.set(source, position ?? 1e9);
+}
+const sources = [...positions.keys()];
+sources.sort((one, other) => positions.get(one) - positions.get(other));
 const colours = new Map(sources.map((source, number) => [source, `--lane-${number % 8}`]));
 
 function makeLanes() {
