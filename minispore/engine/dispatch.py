@@ -33,7 +33,7 @@ from minispore.engine.array import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import Node, in_record_block, is_recording
 from minispore.engine.rules import elementwise as rules
-from minispore.utils.checks import as_items, check_unmasked, describe_value
+from minispore.utils.checks import as_items, check_unmasked, describe_value, is_sequence
 
 
 class Variable:
@@ -63,8 +63,10 @@ T = TypeVar("T", bound=Variable)
 def check_tensor(x: object, caller: str, name: str = "input") -> None:
     """Raise a TypeError if `x`, the argument `name` of the function `caller`, is no tensor."""
     if not isinstance(x, Variable):
+        hint = " Convert it: Tensor(…)." if hasattr(x, "__array__") or is_sequence(x) else ""
         raise TypeError(
-            f"For '{caller}', the argument '{name}' must be a Tensor, but got {describe_value(x)}."
+            f"For '{caller}', the argument '{name}' must be a Tensor, but got "
+            f"{describe_value(x)}.{hint}"
         )
 
 

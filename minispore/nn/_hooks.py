@@ -1,14 +1,20 @@
 """Hooks of cells, and calls of cells with hooks, with a float type, or with their own `bprop`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Literal, NamedTuple, TypeAlias, cast
 
+from minispore._functional.namespace import zeros_like
 from minispore.common.dtype import DType
+from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
+from minispore.engine.array import A
+from minispore.engine.dispatch import apply1
 from minispore.engine.graph import is_recording, record
+from minispore.engine.rules import Unary
 from minispore.nn._float_type import construct_in
 from minispore.nn._multi_output_vjp import Backward, multi_output_vjp
 from minispore.utils.checks import all_are, as_tuple, describe_value, is_sequence, is_tuple
+from minispore.utils.warn import warn_at_caller
 
 Hook: TypeAlias = Callable[..., object]
 Args: TypeAlias = tuple[object, ...]
@@ -60,6 +66,10 @@ class HooksMixin:
     _hooks: dict[Kind, list[Entry]] | None = None
 
     def _check_init(self, when: str) -> None:
+        raise NotImplementedError
+
+    def get_parameters(self, expand: bool = True) -> Iterator[Parameter]:
+        """Yield each parameter once."""
         raise NotImplementedError
 
     def _register(
@@ -194,15 +204,34 @@ def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
         return _construct_in_float_type(cell, args, kwargs)
     with record(on=False):
         output = _construct_in_float_type(cell, args, kwargs)
+    hidden = [
+        apply1(_without_gradient, p, p.name, type(cell).__name__)
+        for p in cell.get_parameters()
+        if p.requires_grad and not any(p is x for x in args)
+    ]
 
     def backward(gradients: tuple[Tensor, ...]) -> Sequence[Tensor]:
         result = bprop(*args, recorded, _replace_tensors(output, gradients), **kwargs)
-        return _checked_bprop_result(cell, result, args)
+        return [*_checked_bprop_result(cell, result, args), *map(zeros_like, hidden)]
 
     recorded = _replace_tensors(
-        output, multi_output_vjp(_tensors(output), _tensors(args), backward)
+        output, multi_output_vjp(_tensors(output), [*_tensors(args), *hidden], backward)
     )
     return recorded
+
+
+def _without_gradient(x: A, name: str, kind: str) -> Unary[A]:
+    """Return a parameter of a cell with a `bprop`; to compute its gradient is a warning."""
+
+    def pullback(gradient: A) -> A:
+        warn_at_caller(
+            f"The gradient of the parameter '{name}' is 0 in the cell of class {kind}, since its "
+            "'bprop' returns gradients of inputs only. Give the parameter to 'construct' as an "
+            "input, or do not train it: requires_grad=False."
+        )
+        return gradient
+
+    return x, (pullback,)
 
 
 def _construct_in_float_type(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:

@@ -322,17 +322,18 @@ class Model:
         )
 
     def predict(
-        self, *predict_data: Tensor, backend: str | None = None, config: object = None
+        self, *predict_data: object, backend: str | None = None, config: object = None
     ) -> Tensor:
         """Return the network's output, of whatever type; for type checkers a Tensor.
 
         Args:
-            *predict_data: The inputs of the network.
+            *predict_data: The inputs of the network. Each array of any library becomes a Tensor.
             backend: None: MindSpore Lite is not supported.
             config: None: MindSpore Lite is not supported.
 
         Raises:
-            TypeError: An input is neither a Tensor, number, str nor a tuple, list or dict of them.
+            TypeError: An input is neither a Tensor, array, number, str nor a tuple, list or dict of
+                them.
             ValueError: `backend` or `config` is not None.
         """
         caller = "Model.predict"
@@ -342,12 +343,16 @@ class Model:
                 f"supported, but got backend {backend!r} and config {config!r}."
             )
         types = (Tensor, int, float, bool, str, tuple, list, dict)
-        for item in predict_data:
+        inputs = tuple(
+            Tensor(x) if hasattr(x, "__array__") and not isinstance(x, types) else x
+            for x in predict_data
+        )
+        for item in inputs:
             check_type(item, types, "predict_data", caller, allow_none=True)
         self._network.set_train(mode=False)
         if not is_graph_mode():
-            return self._network(*predict_data)
-        return steps_of(self).run(self._network, predict_data)
+            return self._network(*inputs)
+        return steps_of(self).run(self._network, inputs)
 
     def build(
         self,

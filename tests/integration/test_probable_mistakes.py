@@ -7,7 +7,7 @@ from linecache import getline
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -224,3 +224,65 @@ def test_zero_gradients_and_unused_inputs_are_accepted() -> None:
         assert grad(lambda x: grad(linear)(x) * 2 + 1)(ONE) == 0
 
     assert warnings_of(all_of_them) == []
+
+
+# The probability to keep elements, for that to drop them.
+
+
+@given(st.floats(0, 0.99, exclude_min=True))
+@example(0.5)
+@example(np.nextafter(0.5, 0))
+def test_dropout_that_keeps_less_than_half_warns(value: float) -> None:
+    texts = warnings_of(lambda: nn.Dropout(value))
+    assert len(texts) == (value < 0.5)
+    assert all(f"write p={value};" in text and "nn.Dropout(value)" in text for text in texts)
+    assert warnings_of(lambda: nn.Dropout(p=value)) == []
+
+
+# A trained parameter of a cell with a `bprop`.
+
+
+class OwnGradient(nn.Cell):
+    """A product with a `bprop`, of a parameter of its own or a given one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = Parameter(Tensor(2.0), name="factor")
+
+    def construct(self, x: Tensor, factor: Tensor | None = None) -> Tensor:
+        return x * (self.factor if factor is None else factor)
+
+    def bprop(self, x: Tensor, *given: Tensor) -> tuple[Tensor, ...]:
+        *factor, _, dout = given
+        return (dout, *map(ops.zeros_like, factor))
+
+
+BPROPS: dict[str, Callable[[nn.Cell, Tensor], Tensor]] = {
+    "its own": lambda cell, x: cell(x),
+    "given": lambda cell, x: cell(x, vars(cell)["factor"]),
+}
+
+
+@pytest.mark.parametrize("name", BPROPS)
+@pytest.mark.parametrize("trained", [False, True])
+@pytest.mark.parametrize("wanted", ["input", "weights", "Model.train"])
+def test_trained_parameter_without_gradient_warns(name: str, trained: bool, wanted: str) -> None:
+    class Net(Holder):
+        def construct(self, x: Tensor) -> Tensor:
+            return BPROPS[name](own, dense(x))
+
+    own, dense = OwnGradient(), nn.Dense(1, 1)
+    own.factor.requires_grad = trained
+    net = Net(own=own, dense=dense)
+    weights = net.trainable_params()
+    optimizer = nn.SGD(weights)
+    calls: dict[str, Callable[[], object]] = {
+        "input": lambda: grad(net)(ops.ones((1, 1))),
+        "weights": lambda: value_and_grad(net, None, weights)(ops.ones((1, 1))),
+        "Model.train": lambda: Model(net, nn.MSELoss(), optimizer).train(1, data()),
+    }
+    texts = warnings_of(calls[wanted])
+    expected = name == "its own" and trained and wanted != "input"
+    assert len(texts) == expected * (2 if wanted == "Model.train" else 1)
+    message = "The gradient of the parameter 'own.factor' is 0 in the cell of class OwnGradient"
+    assert all(text.startswith(message) for text in texts)

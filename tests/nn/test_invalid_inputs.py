@@ -99,6 +99,8 @@ def test_layers_reject_non_tensors(name: str, training: bool) -> None:
         with pytest.raises(TypeError, match=r"^For '\w+', .* must be a Tensor, but got") as caught:
             layer(bad)
         assert "\n" not in str(caught.value)
+        convertible = isinstance(bad, list | np.ndarray)
+        assert str(caught.value).endswith(" Convert it: Tensor(…).") == convertible
         assert caught.value.__notes__ == [f"This happened in the cell of class {name}."]
 
 

@@ -1,5 +1,6 @@
 """`Model.eval`: the parameters that callbacks see, and the results."""
 
+from collections.abc import Callable
 from typing import cast
 
 import numpy as np
@@ -50,6 +51,23 @@ def loss_of(model: Model, rows: int) -> float:
         for x, y in Rows(rows).create_tuple_iterator(num_epochs=1)
     ]
     return float(np.mean(losses))
+
+
+class Frame:
+    """An object of another library that converts itself to an array."""
+
+    def __init__(self, values: object) -> None:
+        self._values = values
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> object:
+        return self._values
+
+
+@pytest.mark.parametrize("convert", [Tensor, np.asarray, np.asfortranarray, Frame])
+def test_predict_takes_what_eval_takes(convert: Callable[[object], object]) -> None:
+    model, x = make({"accuracy"}), X[:4]
+    assert model.eval([(convert(x), Y[:4])]) == model.eval([(x, Y[:4])])
+    assert model.predict(convert(x)).tolist() == model.predict_network(Tensor(x)).tolist()
 
 
 @given(rows=st.integers(1, 10), last=st.integers(1, 3))

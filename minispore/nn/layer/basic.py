@@ -24,6 +24,7 @@ from minispore.utils.checks import (
     check_one_of,
     check_type,
 )
+from minispore.utils.warn import warn_at_caller
 
 __all__ = ["Dense", "Dropout", "Dropout2d", "Flatten", "Identity", "Pad", "Unflatten", "Upsample"]
 
@@ -377,7 +378,8 @@ class Dropout(Cell):
     numbers are drawn from the random stream "dropout".
 
     Args:
-        keep_prob: The probability with which an element is kept, the older form of `p`.
+        keep_prob: The probability with which an element is kept, the older form of `p`, which
+            MindSpore deprecates. Below 0.5 it is probably a mistake for `p`, and a warning says so.
         p: The probability with which an element is set to 0; if given, `keep_prob` is ignored.
         dtype: Has no effect: the result has the dtype of the input.
 
@@ -405,6 +407,13 @@ class Dropout(Cell):
             if not 0 < keep_prob <= 1:
                 raise ValueError(
                     f"For 'Dropout', the argument 'keep_prob' must be in (0, 1], got {keep_prob}."
+                )
+            if keep_prob < 0.5:
+                warn_at_caller(
+                    f"For 'Dropout', the first argument, 'keep_prob' = {keep_prob}, is the "
+                    f"probability to keep an element: {1 - keep_prob:.0%} of the elements are set "
+                    f"to 0. For the probability to set one to 0, write p={keep_prob}; if it is "
+                    f"meant, p={round(1 - keep_prob, 6)}."
                 )
         else:
             check_number(p, "p")
