@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 from minispore._cli.arguments import Arguments
 from minispore._cli.errors import UserError, as_user_error
+from minispore._cli.output import print_error
 from minispore.utils.atomic import atomic_write
 
 
@@ -29,6 +30,7 @@ def learn(arguments: Arguments) -> bool:
     Raises:
         UserError: If there is no such lesson, a file is missing or damaged, or hypothesis is not
             installed.
+        KeyboardInterrupt: It has stopped `grade`, whose results until then are printed.
     """
     if find_spec("hypothesis") is None:
         raise UserError("the course needs hypothesis: pip install 'minispore[testing]'")
@@ -59,7 +61,12 @@ def learn(arguments: Arguments) -> bool:
             case "status":
                 text = commands.status(arguments.folder)
             case "grade":  # pragma: no branch (the parser accepts no other)
-                text = commands.grade(arguments.folder, form=arguments.form, jobs=arguments.jobs)
+                text, complete = commands.grade(
+                    arguments.folder, print_error, form=arguments.form, jobs=arguments.jobs
+                )
+                if not complete:
+                    print(text)
+                    raise KeyboardInterrupt
     print(text)
     return passed
 

@@ -197,18 +197,24 @@ def status(folder: Path) -> str:
     return f"{align_columns(rows)}\n{following}"
 
 
-def grade(folder: Path, *, form: Literal["table", "json", "csv"], jobs: int | None) -> str:
-    """Grade the submissions of a class; return the grades in one of three forms.
+def grade(
+    folder: Path,
+    report: Callable[[str], object],
+    *,
+    form: Literal["table", "json", "csv"],
+    jobs: int | None,
+) -> tuple[str, bool]:
+    """Grade a class; return the grades in one of three forms, and whether all checks were made.
 
     Raises:
         CourseError: See `grading.grade`.
     """
-    grades = grading.grade(folder, jobs=jobs)
+    grades, complete = grading.grade(folder, report, jobs=jobs)
     if form == "json":
-        return json.dumps(grading.as_record(grades), indent=2)
+        return json.dumps(grading.as_record(grades), indent=2), complete
     rows = grading.as_rows(grades)
     if form == "table":
-        return align_columns(rows)
+        return align_columns(rows), complete
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().rstrip("\n")
+    return text.getvalue().rstrip("\n"), complete

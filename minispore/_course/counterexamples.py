@@ -11,7 +11,7 @@ from types import FrameType
 from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
-from hypothesis.errors import FlakyFailure, UnsatisfiedAssumption
+from hypothesis.errors import FlakyFailure, StopTest, UnsatisfiedAssumption
 from hypothesis.strategies import SearchStrategy
 
 from minispore._course.feedback import WrongResult, describe_case, format_value
@@ -113,7 +113,7 @@ def minimal_counterexample(
         try:
             with time_limit(CASE_SECONDS, "your code"):
                 check(case)
-        except UnsatisfiedAssumption:
+        except (UnsatisfiedAssumption, StopTest, TimeLimitExceeded, MemoryLimitReached):
             raise
         except NotImplementedError as error:
             unwritten = NotWrittenError.of(error)
@@ -122,7 +122,7 @@ def minimal_counterexample(
             mistake = str(error)
         except MemoryError as error:
             raise MemoryLimitReached(f"your code raised {describe_error(error)}") from None
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             mistake = f"your code raised {describe_error(error)}"
         if mistake is not None:  # raised here, so that it has no exception as its context
             raise _CounterexampleFound(f"For {current}, {mistake.rstrip('.')}.")
@@ -180,7 +180,11 @@ def describe_error(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         text = "MemoryError: the memory limit was exceeded"
     else:
-        text = f"{type(error).__name__}{f': {error}' if str(error) else ''}".rstrip(".")
+        try:
+            message = str(error)
+        except BaseException:  # the class is the learner's
+            message = ""
+        text = f"{type(error).__name__}{message and f': {message}'}".rstrip(".")
     return f"{' '.join(text.split())}{_learner_line(traceback.extract_tb(error.__traceback__))}"
 
 

@@ -1,28 +1,36 @@
 """Grading of many submissions: each file is checked in its own process."""
 
 import os
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from threading import Event
 from typing import TypeAlias
 
 from minispore._course import CourseError, lessons
 from minispore._course.sandbox import CheckResult, check
+from minispore._course.verdict import Verdict
 from minispore._course.workspace import Workspace
 
 Grades: TypeAlias = Mapping[str, Mapping[int, CheckResult]]
 
 
-def grade(folder: Path, *, jobs: int | None = None) -> Grades:
+def grade(
+    folder: Path, report: Callable[[str], object], *, jobs: int | None = None
+) -> tuple[Grades, bool]:
     """Check all submissions.
+
+    KeyboardInterrupt ends the running checks; they and those that have not begun are undecided.
 
     Args:
         folder: Contains one folder for each submission, with the lessons' files in it or in its
             subfolder `minispore-course`.
+        report: Receives a line after each check.
         jobs: The number of checks that run at the same time; by default half the number of cores.
 
     Returns:
-        The results by submission folder and lesson; lessons that were not submitted are left out.
+        The results by submission folder and lesson, and whether all checks were made; lessons that
+        were not submitted are left out.
 
     Raises:
         CourseError: It is not a folder, or it contains no folders.
@@ -42,11 +50,35 @@ def grade(folder: Path, *, jobs: int | None = None) -> Grades:
         if (file := _submitted_file(folder / name, number)) is not None
     ]
     grades: dict[str, dict[int, CheckResult]] = {name: {} for name in names}
+    for name, number, _ in files:
+        grades[name][number] = _undecided("The grading was stopped before this check ended.")
+    stop = Event()
     with ThreadPoolExecutor(jobs or max(1, (os.cpu_count() or 1) // 2)) as pool:
-        futures = [(name, n, pool.submit(check, n, file)) for name, n, file in files]
-        for name, number, future in futures:
-            grades[name][number] = future.result()
-    return grades
+        try:
+            futures = {
+                pool.submit(_check, folder, file, n, stop): (name, n) for name, n, file in files
+            }
+            for future in as_completed(futures):
+                name, number = futures[future]
+                result = grades[name][number] = future.result()
+                report(f"{name}, lesson {number}: {_cell(result)} ({result.seconds:.1f} s)")
+        except KeyboardInterrupt:
+            return grades, False
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+    return grades, True
+
+
+def _check(folder: Path, file: Path, number: int, stop: Event) -> CheckResult:
+    if file.resolve() != folder.resolve() / file.relative_to(folder):
+        # It may be the teacher's file, whose lines the feedback would quote, or another learner's.
+        return _undecided(f"{file.name} is not checked: its path contains a symbolic link.")
+    return check(number, file, stop=stop)
+
+
+def _undecided(reason: str) -> CheckResult:
+    return CheckResult(Verdict(False, (reason,), undecided=True), "", 0.0)
 
 
 def _submitted_file(submission: Path, number: int) -> Path | None:

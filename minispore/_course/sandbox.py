@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
+from threading import Event, Thread
 from time import perf_counter
 from typing import IO
 
@@ -20,7 +20,7 @@ from minispore._course.verdict import Verdict
 from minispore.utils.atomic import regular
 
 CPU_SECONDS = 30.0  # the upper bound for a check; the load of the machine does not count
-SECONDS = 300.0  # of wall time, for a process that waits or a very busy machine
+SECONDS = 60.0  # of wall time, for a process that waits or a very busy machine
 MEGABYTES = 1024  # in addition to the memory in use before the file is imported
 _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -28,6 +28,7 @@ _ENVIRONMENT = {
     "PYTHONOPTIMIZE": "",  # the learner's file may use assert
 }
 _STACK_DUMP_SECONDS = 2.0
+_POLL_SECONDS = 0.02
 MAX_PRINTED = 2000
 _MAX_RESULTS = 2**20
 
@@ -54,12 +55,13 @@ def check(
     cpu_seconds: float = CPU_SECONDS,
     seconds: float = SECONDS,
     megabytes: int = MEGABYTES,
+    stop: Event | None = None,
 ) -> CheckResult:
     """Check a copy of a learner's file in a separate process.
 
-    The process has an empty working folder, no standard input, and limits of time and memory. The
-    verdict comes through a pipe, with a secret that the process is given before it imports the
-    file. This protects against mistakes, not against malicious code.
+    The process has an empty working folder, no standard input, and limits of time and memory. It
+    ends when this process does. The verdict comes through a pipe, with a secret that the process
+    is given before it imports the file. This protects against mistakes, not against malicious code.
 
     Args:
         number: The number of the lesson.
@@ -67,6 +69,7 @@ def check(
         cpu_seconds: The limit of CPU time, on systems that have one.
         seconds: The limit of wall time.
         megabytes: The memory limit.
+        stop: Ends the check when it is set.
 
     Returns:
         The result; its verdict is undecided if the process ended or was stopped without one.
@@ -85,7 +88,7 @@ def check(
         secret = secrets.token_hex()
         arguments = [number, copy, cpu_seconds, megabytes]
         status, text, printed = _run(
-            [str(each) for each in arguments], secret, working_folder, seconds
+            [str(each) for each in arguments], secret, working_folder, seconds, stop or Event()
         )
         duration = perf_counter() - start
         verdict, is_final = _verdict(text, secret)
@@ -105,11 +108,11 @@ def check(
 
 
 def _run(
-    arguments: list[str], secret: str, folder: Path, seconds: float
+    arguments: list[str], secret: str, folder: Path, seconds: float, stop: Event
 ) -> tuple[int | None, str, str]:
     """Run the worker in a folder; return its exit status, its results and its output.
 
-    The status is None if its time was over.
+    The status is None if its time was over, or the check was stopped.
     """
     process = subprocess.Popen(  # noqa: S603 (it is Python itself)
         [sys.executable, "-m", "minispore._course.worker", *arguments],
@@ -123,17 +126,22 @@ def _run(
     assert process.stdin is not None
     results, output = _Tail(process.stdout, _MAX_RESULTS), _Tail(process.stderr, 4 * MAX_PRINTED)
     try:
-        with suppress(BrokenPipeError), process.stdin:
+        with suppress(BrokenPipeError):
             process.stdin.write(f"{secret}\n".encode())
-        status = process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        status = None
-        if sys.platform != "win32":  # pragma: no branch (Windows); for the stack trace
+            process.stdin.flush()
+        end = perf_counter() + seconds
+        while (status := process.poll()) is None and perf_counter() < end:
+            if stop.wait(_POLL_SECONDS):
+                break
+        # For the stack trace; not on Windows.
+        if status is None and not stop.is_set() and sys.platform != "win32":
             process.send_signal(signal.SIGXCPU)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_STACK_DUMP_SECONDS)
     finally:
         _kill(process)
+        with suppress(BrokenPipeError):
+            process.stdin.close()
     return status, results.text(), output.text()
 
 

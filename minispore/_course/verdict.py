@@ -116,7 +116,7 @@ def load(path: Path) -> ModuleType:
         text = (error.text or "").strip()
         message = f"Line {error.lineno} has a syntax error: {error.msg} (`{text}`)."
         raise CourseError(message) from None
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise CourseError(f"Importing the file raised {describe_error(error)}.") from None
     return module
 
@@ -291,6 +291,6 @@ def _rejection(check: object, implementation: Implementation, calls: _CallsInTes
         return str(error)
     except MemoryError:  # which may be the machine's fault
         raise
-    except (Exception, SystemExit) as error:  # a check may reject by any exception
+    except BaseException as error:  # a check may reject by any exception
         return describe_error(error)
     return None

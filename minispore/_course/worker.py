@@ -4,8 +4,10 @@ import faulthandler
 import json
 import math
 import os
+import shutil
 import signal
 import sys
+import threading
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -73,9 +75,23 @@ def _lower(kind: int, limit: int) -> None:
         resource.setrlimit(kind, (limit, hard_limit))
 
 
+def _end_with(parent: int, folder: Path) -> None:
+    """Wait until the parent process has closed a pipe or ended; then end, and remove the folder."""
+    while os.read(parent, 1):
+        pass
+    shutil.rmtree(folder, ignore_errors=True)
+    if sys.platform == "win32":  # pragma: no cover
+        os._exit(1)
+    os.killpg(0, signal.SIGKILL)  # with the processes that the learner's file has started
+
+
 if __name__ == "__main__":
     _, number, work, seconds, megabytes = sys.argv
     secret = sys.stdin.readline().strip()
+    # The learner's file has no input; its parent's end of the pipe tells whether that still lives.
+    parent = os.dup(0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    threading.Thread(target=_end_with, args=(parent, Path(work).parent), daemon=True).start()
     # What the learner's file prints goes to the other pipe.
     with open(os.dup(1), "w", encoding="utf-8") as results:
         os.dup2(2, 1)

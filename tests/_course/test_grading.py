@@ -3,8 +3,13 @@
 import csv
 import json
 import re
+import signal
+import threading
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 from unittest.mock import patch
 
 import pytest
@@ -17,6 +22,7 @@ from minispore._course.grading import as_record, as_rows
 from minispore._course.sandbox import CheckResult
 from minispore._course.verdict import Verdict
 from tests.helpers.lesson_solutions import BODY, solution
+from tests.helpers.waiting import wait_until
 
 names = st.sampled_from(["ada", "bob", "eve", "zoe"])
 lines = st.lists(st.text(max_size=5), max_size=2).map(tuple)
@@ -39,7 +45,7 @@ def test_grade_writes_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         (tmp_path / name).mkdir()
     solution(tmp_path / "bob", BODY)
     result = CheckResult(Verdict(False, ("Not written yet",), 0, 6), "", 0.5)
-    with patch.object(grading, "check", lambda *_: result):
+    with patch.object(grading, "check", lambda *_, **__: result):
         assert main(["learn", "grade", str(tmp_path), "--json", "--jobs", "2"]) == 0
     expected = as_record({"bob": {1: result}, "zoe": {}})
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(expected))
@@ -57,9 +63,10 @@ def test_exactly_the_submitted_files_are_checked(
 ) -> None:
     """Each with its own lesson; a file in the submission itself precedes one in its subfolder."""
 
-    def checked(number: int, file: Path) -> CheckResult:
+    def checked(number: int, file: Path, stop: Event) -> CheckResult:
         return CheckResult(Verdict(True, (str(number), str(file))), "", 0.0)
 
+    reported: list[str] = []
     with TemporaryDirectory() as temporary, patch.object(grading, "check", checked):
         folder = Path(temporary)
         (folder / ".hidden").mkdir()
@@ -72,9 +79,10 @@ def test_exactly_the_submitted_files_are_checked(
                 (folder / name / place / f"{lessons.names()[number]}.py").touch()
         if not layout:
             with pytest.raises(CourseError, match="each submission must be a folder"):
-                grading.grade(folder, jobs=jobs)
+                grading.grade(folder, print, jobs=jobs)
             return
-        actual = grading.grade(folder, jobs=jobs)
+        actual, complete = grading.grade(folder, reported.append, jobs=jobs)
+        assert complete
         expected = {
             name: {
                 number: (str(number), str(folder / name / place / f"{lessons.names()[number]}.py"))
@@ -87,6 +95,74 @@ def test_exactly_the_submitted_files_are_checked(
         for name, each in actual.items()
     } == expected
     assert list(actual) == sorted(layout)
+    assert sorted(reported) == sorted(
+        f"{name}, lesson {number}: passed (0.0 s)" for name in expected for number in expected[name]
+    )
+
+
+@given(st.integers(0, 5), st.integers(1, 3), st.sampled_from(["table", "csv", "json"]))
+def test_interrupt_ends_the_checks_and_keeps_the_results(done: int, jobs: int, form: str) -> None:
+    """Of those that ended before; each result is also reported as soon as it is there."""
+    began: list[str] = []
+
+    def checked(_number: int, file: Path, stop: Event) -> CheckResult:
+        began.append(file.parent.name)
+        if file.parent.name >= f"s{done}":
+            if file.parent.name == f"s{done}":
+                wait_until(lambda: len(err.getvalue().splitlines()) == done)
+                main_thread = threading.main_thread().ident
+                assert main_thread is not None
+                signal.pthread_kill(main_thread, signal.SIGINT)
+            assert stop.wait(30)
+        return CheckResult(Verdict(True, (), 3, 3), "", 0.0)
+
+    out, err = StringIO(), StringIO()
+    with TemporaryDirectory() as temporary, patch.object(grading, "check", checked):
+        for name in (names := [f"s{i}" for i in range(6)]):
+            Path(temporary, name).mkdir()
+            Path(temporary, name, f"{lessons.names()[2]}.py").touch()
+        options = ["--jobs", str(jobs), *([f"--{form}"] if form != "table" else [])]
+        with redirect_stdout(out), redirect_stderr(err):
+            assert main(["learn", "grade", temporary, *options]) == 130
+    assert len(began) < done + jobs + 1
+    *lines, last = err.getvalue().splitlines()
+    assert sorted(lines) == [f"{name}, lesson 2: passed (0.0 s)" for name in names[:done]]
+    assert last == "minispore learn: stopped by Ctrl-C"
+    if form == "json":
+        found = [
+            "undecided" if each["lessons"]["2"]["undecided"] else "passed"
+            for each in json.loads(out.getvalue())["submissions"]
+        ]
+    else:
+        found = [re.split(",|  +", line)[1] for line in out.getvalue().splitlines()[1:]]
+    assert found == ["passed"] * done + ["undecided"] * (6 - done)
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("class/ada/{name}", "other/minispore-course/{name}"),
+        ("class/ada/minispore-course", "other/minispore-course"),
+        ("class/ada", "other"),
+        ("class", "others"),
+    ],
+)
+def test_links_of_a_submission_are_not_followed(link: str, target: str, tmp_path: Path) -> None:
+    """They may lead to a file of the teacher's or of another learner. A link to all is followed."""
+    name = f"{lessons.names()[2]}.py"
+    for folder in ("other", "others/ada"):
+        (tmp_path / folder / "minispore-course").mkdir(parents=True)
+        (tmp_path / folder / "minispore-course" / name).touch()
+    made = tmp_path / link.format(name=name)
+    made.parent.mkdir(parents=True, exist_ok=True)
+    made.symlink_to(tmp_path / target.format(name=name))
+    result = CheckResult(Verdict(True, ()), "", 0.0)
+    with patch.object(grading, "check", return_value=result) as check:
+        grades, _ = grading.grade(tmp_path / "class", print)
+    verdict = grades["ada"][2].verdict
+    assert check.called == verdict.passed == (link == "class")
+    refusal = f"{name} is not checked: its path contains a symbolic link."
+    assert verdict.lines == (() if verdict.passed else (refusal,))
 
 
 @given(grades)
@@ -152,7 +228,8 @@ def test_latest_of_renamed_files_is_graded(suffixes: list[str], number: int) -> 
         folder.mkdir()
         for suffix in suffixes:
             (folder / f"{lessons.names()[number]}{suffix}.py").touch()
-        grading.grade(Path(temporary))
+        check.return_value = CheckResult(Verdict(True, ()), "", 0.0)
+        grading.grade(Path(temporary), print)
         [(_, file)] = [call.args for call in check.call_args_list]
     best = "" if "" in suffixes else max(suffixes, key=lambda each: (len(each), each))
     assert file.name == f"{lessons.names()[number]}{best}.py"

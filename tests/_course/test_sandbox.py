@@ -4,7 +4,10 @@ import json
 import os
 import re
 import select
+import signal
+import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +22,7 @@ from minispore._course import lessons
 from minispore._course.sandbox import CheckResult, check
 from minispore._course.verdict import Verdict
 from tests.helpers.lesson_solutions import feedback, shipped_body, solution
+from tests.helpers.waiting import wait_until
 
 
 def check_in_process(
@@ -131,12 +135,12 @@ def test_process_gets_the_lesson_a_copy_and_the_limits(number: int) -> None:
 
 
 @needs_shell
-def test_process_has_an_empty_folder_no_input_and_the_environment(
+def test_process_has_an_empty_folder_and_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONOPTIMIZE", "2")
     monkeypatch.setenv("OF_THE_LEARNER", "kept")
-    script = "exec >&2; ls -A; read secret; cat; "
+    script = "exec >&2; ls -A; read secret; "
     script += 'echo "$PYTHONOPTIMIZE,$PYTHONDONTWRITEBYTECODE,$OF_THE_LEARNER"'
     assert check_with(script, tmp_path).printed == ",1,kept\n"
 
@@ -158,6 +162,59 @@ def test_process_and_its_children_are_killed(tmp_path: Path, script: str) -> Non
         os.close(reader)
     expected = "ended with status 3" if "exit" in script else "was stopped after 3 seconds"
     assert expected in feedback(result.verdict)
+
+
+GRANDCHILD = """import os, subprocess, time
+assert os.read(0, 1) == b""  # no input
+child = subprocess.Popen(["sleep", "99"], stdout=2)
+os.rename(os.getcwd(), os.path.abspath("../working"))  # now it works
+time.sleep(99)
+"""
+
+
+@needs_shell
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL, None])
+def test_processes_end_with_the_one_that_checks(how: signal.Signals | None, tmp_path: Path) -> None:
+    """However that ends, or with `stop`; neither they nor the folder of the check stay."""
+    file = tmp_path / f"{lessons.names()[1]}.py"
+    file.write_text(GRANDCHILD, "utf-8")
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    program = f"""
+import threading
+from pathlib import Path
+from minispore._course.sandbox import check
+stop = threading.Event()
+threading.Thread(target=lambda: input() or stop.set(), daemon=True).start()
+check(1, Path({str(file)!r}), stop=stop)
+"""
+    checking = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TMPDIR": str(folder)},
+        stdin=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: any(folder.glob("*/working")))
+        if how is None:
+            checking.communicate(b"\n")
+        else:
+            checking.send_signal(how)
+        checking.wait(20)
+        wait_until(lambda: not list(folder.iterdir()) and not processes_with(folder))
+    finally:
+        checking.kill()
+        checking.communicate()
+
+
+def processes_with(folder: Path) -> list[Path]:
+    """Return the processes whose environment contains a folder, on Linux."""
+    found: list[Path] = []
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if bytes(folder) in file.read_bytes():
+                found.append(file)
+    return found
 
 
 def test_unreadable_file_is_undecided(tmp_path: Path) -> None:

@@ -23,12 +23,23 @@ from tests.helpers.lesson_solutions import feedback, shipped_body, solution
 # The search for a counterexample runs hypothesis itself.
 nested = settings(suppress_health_check=[HealthCheck.nested_given, HealthCheck.too_slow])
 
+
+class Own(BaseException):
+    """An exception of a learner that cannot even be printed."""
+
+    def __str__(self) -> NoReturn:
+        raise Own
+
+
 # What a check of a property or an implementation does: its error, None if it passes.
 OUTCOMES: dict[str, Callable[[], BaseException] | None] = {
     "holds": None,
     "wrong": lambda: WrongResult("it is wrong"),
     "error": lambda: ValueError("it is invalid"),
     "exit": SystemExit,
+    "interrupt": KeyboardInterrupt,
+    "generator": GeneratorExit,
+    "own": Own,
     "unwritten": NotImplementedError,
     "time": TimeLimitExceeded,
     "memory": MemoryLimitReached,
@@ -211,6 +222,7 @@ def test_unwritten_check_is_reported() -> None:
         ("def f(:", "Line {line} has a syntax error: "),
         ("import nowhere", "ModuleNotFoundError: No module named 'nowhere' (line {line}: `import"),
         ("raise SystemExit", "raised SystemExit (line {line}: `raise SystemExit`)"),
+        ("raise GeneratorExit", "raised GeneratorExit (line {line}: `raise GeneratorExit`)"),
     ],
 )
 def test_import_error_is_reported_with_line(
