@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minispore.common import Tensor
+from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.protocol import (
@@ -251,7 +252,7 @@ class InferenceRunner(Callback):
 
     Raises:
         TypeError: `input` is no dataset, or `infs` contains something else.
-        ValueError: `input` is empty; in training, if an array does not exist.
+        ValueError: `input` is empty; before the first step, if an array does not exist.
 
     Examples:
         >>> from minispore.dataset import NumpySlicesDataset
@@ -282,6 +283,19 @@ class InferenceRunner(Callback):
         """Return the names of all results."""
         return [name for inferencer in self.infs for name in inferencer.produces()]
 
+    def _before_train(self) -> None:
+        """Raise an error if an array does not exist, by a batch if the names alone do not tell."""
+        names = [name for each in self.infs for name in each._get_fetches()]
+        own = {"input", "label", "output", "loss", "incorrect_vector"}
+        default = self._tower_func == self._tower
+        if not default or any(name not in own and not _WRONG.fullmatch(name) for name in names):
+            state = get_rng_state()
+            ((_, batches),) = EpochIterator(self._input, 1)
+            arrays = self._arrays(next(batches))
+            set_rng_state(state)
+            for name in names:
+                _find_array(arrays, name)
+
     def _trigger(self) -> None:
         for inferencer in self.infs:
             inferencer._before_inference()
@@ -299,10 +313,13 @@ class InferenceRunner(Callback):
                 else:
                     self.trainer.monitors.put_scalar(name, value)
 
-    def _measure(self, batch: list[Tensor]) -> None:
+    def _arrays(self, batch: list[Tensor]) -> Mapping[str, object]:
         with evaluation_mode(self.trainer.params.network) as summaries:
             tower: Mapping[str, object] = self._tower_func(*batch)
-        arrays = {"input": batch[0], **tower, **summaries}
+        return {"input": batch[0], **tower, **summaries}
+
+    def _measure(self, batch: list[Tensor]) -> None:
+        arrays = self._arrays(batch)
         for inferencer in self.infs:
             inferencer._on_fetches([_find_array(arrays, n) for n in inferencer._get_fetches()])
 

@@ -7,14 +7,14 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, cast
 
 import numpy as np
 
 from minispore.tensorpack import logger
-from minispore.tensorpack.adapter import MonitorBase
+from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.tensorpack.protocol import Array, ScalarStore
 from minispore.tensorpack.states import StateField, StatefulMixin
 from minispore.tensorpack.validation import validate_arguments
@@ -54,6 +54,8 @@ class ScalarHistory(ScalarStore, MonitorBase):
 class ScalarPrinter(StatefulMixin, MonitorBase):
     """Print the numbers that were logged since the last time.
 
+    Of several in one list, each prints the numbers that none has printed yet.
+
     Args:
         enable_step: Whether to print after each step.
         enable_epoch: Whether to print after each epoch.
@@ -74,12 +76,16 @@ class ScalarPrinter(StatefulMixin, MonitorBase):
     whitelist: Sequence[str] | None = None
     blacklist: Sequence[str] | None = None
     _values = StateField(dict[str, float])
+    _printers: Sequence["ScalarPrinter"] = field(default=(), init=False, repr=False)
 
     def process_scalar(self, name: str, val: float) -> None:
         """Store a number until it is printed."""
         self._values[name] = val
 
     def _before_train(self) -> None:
+        callbacks = self.trainer.params.list_callback
+        monitors = [each.monitor() for each in callbacks if isinstance(each, Callback)]
+        self._printers = [each for each in monitors if isinstance(each, ScalarPrinter)]
         self._print()
 
     def _trigger_step(self) -> None:
@@ -97,6 +103,8 @@ class ScalarPrinter(StatefulMixin, MonitorBase):
             listed = any(re.search(pattern, name) for pattern in whitelist)
             if listed and not any(re.search(pattern, name) for pattern in self.blacklist or ()):
                 logger.info(f"{name}: {value:.5g}")
+                for printer in self._printers:
+                    printer._values.pop(name, None)
         self._values = {}
 
 

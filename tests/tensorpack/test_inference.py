@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import minispore
 from minispore import Tensor, nn, ops
 from minispore.dataset import NumpySlicesDataset
 from minispore.tensorpack import (
@@ -149,10 +150,8 @@ def test_non_numeric_results_are_logged(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_inference_does_not_change_the_training() -> None:
-    import minispore as ms
-
     def weights(*callbacks: Callback) -> Array:
-        ms.set_seed(3)
+        minispore.set_seed(3)
         model = make()
         model.train(2, Rows(), list(callbacks))
         assert model.predict_network.training
@@ -173,15 +172,45 @@ def test_inference_emits_no_eval_events() -> None:
 @pytest.mark.parametrize(
     ("infs", "message"),
     [
-        (ClassificationError("wrong-top"), "no array 'wrong-top'.*incorrect_vector|did you mean"),
         (ClassificationError("output"), "'output' must be of shape"),
-        (ScalarStats("nothing"), "no array 'nothing'; known names:"),
         (BinaryClassificationStats("output", "label"), "must have the same shape"),
     ],
 )
 def test_unknown_or_misshaped_arrays_raise_errors(infs: Inferencer, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         measured(infs)
+
+
+@pytest.mark.parametrize(
+    ("infs", "message"),
+    [
+        (ClassificationError("wrong-top"), "no array 'wrong-top'.*incorrect_vector|did you mean"),
+        (ScalarStats("nothing"), "no array 'nothing'; known names:"),
+        (ScalarStats(["loss", "accuracy"]), "no array 'accuracy'"),
+    ],
+)
+@pytest.mark.parametrize("tower", [None, lambda *batch: {"loss": batch[0]}])
+def test_unknown_arrays_are_refused_before_the_first_step(
+    infs: Inferencer, message: str, tower: Tower | None
+) -> None:
+    log = Log()
+    runner = InferenceRunner(Rows(), infs, tower_func=tower)
+    with pytest.raises(ValueError, match=message):
+        make().train(1, Rows(), [EventRecorder(log, 0), runner])
+    assert "on_train_step_begin" not in [hook for _, hook, _ in log]
+
+
+def test_the_check_of_names_draws_no_random_numbers() -> None:
+    """What a function computes is known after a batch only."""
+    drawn = list[float]()
+
+    def tower(*batch: Tensor) -> dict[str, Tensor]:
+        drawn.append(np.random.rand())  # noqa: NPY002
+        return {"label": batch[1]}
+
+    make().train(1, Rows(), [InferenceRunner(Rows(), ScalarStats("label"), tower_func=tower)])
+    assert len(drawn) == len({*drawn}) + 1
+    assert drawn[0] == drawn[1]
 
 
 def test_a_dataset_that_ends_early_raises_an_error() -> None:

@@ -3,8 +3,10 @@
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,12 +15,13 @@ from typing import BinaryIO
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import Tensor
 from minispore.tensorpack import (
     Callback,
+    Every,
     JSONLWriter,
     JSONWriter,
     MonitorBase,
@@ -158,6 +161,34 @@ def test_scalar_printer_filters_names_and_times(
     each_epoch = 2.5 if "epoch: 2.5" in lines else None
     train_constant(Logs({1: 1.23456, 3: 3.0}, each_epoch), printer)
     assert [record.message for record in caplog.records] == lines
+
+
+settings_of_printers = st.builds(
+    ScalarPrinter, st.booleans(), st.booleans(), st.sampled_from([None, ["^l"], ["s"]])
+)
+
+
+@given(st.lists(settings_of_printers, min_size=1, max_size=3), st.booleans())
+@example([ScalarPrinter(), ScalarPrinter()], False)
+@example([ScalarPrinter(True), ScalarPrinter()], True)
+def test_several_printers_print_each_number_once(
+    printers: list[ScalarPrinter], wrapped: bool
+) -> None:
+    """Together they print what one of them prints alone."""
+
+    def lines(shown: list[ScalarPrinter]) -> list[str]:
+        with pytest.MonkeyPatch.context() as patch:
+            printed = list[str]()
+            patch.setattr(logger, "info", printed.append)
+            copies = [replace(each) for each in shown]
+            callbacks = [Every(steps=1)(each) if wrapped else each for each in copies]
+            train_constant(Logs({1: 1.23456, 3: 3.0}, 2.5), *callbacks)
+            return printed
+
+    alone = [Counter(lines([each])) for each in printers]
+    together = lines(printers)
+    assert set(together) == set().union(*alone)
+    assert all(together.count(line) <= max(each[line] for each in alone) for line in together)
 
 
 def test_monitors_restore_their_state(tmp_path: Path) -> None:
