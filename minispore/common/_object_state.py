@@ -12,6 +12,7 @@ from types import (
     CellType,
     CodeType,
     FunctionType,
+    GetSetDescriptorType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -51,6 +52,7 @@ _POINTER: Final = object.__basicsize__ // 2
 # Flags of types whose instances store the dict or the weak references outside of the basic size.
 _MANAGED_DICT: Final = 1 << 4
 _MANAGED_WEAKREF: Final = 1 << 3
+_GLOBAL_LOADS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 _NO_ATTRIBUTES: Final[Mapping[str, object]] = {}
 
 
@@ -73,9 +75,10 @@ def is_immutable(value: object) -> bool:
     kind = type(value)
     if kind in _IMMUTABLE:
         return True
-    if isinstance(value, np.generic):
-        return kind.__module__ == "numpy" and not isinstance(value, np.void | np.object_)
-    return isinstance(value, np.dtype) and value.fields is None
+    # Not isinstance, which reads `__class__`: a class of the user may define that as a property.
+    if issubclass(kind, np.generic):
+        return kind.__module__ == "numpy" and not issubclass(kind, np.void | np.object_)
+    return issubclass(kind, np.dtype) and cast("np.dtype[np.generic]", value).fields is None
 
 
 def state_of(value: object) -> State | None:
@@ -95,11 +98,13 @@ def state_of(value: object) -> State | None:
         >>> state_of(iter([1])) is None
         True
     """
-    attributes = cast("Mapping[str, object]", getattr(value, "__dict__", _NO_ATTRIBUTES))
-    for kind, fields in _FIELDS.items():
-        if isinstance(value, kind):
-            return State(attributes, fields, None)
     kind = type(value)
+    attributes = _attributes_of(value)
+    if attributes is None:
+        return None
+    for each, fields in _FIELDS.items():
+        if issubclass(kind, each):
+            return State(attributes, fields, None)
     base = next(each for each in kind.__mro__ if each in _BASES)
     slots = tuple(
         dict.fromkeys(
@@ -117,7 +122,31 @@ def state_of(value: object) -> State | None:
     known = base.__basicsize__ + _POINTER * (has_dict + has_weakrefs + len(slots))
     if kind.__basicsize__ > known:
         return None
-    return State(attributes, slots, value if isinstance(value, _CONTAINERS) else None)
+    items = cast("Collection[object]", value) if issubclass(kind, _CONTAINERS) else None
+    return State(attributes, slots, items)
+
+
+def _attributes_of(value: object) -> Mapping[str, object] | None:
+    """Return the dict of an object, without a call of the user's code; None if it is hidden."""
+    kind = type(value)
+    for each in kind.__mro__:
+        member = vars(each).get("__dict__")
+        if isinstance(member, GetSetDescriptorType | MemberDescriptorType):
+            return cast("Mapping[str, object]", member.__get__(value))
+    return None if kind.__dictoffset__ else _NO_ATTRIBUTES
+
+
+def read_field(value: object, name: str) -> object:
+    """Return one of the fields of an object, without a call of the user's code.
+
+    Raises:
+        AttributeError: It is not set.
+    """
+    for each in type(value).__mro__:
+        member = vars(each).get(name)
+        if isinstance(member, MemberDescriptorType | GetSetDescriptorType):
+            return member.__get__(value)
+    raise AttributeError(name)
 
 
 def nested_code(code: CodeType) -> list[CodeType]:
@@ -130,5 +159,5 @@ def global_names(code: CodeType) -> Iterator[str]:
     """Yield the names of the global variables that code reads, and the functions defined in it."""
     for each in nested_code(code):
         for instruction in dis.get_instructions(each):
-            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if instruction.opname in _GLOBAL_LOADS:
                 yield str(instruction.argval)

@@ -57,6 +57,10 @@ class Initializer:
     def __init__(self, **kwargs: object) -> None:
         self._kwargs = kwargs
 
+    def __repr__(self) -> str:
+        settings: dict[str, object] = vars(self).get("_kwargs", {})
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in settings.items())})"
+
     def __call__(self, arr: Values) -> None:
         """Fill `arr` in place."""
         self._initialize(arr)

@@ -169,7 +169,8 @@ class _Tree:
             bold=True,
         )
         settings = _ADDRESS.sub(r"\1", cell.extend_repr())
-        lines = [_Line(line, faint=True) for line in wrap(settings, _LETTERS_PER_LINE)]
+        texts = wrap(settings, _LETTERS_PER_LINE, break_long_words=False)
+        lines = [_Line(text, faint=True) for text in texts]
         sequence = isinstance(cell, SequentialCell)
         return _Block(path, [head, *lines, *parameters], inner, sequence)
 

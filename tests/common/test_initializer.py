@@ -187,6 +187,28 @@ def test_name_of_an_initializer_is_that_of_its_class(
         assert np.array_equal(actual, draw(kind(), shape))
 
 
+@pytest.mark.parametrize(
+    "each",
+    [
+        *(init.Zero(), init.One(), init.Constant(3), init.Uniform(0.5), init.Normal(0.5, 2)),
+        *(init.TruncatedNormal(1, 2, -3, 4), init.XavierUniform(2), init.XavierNormal(3)),
+        *(init.HeUniform(2, "fan_out", "relu"), init.HeNormal(0.1, "fan_in", "tanh")),
+    ],
+)
+def test_repr_is_a_call_that_makes_an_equal_initializer(each: Initializer) -> None:
+    again = eval(repr(each), vars(init))
+    assert repr(again) == repr(each)
+    assert vars(again) == vars(each)
+
+
+def test_repr_of_an_initializer_without_settings_is_its_class() -> None:
+    class Own(Initializer):
+        def __init__(self) -> None:
+            pass
+
+    assert repr(Own()) == "Own()"
+
+
 @given(shape=st.tuples(lengths, lengths), number=st.floats(-5, 5, width=32) | st.booleans())
 def test_number_is_a_constant_initializer(shape: tuple[int, ...], number: float) -> None:
     for values in (initializer(number, shape), initializer(init.Constant(number), shape)):

@@ -91,6 +91,12 @@ def test_cases_cover_every_layer_and_loss() -> None:
     assert cells - OTHERS - others == {*LAYERS, *LOSSES}
 
 
+def test_reprs_are_the_same_in_each_process() -> None:
+    """They contain no address: files such as `-graph.meta` of equal runs are equal."""
+    for each in (*LAYERS.values(), *LOSSES.values()):
+        assert " at 0x" not in repr(each)
+
+
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers_reject_non_tensors(name: str, training: bool) -> None:
