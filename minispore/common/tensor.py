@@ -69,6 +69,7 @@ from minispore.engine.dispatch import (
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import in_record_block
 from minispore.utils.checks import check_one_of, check_type, check_unmasked, describe_value
+from minispore.utils.unsupported import missing_attribute
 
 if TYPE_CHECKING:
     from typing_extensions import CapsuleType
@@ -127,6 +128,9 @@ class Tensor(Variable):
     """
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:  # type checkers take it for a definition of every attribute
+        __getattr__ = missing_attribute
 
     def __init__(
         self,

@@ -199,7 +199,7 @@ def call(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
 
 
 def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
-    bprop: Hook | None = getattr(cell, "bprop", None)
+    bprop: Hook | None = getattr(cell, "bprop") if hasattr(type(cell), "bprop") else None  # noqa: B009
     if bprop is None or not is_recording():
         return _construct_in_float_type(cell, args, kwargs)
     with record(on=False):

@@ -6,7 +6,16 @@ a `Cell`, in the order of assignment. There is no separate registry that could b
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, ValuesView
-from typing import ClassVar, ParamSpec, Protocol, Self, TypeVar, overload, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    overload,
+    runtime_checkable,
+)
 
 from minispore._functional import device_transfer
 from minispore.common.dtype import DType, float16, float32
@@ -16,6 +25,7 @@ from minispore.engine.dtypes import FLOAT, DTypeLike
 from minispore.nn._hooks import HooksMixin, call
 from minispore.utils.checks import check_one_of, check_type, describe_value, is_mapping, is_sequence
 from minispore.utils.tables import Table
+from minispore.utils.unsupported import missing_attribute
 from minispore.utils.warn import warn_at_caller
 
 P = ParamSpec("P")
@@ -114,7 +124,7 @@ class Cell(HooksMixin):
         self._listed: dict[str, tuple[str, ...]] = {}
         self._flags: dict[str, object] = {}
         self._inputs: tuple[object, ...] | dict[str, object] | None = None
-        self._plain = not hasattr(self, "bprop")
+        self._plain = not hasattr(type(self), "bprop")
         self.add_flags(**flags or {})
 
     @overload
@@ -133,6 +143,9 @@ class Cell(HooksMixin):
             raise
 
     # Attributes.
+
+    if not TYPE_CHECKING:  # type checkers take it for a definition of every attribute
+        __getattr__ = missing_attribute
 
     def __setattr__(self, name: str, value: object) -> None:
         if isinstance(value, Parameter):

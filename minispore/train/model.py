@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minispore._metrics.names import MetricName
 from minispore.common import Tensor
@@ -23,6 +23,7 @@ from minispore.train.protocol.run_context import InternalCallbackParam, RunConte
 from minispore.train.strategy import SingleProcess, current_strategy
 from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type, is_int_list
 from minispore.utils.tables import Table
+from minispore.utils.unsupported import missing_attribute
 from minispore.utils.warn import warn_at_caller
 
 Callbacks = Callback | Iterable[Callback]
@@ -123,6 +124,9 @@ class Model:
                 )
             self._eval_network = WithEvalCell(network, loss_fn)
             self._eval_indexes = [0, 1, 2]
+
+    if not TYPE_CHECKING:  # type checkers take it for a definition of every attribute
+        __getattr__ = missing_attribute
 
     def __repr__(self) -> str:
         parts = (f"{name}={value}" for name, value in self._table().rows)

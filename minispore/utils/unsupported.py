@@ -10,7 +10,14 @@ from typing import ClassVar, NoReturn
 
 from minispore.utils.renamed import renamed_message
 
-__all__ = ["Unsupported", "find_advice", "find_module", "is_supported", "module_attributes"]
+__all__ = [
+    "Unsupported",
+    "find_advice",
+    "find_module",
+    "is_supported",
+    "missing_attribute",
+    "module_attributes",
+]
 
 
 def module_attributes(
@@ -66,6 +73,36 @@ def module_attributes(
         return sorted(vars(sys.modules[module])["__all__"])
 
     return module_getattr, module_dir
+
+
+def missing_attribute(instance: object, name: str) -> object:
+    """Raise the error of a missing attribute, as the `__getattr__` of a class.
+
+    Args:
+        instance: The object.
+        name: The name of the attribute. If it is one of PyTorch or Keras, the error says what to
+            use instead.
+
+    Returns:
+        Nothing, unless the attribute exists at the second look.
+
+    Raises:
+        AttributeError: There is no such attribute.
+
+    Examples:
+        >>> from minispore import nn
+        >>> nn.Dense(2, 1).train()
+        Traceback (most recent call last):
+        AttributeError: 'Dense' object has no attribute 'train'. Use set_train(); Model ...
+    """
+    if not name.startswith("_"):
+        sentences = _tables()[2]
+        for each in type(instance).__mro__:
+            if use := sentences.get(f"{each.__module__}.{each.__qualname__}.{name}"):
+                message = f"'{type(instance).__name__}' object has no attribute '{name}'. {use}"
+                raise AttributeError(message, name=name, obj=instance)
+    # Raises Python's error, or that of a property.
+    return object.__getattribute__(instance, name)
 
 
 class Unsupported:
@@ -190,8 +227,11 @@ def _find(table: Mapping[str, str], path: str) -> str | None:
 
 
 @cache
-def _tables() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the advice for MindSpore's names, and our names for those of other libraries."""
+def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the advice for MindSpore's names, and for those of other libraries.
+
+    The last two are of names in modules and in classes.
+    """
     import tomllib
 
     tables = tomllib.loads((get_data("minispore.utils", "unsupported.toml") or b"").decode())
@@ -201,9 +241,12 @@ def _tables() -> tuple[dict[str, str], dict[str, str]]:
         for module in group["modules"]
         for name in group["names"].split()
     }
-    others = {
-        f"{module}.{name}": use
-        for module, names in tables["others"].items()
-        for name, use in names.items()
-    }
-    return advice, others
+    others, attributes = (
+        {
+            f"{owner}.{name}": use
+            for owner, names in tables[table].items()
+            for name, use in names.items()
+        }
+        for table in ("others", "attributes")
+    )
+    return advice, others, attributes

@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module, resources
+from pkgutil import resolve_name
 from types import ModuleType, new_class
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minispore import Tensor, nn
+from minispore.train import Model
 from minispore.utils.unsupported import (
     Unsupported,
     find_advice,
@@ -139,3 +142,58 @@ def test_attributes_of_an_unsupported_name_are_unsupported_but_not_special_ones(
     name = Unsupported("minispore.nn.Absent", "Use nn.Dense.")
     assert isinstance(name.method, Unsupported)
     assert not hasattr(name, "__array__")
+
+
+# Attributes of classes.
+
+
+class WithProperty(nn.Cell):
+    """A cell whose property fails, and that has a method with a name of PyTorch."""
+
+    @property
+    def broken(self) -> object:
+        return getattr(self, "absent_in_property")  # noqa: B009 (type checkers would see it)
+
+    def train(self) -> str:
+        return "its own"
+
+
+NET = nn.Dense(2, 1)
+INSTANCES: dict[str, list[object]] = {
+    "minispore.common.tensor.Tensor": [Tensor(1.0)],
+    "minispore.nn.cell.Cell": [nn.Cell(), NET, nn.CosineDecayLR(0.1, 0.2, 2)],
+    "minispore.nn.optim.optimizer.Optimizer": [nn.SGD(NET.trainable_params())],
+    "minispore.nn.learning_rate_schedule.LearningRateSchedule": [
+        nn.PolynomialDecayLR(1.0, 0.5, 2, 1.0)
+    ],
+    "minispore.train.model.Model": [Model(NET)],
+}
+
+
+@pytest.mark.parametrize("owner", table()["attributes"])
+def test_attributes_of_other_libraries_are_missing_with_a_sentence(owner: str) -> None:
+    for name, sentence in table()["attributes"][owner].items():
+        assert not hasattr(resolve_name(owner), name)
+        for instance in INSTANCES[owner]:
+            assert not hasattr(instance, name)
+            assert getattr(instance, name, "default") == "default"
+            with pytest.raises(AttributeError) as caught:
+                getattr(instance, name)
+            kind = type(instance).__name__
+            assert str(caught.value) == f"'{kind}' object has no attribute '{name}'. {sentence}"
+            assert (caught.value.name, caught.value.obj) == (name, instance)
+
+
+@pytest.mark.parametrize("instance", [each[0] for each in INSTANCES.values()], ids=INSTANCES)
+def test_other_missing_attributes_have_pythons_error(instance: object) -> None:
+    for name in ("absent", "_absent", "__absent__"):
+        with pytest.raises(AttributeError, match=f"object has no attribute '{name}'$") as caught:
+            getattr(instance, name)
+        assert (caught.value.name, caught.value.obj) == (name, instance)
+
+
+def test_attributes_of_subclasses_are_used() -> None:
+    cell = WithProperty()
+    assert cell.train() == "its own"
+    with pytest.raises(AttributeError, match="no attribute 'absent_in_property'$"):
+        _ = cell.broken
