@@ -183,6 +183,67 @@ def test_correct_gradients_pass(
     gradgradcheck(fn, point(seed, dtype))
 
 
+ZEROS, EQUAL = [0.0, 0.0], [1.3] * 5
+# Functions whose values, or whose first derivatives, are 0 at a point.
+FLAT: dict[str, tuple[Callable[[Tensor], Tensor], list[float]]] = {
+    "x³": (lambda x: x**3, ZEROS),
+    "x³ near 0": (lambda x: x**3, [1e-5, 2e-6]),
+    "x⁴": (lambda x: x**4, ZEROS),
+    "x⁵": (lambda x: x**5, ZEROS),
+    "x³ of a sum": (lambda x: x.sum() ** 3, [0.1, 0.2, -0.3]),
+    "tanhshrink": (ops.tanhshrink, ZEROS),
+    "x − sin x": (lambda x: x - ops.sin(x), ZEROS),
+    "a million times x − sin x": (lambda x: (x - ops.sin(x)) * 1e6, ZEROS),
+    "1 − cos x": (lambda x: 1 - ops.cos(x), ZEROS),
+    "exp x − 1 − x": (lambda x: ops.expm1(x) - x, ZEROS),
+    "product": (ops.prod, [0.0, 0.0, 0.7]),
+    "variance": (lambda x: x.var(), EQUAL),
+    "a million times the variance": (lambda x: x.var() * 1e6, EQUAL),
+}
+
+
+@pytest.mark.parametrize("name", FLAT)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_correct_gradients_pass_where_the_output_is_zero(
+    name: str, dtype: type[np.floating]
+) -> None:
+    fn, at = FLAT[name]
+    x = Tensor(np.array(at, dtype))
+    gradcheck(fn, x)
+    gradgradcheck(fn, x)
+
+
+@pytest.mark.parametrize("name", FLAT)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_small_errors_are_found_where_the_output_is_zero(name: str, sign: int) -> None:
+    """The errors are those of a step of 6e-6, of which a function of this size has 4e-11."""
+    fn, at = FLAT[name]
+    size = 1e6 if "million" in name else 1.0
+
+    def wrong(x: Tensor) -> Tensor:
+        return fn(x) + (ops.stop_gradient(x) - x) * (1e-9 * sign * size)
+
+    with pytest.raises(GradientError):
+        gradcheck(wrong, Tensor(np.array(at)))
+
+
+@pytest.mark.parametrize("dtype", RELATIVE)
+def test_smallest_relative_errors_are_found_where_the_output_is_zero(dtype: mstype.DType) -> None:
+    with pytest.raises(GradientError):
+        gradcheck(wrong(lambda g: g * (1 + RELATIVE[dtype][1])), ops.zeros(1, dtype))
+
+
+@given(st.floats(-1, 1), st.sampled_from([(mstype.float32, 5e-3), (mstype.float64, 6e-6)]))
+def test_a_missing_gradient_is_found_near_a_kink(
+    steps: float, precision: tuple[mstype.DType, float]
+) -> None:
+    """The differences change with the step there, but not by as much as the gradient."""
+    dtype, step = precision
+    x = Tensor(np.array([steps * step]), dtype)
+    with pytest.raises(GradientError):
+        gradcheck(lambda x: ops.relu(x) - 2 * ops.stop_gradient(x), x)
+
+
 @given(st.sampled_from(RIGHT), st.integers(0, 99), st.floats(-3, 3).filter(lambda a: abs(a) > 0.1))
 def test_a_single_wrong_element_is_reported(
     fn: Callable[[Tensor, Tensor], object], seed: int, factor: float
