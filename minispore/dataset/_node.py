@@ -77,11 +77,15 @@ class EpochKey:
         return np.random.default_rng(self.seed_sequence())
 
 
-def initial_key() -> EpochKey:
-    """Return the key of epoch 0, from the seed of `dataset.config` or else of the program."""
+def seed_of_order() -> int | None:
+    """Return the seed of `dataset.config` or else of the program, if one was set."""
     seed = get_dataset_seed()
-    if seed is None:
-        seed = get_seed()
+    return get_seed() if seed is None else seed
+
+
+def initial_key() -> EpochKey:
+    """Return the key of epoch 0."""
+    seed = seed_of_order()
     if seed is not None:
         return EpochKey(seed, seeded=True)
     return EpochKey(int(generator("dataset").integers(2**63)), seeded=False)

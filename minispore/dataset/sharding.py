@@ -14,8 +14,16 @@ import numpy as np
 
 from minispore.dataset._batches import Batch
 from minispore.dataset._dataset import Dataset
-from minispore.dataset._node import Block, EpochKey, Node, Operation, nodes_of, rebuild
-from minispore.dataset._sources import MapStyleNode
+from minispore.dataset._node import (
+    Block,
+    EpochKey,
+    Node,
+    Operation,
+    nodes_of,
+    rebuild,
+    seed_of_order,
+)
+from minispore.dataset._sources import IterableNode, MapStyleNode
 from minispore.dataset.samplers import DistributedSampler
 
 # From the number of batches of one process, and `drop_remainder`, to the number for all.
@@ -73,15 +81,28 @@ def shard_evenly(dataset: Dataset, agree: Agree) -> Dataset:
     return Dataset(rebuild(dataset._node, change))
 
 
-def length_policy(dataset: Dataset) -> str:
-    """Return the settings that determine the number of batches, for messages."""
+def shared_settings(dataset: Dataset) -> str:
+    """Return the settings that all shards must have in common, for messages."""
     settings: list[str] = []
     for node in nodes_of(dataset._node):
         if isinstance(node, Batch):
             settings.append(f"batch(drop_remainder={node.drop_remainder}, endless={node.endless})")
         elif (sampler := _shard_sampler(node)) is not None:
             settings.append(f"num_shards={sampler.num_shards}")
+            if sampler.shuffles:
+                settings.append(f"seed={seed_of_order()}")
     return f"Dataset({', '.join(settings)})"
+
+
+def shard_ids(dataset: Dataset) -> list[int]:
+    """Return the numbers of the shards that a dataset reads; empty if it reads all rows."""
+    samplers = map(_shard_sampler, nodes_of(dataset._node))
+    return [sampler.shard_id for sampler in samplers if sampler is not None]
+
+
+def can_be_sharded(dataset: Dataset) -> bool:
+    """Return whether all sources of a dataset take `num_shards` and `shard_id`."""
+    return not any(isinstance(node, IterableNode) for node in nodes_of(dataset._node))
 
 
 def _shard_sampler(node: Node) -> DistributedSampler | None:

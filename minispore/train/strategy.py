@@ -5,9 +5,9 @@ stop requests after the events at whose end the loop reads them, so all processe
 step; datasets are sharded, and the outputs of an evaluation are joined.
 """
 
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar, cast
+from zlib import crc32
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from minispore.communication._collectives import (
     shortened,
 )
 from minispore.dataset import Dataset
-from minispore.dataset.sharding import length_policy, shard_evenly
+from minispore.dataset.sharding import can_be_sharded, shard_evenly, shard_ids, shared_settings
 from minispore.engine.array import to_host
 from minispore.nn import Cell
 from minispore.nn.wrap.cell_wrapper import batch_size_of
@@ -45,8 +45,10 @@ from minispore.train.protocol.callback import (
 )
 from minispore.train.protocol.dataset import DatasetLike, SupportsState, check_dataset
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, SaveReason
+from minispore.train.resume.fingerprint import fingerprint
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.checks import as_tuple
+from minispore.utils.warn import warn_at_caller
 
 __all__ = ["DataParallel", "SingleProcess", "current_strategy"]
 
@@ -168,7 +170,7 @@ class DataParallel(SingleProcess):
                 f"{', '.join(methods)}."
             )
         described = {
-            name: length_policy(value) if isinstance(value, Dataset) else described_setting(value)
+            name: _described_argument(name, value)
             for name, value in arguments.items()
             if name not in _SPECIAL_ARGUMENTS
         }
@@ -179,6 +181,8 @@ class DataParallel(SingleProcess):
             kind = type(callback).__qualname__
             described[f"callbacks[{i}]"] = f"{kind} with chief_only={callback.chief_only}"
         check_alike(caller, described)
+        if (data := arguments.get("train_dataset")) is not None:
+            _check_rows_differ(caller, data)
 
     def shard_dataset(self, dataset: object, name: str, caller: str) -> DatasetLike:
         """Return this process's shard; a dataset that is not a `Dataset` is returned as it is."""
@@ -215,6 +219,38 @@ def current_strategy() -> SingleProcess:
         'SingleProcess'
     """
     return DataParallel() if is_data_parallel("Model") else SingleProcess()
+
+
+def _described_argument(name: str, value: object) -> str:
+    """Return what must be the same in all processes; the batches in a list of them need not."""
+    if isinstance(value, Dataset):
+        return shared_settings(value)
+    is_data = name.endswith("_dataset") and value is not None
+    return type(value).__qualname__ if is_data else described_setting(value)
+
+
+def _check_rows_differ(caller: str, data: object) -> None:
+    """Raise ValueError in all processes if two of them train on the same rows.
+
+    Where the rows are not those of a `Dataset` that has shards, it is a warning: the code of the
+    user may choose them by the rank.
+    """
+    described = fingerprint(data=data)
+    rows = [(path, text) for path, text in described.items() if path.startswith("data")]
+    own = (shard_ids(data) if isinstance(data, Dataset) else [], crc32(repr(rows).encode()))
+    gathered = all_gather_object(own)
+    alike = [rank for rank, each in enumerate(gathered) if gathered.count(each) > 1]
+    if not alike:
+        return
+    message = (
+        f"For '{caller}', each process must train on other rows, but 'train_dataset' is the same "
+        f"in {processes(alike)}"
+    )
+    if isinstance(data, Dataset) and can_be_sharded(data):
+        raise ValueError(
+            f"{message}. Give the source num_shards=get_group_size() and shard_id=get_rank()."
+        )
+    warn_at_caller(f"{message}, unless its code chooses the rows by the rank.")
 
 
 def _common_batch_count(size: int, drop_remainder: bool) -> int:
@@ -375,7 +411,7 @@ def _check_sum(parameter: Parameter) -> int:
     if values.dtype.kind == "f" and np.isnan(values).any():
         # NaNs have different bit patterns: which one a sum has depends on its operands' order.
         values = np.where(np.isnan(values), np.nan, values)
-    return zlib.crc32(values.tobytes())
+    return crc32(values.tobytes())
 
 
 class SkipEmptyBatch(Cell):

@@ -1,6 +1,7 @@
 """Comparisons between data-parallel processes: differences raise an error in all of them."""
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import nn
-from minispore.dataset import Dataset, NumpySlicesDataset
+from minispore.communication import get_rank
+from minispore.dataset import Dataset, GeneratorDataset, NumpySlicesDataset, sharding
 from minispore.nn.wrap import grad_reducer
 from minispore.train import (
     Callback,
@@ -26,11 +28,11 @@ from tests.distributed.threaded_communicator import run_in_threads
 CASE = Case(12, 4)
 
 
-def shard(rank: int, *, drop: bool = False, num_shards: int = 3) -> Dataset:
+def shard(rank: int, *, drop: bool = False, num_shards: int = 3, shuffle: bool = True) -> Dataset:
     rng = np.random.default_rng(1)
     x = rng.standard_normal((12, FEATURES)).astype(np.float32)
     columns = {"x": x, "y": rng.integers(CLASSES, size=12).astype(np.int32)}
-    data = NumpySlicesDataset(columns, num_shards=num_shards, shard_id=rank)
+    data = NumpySlicesDataset(columns, shuffle=shuffle, num_shards=num_shards, shard_id=rank)
     return data.batch(2, drop_remainder=drop)
 
 
@@ -164,6 +166,58 @@ def test_differing_argument_is_named_in_all_processes(name: str) -> None:
         return message
 
     check_named(run_in_threads(3, program), "Model.fit", name)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_shards_of_other_permutations_are_refused(
+    monkeypatch: pytest.MonkeyPatch, shuffle: bool
+) -> None:
+    monkeypatch.setattr(sharding, "seed_of_order", get_rank)
+
+    def program(rank: int) -> str:
+        data = shard(rank, shuffle=shuffle, num_shards=2)
+        if shuffle:
+            return refused(lambda: plain().train(1, data))
+        plain().train(1, data)
+        return ""
+
+    messages = run_in_threads(2, program)
+    different = "num_shards=2, seed=0) in process 0 and Dataset("
+    assert all((different in each) == shuffle for each in messages)
+
+
+COLUMNS = {"x": np.ones((6, FEATURES), np.float32), "y": np.arange(6, dtype=np.int32) % CLASSES}
+ROWS = list(zip(COLUMNS["x"], COLUMNS["y"], strict=True))
+# The data of three processes, and the processes whose data are the same.
+TRAINING_DATA: dict[str, tuple[Callable[[int], object], str]] = {
+    "shards": (shard, ""),
+    "other rows": (lambda rank: NumpySlicesDataset(COLUMNS).skip(rank).batch(2).take(2), ""),
+    "all rows": (lambda _: NumpySlicesDataset(COLUMNS).batch(2), "0, 1, 2"),
+    "all rows of a list": (lambda _: GeneratorDataset(ROWS, ["x", "y"]).batch(2), "0, 1, 2"),
+    "one shard": (lambda _: shard(0), "0, 1, 2"),
+    "one shard of two": (lambda rank: shard(rank % 2), "0, 2"),
+    "a generator": (lambda _: GeneratorDataset(lambda: iter(ROWS), ["x", "y"]).batch(2), "warning"),
+    "batches": (lambda _: [(ms.Tensor(COLUMNS["x"]), ms.Tensor(COLUMNS["y"]))], "warning"),
+    "other batches": (lambda rank: [(COLUMNS["x"] * rank, COLUMNS["y"])], ""),
+}
+
+
+@pytest.mark.parametrize("name", TRAINING_DATA)
+def test_processes_that_train_on_the_same_rows_are_refused(name: str) -> None:
+    data, same = TRAINING_DATA[name]
+    text = "each process must train on other rows, but 'train_dataset' is the same in process"
+
+    def program(rank: int) -> None:
+        plain().fit(1, cast("Dataset", data(rank)), shard(0))
+
+    if same == "warning":
+        with pytest.warns(UserWarning, match=f"{text}es 0, 1, 2, unless its code"):
+            run_in_threads(3, program)
+    elif same:
+        with pytest.raises(ValueError, match=f"{text}es {same}. Give"):
+            run_in_threads(3, program)
+    else:
+        run_in_threads(3, program)
 
 
 def test_differing_metrics_are_named() -> None:
