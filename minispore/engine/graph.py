@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextvars import ContextVar
 from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from minispore.engine.array import Array
 
@@ -90,9 +90,14 @@ class record:  # noqa: N801 (used as a verb: `with record():`)
     def __init__(self, *, on: bool = True) -> None:
         self._on = on
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         _blocks.append(None)
         self._token = _mode.set(self._on)
+        return self
+
+    def switch(self, *, on: bool) -> None:
+        """Record in the rest of the block, or do not."""
+        _mode.set(on)
 
     def __exit__(self, *_: object) -> None:
         _mode.reset(self._token)

@@ -221,8 +221,8 @@ def compute_gradients(
         nested = is_recording() and any(x._node for x in inputs)
     # Weights that are in no graph, such as plain tensors, become inputs of this one.
     bare = [x for x in weights if x._node is None and not _is_frozen(x)]
-    try:
-        with record():
+    with record() as recording:
+        try:
             first_number = Node().number
             inputs = [_as_leaf(x) for x in inputs]
             for i, x in zip(positions, inputs, strict=True):
@@ -232,12 +232,12 @@ def compute_gradients(
             variables = (*inputs, *weights)
             numbers = [x._node.number if x._node else 0 for x in variables]
             outputs = fn(*args, **kwargs)
-    finally:
-        for x in bare:
-            x._node = None
-    seeds = _output_gradients(outputs, sens, has_aux, caller)
-    # Pullbacks may call a user's code, which is recorded if the backward pass is differentiated.
-    with record(on=nested):
+        finally:
+            for x in bare:
+                x._node = None
+        # Pullbacks may call a user's code, which is recorded if the backward pass is differentiated.
+        recording.switch(on=nested)
+        seeds = _output_gradients(outputs, sens, has_aux, caller)
         backward = _backward_create_graph if nested else _backward_arrays
         by_number = backward(seeds, set(numbers), first_number)
     if not nested:
@@ -250,19 +250,20 @@ def compute_gradients(
             "'stop_gradient', 'asnumpy', 'item' and 'float', or they are parameters without "
             "'requires_grad'."
         )
-    gradients = tuple(
+    gradients = [
         _finished(x, by_number[number])
         if number in by_number
         else wrap(namespace(x._data).zeros_like(x._data), x)
         for number, x in zip(numbers, variables, strict=True)
-    )
+    ]
     if nested:
         # The gradient of a linear function is a constant; its own gradient is zero without warning.
-        gradients = tuple(
+        gradients = [
             g if g._node else apply1(_constant, x, g._data)
             for x, g in zip(variables, gradients, strict=True)
-        )
-    return ValueAndGradients(outputs, gradients[: len(inputs)], gradients[len(inputs) :])
+        ]
+    count = len(inputs)
+    return ValueAndGradients(outputs, tuple(gradients[:count]), tuple(gradients[count:]))
 
 
 def _finished(x: Variable, gradient: Variable) -> Variable:
@@ -741,6 +742,8 @@ def _positions(grad_position: object, weights: object, caller: str) -> tuple[int
                 f"For '{caller}', 'grad_position' and 'weights' must not be None at the same time."
             )
         return ()
+    if type(grad_position) is int and grad_position >= 0:
+        return (grad_position,)
     items = as_items(grad_position)
     items = (grad_position,) if items is None else items
     positions = tuple(i for i in items if isinstance(i, int) and not isinstance(i, bool))
