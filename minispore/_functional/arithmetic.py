@@ -16,10 +16,12 @@ from minispore.engine.dispatch import (
     apply_nondifferentiable,
     array_from_values,
     as_float,
+    cast_to,
     check_numbers,
     check_tensor,
     dtype_of,
     promote_operands,
+    widen,
     wrap,
 )
 from minispore.engine.rules import arithmetic as rules
@@ -298,10 +300,13 @@ def pow(input: T | Values, exponent: T | Values) -> T:
     """
     x, y = promote_operands(input, exponent, "pow")
     check_numbers(x, "pow")
-    if isinstance(exponent, int | float) and dtype_of(x).category == dtypes.FLOAT:
-        product = _PRODUCTS.get(exponent)
-        if product is not None:
-            return apply1(product, x)
+    if (
+        isinstance(exponent, int | float)
+        and exponent in _BY_PRODUCTS
+        and dtype_of(x).category == dtypes.FLOAT
+    ):
+        # float16 is multiplied in float32, where an intermediate result has no error that counts.
+        return cast_to(apply1(elementwise.integer_power, widen(x), int(exponent)), dtype_of(x))
     xp = device_namespace(x._data)
     if dtype_of(x).category < dtypes.FLOAT and decide(_any_below_zero, y._data):
         # numpy raises an error; the power is computed as a float and truncated.
@@ -312,8 +317,8 @@ def pow(input: T | Values, exponent: T | Values) -> T:
 
 Pow: Final = primitive("Pow", pow)
 
-# A product is faster than a power, and has a simpler derivative.
-_PRODUCTS: Final = {2.0: elementwise.square, 3.0: elementwise.cube}
+# The exponents for which products are faster than a power and as accurate.
+_BY_PRODUCTS: Final = {*range(-16, 0), *range(2, 17)}
 
 
 def _any_below_zero(x: Array) -> bool:

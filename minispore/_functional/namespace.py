@@ -75,6 +75,11 @@ def ones_like(x: T, /) -> T:
     return wrap(device_namespace(x._data).ones_like(x._data), x)
 
 
+def getitem(x: T, /, *, index: tuple[object, ...]) -> T:
+    """Return `x[index]`."""
+    return apply1(rules.getitem, x, index)
+
+
 def scatter_add(values: T, /, *, index: tuple[object, ...], shape: Shape) -> T:
     """Return zeros of `shape` with `values` added at `index`."""
     return apply1(rules.scatter_add, values, index, shape)

@@ -235,7 +235,7 @@ def compute_gradients(
         finally:
             for x in bare:
                 x._node = None
-        # Pullbacks may call a user's code, which is recorded if the backward pass is differentiated.
+        # Pullbacks may call a user's code: it is recorded if the backward pass is differentiated.
         recording.switch(on=nested)
         seeds = _output_gradients(outputs, sens, has_aux, caller)
         backward = _backward_create_graph if nested else _backward_arrays

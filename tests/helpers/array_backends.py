@@ -25,6 +25,9 @@ class StrictNamespace:
     def stop_gradient(self, x: object, /) -> object:
         return x
 
+    def getitem(self, x: Array, /, *, index: tuple[object, ...]) -> object:
+        return x[index]
+
     def scatter_add(
         self, values: object, /, *, index: tuple[object, ...], shape: tuple[int, ...]
     ) -> object:

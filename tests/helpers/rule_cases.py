@@ -157,6 +157,12 @@ def clipped(draw: st.DrawFn) -> Drawn:
 
 
 @st.composite
+def powers(draw: st.DrawFn) -> Drawn:
+    exponents = st.integers(-4, 8).filter(lambda n: n not in {0, 1})
+    return (draw(shapes()),), (draw(exponents),)
+
+
+@st.composite
 def reshaped(draw: st.DrawFn) -> Drawn:
     own = draw(shapes())
     size = prod(own)
@@ -385,6 +391,7 @@ CASES: dict[str, Case] = {
     "elementwise.log1p": Case(elementwise.log1p, domains=(positive,)),
     "elementwise.sqrt": Case(elementwise.sqrt, domains=(positive,)),
     "elementwise.square": Case(elementwise.square),
+    "elementwise.integer_power": Case(elementwise.integer_power, powers(), (away_from_zero,)),
     "elementwise.absolute": Case(elementwise.absolute),
     "elementwise.sign": Case(elementwise.sign),
     "elementwise.tanh": Case(elementwise.tanh),

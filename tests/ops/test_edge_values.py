@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Tensor, ops
+from minispore.engine.rules import arithmetic
+from minispore.engine.rules.elementwise import integer_power
 
 finite = st.floats(-(2.0**100), 2.0**100, width=32)
 
@@ -107,3 +109,25 @@ def test_product_of_no_elements_is_one(shape: tuple[int, ...]) -> None:
 def test_scatter_beyond_the_axis_names_itself(index: int) -> None:
     with pytest.raises(IndexError, match="^For 'scatter', "):
         ops.scatter(ops.zeros((3,)), 0, Tensor([index]), 1.0)
+
+
+@pytest.mark.parametrize("exponent", [*range(-18, 0), *range(2, 19), 4.0, 0.5])
+def test_whole_powers_are_products_of_few_roundings(exponent: float) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.5, 2, 1000).astype(np.float32)
+    rules: list[object] = []
+
+    def power(x: Tensor) -> Tensor:
+        y = x**exponent
+        rules.append(y._node and y._node.rule)
+        return y
+
+    is_whole = exponent == round(exponent) and abs(exponent) <= 16
+    for base in (x, -x) if is_whole else (x,):
+        exact = base.astype(np.float64)
+        value, gradient = ms.value_and_grad(power)(Tensor(base))
+        roundings = 2.0**-24 * (abs(exponent) + 3)
+        np.testing.assert_allclose(value.asnumpy(), exact**exponent, rtol=roundings)
+        slope = exponent * exact ** (exponent - 1)
+        np.testing.assert_allclose(gradient.asnumpy(), slope, rtol=roundings)
+        assert rules == [integer_power if is_whole else arithmetic.pow] * len(rules)

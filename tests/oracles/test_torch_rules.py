@@ -129,7 +129,7 @@ THEIRS: dict[str, Function] = {
     "elementwise.acosh": torch.acosh,
     "elementwise.atanh": torch.atanh,
     "elementwise.sigmoid": torch.sigmoid,
-    "elementwise.cube": lambda x: x**3,
+    "elementwise.integer_power": torch.pow,
     "elementwise.erf": torch.erf,
     "elementwise.erfc": torch.erfc,
     "elementwise.expm1": torch.expm1,
@@ -212,6 +212,14 @@ EDGES: list[tuple[str, list[list[float]], tuple[object, ...]]] = [
     ("arithmetic.divide", [[1.0, 1.0, 0.0], [INF, 2.0, 1.0]], ()),
     ("elementwise.log", [[0.0, 1.0, INF]], ()),
     ("elementwise.sqrt", [[0.0, 4.0, INF]], ()),
+    *(
+        (
+            "elementwise.integer_power",
+            [[0.0, -0.0, 1.0, -1.0, -2.0, 1e200, 1e-200, INF, -INF]],
+            (n,),
+        )
+        for n in (2, 3, 4, 5, -1, -2, -3)
+    ),
     ("elementwise.absolute", [[0.0, -1.0, -INF]], ()),
     ("elementwise.sign", [[0.0, -1.0, -INF]], ()),
     ("elementwise.relu", [[0.0, -1.0, 1.0, INF, -INF]], ()),

@@ -228,6 +228,9 @@ class StrictBackend:
             transfers.to_device += 1
         return StrictArray(np.array(value, dtype=dtype))
 
+    def getitem(self, x: StrictArray, /, *, index: tuple[object, ...]) -> StrictArray:
+        return x[index]
+
     def scatter_add(
         self, values: StrictArray, /, *, index: tuple[object, ...], shape: tuple[int, ...]
     ) -> StrictArray:

@@ -54,6 +54,12 @@ unfold = partial(_numpy.unfold_with, _cupy)
 fold = partial(_numpy.fold_with, _cupy)
 
 
+def getitem(x: NDArray[np.generic], /, *, index: tuple[object, ...]) -> NDArray[np.generic]:
+    """Return `x[index]`."""
+    found: NDArray[np.generic] = x[cast("tuple[slice, ...]", index)]
+    return found
+
+
 def scatter_add(
     values: NDArray[np.generic], /, *, index: tuple[object, ...], shape: tuple[int, ...]
 ) -> NDArray[np.generic]:

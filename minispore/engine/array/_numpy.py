@@ -118,29 +118,96 @@ def stop_gradient(x: Floats, /) -> Floats:
     return x
 
 
+def getitem(x: Floats, /, *, index: tuple[object, ...]) -> Floats:
+    """Return `x[index]`, for large arrays of integers in a fifth of the time."""
+    if not is_basic(index):
+        last = np.asarray(index[-1])
+        # With a scalar of numpy the result may be a view.
+        if last.ndim and last.dtype.kind in "iu":
+            if _full_slices(index) == len(index) - 1:
+                return x.take(last, len(index) - 1)
+            is_large = builtins.max(x.size, last.size) > _ROW
+            if is_large and x.flags.c_contiguous and (rows := _rows(index, x.shape)) is not None:
+                return x.reshape(-1, *x.shape[len(index) :]).take(rows, 0)
+    found: Floats = x[cast("tuple[slice, ...]", index)]
+    return found
+
+
 def scatter_add(values: Floats, /, *, index: tuple[object, ...], shape: tuple[int, ...]) -> Floats:
     """Return zeros of `shape` with `values` added at `index`; equal indices accumulate."""
     out = np.zeros(shape, values.dtype)
     if is_basic(index):
         # Basic indices contain each position once: assignment is the same and far faster.
         out[index] = values
-    elif len(index) == 1 and (places := np.asarray(index[0])).dtype.kind in "iu":
-        width = prod(shape[1:])
-        ids, rows = places.reshape(-1).astype(np.intp), values.reshape(places.size, width)
-        if width >= _WIDE and 2 * ids.size < shape[0]:
-            # Most rows occur once: the last occurrence of each is assigned, the others are added.
-            order, last = np.arange(ids.size), np.empty(shape[0], np.intp)
-            last[ids] = order
-            out.reshape(shape[0], width)[ids] = rows
-            others = last[ids] != order
-            ids, rows = ids[others], rows[others]
-        # The addition of single elements is far faster than that of rows.
-        positions = ids[:, None] * width + np.arange(width)
-        np.add.at(out.reshape(-1), positions.reshape(-1), rows.reshape(-1))
+    elif (slices := _slices_of(index, shape)) is not None:
+        blocks, width = prod(shape[: len(index) - 1]), prod(shape[len(index) :])
+        parts, added = (x.reshape(blocks, -1, width) for x in (out, values))
+        for i, place in enumerate(slices):
+            parts[:, place] += added[:, i]
+    elif values.size > _ROW and (rows := _rows(index, shape)) is not None:
+        width = prod(shape[len(index) :])
+        _add_rows(out.reshape(-1, width), rows.reshape(-1), values.reshape(-1, width))
     else:
         # ufunc.at takes any index that `[]` takes, but its stub says only integers.
         np.add.at(out, cast("list[int]", index), values)
     return out
+
+
+def _slices_of(index: tuple[object, ...], shape: tuple[int, ...]) -> list[int] | None:
+    """Return the places along an axis that an index selects; None if they are no large slices."""
+    axis, last = len(index) - 1, np.asarray(index[-1])
+    if last.dtype.kind not in "iu" or _full_slices(index) != axis or axis >= len(shape):
+        return None
+    return last.reshape(-1).tolist() if prod(shape) > _ROW * shape[axis] else None
+
+
+def _add_rows(out: Floats, rows: NDArray[np.intp], values: Floats) -> None:
+    """Add each row of `values` to the row of `out` with the number in `rows`."""
+    width = out.shape[1]
+    if width >= _WIDE and 2 * rows.size < len(out):
+        # Most rows occur once: the last occurrence of each is assigned, the others are added.
+        order, last = np.arange(rows.size), np.empty(len(out), np.intp)
+        last[rows] = order
+        out[rows] = values
+        others = last[rows] != order
+        rows, values = rows[others], values[others]
+    # The addition of single elements is far faster than that of rows.
+    positions = rows if width == 1 else (rows[:, None] * width + np.arange(width)).reshape(-1)
+    np.add.at(out.reshape(-1), positions, values.reshape(-1))
+
+
+def _rows(index: tuple[object, ...], shape: tuple[int, ...]) -> NDArray[np.intp] | None:
+    """Return which rows of the array's last axes an index selects, counted through all others.
+
+    None stands for an index that is empty, out of range, or does not consist of full slices and
+    then arrays of integers.
+    """
+    axis = _full_slices(index)
+    arrays = [np.asarray(item) for item in index[axis:]]
+    if len(index) > len(shape) or {array.dtype.kind for array in arrays} - {*"iu"}:
+        return None
+    lengths = shape[axis : len(index)]
+    rows: NDArray[np.intp] | None = None
+    for array, length in zip(arrays, lengths, strict=True):
+        places = array.astype(np.intp, copy=False)
+        # As unsigned integers, negative ones are the largest.
+        if not places.size or places.view(np.uintp).max() >= length:
+            places = np.where(places < 0, places + length, places)
+            if not places.size or places.min() < 0 or places.max() >= length:
+                return None
+        rows = places if rows is None else rows * length + places
+    if rows is None or axis == 0:
+        return rows
+    blocks = np.arange(prod(shape[:axis])) * prod(lengths)
+    return blocks.reshape(*shape[:axis], *(1,) * rows.ndim) + rows
+
+
+def _full_slices(index: tuple[object, ...]) -> int:
+    """Return with how many slices of a whole axis an index begins."""
+    for count, item in enumerate(index):
+        if not isinstance(item, slice) or item != slice(None):
+            return count
+    return len(index)
 
 
 # The length of rows from which the assignment of rows is faster than additions.
@@ -202,9 +269,11 @@ def assign(destination: Floats, index: tuple[object, ...], value: Floats | float
 
 def is_basic(index: tuple[object, ...]) -> TypeGuard[tuple[int | slice | EllipsisType | None, ...]]:
     """Return whether an index contains no array, so that it contains each position at most once."""
-    return builtins.all(
-        item is None or isinstance(item, int | slice | EllipsisType) for item in index
-    )
+    # A loop, since it takes a third of the time of `all` with a generator.
+    for item in index:  # noqa: SIM110
+        if not (item is None or isinstance(item, int | slice | EllipsisType)):
+            return False
+    return True
 
 
 # All other functions are numpy's own.

@@ -559,6 +559,10 @@ def _assign(destination: object, index: object, value: object, /) -> None:
     _tape().call_on(_numpy.assign, (destination, index, value))
 
 
+def _getitem(x: Recorded, /, *, index: tuple[object, ...]) -> Recorded:
+    return x[index]
+
+
 def _scatter_add(
     values: Recorded, /, *, index: tuple[object, ...], shape: tuple[int, ...]
 ) -> object:
@@ -591,6 +595,7 @@ LIBRARY = SimpleNamespace(
         "empty": _empty,
         "asarray": _asarray,
         "assign": _assign,
+        "getitem": _getitem,
         "scatter_add": _scatter_add,
         "unfold": _unfold,
         "fold": _fold,

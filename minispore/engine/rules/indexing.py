@@ -13,9 +13,11 @@ def getitem(x: A, index: Index) -> Unary[A]:
     """Return x[index], for integers, slices, None, Ellipsis, and arrays of integers or booleans."""
     xp = namespace(x)
     shape = x.shape
-    return x[index], (lambda g: xp.scatter_add(g, index=index, shape=shape),)
+    return xp.getitem(x, index=index), (lambda g: xp.scatter_add(g, index=index, shape=shape),)
 
 
 def scatter_add(values: A, index: Index, shape: Shape) -> Unary[A]:
     """Return zeros of `shape` with `values` added at `index`; equal indices accumulate."""
-    return namespace(values).scatter_add(values, index=index, shape=shape), (lambda g: g[index],)
+    xp = namespace(values)
+    value = xp.scatter_add(values, index=index, shape=shape)
+    return value, (lambda g: xp.getitem(g, index=index),)

@@ -19,4 +19,11 @@ def test_cupy_module_defines_the_functions_cupy_lacks() -> None:
             else []
         )
     }
-    assert {"assign", "stop_gradient", "scatter_add", "to_host", "is_available"} <= defined
+    assert {
+        "assign",
+        "stop_gradient",
+        "getitem",
+        "scatter_add",
+        "to_host",
+        "is_available",
+    } <= defined

@@ -3,6 +3,7 @@
 import platform
 import subprocess
 import sys
+from itertools import product
 from typing import cast
 
 import numpy as np
@@ -10,20 +11,63 @@ import pytest
 
 from minispore.engine.array import _numpy as numpy_names
 
+IDS = np.array([[1], [1], [-1], [2]], np.int32)
+MANY = np.random.default_rng(0).integers(-4, 4, (40, 30))
+EVERY = slice(None)
+INDICES: list[tuple[object, ...]] = [
+    (0,),
+    (slice(1, 3),),
+    (..., None),
+    (IDS,),
+    (MANY,),
+    (MANY.astype(np.uint8) % 3,),
+    (MANY, MANY % 3),
+    (MANY[:, :1], MANY[:1] % 3),
+    (EVERY, MANY % 3),
+    (EVERY, IDS),
+    (EVERY, MANY % 3, EVERY),
+    (IDS, EVERY, 0),
+    (slice(1, 3), MANY % 3),
+    (np.arange(4) > 1,),
+    (np.int64(2),),
+    (np.array(2),),
+    (np.zeros((0, 2), np.int64), 1),
+]
 
-@pytest.mark.parametrize("shape", [(4, 3), (9, 16), (9, 4, 5)])
+
 @pytest.mark.parametrize(
-    "index", [(0,), (slice(1, 3),), (..., None), (np.array([[1], [1], [-1], [2]], np.int32),)]
+    ("shape", "index"),
+    [
+        *product([(4, 3, 1), (4, 16, 2), (4, 4, 300)], INDICES),
+        *product([(4000, 8, 2), (12, 30, 40)], [(MANY,)]),
+    ],
 )
-def test_scatter_add_accumulates_at_equal_indices(
-    index: tuple[object, ...], shape: tuple[int, ...]
+def test_elements_at_an_index_are_those_of_numpy(
+    shape: tuple[int, ...], index: tuple[object, ...]
 ) -> None:
-    taken = np.empty(shape)[cast("tuple[slice, ...]", index)]
-    values = np.arange(float(taken.size)).reshape(taken.shape)
+    places = cast("tuple[slice, ...]", index)
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    for array in (x, np.asfortranarray(x), x[::-1]):
+        taken = numpy_names.getitem(array, index=index)
+        np.testing.assert_array_equal(taken, array[places], strict=True)
+        assert np.shares_memory(taken, array) == np.shares_memory(array[places], array)
+    values = np.arange(float(x[places].size)).reshape(x[places].shape)
     result = numpy_names.scatter_add(values, index=index, shape=shape)
     expected = np.zeros(shape)
     np.add.at(expected, cast("list[int]", index), values)
     np.testing.assert_array_equal(np.asarray(result, np.float64), expected)
+
+
+@pytest.mark.parametrize("place", [-5, 4])
+@pytest.mark.parametrize("before", [(), (EVERY,), (np.zeros(2000, np.int64),)])
+def test_index_out_of_range_is_refused(before: tuple[object, ...], place: int) -> None:
+    shape = (*(4,) * (1 + len(before)), 300)
+    index = (*before, np.full(2000, place))
+    with pytest.raises(IndexError, match=f"index {place} is out of bounds for axis {len(before)}"):
+        numpy_names.getitem(np.ones(shape), index=index)
+    taken = np.ones(shape)[cast("tuple[slice, ...]", (*before, np.zeros(2000, np.int64)))]
+    with pytest.raises(IndexError, match="out of bounds"):
+        numpy_names.scatter_add(taken, index=index, shape=shape)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32, np.bool_])
