@@ -510,7 +510,7 @@ def for_one_iterator(
             return _with_workers(each, each.workers)
         if isinstance(each, MapStyleNode) and each.workers and isinstance(each.store, ObjectSource):
             source = each.store
-            pool = make_pool(source.rows, each.workers, "GeneratorDataset", each, (source.source,))
+            pool = make_pool(source.rows, each.workers, "GeneratorDataset", each)
             return replace(each, pool=pool)
         return each
 
@@ -526,7 +526,7 @@ def _with_workers(node: Map, workers: int) -> Node:
         warn_serial("map", "the callbacks are called before and after each row")
         return node
     work = partial(map_rows, node.functions)
-    return replace(node, pool=make_pool(work, workers, "map", node, node.user_code))
+    return replace(node, pool=make_pool(work, workers, "map", node))
 
 
 def split_node(

@@ -1,32 +1,33 @@
 """Worker processes, which compute the blocks of a `map` or a source ahead of the iterator."""
 
-import inspect
 import os
 import pickle
 import signal
+import sys
 import traceback
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
 from itertools import islice
 from threading import Thread
-from types import FunctionType
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
-
-import numpy as np
 
 from minispore.common.seed import get_rng_state, set_rng_state
 from minispore.dataset._node import Block, Node, Stateful, name_of, user_code_of
+from minispore.dataset._pickling import pickled
 from minispore.utils.warn import warn_at_caller
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
 T = TypeVar("T")
-# The blocks of a task, and the exception that ended it; None if random numbers were drawn.
-Result = tuple[list[Block], Exception | None] | None
+# The blocks of a task, and the exception that ended it; or why the parent process has to do it.
+Result = tuple[list[Block], Exception | None] | str
 
+# Never a fork of this process, whose threads may hold locks at that moment.
+_START_METHOD: Final = "forkserver" if sys.platform == "linux" else "spawn"
 # Tasks begun ahead of the iterator, for each worker: one to work on, and one that waits.
 _TASKS_AHEAD: Final = 2
 _DRAWS: Final = "draws random numbers, which depend on the order of calls"
@@ -60,10 +61,18 @@ class WorkerPool(Generic[T]):
         An exception of `tasks` is raised where it would be without working ahead. If a task draws
         from a random stream of the program, its result is discarded, and it and the later ones are
         done in the parent process, one at a time, so that they draw the same numbers as there. And
-        if `tasks` draws, so do no tasks after that run ahead.
+        if `tasks` draws, so do no tasks after that run ahead. The parent process also does the
+        tasks if the work cannot be sent to another one.
         """
         from concurrent.futures.process import BrokenProcessPool  # not for every import
 
+        if self._executor is None:
+            try:
+                self._start()
+            except Exception as error:  # a method of the user may raise anything
+                warn_serial(self._caller, _not_sent(error))
+                yield from map(self._work, tasks)
+                return
         pending: deque[tuple[T, Future[Result]]] = deque()
         failure: Exception | None = None
         try:
@@ -74,8 +83,8 @@ class WorkerPool(Generic[T]):
                     break
                 task, future = pending.popleft()
                 result = future.result()
-                if result is None:
-                    warn_serial(self._caller, f"it {_DRAWS}")
+                if isinstance(result, str):
+                    warn_serial(self._caller, result)
                     yield self._work(task)
                     break
                 yield _replay(*result)
@@ -120,30 +129,22 @@ class WorkerPool(Generic[T]):
         self._executor = None
 
     def _submit(self, task: T) -> "Future[Result]":
-        if self._executor is None:
-            self._executor = self._start()
-            self._end = weakref.finalize(
-                self, self._executor.shutdown, wait=False, cancel_futures=True
-            )
-        return self._executor.submit(_run_task, task)
+        assert self._executor is not None
+        with _program_is_not_imported():
+            return self._executor.submit(_run_task, task)
 
-    def _start(self) -> "ProcessPoolExecutor":
+    def _start(self) -> None:
         import multiprocessing
         from concurrent.futures import ProcessPoolExecutor
 
-        context = multiprocessing.get_context()
-        if context.get_start_method() != "fork":
-            try:
-                pickle.dumps(self._work)
-            except (AttributeError, TypeError, pickle.PicklingError) as error:
-                raise RuntimeError(
-                    f"For '{self._caller}', Python code for worker processes must be picklable, as "
-                    "functions at the top of a module are, but lambdas and inner functions are "
-                    f"not: {error}. Otherwise leave out 'python_multiprocessing'."
-                ) from error
-        return ProcessPoolExecutor(
-            self._workers, context, _begin_worker, (self._work, get_rng_state())
+        context = multiprocessing.get_context(_START_METHOD)
+        # Imported once, and not in each worker.
+        context.set_forkserver_preload(
+            ["concurrent.futures.process", "minispore.dataset._operations"]
         )
+        begin = pickled(self._work), get_rng_state(), dict(os.environ)
+        self._executor = ProcessPoolExecutor(self._workers, context, _begin_worker, begin)
+        self._end = weakref.finalize(self, self._executor.shutdown, wait=False, cancel_futures=True)
 
 
 def _replay(blocks: list[Block], error: Exception | None) -> Iterator[Block]:
@@ -153,23 +154,15 @@ def _replay(blocks: list[Block], error: Exception | None) -> Iterator[Block]:
 
 
 def make_pool(
-    work: Callable[[T], Iterable[Block]],
-    workers: int,
-    caller: str,
-    node: Node,
-    code: Iterable[object],
+    work: Callable[[T], Iterable[Block]], workers: int, caller: str, node: Node
 ) -> WorkerPool[T] | None:
-    """Return a pool; None with a warning if results would depend on where `code` runs.
+    """Return a pool; None with a warning if the user's code has a state.
 
-    An object with a state is advanced by each row, also where it is only read ahead.
+    That is advanced by each row, also where it is only read ahead.
     """
     for each in user_code_of(node):
         if isinstance(each, Stateful):
             warn_serial(caller, f"'{name_of(each)}' has a state")
-            return None
-    for each in code:
-        if _holds_generator(each):
-            warn_serial(caller, f"'{name_of(each)}' {_DRAWS}")
             return None
     return WorkerPool(work, workers, caller)
 
@@ -182,27 +175,23 @@ def warn_serial(caller: str, reason: str) -> None:
     )
 
 
-def _holds_generator(code: object) -> bool:
-    """Return whether a function or an object of the user refers to a random generator."""
-    import random
+@contextmanager
+def _program_is_not_imported() -> Generator[None]:
+    """Let new processes import the program only if they need it, since it might run once more.
 
-    values: list[object] = []
-    while isinstance(code, partial):
-        values += [*code.args, *code.keywords.values()]
-        code = code.func
-    owner: object = getattr(code, "__self__", code)
-    values += [owner, *getattr(owner, "__dict__", {}).values()]
-    classes = inspect.getmro(owner if isinstance(owner, type) else type(owner))
-    members = [member for each in classes for member in vars(each).values()]
-    values += members
-    for each in (code, *members):
-        function: object = getattr(each, "__func__", each)
-        if isinstance(function, FunctionType):
-            scope = inspect.getclosurevars(function)
-            values += [*scope.nonlocals.values(), *scope.globals.values()]
-            values += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    kinds = np.random.Generator, np.random.RandomState, random.Random
-    return any(isinstance(value, kinds) for value in values)
+    `multiprocessing` does not import the module `__main__` of a package.
+    """
+    main = sys.modules["__main__"]
+    before = main.__spec__
+    main.__spec__ = ModuleSpec("__main__", None)
+    try:
+        yield
+    finally:
+        main.__spec__ = before
+
+
+def _not_sent(error: Exception) -> str:
+    return f"it cannot be sent to another process: {error}"
 
 
 def _random_state() -> bytes:
@@ -214,7 +203,7 @@ def _random_state() -> bytes:
 
 
 class _Worker(NamedTuple):
-    work: Callable[..., Iterable[Block]]
+    work: Callable[..., Iterable[Block]] | str  # or why there is none
     random_state: Mapping[str, object]
     unchanged: bytes
 
@@ -222,14 +211,20 @@ class _Worker(NamedTuple):
 _worker: list[_Worker] = []  # of this process; empty in the parent
 
 
-def _begin_worker(work: Callable[..., Iterable[Block]], random_state: Mapping[str, object]) -> None:
-    # An interrupt is for the parent, which ends its workers. It may have handlers for both signals,
-    # which a forked process inherits.
+def _begin_worker(
+    work: bytes, random_state: Mapping[str, object], environment: Mapping[str, str]
+) -> None:
+    # An interrupt is for the parent, which ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=_end_with_parent, daemon=True).start()
+    os.environ.update(environment)
+    sent: Callable[..., Iterable[Block]] | str
+    try:
+        sent = pickle.loads(work)  # noqa: S301 (of the parent process)
+    except Exception as error:
+        sent = _not_sent(error)
     set_rng_state(random_state)
-    _worker[:] = [_Worker(work, random_state, _random_state())]
+    _worker[:] = [_Worker(sent, random_state, _random_state())]
 
 
 def _end_with_parent() -> None:
@@ -243,6 +238,8 @@ def _end_with_parent() -> None:
 
 def _run_task(task: object) -> Result:
     work, random_state, unchanged = _worker[0]
+    if isinstance(work, str):
+        return work
     blocks: list[Block] = []
     error = None
     try:
@@ -253,4 +250,4 @@ def _run_task(task: object) -> Result:
     if _random_state() == unchanged:
         return blocks, error
     set_rng_state(random_state)
-    return None
+    return f"it {_DRAWS}"

@@ -2,7 +2,9 @@
 
 import multiprocessing
 import os
+import pickle
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -12,10 +14,10 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -23,69 +25,28 @@ from hypothesis import strategies as st
 import minispore
 from minispore import dataset as ds
 from minispore.dataset._node import Array
-from minispore.dataset._workers import _holds_generator
+from minispore.dataset._pickling import pickled
 from minispore.dataset.iterators import DatasetIterator
 from minispore.dataset.transforms import Compose, RandomApply, RandomChoice, TypeCast
 from minispore.dataset.vision import RandomCrop
+from tests.helpers import row_functions
+from tests.helpers.row_functions import (
+    ROWS,
+    Floats,
+    Function,
+    Squares,
+    double,
+    draw,
+    draw_from_the_program,
+    draw_late,
+    fail_at,
+    kill_at,
+    named,
+    process,
+    ragged,
+)
 
-Floats = npt.NDArray[np.float64]
-Function = Callable[[Floats], object]
-ROWS = 23
 ROOT = Path(__file__).parents[2]
-
-
-def double(x: Floats) -> Floats:
-    x *= 2
-    return x
-
-
-def ragged(x: Floats) -> Floats:
-    return np.full(1 + int(x.flat[0]) // 20, x.flat[0])
-
-
-def named(x: Floats) -> dict[str, object]:
-    return {"x": x, "name": str(x.flat[0])}
-
-
-def draw(x: Floats) -> Floats:
-    return x + np.random.rand()  # noqa: NPY002
-
-
-def draw_late(x: Floats) -> Floats:
-    return x + (random.random() if x.flat[0] > 40 else 0.0)
-
-
-def draw_from_the_program(x: Floats) -> object:
-    return RandomApply([double])(x)
-
-
-def fail_at(x: Floats) -> Floats:
-    if x.flat[0] == 48:
-        raise ValueError(f"at {x}")
-    return x
-
-
-def process(x: Floats) -> tuple[Floats, int]:
-    return x, os.getpid()
-
-
-def kill_at(x: Floats) -> Floats:
-    if x.flat[0] == 44:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return x
-
-
-class Squares:
-    """A source with an index, which calls `function` for each row."""
-
-    def __init__(self, function: Function) -> None:
-        self.function = function
-
-    def __getitem__(self, index: int) -> object:
-        return self.function(np.full((2, 3), 4 * index))
-
-    def __len__(self) -> int:
-        return ROWS
 
 
 FUNCTIONS: dict[str, list[Function]] = {
@@ -216,6 +177,51 @@ def test_functions_run_in_other_processes() -> None:
         assert len(processes) <= 2
 
 
+READERS: dict[str, Function] = {
+    "global variable": row_functions.reads_global,
+    "variable of a module": row_functions.reads_module,
+    "global variable of an inner function": row_functions.reads_inside,
+    "function that is called": row_functions.calls_another,
+    "cached function": row_functions.calls_cached,
+    "assigned global variable": row_functions.assigns_global,
+    "decorated function": row_functions.reads_behind_decorator,
+    "object": row_functions.Heir(5.0),
+    "bound method": row_functions.Heir(5.0).by_class,
+    "class method": row_functions.Heir.by_class,
+    "partial": partial(np.multiply, 5.0),
+    **row_functions.inner_functions(5.0),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_workers_read_what_the_program_assigned(
+    reader: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though they are new processes, which import the modules anew."""
+    monkeypatch.setattr(row_functions, "inherited", True, raising=False)
+    monkeypatch.setattr(row_functions, "scale", 3.0)
+    row_functions.cached.cache_clear()
+    monkeypatch.setattr(row_functions.Base, "factor", 7.0)
+    monkeypatch.setattr(row_functions.Base, "method", row_functions.add_factor)
+    data = ds.NumpySlicesDataset([1.0, 2.0], "x", shuffle=False)
+    functions = [READERS[reader], row_functions.inherits]
+    rows = [
+        data.map(
+            functions, "x", ["x", "inherited"], num_parallel_workers=n, python_multiprocessing=True
+        )
+        for n in (1, 2)
+    ]
+    here, there = (
+        [
+            (x.item(), flag.item())
+            for x, flag in each.create_tuple_iterator(num_epochs=1, output_numpy=True)
+        ]
+        for each in rows
+    )
+    assert here == [(x, True) for x, _ in there]
+    assert not any(inherited for _, inherited in there)
+
+
 def test_number_of_workers_is_that_of_config() -> None:
     before = ds.config.get_num_parallel_workers()
     try:
@@ -287,6 +293,20 @@ class Inherited(Augmented):
     """A function that inherits everything."""
 
 
+class WithClassAttribute(Augmented):
+    """A function whose base and class may refer to a generator."""
+
+    shared: object = None
+
+    @classmethod
+    def own(cls, x: object) -> object:
+        return augment(x, cls.shared)
+
+    @staticmethod
+    def static(x: object) -> object:
+        return augment(x, drawn_from)
+
+
 def refers_by_a_global_variable(x: object) -> object:
     return augment(x, drawn_from)
 
@@ -313,56 +333,10 @@ def with_attribute(rng: object) -> object:
     return own
 
 
-def with_class_attribute(rng: object) -> object:
-    class Of(Augmented):
-        shared = rng
-
-    class Heir(Of):
-        pass
-
-    return Heir(None)
-
-
-def with_method_of_a_base(rng: object) -> object:
-    class Of(Augmented):
-        def __call__(self, x: object) -> object:
-            return augment(x, rng)
-
-    class Heir(Of):
-        pass
-
-    return Heir(None)
-
-
-def with_static_method(rng: object) -> object:
-    class Of(Augmented):
-        @staticmethod
-        def own(x: object) -> object:
-            return augment(x, rng)
-
-        def __call__(self, x: object) -> object:
-            return self.own(x)
-
-    return Of(None)
-
-
-def class_method(rng: object) -> object:
-    class Of:
-        shared = rng
-
-        @classmethod
-        def own(cls, x: object) -> object:
-            return augment(x, cls.shared)
-
-    class Heir(Of):
-        pass
-
-    return Heir.own
-
-
 REFERENCES: dict[str, Callable[[Any], object]] = {
     "method of the generator": lambda rng: rng.random,
     "global variable": lambda _: refers_by_a_global_variable,
+    "global variable of an inner function": lambda _: lambda: refers_by_a_global_variable,
     "closure": lambda rng: lambda x: augment(x, rng),
     "default": with_default,
     "keyword default": with_keyword_default,
@@ -373,42 +347,53 @@ REFERENCES: dict[str, Callable[[Any], object]] = {
     "attribute": Augmented,
     "attribute of an heir": Inherited,
     "attribute of a function": with_attribute,
+    "item": lambda rng: partial(augment, {"rng": [rng]}),
     "bound method": lambda rng: Augmented(rng).__call__,
-    "class attribute": with_class_attribute,
-    "method of a base": with_method_of_a_base,
-    "static method": with_static_method,
-    "class method": class_method,
+    "class attribute": lambda _: WithClassAttribute(None).__call__,
+    "class method": lambda _: WithClassAttribute.own,
+    "static method": lambda _: WithClassAttribute.static,
 }
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
-def test_code_that_refers_to_a_generator_runs_in_one_process(
+def test_code_that_refers_to_a_generator_is_not_sent(
     reference: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for rng in (np.random.default_rng(0), np.random.RandomState(0), random.Random(0)):
         monkeypatch.setitem(globals(), "drawn_from", rng)
-        assert _holds_generator(REFERENCES[reference](rng))
-    monkeypatch.setitem(globals(), "drawn_from", None)
-    assert not _holds_generator(REFERENCES[reference](NoGenerator()))
+        monkeypatch.setattr(WithClassAttribute, "shared", rng)
+        with pytest.raises(pickle.PicklingError, match=f"it refers to a {type(rng).__name__}, "):
+            pickled(REFERENCES[reference](rng))
+    monkeypatch.undo()
+    assert pickled(REFERENCES[reference](NoGenerator()))
+
+
+def inner_source() -> Squares:
+    class Source(Squares):
+        pass
+
+    return Source(double)
 
 
 SERIAL: dict[str, Callable[[], ds.Dataset]] = {
     "has a state": lambda: parallel(Summed()),
-    "'partial' draws": lambda: parallel(partial(augment, rng=random.Random(0))),
-    "'Augmented' draws": lambda: parallel(Augmented(random.Random(0))),
-    "'Augmented.__call__' draws": lambda: parallel(Augmented(random.Random(0)).__call__),
+    "it refers to a Random, whose": lambda: parallel(partial(augment, rng=random.Random(0))),
     "it draws": lambda: parallel(draw),
     "code before it draws": lambda: ds.GeneratorDataset(Squares(draw), "x").map(
         double, num_parallel_workers=2, python_multiprocessing=True
     ),
     "callbacks": lambda: parallel(double, callbacks=ds.DSCallback()),
+    "it cannot be sent.*lock": lambda: parallel(partial(augment, rng=Lock())),
+    "it cannot be sent.*'inner_source.*' is not at the top": lambda: ds.GeneratorDataset(
+        inner_source(), "x", num_parallel_workers=2
+    ),
 }
 
 
 @pytest.mark.parametrize("reason", SERIAL)
 def test_code_that_runs_in_one_process_is_told_with_the_reason(reason: str) -> None:
     with pytest.warns(UserWarning, match=f"one process in spite of.*{reason}"):
-        list(SERIAL[reason]())
+        assert list(SERIAL[reason]())
 
 
 def interrupt(rows: Iterator[object]) -> None:
@@ -446,7 +431,8 @@ def test_killed_worker_is_an_error_and_the_next_iterator_has_others() -> None:
 
 SCRIPT = """
 import sys
-from tests.dataset.test_workers import parallel, process
+from tests.dataset.test_workers import parallel
+from tests.helpers.row_functions import process
 
 rows = parallel(process, rows=100_000).create_tuple_iterator(num_epochs=1, output_numpy=True)
 for _, number in rows:
@@ -480,16 +466,80 @@ def test_workers_end_with_their_parent(number: signal.Signals) -> None:
     assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
 
 
+PROGRAMS = {
+    "no guard": (
+        "",
+        """
+print("begins")
+scale = 3
+show(lambda x: x * scale)
+""",
+        "begins\n[0, 3]\n",
+    ),
+    "class": (
+        "",
+        """
+class Times:
+    def __call__(self, x):
+        return x * 2
+
+if __name__ == "__main__":
+    print("begins")
+    Times.__call__ = lambda self, x: x * scale
+    scale = 3
+    show(Times())
+""",
+        "begins\n[0, 3]\n",
+    ),
+    "class without guard": (
+        "'Times' is in a program without `if __name__ == \"__main__\":`",
+        """
+class Times:
+    def __call__(self, x):
+        return x * 3
+
+print("begins")
+show(Times())
+""",
+        "begins\n[0, 3]\n",
+    ),
+    "class below the guard": (
+        "it cannot be sent to another process: .*'Times'",
+        """
+if __name__ == "__main__":
+    print("begins")
+
+    class Times:
+        def __call__(self, x):
+            return x * 3
+
+    show(Times())
+""",
+        "begins\n[0, 3]\n",
+    ),
+}
+SHOW = """
+import os
+from minispore.dataset import NumpySlicesDataset
+
+def show(function):
+    data = NumpySlicesDataset([0, 1], "x", shuffle=False)
+    data = data.map(function, "x", num_parallel_workers=2, python_multiprocessing=True)
+    print([int(x) for (x,) in data.create_tuple_iterator(num_epochs=1)])
+"""
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
-def test_every_start_method_gives_the_same_rows(method: str) -> None:
-    before = multiprocessing.get_start_method(allow_none=True)
-    multiprocessing.set_start_method(method, force=True)
-    try:
-        traces = [trace(seeded(3, "object", "random", "batch", n)) for n in (None, 2)]
-        assert traces[0] == traces[1]
-        if method != "fork":
-            with pytest.raises(RuntimeError, match="'map', Python code for worker .* picklable"):
-                list(parallel(lambda x: x))
-    finally:
-        multiprocessing.set_start_method(before, force=True)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_program_runs_once_and_its_functions_in_workers(program: str, tmp_path: Path) -> None:
+    warning, text, output = PROGRAMS[program]
+    file = tmp_path / "program.py"
+    file.write_text(SHOW + text, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-W", "always::UserWarning", file],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert run.stdout == output
+    assert re.search(warning, run.stderr) if warning else not run.stderr
