@@ -3,6 +3,7 @@
 import argparse
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,7 @@ class Arguments(argparse.Namespace):
     """The arguments. The command determines which of them are set."""
 
     command: Literal["train", "eval", "predict", "info", "download", "learn", "trace"]
+    words: list[str]  # of the command line
     # train
     data: str
     epochs: int
@@ -70,14 +72,25 @@ def _integer(low: int, high: int) -> Callable[[str], int]:
     return parse_integer
 
 
+_CHECKPOINT = "the checkpoint, or the folder of a run for its newest one"
 _POSITIVE = _integer(1, 2**31 - 1)
+
+
+def _text(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
+
+
+def _path(text: str) -> Path:
+    return Path(_text(text))
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+        self.exit(2, f"{self.prog}: error: {message} (the help is `{self.prog} --help`)\n")
 
 
 def parse(argv: Sequence[str] | None = None) -> Arguments:
@@ -101,9 +114,13 @@ def parse(argv: Sequence[str] | None = None) -> Arguments:
     if "_ARGCOMPLETE" in os.environ:
         # The shell asks what can be completed; the extra `completion` has the library.
         import_module("argcomplete").autocomplete(parser)
-    arguments = parser.parse_args(argv, Arguments())
+    arguments, unknown = parser.parse_known_args(argv, Arguments())
+    command = commands.choices[arguments.command]
+    if unknown:
+        command.error(f"unrecognized arguments: {' '.join(unknown)}")
     if arguments.command == "train" and arguments.resume and arguments.out is None:
-        parser.error("argument --resume: needs --out DIR, the folder of the run")
+        command.error("argument --resume: needs --out DIR, the folder of the run")
+    arguments.words = list(sys.argv[1:] if argv is None else argv)
     return arguments
 
 
@@ -128,7 +145,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--out",
-        type=Path,
+        type=_path,
         metavar="DIR",
         default=argparse.SUPPRESS,
         help="folder for the results (default: runs/ and the time)",
@@ -146,6 +163,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.ArgumentDefaultsHelpFormatter
     parser.add_argument(
         "--data",
+        type=_text,
         default="digits",
         metavar="DIR|digits",
         help="a folder with MNIST's four files, or 'digits' for generated images",
@@ -163,7 +181,7 @@ def _add_threads(parser: argparse.ArgumentParser) -> None:
 
 def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.description = "Measure a checkpoint of 'minispore train' on the test images."
-    _add_file(parser, "the checkpoint")
+    _add_file(parser, _CHECKPOINT)
     _add_data(parser)
     _add_threads(parser)
 
@@ -171,20 +189,23 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
 def _add_predict(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Read the digit in an image with a checkpoint of 'minispore train', and print the "
-        "probability of each digit. The digit should fill the image as in MNIST; it may be dark on "
-        "bright or bright on dark."
+        "probability of each digit. The digit may be anywhere in the image, dark on bright or "
+        "bright on dark."
     )
-    _add_file(parser, "the checkpoint")
-    parser.add_argument("image", type=Path, metavar="IMAGE", help="the image, such as a PNG file")
+    _add_file(parser, _CHECKPOINT)
+    parser.add_argument("image", type=_path, metavar="IMAGE", help="the image, such as a PNG file")
 
 
 def _add_info(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Show the names in a checkpoint (.ckpt, .safetensors) or in an event file."
-    _add_file(parser, "the checkpoint or the event file")
+    parser.description = (
+        "Show the names in a checkpoint (.ckpt, .safetensors) or in an event file, the cells in a "
+        "description of a network (.meta), or what the files in the folder of a run are."
+    )
+    _add_file(parser, "the file, or the folder of a run")
 
 
 def _add_file(parser: argparse.ArgumentParser, text: str) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help=text)
+    parser.add_argument("file", type=_path, metavar="FILE", help=text)
     parser.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for a program"
     )
@@ -193,7 +214,7 @@ def _add_file(parser: argparse.ArgumentParser, text: str) -> None:
 def _add_download(parser: argparse.ArgumentParser) -> None:
     parser.description = "Fetch a data set, check it, and put it into a folder."
     parser.add_argument("dataset", choices=("mnist",), help="the data set")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="the folder for its files")
+    parser.add_argument("folder", type=_path, metavar="DIR", help="the folder for its files")
 
 
 def _add_learn(parser: argparse.ArgumentParser) -> None:
@@ -232,7 +253,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
         if name not in {"list", "read"}:
             action.add_argument(
                 "--folder",
-                type=Path,
+                type=_path,
                 metavar="DIR",
                 default=folder,
                 help="where your solutions are (default: minispore-course)",
@@ -240,7 +261,7 @@ def _add_learn(parser: argparse.ArgumentParser) -> None:
     grading = actions.add_parser("grade", help="grade the submissions of a class")
     grading.description = "Check many submissions, each in its own process, with limits."
     grading.add_argument(
-        "folder", type=Path, metavar="DIR", help="contains a folder for each submission"
+        "folder", type=_path, metavar="DIR", help="contains a folder for each submission"
     )
     forms = grading.add_mutually_exclusive_group()
     for form in ("json", "csv"):
@@ -266,11 +287,11 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         "what it changed, where a stop was requested, which errors were raised. "
         "minispore.testing.record_events records a trace."
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="the trace, .jsonl or .json")
+    parser.add_argument("file", type=_path, metavar="FILE", help="the trace, .jsonl or .json")
     parser.add_argument(
         "-o",
         "--out",
-        type=Path,
+        type=_path,
         metavar="PAGE",
         default=argparse.SUPPRESS,
         help="the page to write (default: FILE with the ending .html)",

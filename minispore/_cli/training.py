@@ -1,8 +1,11 @@
 """`minispore train`: train the tutorial's network on digits."""
 
+import json
 import random
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,10 @@ from minispore._cli.plotting import plot
 from minispore._cli.tutorial import Network, batches, data_folder
 from minispore.common import GRAPH_MODE, PYNATIVE_MODE, set_context, set_seed
 from minispore.train import CheckpointConfig, CSVLogger, Model, ModelCheckpoint, ProgressBar
+from minispore.utils.atomic import atomic_write, regular
+
+# With the epoch and the step in it.
+CHECKPOINT = re.compile(r"mnist-(\d+)_(\d+)\.ckpt")
 
 
 def train(arguments: Arguments) -> bool:
@@ -35,6 +42,9 @@ def train(arguments: Arguments) -> bool:
     with as_user_error(OSError, ValueError, RuntimeError):
         out = results_folder(arguments.out, resume=arguments.resume)
         resume = newest_checkpoint(out) if arguments.resume else None
+        epoch, _ = (0, 0) if resume is None else _epoch_and_step(resume)
+        if epoch > arguments.epochs:
+            raise UserError(f"--epochs must be at least {epoch}: the run in {out} is in that epoch")
         mode = GRAPH_MODE if arguments.mode == "graph" else PYNATIVE_MODE
         set_context(device_target=arguments.device.upper(), mode=mode)
         folder = data_folder(arguments.data)
@@ -45,6 +55,9 @@ def train(arguments: Arguments) -> bool:
             next(iter(data.create_tuple_iterator(num_epochs=1)))
         steps = train_data.get_dataset_size()
         out.mkdir(parents=True, exist_ok=True)
+        if resume is None:
+            with atomic_write(out / "arguments.json") as file:
+                file.write(json.dumps(_options(arguments), indent=2).encode())
 
     network = Network()
     model = Model(
@@ -60,10 +73,12 @@ def train(arguments: Arguments) -> bool:
         directory=str(out),
         config=CheckpointConfig(save_checkpoint_steps=steps, append_info=["training_state"]),
     )
-    # A checkpoint of a run with other arguments is a ValueError.
-    kinds = (OSError,) if resume is None else (OSError, ValueError)
     # A loss that overflows ends the run with a UserError, as does a full disk.
-    with np.errstate(over="ignore", invalid="ignore"), as_user_error(*kinds):
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        as_user_error(OSError),
+        nullcontext() if resume is None else _explained(out, arguments),
+    ):
         model.fit(
             arguments.epochs,
             train_data,
@@ -75,7 +90,43 @@ def train(arguments: Arguments) -> bool:
 
     saved = Path(checkpoint.latest_ckpt_file_name).name
     print(summary_line(out, saved, table.rows[-1], drawn=drawn, interrupted=interrupt.requested))
+    if interrupt.requested:
+        words = ["minispore", *arguments.words]
+        words += [] if arguments.out else ["--out", str(out)]
+        words += [] if arguments.resume else ["--resume"]
+        print(f"To resume it: {shlex.join(words)}")
     return not interrupt.requested
+
+
+def _options(arguments: Arguments) -> dict[str, object]:
+    """Return the options that must be the same when a run is resumed."""
+    names = ("data", "batch_size", "lr", "seed", "device", "mode")
+    return {f"--{name.replace('_', '-')}": getattr(arguments, name) for name in names}
+
+
+@contextmanager
+def _explained(out: Path, arguments: Arguments) -> Generator[None]:
+    """Convert the error of a resumed run to a `UserError` that names the options that differ."""
+    try:
+        with as_user_error(ValueError):
+            yield
+    except UserError as error:
+        try:
+            with open(out / "arguments.json", encoding="utf-8", opener=regular) as file:
+                saved = dict[str, object](json.load(file))
+        except (OSError, ValueError, TypeError):  # of an older version
+            raise error from None
+        changes = [
+            f"{option} {saved[option]}, not {value}"
+            for option, value in _options(arguments).items()
+            if saved.get(option, value) != value
+        ]
+        if not changes:
+            raise
+        raise UserError(
+            f"the run in {out} was started with {' and '.join(changes)}: resume it with the same "
+            "options"
+        ) from error
 
 
 def results_folder(out: Path | None, *, resume: bool) -> Path:
@@ -99,14 +150,16 @@ def newest_checkpoint(out: Path) -> Path:
     Raises:
         UserError: If there is none.
     """
-    checkpoints = [
-        (int(match[1]), int(match[2]), path)
-        for path in out.glob("mnist-*.ckpt")
-        if (match := re.fullmatch(r"mnist-(\d+)_(\d+)\.ckpt", path.name))
-    ]
+    checkpoints = [path for path in out.glob("mnist-*.ckpt") if CHECKPOINT.fullmatch(path.name)]
     if not checkpoints:
-        raise UserError(f"there is no checkpoint to resume from in the folder {out}")
-    return max(checkpoints)[2]
+        raise UserError(f"there is no checkpoint of 'minispore train' in the folder {out}")
+    return max(checkpoints, key=_epoch_and_step)
+
+
+def _epoch_and_step(checkpoint: Path) -> tuple[int, int]:
+    match = CHECKPOINT.fullmatch(checkpoint.name)
+    assert match is not None
+    return int(match[1]), int(match[2])
 
 
 def summary_line(

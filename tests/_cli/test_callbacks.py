@@ -1,6 +1,7 @@
 """The callbacks of `minispore train`: runs that are stopped by Ctrl-C and resumed."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -78,9 +79,10 @@ def test_ctrl_c_saves_a_checkpoint(digits: Path, tmp_path: Path) -> None:
     assert lines[0].startswith("epoch 1/100000: ")
     table = (tmp_path / "metrics.csv").read_text("utf-8")
     step = int(table.splitlines()[-1].split(",")[1])
-    assert lines[-1].startswith(f"Stopped by Ctrl-C after step {step}; in {tmp_path}: mnist-")
+    assert lines[-1] == f"To resume it: minispore {shlex.join(arguments[3:])} --resume\n"
+    assert lines[-2].startswith(f"Stopped by Ctrl-C after step {step}; in {tmp_path}: mnist-")
     epoch, in_epoch = (step - 1) // 32 + 1, (step - 1) % 32 + 1
-    assert f"mnist-{epoch}_{in_epoch}.ckpt" in lines[-1]
+    assert f"mnist-{epoch}_{in_epoch}.ckpt" in lines[-2]
     saved = minispore.load_checkpoint(str(tmp_path / f"mnist-{epoch}_{in_epoch}.ckpt"))
     weight = saved["dense_relu_sequential.0.weight"]
     assert isinstance(weight, minispore.Parameter)

@@ -6,15 +6,19 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import BytesIO, StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 from PIL import Image
 
 import minispore as ms
 from minispore import nn, ops
-from minispore._cli import main
+from minispore._cli import inspection, main
 from minispore._cli.tutorial import Network, batches
 from minispore.dataset import digits as generated
 from minispore.dataset.digits import generate, write
@@ -67,8 +71,11 @@ def test_predict_reads_digits_of_both_colours(
     command: tuple[object, ...] = ()
     answer: dict[str, Any] = {}
     for pixels, label in zip(images, labels, strict=True):
-        picture = Image.fromarray(np.uint8(paper * (1 - pixels / 255)) if paper else pixels)
-        picture.resize((56, 56)).save(tmp_path / "digit.png")
+        # In a corner of a large image.
+        large = np.pad(pixels.repeat(3, 0).repeat(3, 1), ((0, 200), (0, 150)))
+        Image.fromarray(np.uint8(paper * (1 - large / 255)) if paper else large).save(
+            tmp_path / "digit.png"
+        )
         command = ("predict", run / "mnist-1_32.ckpt", tmp_path / "digit.png")
         answer = json.loads(printed(capsys, *command, "--json"))
         assert sum(answer["probabilities"]) == pytest.approx(1)
@@ -95,6 +102,87 @@ def test_predict_normalises_an_image_as_the_training_does(
     expected = ops.softmax(network(image)).asnumpy()[0]
     answer = json.loads(printed(capsys, "predict", checkpoint, tmp_path / "digit.png", "--json"))
     np.testing.assert_allclose(answer["probabilities"], expected, rtol=1e-5, atol=1e-9)
+
+
+def pixels_of(picture: Image.Image) -> NDArray[np.float32]:
+    """Return what the network gets of a picture, with ink from 0 to 1."""
+    with TemporaryDirectory() as folder:
+        picture.save(path := Path(folder, "digit.png"))
+        return 0.3081 * inspection._image(path) + 0.1307
+
+
+@given(
+    st.integers(0, 9),
+    st.integers(2, 4),
+    st.tuples(*[st.integers(0, 60)] * 4),
+    st.sampled_from(["L", "RGB", "transparent"]),
+    st.sampled_from([0, 255]),
+)
+def test_place_and_colours_of_a_digit_do_not_matter(
+    index: int, scale: int, margins: tuple[int, int, int, int], mode: str, colour: int
+) -> None:
+    """It is centred as in MNIST: a side of 20 pixels, and the centre of mass in the centre."""
+    ink = generate(10, 3, "test")[0][index].repeat(scale, 0).repeat(scale, 1)
+    found = pixels_of(Image.fromarray(ink))
+    assert 19 <= max(np.ptp(positions) + 1 for positions in np.nonzero(found > 0.1)) <= 20
+    for axis in (0, 1):
+        centre = np.average(np.arange(28), weights=found.sum(1 - axis))
+        assert abs(centre - 13.5) <= 0.51
+    top, bottom, left, right = margins
+    placed = Image.fromarray(np.pad(ink, ((top, bottom), (left, right))))
+    if mode == "transparent":
+        picture = Image.new("LA", placed.size, (colour, 0))
+        picture.putalpha(placed)
+    else:
+        picture = Image.eval(placed, lambda value: value if colour else 255 - value).convert(mode)
+    # Half-transparent ink is rounded, which may move the digit by a pixel.
+    differences = np.abs(pixels_of(picture) - found)
+    assert differences.mean() < 0.1 if mode == "transparent" else differences.max() < 1e-5
+
+
+@pytest.mark.parametrize("grey", [0, 1, 128, 255])
+@pytest.mark.parametrize("size", [(28, 28), (300, 200)])
+@pytest.mark.parametrize("noise", [0, 8])
+def test_blank_image_has_no_digit(
+    grey: int,
+    size: tuple[int, int],
+    noise: int,
+    run: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pixels = grey + np.random.default_rng(1).integers(-noise, noise + 1, size)
+    Image.fromarray(np.uint8(pixels.clip(0, 255))).save(path := tmp_path / "blank.png")
+    error = one_line_error(capsys, "predict", run, path)
+    assert f"no digit found in the image {path}: it is blank" in error
+
+
+def test_folder_of_a_run_stands_for_its_newest_checkpoint(
+    run: Path, digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newest = run / "mnist-1_32.ckpt"
+    (tmp_path / "mnist-1_4.ckpt").touch()
+    (tmp_path / newest.name).symlink_to(newest)
+    Image.fromarray(generate(1, 3, "test")[0][0]).save(image := tmp_path / "digit.png")
+    for command, *rest in (("eval", "--data", digits), ("predict", image)):
+        expected = printed(capsys, command, newest, *rest)
+        assert printed(capsys, command, tmp_path, *rest) == expected
+
+
+def test_info_describes_each_file_of_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(printed(capsys, "info", run, "--json"))
+    assert [row["file"] for row in rows] == sorted(each.name for each in run.iterdir())
+    assert all(row["bytes"] == (run / row["file"]).stat().st_size for row in rows)
+    (checkpoint,) = (row for row in rows if row["file"].endswith(".ckpt"))
+    assert checkpoint["content"] == "the checkpoint after step 32 of epoch 1"
+    assert printed(capsys, "info", run).startswith(f"{run}: a run of 'minispore train'\n")
+
+
+def test_info_prints_the_cells_of_a_network(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = run / "mnist-graph.meta"
+    text = path.read_text("utf-8")
+    assert printed(capsys, "info", path) == text
+    assert json.loads(printed(capsys, "info", path, "--json")) == {"cells": text}
 
 
 def test_info_lists_the_names_of_checkpoints_and_event_files(
@@ -135,8 +223,8 @@ SPOILED: dict[str, Spoil] = {
 # The commands with the names of such a file; "trained" is a checkpoint that can be read.
 READING = [
     *(f"{command} x{end}" for command in ("info", "eval") for end in (".ckpt", ".safetensors")),
-    *("info x.out.events", "trace x.jsonl", "predict x.ckpt image.png", "predict trained x.png"),
-    *("eval trained --data x", "train --data x --out results"),
+    *("info x.out.events", "info x.meta", "trace x.jsonl", "predict x.ckpt image.png"),
+    *("predict trained x.png", "eval trained --data x", "train --data x --out results"),
 ]
 
 
@@ -201,6 +289,6 @@ def test_checkpoints_of_other_networks_and_a_missing_library_are_named(
     trained, other = run / "mnist-1_32.ckpt", tmp_path / "other.ckpt"
     ms.save_checkpoint(nn.Dense(2, 3), str(other))
     assert "no dense_relu_sequential.0.weight" in one_line_error(capsys, "eval", other)
-    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    monkeypatch.setitem(sys.modules, "PIL", None)
     error = one_line_error(capsys, "predict", trained, tmp_path / "digit.png")
     assert "pip install 'minispore[images]'" in error

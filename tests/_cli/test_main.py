@@ -4,6 +4,7 @@ import csv
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -52,6 +53,18 @@ def read_table(folder: Path) -> list[dict[str, str]]:
         (["train", "--device", "tpu"], "--device: invalid choice: 'tpu'"),
         (["train", "--threads", "0"], "--threads: must be from 1"),
         (["train", "--resume"], "argument --resume: needs --out DIR, the folder of the run"),
+        (["train", "--out", ""], "--out: must not be empty"),
+        (["train", "--data", ""], "--data: must not be empty"),
+        (["eval", ""], "FILE: must not be empty"),
+        (["learn", "check", "1", "--folder="], "--folder: must not be empty"),
+        (
+            ["train", "--fly"],
+            "arguments: --fly (the help is `minispore train --help`)",
+        ),
+        (
+            ["learn", "list", "3"],
+            "arguments: 3 (the help is `minispore learn --help`)",
+        ),
         (["download"], "DIR"),
         (["download", "imagenet", "here"], "invalid choice: 'imagenet'"),
     ],
@@ -140,10 +153,10 @@ def test_diverging_loss_is_reported(
     ("options", "words"),
     [
         ([], "contains the results of another run"),
-        (["--resume", "--lr=0.5"], "optimizer.learning_rate: 0.02 when saved, 0.5 now"),
-        (["--resume", "--seed=2"], "seed: 1 when saved, 2 now"),
-        (["--resume", "--batch-size=32"], "its epochs had 32 steps, and now have 63"),
-        (["--resume", "--epochs=1"], "it was saved in epoch 2, and 'epoch' is now 1"),
+        (["--resume", "--lr=0.5"], "was started with --lr 0.02, not 0.5: resume it with the same"),
+        (["--resume", "--seed=2", "--lr=1"], "with --lr 0.02, not 1.0 and --seed 1, not 2: resume"),
+        (["--resume", "--batch-size=32"], "was started with --batch-size 64, not 32: resume it"),
+        (["--resume", "--epochs=1"], "--epochs must be at least 2: the run in {out} is in that "),
     ],
 )
 def test_results_of_another_run_are_unchanged(
@@ -156,9 +169,27 @@ def test_results_of_another_run_are_unchanged(
     out, _ = trained
     before = contents(out)
     error = error_of(train(digits, out, "--epochs", "2", *options), capsys)
-    assert words in error
+    assert words.format(out=out) in error
     assert options or (str(out) in error and "--resume" in error)
     assert contents(out) == before
+
+
+@pytest.mark.parametrize("saved", [None, "", "[1]", "{}"])
+def test_difference_of_unknown_arguments_is_reported(
+    saved: str | None,
+    digits: Path,
+    trained: tuple[Path, list[str]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The folder may be of an older version; the advice names no argument of Python."""
+    out = tmp_path / "run"
+    shutil.copytree(trained[0], out, ignore=lambda *_: ["arguments.json"])
+    if saved is not None:
+        (out / "arguments.json").write_text(saved, "utf-8")
+    error = error_of(train(digits, out, "--epochs", "2", "--resume", "--lr=0.5"), capsys)
+    assert "optimizer.learning_rate: 0.02 when saved, 0.5 now.\n" in error
+    assert "resume_strict" not in error
 
 
 @pytest.mark.parametrize("name", ["metrics.csv", "plot.png"])
@@ -174,7 +205,7 @@ def test_resume_without_checkpoint_fails(
     digits: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mnist-graph.ckpt").touch()
-    words = f"there is no checkpoint to resume from in the folder {tmp_path}\n"
+    words = f"there is no checkpoint of 'minispore train' in the folder {tmp_path}\n"
     assert error_of(train(digits, tmp_path, "--resume"), capsys).endswith(words)
 
 
@@ -211,7 +242,7 @@ def test_newest_checkpoint_has_the_greatest_epoch_and_step(names: list[tuple[int
         assert newest_checkpoint(Path(folder)).name == f"mnist-{epoch}_{step}.ckpt"
 
 
-def test_ctrl_c_ends_the_run_with_its_own_status(
+def test_ctrl_c_ends_the_run_with_its_own_status_and_says_how_to_resume_it(
     digits: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -219,14 +250,25 @@ def test_ctrl_c_ends_the_run_with_its_own_status(
 ) -> None:
     class Interrupts(Callback):
         def on_train_step_begin(self, run_context: RunContext) -> None:
-            if run_context.original_args().cur_step_num == 3:
+            if run_context.original_args().cur_step_num in {3, 5}:
                 signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(training, "RequireFiniteLoss", Interrupts)
-    assert main(train(digits, tmp_path)) == 130
-    last = capsys.readouterr().out.splitlines()[-1]
-    files = "mnist-1_3.ckpt, metrics.csv, plot.png"
-    assert last == f"Stopped by Ctrl-C after step 3; in {tmp_path}: {files}"
+    monkeypatch.chdir(tmp_path)
+    for step, options in (
+        (3, ["--out", "my run"]),
+        (5, ["--out", "my run", "--resume"]),
+        (3, []),
+    ):
+        words = ["train", "--data", str(digits), *options]
+        assert main(words) == 130
+        *_, stopped, advice = capsys.readouterr().out.splitlines()
+        out = "my run" if options else str(next(Path("runs").iterdir()))
+        files = f"mnist-1_{step}.ckpt, metrics.csv, plot.png"
+        assert stopped == f"Stopped by Ctrl-C after step {step}; in {out}: {files}"
+        command = advice.removeprefix("To resume it: minispore ")
+        expected = ["train", "--data", str(digits), "--out", out, "--resume"]
+        assert shlex.split(command) == expected
 
 
 # Successful runs.
@@ -376,7 +418,8 @@ def test_run_writes_checkpoints_table_and_plot(trained: tuple[Path, list[str]]) 
     assert printed[-1].endswith(f"in {out}: mnist-2_32.ckpt, metrics.csv, plot.png")
     files = contents(out)
     assert files.keys() == {
-        "mnist-1_32.ckpt", "mnist-2_32.ckpt", "mnist-graph.meta", "metrics.csv", "plot.png",
+        "arguments.json", "mnist-1_32.ckpt", "mnist-2_32.ckpt", "mnist-graph.meta", "metrics.csv",
+        "plot.png",
     }  # fmt: skip
     assert files["plot.png"].startswith(b"\x89PNG")
     table = read_table(out)

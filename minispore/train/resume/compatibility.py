@@ -55,9 +55,9 @@ def check_compatible(
     for problem in _problems(checkpoint, context.original_args(), callbacks):
         raise _other_training(checkpoint, problem)
     if changes and context.resume_strict:
-        raise _other_training(
-            checkpoint, f"{differing}\nWith 'resume_strict=False' this is only a warning"
-        )
+        refusal = _other_training(checkpoint, differing)
+        refusal.add_note("With 'resume_strict=False' this is only a warning.")
+        raise refusal
     notices = [differing] if changes else []
     if saved is None:
         notices = ["its settings are not known, since an older version has saved it"]

@@ -106,7 +106,6 @@ RENAMED = f"""{NOT_THIS} these parameters differ:
     stat.wight: not in the file."""
 WERE = "its callbacks with a state were LossMonitor, Counter, ModelCheckpoint, and are now"
 DIFFERS = f"{NOT_THIS} these settings differ:\n    "
-STRICT = "\nWith 'resume_strict=False' this is only a warning."
 ANOTHER = "does not fit: The state is that of another dataset, which had"
 BATCH, SHUFFLE = "Batch(rows=4, drop_remainder=False)", "Shuffle(buffer_size=2)"
 SPLIT = "(If a 'split' differs, set a seed before it.)"
@@ -134,7 +133,7 @@ def store(rows: int) -> str:
         (f"{NOT_THIS} {WERE} none.", model, data, lambda _: [LambdaCallback()], (2, 0)),
         (f"{NOT_THIS} its 'initial_epoch' was 0, and is now 1.", model, data, same, (2, 1)),
         (f"{NOT_THIS} it was saved in epoch 2, and 'epoch' is now 1.", model, data, same, (1, 0)),
-        (f"{DIFFERS}train_dataset.1: {store(10)} when saved, {store(9)} now{STRICT}",
+        (f"{DIFFERS}train_dataset.1: {store(10)} when saved, {store(9)} now.",
          model, lambda: data(9), same, (2, 0)),
         ("does not fit the callback '1 Counter': no 'count' today", model, data,
          lambda path: [LossMonitor(0), Counter(refuse=True), savers(path)], (2, 0)),
