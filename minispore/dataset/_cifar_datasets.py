@@ -133,10 +133,10 @@ def _read(
 
 def _read_file(path: Path, rows: int, classes: tuple[int, ...]) -> npt.NDArray[np.uint8]:
     with open(path, "rb", opener=regular) as file:
-        table = np.frombuffer(file.read(), np.uint8)
-    if table.size != rows * (len(classes) + np.prod(_IMAGE, dtype=int)):
+        content = np.frombuffer(file.read(), np.uint8)
+    if content.size != rows * (len(classes) + np.prod(_IMAGE, dtype=int)):
         raise RuntimeError(f"'{path}' changed while it was read.")
-    table = table.reshape(rows, -1)
+    table = content.reshape(rows, -1)
     for i, count in enumerate(classes):
         wrong = np.flatnonzero(table[:, i] >= count)
         if len(wrong):

@@ -152,7 +152,7 @@ class ClassificationError(_Ratios):
                 f"For 'ClassificationError', '{self._fetches[0]}' must be of shape (n,), "
                 f"but got {wrong.shape}."
             )
-        self._sums += [[wrong.astype(np.float64).sum()], [wrong.size]]
+        self._sums += np.array([[wrong.astype(np.float64).sum()], [wrong.size]])
 
 
 @validate_arguments

@@ -378,8 +378,8 @@ class Trainer:
         """Log the loss and the learning rate to the monitors."""
         loss = as_array(first_output(self.params.get("net_outputs")))
         if loss is not None and loss.size:
-            dtype = loss.dtype if loss.dtype.kind == "f" else np.dtype(float)
-            self.monitors.put_scalar("loss", loss.mean(dtype=dtype))
+            floats = loss if loss.dtype.kind == "f" else loss.astype(float)
+            self.monitors.put_scalar("loss", floats.mean())
         learning_rate = self.learning_rate
         if learning_rate is not None:
             self.monitors.put_scalar("learning_rate", learning_rate)

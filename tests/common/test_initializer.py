@@ -21,7 +21,7 @@ SHAPE = (300, 200)  # fan_out, fan_in
 lengths = st.integers(2, 12)
 
 
-def draw(init_: Initializer | str, shape: tuple[int, ...] = SHAPE) -> NDArray[np.generic]:
+def draw(init_: Initializer | str, shape: tuple[int, ...] = SHAPE) -> NDArray[np.float32]:
     return initializer(init_, shape).asnumpy()
 
 

@@ -163,8 +163,8 @@ def test_buffer_size_limits_how_far_a_row_moves_forward(seed: int, count: int, s
 
 
 def test_long_shuffles_do_not_repeat_their_random_numbers() -> None:
-    moves = np.array(order(numbers(5000).shuffle(100), 1)) - np.arange(5000)
-    moves = (moves - moves.mean()) / moves.std()
+    rows = np.array(order(numbers(5000).shuffle(100), 1)) - np.arange(5000)
+    moves = (rows - rows.mean()) / rows.std()
     correlations = np.correlate(moves, moves[:2000]) / 2000
     assert correlations[0] > 0.9
     assert np.abs(correlations[500:]).max() < 0.2

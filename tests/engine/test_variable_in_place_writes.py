@@ -141,7 +141,7 @@ def test_value_is_a_differentiable_copy(name: str, *, differentiated: bool) -> N
         WRITES[name](parameter, 5.0)
         assert value.tolist() == [3.0]
         value.fill_(4.0)
-        assert 4.0 not in parameter.tolist()
+        assert 4.0 not in parameter.asnumpy()
         return parameter.value() * x
 
     if not differentiated:

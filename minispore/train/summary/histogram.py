@@ -157,8 +157,8 @@ def _bincount(numbers: NDArray[np.uint8], n: int) -> NDArray[np.int64]:
         return np.bincount(numbers, minlength=n).astype(np.int64, copy=False)
     # Two adjacent bytes are counted as one number.
     pairs = np.bincount(numbers[: numbers.size // 2 * 2].view(np.uint16), minlength=2**16)
-    pairs = pairs.reshape(2**8, 2**8)
-    counts: NDArray[np.int64] = (pairs.sum(axis=0) + pairs.sum(axis=1))[:n].astype(np.int64)
+    table = pairs.reshape(2**8, 2**8)
+    counts: NDArray[np.int64] = (table.sum(axis=0) + table.sum(axis=1))[:n].astype(np.int64)
     if numbers.size % 2:
         counts[numbers[-1]] += 1
     return counts
