@@ -171,6 +171,16 @@ def test_lesson_and_its_page_are_complete(number: int) -> None:
     assert lessons.page(number).removeprefix("docs/") in settings
 
 
+@each_lesson
+def test_page_quotes_no_solution_before_its_exercise(number: int) -> None:
+    exercise = exercise_of(number)
+    before, heading, _ = page_of(number).partition("\n## Exercise\n")
+    assert heading
+    solutions = [f"{exercise.module}.{name}" for name in exercise.tasks]
+    for quoted in re.findall(r"^```source\n(.+)$", before, flags=re.MULTILINE):
+        assert not any(f"{name}.".startswith(f"{quoted}.") for name in solutions)
+
+
 def test_every_page_has_a_lesson() -> None:
     pages = {f"docs/learn/{page.name}" for page in english_pages("learn/[0-9]*.md")}
     assert pages == {lessons.page(number) for number in NUMBERS}
