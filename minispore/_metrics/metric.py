@@ -14,6 +14,7 @@ from minispore.utils.checks import check_unmasked, is_int_list
 Array = npt.NDArray[Any]
 Float64Array = npt.NDArray[np.float64]
 M = TypeVar("M", bound="Metric")
+R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 V = TypeVar("V", float, Array)
 
@@ -159,15 +160,16 @@ class MeanMetric(AccumulatingMetric[float]):
 
 
 def rearrange_inputs(
-    func: Callable[Concatenate[M, ...], None],
-) -> Callable[Concatenate[M, ...], None]:
+    func: Callable[Concatenate[M, ...], R],
+) -> Callable[Concatenate[M, ...], R]:
     """Decorate a metric's `update` so that it receives the inputs chosen by `set_indexes`.
 
     Args:
         func: The method `update`.
 
     Returns:
-        A method that calls `func` with the chosen inputs, in the chosen order.
+        A method that calls `func` with the chosen inputs, in the chosen order, and returns its
+        result.
 
     Examples:
         >>> class Last(Metric):
@@ -185,7 +187,7 @@ def rearrange_inputs(
     """
 
     @wraps(func)
-    def update(self: M, *inputs: object) -> None:
+    def update(self: M, *inputs: object) -> R:
         indexes = self.indexes
         if indexes is not None:
             try:
@@ -195,7 +197,7 @@ def rearrange_inputs(
                     f"For '{type(self).__name__}.update', 'set_indexes' chose the inputs {indexes},"
                     f" but there are only {len(inputs)}."
                 ) from None
-        func(self, *inputs)
+        return func(self, *inputs)
 
     return update
 

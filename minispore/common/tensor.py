@@ -576,6 +576,25 @@ class Tensor(Variable):
         check_tensor(src, "copy_", "src")
         return self._assign(src, "copy_")
 
+    def set_dtype(self, dtype: dtypes.DTypeLike, /) -> DType:
+        """Convert the elements to another data type, and return it; views keep the former one.
+
+        Raises:
+            RuntimeError: The tensor is being differentiated.
+
+        Examples:
+            >>> x = Tensor([1.5, 2.5])
+            >>> x.set_dtype(int), x.tolist()
+            (minispore.int64, [1, 2])
+        """
+        if is_recorded(self):
+            raise RuntimeError(
+                "For 'set_dtype', the tensor must not be an operand of a function that is being "
+                "differentiated: use astype, which returns another tensor."
+            )
+        self._data = elementwise.cast(self, dtype)._data
+        return self.dtype
+
     def fill_(self, value: "Tensor | Number") -> "Tensor":
         """Replace every element by `value`."""
         check_type(value, (Tensor, int, float, bool), "value")

@@ -350,8 +350,11 @@ def _concatenate(parts: list[Block], columns: tuple[str, ...]) -> Block:
 
 
 def _as_one_row(column: Array) -> Array:
-    """Return the rows of a column as one row; dictionaries as one dictionary of batches."""
-    if column.dtype.kind != "O":
+    """Return the rows of a column as one row; dictionaries as one dictionary of batches.
+
+    A column without axes is the dictionary that a function of the user made of a batch.
+    """
+    if column.dtype.kind != "O" or not column.ndim:
         return column[np.newaxis]
     return as_element(_join_dictionaries(column.tolist()), "")[np.newaxis]
 

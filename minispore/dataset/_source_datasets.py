@@ -36,6 +36,7 @@ from minispore.dataset.samplers import (
     choose_sampler,
 )
 from minispore.utils.checks import (
+    all_are,
     as_tuple,
     check_int,
     check_one_of,
@@ -321,7 +322,14 @@ def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
         keys = as_names(list(data), "data", "NumpySlicesDataset") if data else ()
         columns = tuple(data.values())
     what = "For 'NumpySlicesDataset', a column of the argument 'data'"
-    arrays = tuple([as_element(column, what) for column in columns])
+    arrays = tuple(
+        [
+            np.array(column, np.object_)
+            if isinstance(column, list | tuple) and column and all_are(column, dict)
+            else as_element(column, what)
+            for column in columns
+        ]
+    )
     if not arrays or any(not array.ndim or not len(array) for array in arrays):
         raise ValueError(
             "For 'NumpySlicesDataset', the argument 'data' must have rows, but has none."

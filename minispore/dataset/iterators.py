@@ -259,6 +259,8 @@ def _plain(value: object, convert: Callable[[Array], object]) -> object:
         return {key: _plain(item, convert) for key, item in value.items()}
     if is_list(value):
         return [_plain(item, convert) for item in value]
+    if is_tuple(value):
+        return tuple([_plain(item, convert) for item in value])
     array = as_element(value, "A value in a dictionary")
     if array.dtype.kind in "US":
         # The array of a block has room for its longest string.

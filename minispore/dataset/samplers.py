@@ -404,8 +404,11 @@ class IterSampler(BuiltinSampler):
     """Adapter of a custom sampler, which is iterated over in each epoch.
 
     Args:
-        sampler: The custom sampler.
+        sampler: The custom sampler, or another iterable of row indices.
         num_samples: The maximum number of rows of an epoch; None or 0 for all.
+
+    Raises:
+        TypeError: `sampler` is not iterable.
 
     Examples:
         >>> from minispore.dataset import NumpySlicesDataset
@@ -418,14 +421,16 @@ class IterSampler(BuiltinSampler):
     Source: MindSpore's `mindspore.dataset.IterSampler`.
     """
 
-    def __init__(self, sampler: Sampler, num_samples: int | None = None) -> None:
+    def __init__(self, sampler: Iterable[int], num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        self.sampler = sampler
+        self.sampler: Iterable[int] = check_type(sampler, Iterable, "sampler", "IterSampler")
 
     def epoch_indices(self, count: int, key: EpochKey) -> Indices:
         """Return the indices that the sampler yields."""
-        self.sampler.dataset_size = count
-        max_count = self.sampler.num_samples or self.num_samples
+        max_count = self.num_samples
+        if isinstance(self.sampler, Sampler):
+            self.sampler.dataset_size = count
+            max_count = self.sampler.num_samples or max_count
         return SubsetSampler(list(self.sampler), max_count).epoch_indices(count, key)
 
 
@@ -453,13 +458,16 @@ def choose_sampler(
     if num_samples is not None:
         check_int(num_samples, "num_samples", caller, low=0)
     if sampler is not None:
-        others = {"shuffle": shuffle, "num_shards": num_shards, "num_samples": num_samples}
+        others = {"shuffle": shuffle, "num_shards": num_shards}
+        # As in MindSpore, a source of Python objects takes the first indices of a list.
+        if isinstance(sampler, BuiltinSampler | Sampler) or conflict_error is not ValueError:
+            others["num_samples"] = num_samples
         for name, value in others.items():
             if value is not None:
                 raise conflict_error(
                     f"For '{caller}', 'sampler' and '{name}' cannot be given at the same time."
                 )
-        return as_sampler(sampler, caller)
+        return as_sampler(sampler, caller, num_samples)
     if num_shards is None and shard_id is None:
         kind = SequentialSampler if shuffle is False else RandomSampler
         return kind(num_samples=num_samples)
@@ -470,18 +478,18 @@ def choose_sampler(
     return DistributedSampler(num_shards, shard_id, shuffle is not False, num_samples)
 
 
-def as_sampler(sampler: object, caller: str) -> BuiltinSampler:
-    """Return a sampler, or a sampler of the row indices in another object."""
+def as_sampler(sampler: object, caller: str, num_samples: int | None = None) -> BuiltinSampler:
+    """Return a sampler, or a sampler of the first `num_samples` row indices in another object."""
     if isinstance(sampler, BuiltinSampler):
         return sampler
     if isinstance(sampler, Sampler):
         return IterSampler(sampler)
     if not isinstance(sampler, str | bytes):
         if isinstance(sampler, Iterable):
-            return SubsetSampler(list(cast(Iterable[int], sampler)))
+            return SubsetSampler(list(cast(Iterable[int], sampler)), num_samples)
         if isinstance(sampler, Sized) and hasattr(type(sampler), "__getitem__"):
             indexable = cast("IndexIterable", sampler)
-            return SubsetSampler([indexable[i] for i in range(len(indexable))])
+            return SubsetSampler([indexable[i] for i in range(len(indexable))], num_samples)
     raise TypeError(
         f"For '{caller}', the argument 'sampler' must be a sampler or an iterable of row indices, "
         f"but got {sampler!r} of type {type(sampler).__name__}."

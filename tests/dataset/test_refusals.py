@@ -221,7 +221,7 @@ def test_message_names_what_is_wrong(refusal: Refusal) -> None:
 
 CONTRADICTIONS: list[tuple[dict[str, object], str]] = [
     ({"shuffle": False, "sampler": [1]}, "'sampler' and 'shuffle'"),
-    ({"num_samples": 2, "sampler": [1]}, "'sampler' and 'num_samples'"),
+    ({"num_samples": 2, "sampler": ds.SubsetSampler([1])}, "'sampler' and 'num_samples'"),
     ({"num_shards": 2, "shard_id": 0, "sampler": [1]}, "'sampler' and 'num_shards'"),
     ({"num_shards": 2}, "'num_shards' and 'shard_id'"),
 ]
@@ -242,3 +242,8 @@ def test_contradictory_arguments_raise_mindspores_kind_of_error(
 ) -> None:
     with pytest.raises(error, match=names):
         make(**arguments)
+
+
+def test_data_set_of_files_takes_no_num_samples_with_a_list_of_indices() -> None:
+    with pytest.raises(RuntimeError, match="'sampler' and 'num_samples'"):
+        ds.MnistDataset(".", sampler=[1], num_samples=2)

@@ -149,12 +149,14 @@ def test_rearrange_inputs() -> None:
             self.seen: tuple[object, ...] = ()
 
         @rearrange_inputs
-        def update(self, *inputs: object) -> None:
+        def update(self, *inputs: object) -> tuple[object, ...]:
             self.seen = inputs
+            return inputs
 
         def eval(self) -> object:
             return self.seen
 
+    assert First().set_indexes([2, 0]).update(1, 2, 3) == (3, 1)
     assert First()(1, 2, 3) == (1, 2, 3)
     assert First().indexes is None
     assert First().set_indexes([2, 0])(1, 2, 3) == (3, 1)

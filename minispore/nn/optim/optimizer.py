@@ -24,7 +24,7 @@ from minispore.engine.dispatch import writable
 from minispore.nn.cell import Cell
 from minispore.nn.layer.container import CellList
 from minispore.nn.learning_rate_schedule import LearningRateSchedule
-from minispore.nn.optim._param_groups import Parameters, resolve_param_groups
+from minispore.nn.optim._param_groups import Parameters, check_decay, resolve_param_groups
 from minispore.utils.checks import check_number, describe_value, is_iterable, is_sequence
 
 LearningRate: TypeAlias = float | Tensor | Iterable[float] | LearningRateSchedule
@@ -64,6 +64,7 @@ class Optimizer(Cell):
         parameters: The parameters, in the order of the gradients.
         learning_rate: The learning rate as a Parameter, which can be changed with `set_data`; a
             cell if it changes from step to step; one for each parameter if groups have their own.
+        weight_decay: The weight decay; one for each parameter if there are groups.
         global_step: The number of steps made, an int32 Parameter of shape (1,).
 
     Raises:
@@ -99,7 +100,10 @@ class Optimizer(Cell):
         self.loss_scale: float = check_number(loss_scale, "loss_scale", caller, low=0.0)
         if self.loss_scale == 0:
             raise ValueError(f"For '{caller}', the argument 'loss_scale' must be above 0, got 0.")
-        self.weight_decay = weight_decay
+        decays = [each.weight_decay for each in options]
+        self.weight_decay: float | Cell | tuple[float | Cell, ...] = (
+            tuple(decays) if groups.grouped else check_decay(weight_decay, "weight_decay", caller)
+        )
         self.is_group: bool = groups.grouped
         self.is_group_params_ordered: bool = groups.ordered
         self.is_group_lr: bool = any(each.group is not None for each in options)
@@ -118,7 +122,6 @@ class Optimizer(Cell):
 
         self.dynamic_lr: bool = any(isinstance(rate, Cell) for rate in rates)
         self.decay_flags: tuple[bool, ...] = tuple(each.weight_decay != 0.0 for each in options)
-        decays = [each.weight_decay for each in options]
         # For a resumed run to compare, since training may change the values of the parameters.
         initial_rates = [_initial_value(rate) for rate in rates]
         self._initial_arguments: dict[str, object] = {
@@ -133,7 +136,7 @@ class Optimizer(Cell):
         self._blocks = Blocks()
         self._done = (True,) * len(options)
 
-    def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
+    def construct(self, gradients: Sequence[Tensor] | None = None) -> tuple[bool, ...]:
         """Update all parameters once.
 
         Args:
@@ -144,9 +147,14 @@ class Optimizer(Cell):
 
         Raises:
             TypeError: `gradients` is not a tuple or list of Tensors, or a dtype differs.
+            NotImplementedError: This is not a subclass.
             ValueError: The number of gradients or a shape differs. No parameter is updated.
             RuntimeError: The list of learning rates has no value for this step.
         """
+        if gradients is None:
+            if type(self)._update is Optimizer._update:
+                raise NotImplementedError(f"For '{self.cls_name}', '_update' is not defined.")
+            raise TypeError(f"For '{self.cls_name}', the gradients must be given, but got None.")
         self._check_gradients(gradients)
         donated = isinstance(gradients, DonatedGradients)
         numbers = self._blocks.numbers = host_numbers(self._numbers)

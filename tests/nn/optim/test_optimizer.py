@@ -174,7 +174,7 @@ def test_get_lr_and_get_weight_decay() -> None:
         [0.125, 1.0],
     )
     assert [p.name for p in groups.parameters] == ["beta", "weight"]
-    assert groups.get_weight_decay() == (0.0, 0.5)
+    assert groups.weight_decay == groups.get_weight_decay() == (0.0, 0.5)
     assert (groups.is_group, groups.is_group_lr, groups.dynamic_lr) == (True, True, True)
     assert plain.is_group_params_ordered is groups.is_group_params_ordered is False
     by_list = groups.get_lr_parameter(params)
@@ -289,8 +289,15 @@ def test_custom_optimizer() -> None:
     optimizer((Tensor([3.0, -0.1]),))
     assert w.tolist() == [0.5, -0.5]
     assert (optimizer.weight_decay, optimizer.loss_scale) == (0.0, 1.0)
-    with pytest.raises(NotImplementedError, match="_update"):
-        nn.Optimizer(0.1, [w])((Tensor([1.0, 1.0]),))
+    base = nn.Optimizer(0.1, [w])
+    for arguments in ((), ((Tensor([1.0, 1.0]),),)):
+        for call in (base, base.construct):
+            with pytest.raises(
+                NotImplementedError, match="For 'Optimizer', '_update' is not defin"
+            ):
+                call(*arguments)
+    with pytest.raises(TypeError, match="For 'SGD', the gradients must be given"):
+        nn.SGD([w]).construct()
 
 
 # Blocks of rows, and their scratch memory.
