@@ -135,8 +135,11 @@ class Optimizer(Cell):
         self._states: list[ParameterTuple] = []
         self._blocks = Blocks()
         self._done = (True,) * len(options)
+        if type(self) is Optimizer:
+            # In place of the method: a call without gradients is the same error, as in MindSpore.
+            object.__setattr__(self, "construct", _update_not_defined)
 
-    def construct(self, gradients: Sequence[Tensor] | None = None) -> tuple[bool, ...]:
+    def construct(self, gradients: Sequence[Tensor]) -> tuple[bool, ...]:
         """Update all parameters once.
 
         Args:
@@ -147,14 +150,9 @@ class Optimizer(Cell):
 
         Raises:
             TypeError: `gradients` is not a tuple or list of Tensors, or a dtype differs.
-            NotImplementedError: This is not a subclass.
             ValueError: The number of gradients or a shape differs. No parameter is updated.
             RuntimeError: The list of learning rates has no value for this step.
         """
-        if gradients is None:
-            if type(self)._update is Optimizer._update:
-                raise NotImplementedError(f"For '{self.cls_name}', '_update' is not defined.")
-            raise TypeError(f"For '{self.cls_name}', the gradients must be given, but got None.")
         self._check_gradients(gradients)
         donated = isinstance(gradients, DonatedGradients)
         numbers = self._blocks.numbers = host_numbers(self._numbers)
@@ -266,7 +264,7 @@ class Optimizer(Cell):
                 and the parameter's arrays made by `_new_state`.
             rate: The learning rate, with the factors that `_numbers` has applied.
         """
-        raise NotImplementedError(f"For '{self.cls_name}', '_update' is not defined.")
+        return _update_not_defined(self)
 
     def _new_state(self, prefix: str, value: float = 0.0) -> ParameterTuple:
         """Return new state: for each of `parameters` one of its shape, with equal elements."""
@@ -319,6 +317,10 @@ class Optimizer(Cell):
                     f"For '{self.cls_name}', the gradient of '{parameter.name}' must be of its "
                     f"type {parameter.dtype!r}, but got {gradient.dtype!r}."
                 )
+
+
+def _update_not_defined(*_: object) -> None:
+    raise NotImplementedError("A subclass of 'Optimizer' must define '_update' or 'construct'.")
 
 
 class StepNumbers(NamedTuple):

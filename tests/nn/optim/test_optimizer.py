@@ -292,12 +292,8 @@ def test_custom_optimizer() -> None:
     base = nn.Optimizer(0.1, [w])
     for arguments in ((), ((Tensor([1.0, 1.0]),),)):
         for call in (base, base.construct):
-            with pytest.raises(
-                NotImplementedError, match="For 'Optimizer', '_update' is not defin"
-            ):
+            with pytest.raises(NotImplementedError, match="must define '_update'"):
                 call(*arguments)
-    with pytest.raises(TypeError, match="For 'SGD', the gradients must be given"):
-        nn.SGD([w]).construct()
 
 
 # Blocks of rows, and their scratch memory.
