@@ -15,7 +15,7 @@ import numpy as np
 
 from minispore.common.seed import generator, get_dataset_seed, get_seed
 from minispore.engine.array import HostArray
-from minispore.utils.checks import as_tuple, check_unmasked
+from minispore.utils.checks import as_tuple, check_unmasked, describe_value
 
 Array = HostArray
 Block = tuple[Array, ...]
@@ -297,9 +297,12 @@ def as_element(value: object, what: str) -> Array:
     except ValueError:  # a list of lists of different lengths
         array = np.array(None)
     if array.dtype.kind not in "biufUS":
+        given = describe_value(value)
+        if getattr(value, "dtype", None) == np.object_:
+            given = "an array of dtype object; convert it, for example with astype(np.float32)"
         raise TypeError(
             f"{what} must be a number, a string, an array or a list of them, or a dictionary, but "
-            f"got {value!r} of type {type(value).__name__}."
+            f"got {given}."
         )
     return array
 
