@@ -23,7 +23,9 @@ from minispore.train.callback import (
     RunContext,
     SummaryCollector,
     SummaryLandscape,
+    TerminateOnNaN,
     TimeMonitor,
+    WeightAveraging,
 )
 from minispore.train.dataset_helper import DatasetHelper
 from minispore.train.loss_scale_manager import (
@@ -76,7 +78,9 @@ __all__: list[str] = [
     "SummaryLandscape",
     "SummaryRecord",
     "SupportsState",
+    "TerminateOnNaN",
     "TimeMonitor",
+    "WeightAveraging",
     "TrainingState",
     "build_train_network",
 ]

@@ -7,8 +7,11 @@ from minispore.common import Tensor
 from minispore.train._metric_collection import MetricCollection
 from minispore.train.protocol.callback import Callback, CallbackManager
 from minispore.train.protocol.dataset import EpochIterator
-from minispore.train.protocol.run_context import RunContext
+from minispore.train.protocol.monitor import first_output, is_finite
+from minispore.train.protocol.pending_values import is_on_device
+from minispore.train.protocol.run_context import RunContext, step_in_epoch
 from minispore.train.resume.boundary import Boundary
+from minispore.utils.warn import warn_at_caller
 
 
 def train(
@@ -26,6 +29,8 @@ def train(
     data = EpochIterator(params.train_dataset, params.epoch_num, columns)
     boundary = Boundary(context, callbacks.callbacks, data)
 
+    check_loss = _LossCheck()
+
     callbacks.emit(Callback.on_train_begin, context)
     boundary.resume()
     for done, batches in data:
@@ -33,7 +38,7 @@ def train(
         params.train_network.set_train()
         callbacks.emit(Callback.on_train_epoch_begin, context)
         boundary.enter_epoch()
-        _train_steps(batches, context, callbacks, boundary)
+        _train_steps(batches, context, callbacks, boundary, check_loss)
         if context.get_stop_requested():
             # Also in a resumed epoch that has no steps left, only its validation.
             boundary.handle_requests()
@@ -57,6 +62,7 @@ def _train_steps(
     context: RunContext,
     callbacks: CallbackManager,
     boundary: Boundary,
+    check_loss: "_LossCheck",
 ) -> None:
     params = context.original_args()
     network = params.train_network
@@ -68,9 +74,33 @@ def _train_steps(
             network.set_train()
         params.net_outputs = network(*batch)
         callbacks.emit(Callback.on_train_step_end, context)
+        check_loss(context)
         boundary.handle_requests()
         if context.get_stop_requested():
             break
+
+
+class _LossCheck:
+    """Warns at the first loss of a run that is not finite, unless a callback stops the run there.
+
+    A loss on a GPU is not checked, since reading it would synchronize.
+    """
+
+    def __init__(self) -> None:
+        self._warned = False
+
+    def __call__(self, context: RunContext) -> None:
+        params = context.original_args()
+        loss = first_output(params.net_outputs)
+        if is_on_device(loss) or is_finite(loss) or self._warned or context.get_stop_requested():
+            return
+        self._warned = True
+        where = f"epoch {params.cur_epoch_num}, step {step_in_epoch(params)}"
+        warn_at_caller(
+            f"The loss of {where} is not finite, so the weights may be NaN from here on. "
+            "'LossMonitor' raises an error at such a loss, 'TerminateOnNaN' stops the run. A "
+            "smaller learning rate, or a check of the data, may help."
+        )
 
 
 def evaluate(

@@ -14,6 +14,9 @@ def progress_bar(**options: object) -> "tqdm[NoReturn]":
 
     Args:
         **options: tqdm's arguments.
+
+    Returns:
+        An open bar, to be closed.
     """
     # `tqdm.auto` warns in a notebook without widgets, and its bars of text fill the page.
     in_notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None

@@ -21,7 +21,9 @@ from minispore.train.callback._progress_bar import ProgressBar
 from minispore.train.callback._reduce_lr_on_plateau import ReduceLROnPlateau
 from minispore.train.callback._summary_collector import SummaryCollector
 from minispore.train.callback._summary_landscape import SummaryLandscape
+from minispore.train.callback._terminate_on_nan import TerminateOnNaN
 from minispore.train.callback._time_monitor import TimeMonitor
+from minispore.train.callback._weight_averaging import WeightAveraging
 from minispore.utils.unsupported import module_attributes
 
 __all__ = [
@@ -43,7 +45,9 @@ __all__ = [
     "RunContext",
     "SummaryCollector",
     "SummaryLandscape",
+    "TerminateOnNaN",
     "TimeMonitor",
+    "WeightAveraging",
     "_CallbackManager",
     "_InternalCallbackParam",
 ]

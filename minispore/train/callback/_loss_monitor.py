@@ -1,15 +1,13 @@
 """LossMonitor: print the loss, and stop training when it is not finite."""
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Tensor
-from minispore.engine.array import NUMPY_TYPES
 from minispore.train.protocol.callback import Callback
-from minispore.train.protocol.monitor import first_output
+from minispore.train.protocol.monitor import first_output, is_finite
 from minispore.train.protocol.pending_values import PendingDeviceValues, is_on_device
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, step_in_epoch
 from minispore.train.resume import read_field
@@ -138,12 +136,7 @@ def _loss(outputs: object, first: npt.NDArray[np.generic] | None) -> object:
 
 def _check(loss: object, epoch: int, step: int) -> None:
     """Raise ValueError if the loss of a step is NaN or infinite."""
-    if isinstance(loss, float):
-        finite = math.isfinite(loss)  # much faster than numpy's function
-    else:
-        is_array = isinstance(loss, NUMPY_TYPES)
-        finite = not is_array or bool(np.isfinite(np.asarray(loss)).all())
-    if not finite:
+    if not is_finite(loss):
         raise ValueError(
             f"In epoch: {epoch} step: {step}, loss is NAN or INF, "
             "training process cannot continue, terminating training."

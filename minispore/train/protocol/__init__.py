@@ -29,6 +29,7 @@ from minispore.train.protocol.monitor import (
     MonitoredMetric,
     as_array,
     first_output,
+    is_finite,
     shortest_float,
 )
 from minispore.train.protocol.pending_values import PendingDeviceValues, is_on_device
@@ -64,6 +65,7 @@ __all__ = [
     "first_output",
     "flatten_callbacks",
     "hook_for",
+    "is_finite",
     "is_on_device",
     "learning_rate_of",
     "make_callback_manager",

@@ -1,5 +1,6 @@
 """Monitored metrics: the value of a run that a callback compares, and which of two is better."""
 
+import math
 import re
 from collections.abc import Sequence
 from typing import cast
@@ -139,6 +140,27 @@ def as_array(value: object) -> npt.NDArray[np.generic] | None:
     if isinstance(value, (*NUMPY_TYPES, int, float)):
         return np.asarray(value)
     return None
+
+
+def is_finite(value: object) -> bool:
+    """Return whether a loss is finite.
+
+    Args:
+        value: The loss.
+
+    Returns:
+        False if an element of a tensor or an array, or a number, is NaN or infinite.
+
+    Examples:
+        >>> is_finite(Tensor([1.0, float("nan")])), is_finite(float("inf")), is_finite("a")
+        (False, False, True)
+    """
+    array = as_array(value)
+    if array is None or array.dtype.kind != "f":
+        return True
+    if array.ndim:
+        return bool(np.isfinite(array).all())
+    return math.isfinite(array.item())  # much faster than numpy's function
 
 
 def shortest_float(number: np.generic) -> float:

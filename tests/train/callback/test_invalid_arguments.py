@@ -30,6 +30,7 @@ from minispore.train import (
     RunContext,
     SummaryCollector,
     TimeMonitor,
+    WeightAveraging,
 )
 from minispore.train.callback._summary_landscape import read_landscape_options
 from minispore.train.protocol.callback import EVENTS, Callback
@@ -110,6 +111,11 @@ REFUSED: dict[Make, dict[str, dict[type[Exception], list[object]]]] = {
         "prefix": {ValueError: [3, "a/b", None]},
         "directory": {TypeError: [3], ValueError: [""], NotADirectoryError: [FILE]},
         "config": {TypeError: [3]},
+    },
+    WeightAveraging: {
+        "decay": {ValueError: [-0.1, 1.5], TypeError: ["a"]},
+        "update_every_n_steps": {ValueError: [0], TypeError: [1.5, None]},
+        "update_starting_at_step": {ValueError: [0], TypeError: [True, None]},
     },
     OnRequestExit: {
         "save_ckpt": {ValueError: [1]},

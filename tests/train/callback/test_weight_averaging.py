@@ -1,0 +1,103 @@
+"""WeightAveraging: the averages, where they are set, and that they do not change the training."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import minispore
+from minispore import Tensor, nn
+from minispore.testing import Scenario
+from minispore.train import Callback, Model, RunContext, WeightAveraging
+from tests.helpers.stub_models import Rows, make
+
+Weights = list[NDArray[np.float32]]
+
+
+def weights_of(run_context: RunContext) -> Weights:
+    network = run_context.original_args().network
+    return [parameter.asnumpy().copy() for parameter in network.trainable_params()]
+
+
+class Recorder(Callback):
+    """Record the weights after each step, and in each evaluation."""
+
+    def __init__(self) -> None:
+        self.trained: list[Weights] = []
+        self.evaluated: list[Weights] = []
+        self.begun: list[Weights] = []
+        self.last: Weights = []
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        self.trained.append(weights_of(run_context))
+
+    def on_eval_step_end(self, run_context: RunContext) -> None:
+        self.evaluated.append(weights_of(run_context))
+
+    def on_eval_end(self, run_context: RunContext) -> None:
+        self.begun.append(weights_of(run_context))
+
+    def on_train_end(self, run_context: RunContext) -> None:
+        self.last = weights_of(run_context)
+
+
+def averages(trained: list[Weights], decay: float | None, every: int, start: int) -> Weights:
+    """Return the averages after these steps."""
+    steps = range(start, len(trained) + 1)
+    used = [trained[step - 1] for step in steps if step % every == 0]
+    if not used:
+        return trained[-1]
+    shares = [1 / len(used)] * len(used)
+    if decay is not None:
+        shares = [(1 - decay) * decay ** (len(used) - 1 - i) for i in range(len(used))]
+        shares[0] = decay ** (len(used) - 1)
+    return [
+        np.tensordot(np.array(shares, np.float32), np.stack(values), axes=1)
+        for values in zip(*used, strict=True)
+    ]
+
+
+@given(st.none() | st.floats(0, 1), st.integers(1, 4), st.integers(1, 6))
+@example(0.5, 1, 1)
+@example(None, 2, 3)
+def test_evaluations_use_the_averages_and_training_does_not_change(
+    decay: float | None, every: int, start: int
+) -> None:
+    scenario, plain, recorder = Scenario("fit", 3, 2, 1), Recorder(), Recorder()
+    scenario.run([plain])
+    scenario.run([WeightAveraging(decay, every, start), recorder])
+    for actual, expected in zip(recorder.trained, plain.trained, strict=True):
+        assert all(map(np.array_equal, actual, expected))
+    for after, actual in zip((2, 4, 6), recorder.evaluated, strict=True):
+        expected = averages(plain.trained[:after], decay, every, start)
+        for one, other in zip(actual, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+    # When the results are known, the weights are those of the training.
+    for actual, expected in zip(recorder.begun, plain.trained[1::2], strict=True):
+        assert all(map(np.array_equal, actual, expected))
+    assert all(map(np.array_equal, recorder.last, recorder.evaluated[-1]))
+
+
+def test_averages_are_not_rounded_to_a_small_type() -> None:
+    """In float16, each update of an average by a thousandth would be rounded to nothing."""
+    network = nn.Dense(1, 1, weight_init="zeros", has_bias=False, dtype=minispore.float16)
+    context = RunContext({"network": network, "cur_step_num": 1})
+    averaging = WeightAveraging(0.999)
+    averaging.on_train_step_end(context)
+    network.weight.set_data(Tensor([[1.0]], minispore.float16))
+    for _ in range(1000):
+        averaging.on_train_step_end(context)
+    averaging.on_train_end(context)
+    assert network.weight.dtype == minispore.float16
+    assert network.weight.item() == pytest.approx(1 - 0.999**1000, rel=1e-3)
+
+
+def test_other_evaluations_use_the_weights() -> None:
+    averaging, recorder = WeightAveraging(0.5), Recorder()
+    model: Model = make({"accuracy"})
+    model.train(1, Rows(), averaging)
+    weight = next(iter(model.predict_network.trainable_params()))
+    weight.set_data(weight * 2)
+    model.eval(Rows(), [averaging, recorder])
+    assert np.array_equal(recorder.evaluated[0][0], weight.asnumpy())
