@@ -215,6 +215,7 @@ def expect_invariants(
     make: Callable[[], Callback],
     *ignore: str,
     modes: Sequence[Literal["train", "fit", "eval"]] = ("train", "fit", "eval"),
+    may_change: Sequence[str] = (),
 ) -> None:
     """Raise `WrongResult` if `check_callback` finds a violated invariant.
 
@@ -222,9 +223,10 @@ def expect_invariants(
         make: Returns the callback.
         *ignore: The invariants that are not checked.
         modes: The kinds of runs.
+        may_change: Where it may change parameters, as for `check_callback`.
     """
     try:
-        check_callback(make, ignore=ignore, samples=5, modes=modes)
+        check_callback(make, ignore=ignore, may_change=may_change, samples=5, modes=modes)
     except CallbackError as error:
         first = error.violations[0]
         message = first.message.rstrip(".").replace("\n", " ")

@@ -15,7 +15,7 @@ from minispore.testing._invariants import (
     check_invariants,
     describe_error,
 )
-from minispore.testing._observed_run import CallbackObserver
+from minispore.testing._observed_run import SPANS, CallbackObserver
 from minispore.testing._runs import Factory, RunResult, Sandbox, differences
 from minispore.testing._sampling import sample_scenarios
 from minispore.testing._scenario import Fault, Kind, Scenario
@@ -31,8 +31,9 @@ _UNUSUAL_FITS = (
     Scenario("fit", valid_frequency=()),
     Scenario("fit", valid_batches=0),
 )
-# The invariants that are checked by comparing several runs; all others need one run only.
-_COMPARISONS = frozenset({"reuse", "resume"})
+_IGNORABLE = tuple(name for name in INVARIANTS if name != "parameters")
+# After the last step of an evaluation nothing is left to do with other weights.
+_MAY_CHANGE = (*(event for event in EVENTS if event.startswith("on_train_")), *SPANS)
 
 
 def check_callback(
@@ -40,6 +41,8 @@ def check_callback(
     *,
     modes: Collection[Kind] = _KINDS,
     ignore: Collection[str] = (),
+    may_change: Collection[str] = (),
+    keeps: Collection[str] = (),
     samples: int = 60,
     seed: int = 0,
 ) -> tuple[Scenario, ...]:
@@ -57,9 +60,14 @@ def check_callback(
             must be written to the current folder: ``lambda: ModelCheckpoint("net")``.
         modes: The kinds of runs that the callback supports: "train", "fit", "eval". In these it may
             reject, before the first step, only a run without validation.
-        ignore: The names of invariants, as in `INVARIANTS`, that it violates on purpose, such as
-            "parameters" for a callback that averages the weights. Runs that are needed for these
-            only are left out.
+        ignore: The names of invariants, as in `INVARIANTS`, that it violates on purpose; not
+            "parameters", for which there is `may_change`.
+        may_change: Where it changes the weights or the optimizer's state on purpose: the names of
+            hooks of a training, whose changes last, such as "on_train_end"; "eval" if the weights
+            are others during an evaluation, and "run" during the run. At the end of these two,
+            also after an exception, they must be those of the begin.
+        keeps: The attributes and entries of its state that a second run with the same object
+            continues on purpose, such as "history".
         samples: The number of random scenarios; a few of them may be equal.
         seed: The seed of the random scenarios.
 
@@ -69,8 +77,8 @@ def check_callback(
     Raises:
         CallbackError: It violates an invariant; the message shows which, in which run, and how.
         TypeError: `factory` does not return a `Callback`, or `samples` or `seed` is no int.
-        ValueError: `modes` or `ignore` contains an unknown name, `modes` is empty, or `samples` is
-            negative.
+        ValueError: `modes`, `ignore` or `may_change` contains an unknown name, `modes` is empty, or
+            `samples` is negative.
 
     Examples:
         >>> from minispore.train import Callback, LossMonitor
@@ -94,7 +102,14 @@ def check_callback(
     for mode in modes:
         check_one_of(mode, _KINDS, "modes")
     for invariant in ignore:
-        check_one_of(invariant, tuple(INVARIANTS), "ignore")
+        if invariant == "parameters":
+            raise ValueError(
+                "For 'check_callback', the argument 'ignore' must not contain 'parameters': name "
+                "in 'may_change' the hooks or spans in which the callback changes them."
+            )
+        check_one_of(invariant, _IGNORABLE, "ignore")
+    for where in may_change:
+        check_one_of(where, _MAY_CHANGE, "may_change")
     if not kinds:
         raise ValueError("For 'check_callback', the argument 'modes' must name at least one.")
     sampled = sample_scenarios(
@@ -104,7 +119,8 @@ def check_callback(
     )
     gc.collect()  # so that the output of other objects' finalizers is not part of a run
     with TemporaryDirectory() as folder:
-        checker = _CallbackChecker(factory, folder, INVARIANTS.keys() - set(ignore))
+        invariants = INVARIANTS.keys() - {*ignore}
+        checker = _CallbackChecker(factory, folder, invariants, {*may_change}, {*keeps})
         found = checker.violations(kinds, sampled)
         violations = [each for each in found if each.invariant in checker.invariants]
     tried = tuple(checker.tried)
@@ -124,6 +140,7 @@ class _ResumePoint:
         events: The number of events before it.
         calls: The number of calls of the callback before it.
         rates: The number of steps before it.
+        results: The number of evaluations before it.
     """
 
     where: str
@@ -132,6 +149,7 @@ class _ResumePoint:
     events: int
     calls: int
     rates: int
+    results: int
 
 
 class _StateRecorder(Callback):
@@ -166,7 +184,8 @@ class _StateRecorder(Callback):
             shutil.copytree(os.curdir, content)
         where = f"resumed after {observer.events[-1]}"
         counts = (len(observer.events), len(observer.calls), len(observer.rates))
-        self.points.append(_ResumePoint(where, file, content, *counts))
+        results = len(observer.results)
+        self.points.append(_ResumePoint(where, file, content, *counts, results))
 
 
 class _CallbackChecker:
@@ -176,6 +195,8 @@ class _CallbackChecker:
         factory: A function that returns the callback.
         folder: A folder for its files.
         invariants: The names of the invariants to check.
+        may_change: The argument of `check_callback`.
+        keeps: The argument of `check_callback`.
 
     Attributes:
         name: The name of the callback's class.
@@ -183,8 +204,16 @@ class _CallbackChecker:
         tried: The scenarios of the runs, in their order, as keys.
     """
 
-    def __init__(self, factory: Factory, folder: str, invariants: AbstractSet[str]) -> None:
+    def __init__(
+        self,
+        factory: Factory,
+        folder: str,
+        invariants: AbstractSet[str],
+        may_change: AbstractSet[str],
+        keeps: AbstractSet[str],
+    ) -> None:
         self.invariants = invariants
+        self._may_change, self._keeps = may_change, keeps
         self.tried: dict[Scenario, None] = {}
         self._factory = factory
         self._folder = os.path.realpath(folder)
@@ -198,7 +227,6 @@ class _CallbackChecker:
 
     def violations(self, kinds: Sequence[Kind], sampled: Sequence[Scenario]) -> Iterator[Violation]:
         """Yield the violations in all runs."""
-        single_runs = not self.invariants <= _COMPARISONS
         usable: list[Kind] = []
         for kind in kinds:
             complete = Scenario(kind)
@@ -207,22 +235,19 @@ class _CallbackChecker:
             if any(each.invariant in {"errors"} | {"leaks"} & self.invariants for each in basic):
                 continue  # all other runs would have the same violations
             usable.append(kind)
-            if single_runs:
-                single_step = Scenario(kind, epochs=1, batches=1, valid_batches=1)
-                yield from check_invariants(self._run(single_step))
+            single_step = Scenario(kind, epochs=1, batches=1, valid_batches=1)
+            yield from check_invariants(self._run(single_step))
             if "reuse" in self.invariants:
                 yield from self._reuse_violations(complete)
             if kind == "train" and "fit" in kinds:
                 continue  # the loop of `fit` includes that of `train`
-            if single_runs:
-                for fault in _fault_scenarios(kind):
-                    yield from check_invariants(self._run(replace(complete, fault=fault)))
+            for fault in _fault_scenarios(kind):
+                yield from check_invariants(self._run(replace(complete, fault=fault)))
             if "resume" in self.invariants and kind != "eval":
                 yield from self._resume_violations(Scenario(kind, epochs=5))
-        if single_runs:
-            unusual = _UNUSUAL_FITS if "fit" in kinds else ()
-            for each in (*unusual, *(other for other in sampled if other.kind in usable)):
-                yield from self._check_scenario(each)
+        unusual = _UNUSUAL_FITS if "fit" in kinds else ()
+        for each in (*unusual, *(other for other in sampled if other.kind in usable)):
+            yield from self._check_scenario(each)
 
     def _check_scenario(self, scenario: Scenario) -> Iterator[Violation]:
         """Yield the violations in a run, which the callback may reject if it has no validation."""
@@ -235,13 +260,14 @@ class _CallbackChecker:
     def _run(self, scenario: Scenario, *, thorough: bool = False) -> RunResult:
         self.tried[scenario] = None
         sandbox = self._sandbox()
-        observer = CallbackObserver(sandbox.make(self._factory), thorough=thorough)
+        observer = CallbackObserver(
+            sandbox.make(self._factory), thorough=thorough, may_change=self._may_change
+        )
         return sandbox.run(scenario, observer)
 
     def _reuse_violations(self, scenario: Scenario) -> Iterator[Violation]:
         """Yield the differences of a second run with the same object."""
         first, repeated = self._run(scenario), self._run(scenario)
-        exact = first.describe_calls(exact=True) == repeated.describe_calls(exact=True)
         # The fault occurs in the second epoch of a training, when files of the first may exist. A
         # run that continues from these needs the same callbacks, so the second run has the fault's
         # callback as well, but the fault never occurs.
@@ -255,7 +281,7 @@ class _CallbackChecker:
             subject = sandbox.make(self._factory)
             sandbox.run(before, CallbackObserver(subject))
             second = sandbox.run(after, CallbackObserver(subject))
-            message = _reuse_difference(first, second, exact=exact)
+            message = next(_reuse_differences(first, second, repeated, self._keeps), None)
             if message:
                 yield Violation("reuse", f"{scenario}, run after {before}", message)
 
@@ -305,23 +331,42 @@ def _fault_scenarios(kind: Kind) -> Iterator[Fault]:
             yield Fault(event, kind="interrupt")
 
 
-def _reuse_difference(first: RunResult, second: RunResult, *, exact: bool) -> str | None:
-    """Return a message about a difference of the second run, except in the attributes."""
+def _reuse_differences(
+    first: RunResult, second: RunResult, repeated: RunResult, keeps: AbstractSet[str]
+) -> Iterator[str]:
+    """Yield the differences between the second run with an object and that with a new one."""
     if second.error is not None:
-        return f"It raised {describe_error(second.error)}"
-    if not second.observer.resumes:
-        expected, events = first.observer.events, second.observer.events
-        if events != expected:
-            return f"There were {len(events)} events, in the first run {len(expected)}."
-        if second.observer.rates != first.observer.rates:
-            return "The learning rates were different."
+        yield f"It raised {describe_error(second.error)}"
+    old, new = first.observer, second.observer
+    if not new.resumes:
+        if new.events != old.events:
+            yield f"There were {len(new.events)} events, in the first run {len(old.events)}."
+        if new.rates != old.rates:
+            yield "The learning rates were different."
+        exact = first.describe_calls(exact=True) == repeated.describe_calls(exact=True)
         calls = (run.describe_calls(exact=exact) for run in (first, second))
-        for old, new in differences(*calls):
-            return f"It {new}; in the first run it {old}."
-    for name, value in first.parameters.items():
-        if second.parameters[name] != value:
-            return f"At the end the parameter '{name}' was different."
-    return None
+        for then, now in differences(*calls):
+            yield f"It {now}; in the first run it {then}."
+        for then, now in differences(old.results, new.results):
+            yield f"{now}; in the first run: {then}."
+    for name, content in first.parameters.items():
+        if second.parameters[name] != content:
+            yield f"At the end the parameter '{name}' was different."
+    if not new.resumes:
+        for name, value, new_value in _attribute_differences(first, second, repeated):
+            if name.split("'")[1] not in keeps:
+                yield f"At the end {name} was {new_value}; in the first run it is {value}."
+
+
+def _attribute_differences(
+    old: RunResult, new: RunResult, repeated: RunResult
+) -> Iterator[tuple[str, object, object]]:
+    """Yield the attributes, with both values, that differ but are equal in repeated runs."""
+    for name, value in old.attributes.items():
+        new_value = new.attributes.get(name, _MISSING)
+        lazy = new_value == _MISSING and name.startswith("its attribute '_")  # set at first use
+        if new_value != value and not lazy and repeated.attributes.get(name) == value:
+            yield name, value, new_value
 
 
 def _resume_differences(
@@ -346,13 +391,12 @@ def _resume_differences(
     for rate, new_rate in zip(old.rates[point.rates :], new.rates[start.rates :], strict=True):
         if new_rate != rate:
             yield f"A learning rate was {new_rate}; in the uninterrupted run {rate}."
+    for then, now in differences(old.results[point.results :], new.results[start.results :]):
+        yield f"{now}; in the uninterrupted run: {then}."
     for name, content in uninterrupted.parameters.items():
         if resumed.parameters.get(name) != content:
             yield f"At the end the parameter '{name}' was different."
-    for name, value in uninterrupted.attributes.items():
-        new_value = resumed.attributes.get(name, _MISSING)
-        lazy = new_value == _MISSING and name.startswith("its attribute '_")  # set at first use
-        if new_value != value and not lazy and repeated.attributes.get(name) == value:
-            yield f"At the end {name} was {new_value}; in the uninterrupted run it is {value}."
+    for name, value, new_value in _attribute_differences(uninterrupted, resumed, repeated):
+        yield f"At the end {name} was {new_value}; in the uninterrupted run it is {value}."
     if uninterrupted.files == repeated.files and resumed.files != uninterrupted.files:
         yield f"At the end there were the files {resumed.files}, not {uninterrupted.files}."

@@ -17,7 +17,7 @@ INVARIANTS = {
     "events": "The run has the same events with and without it, up to a stop that it requests,"
     " and every begin event has its end event.",
     "bookkeeping": "It does not change the loop's parameters of the run or a requested stop.",
-    "parameters": "It does not change the weights or the optimizer's state.",
+    "parameters": "It changes the weights or the optimizer's state only where `may_change` says.",
     "random": "It draws no random numbers from streams that the training or its data may use.",
     "reuse": "A second run with the same object behaves like the first.",
     "resume": "A run that is resumed after any step continues like the uninterrupted run.",

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from zlib import crc32
@@ -11,7 +11,12 @@ from minispore.common import Tensor
 from minispore.common.seed import get_rng_state
 from minispore.engine.array import is_ndarray
 from minispore.testing._instrumentation import Span
-from minispore.testing._snapshot import StateKey, StateSnapshotter, changed_keys
+from minispore.testing._snapshot import (
+    StateKey,
+    StateSnapshot,
+    StateSnapshotter,
+    changed_keys,
+)
 from minispore.train.protocol import Callback, RunContext, SupportsState
 from minispore.utils.checks import is_mapping, is_sequence
 
@@ -31,6 +36,8 @@ _RNG_NAMES = {
     "numpy": "numpy's global random numbers",
     "python": "the random numbers of 'random'",
 }
+# The parts of a run in which a callback may set other parameters if it restores those of before.
+SPANS = {"eval": "the evaluation", "run": "the run"}
 # A progress bar, which is redrawn at times that differ between runs.
 _BAR = re.compile(r"\r[^\n]*\n?")
 
@@ -59,29 +66,37 @@ class CallbackObserver:
     Args:
         subject: The callback.
         thorough: Whether to make the slow checks as well, which compare the random streams.
+        may_change: The hooks whose changes of parameters last, and the `SPANS` at whose end the
+            parameters are those of before.
 
     Attributes:
         subject: The argument.
         thorough: The argument.
+        may_change: The argument.
         output: The stream that receives what is printed in the run.
         events: The loop's events, with epoch and step.
         calls: The calls of the callback's methods.
         rates: The learning rates at the end of each step.
+        results: The results of each evaluation.
         stopped_at: The number of events before the callback requested a stop.
         violations: The violations of invariants, each with a message.
         resumes: Whether the run was resumed from a file.
     """
 
-    def __init__(self, subject: Callback, *, thorough: bool = False) -> None:
-        self.subject, self.thorough = subject, thorough
+    def __init__(
+        self, subject: Callback, *, thorough: bool = False, may_change: Collection[str] = ()
+    ) -> None:
+        self.subject, self.thorough, self.may_change = subject, thorough, may_change
         self.output = io.StringIO()
         self.events: list[str] = []
         self.calls: list[Call] = []
         self.rates: list[list[float]] = []
+        self.results: list[str] = []
         self.stopped_at: int | None = None
         self.violations: list[tuple[str, str]] = []
         self.resumes = False
         self._inside_call = False
+        self._to_restore: dict[str, StateSnapshot] = {}  # by span, from its begin to its end
         self._snapshotter = StateSnapshotter()
 
     @property
@@ -103,13 +118,35 @@ class CallbackObserver:
                 self._inside_call = False
         else:
             if span.kind == "event":
-                self.events.append(_position(span))
-                if span.name == "on_train_step_end":
-                    self.rates.append(_learning_rates(span.context))
+                self._observe_event(span)
+            begun = {"run": "run", "on_eval_begin": "eval"}.get(span.name, "")
+            if begun in self.may_change:
+                self._to_restore[begun] = self._snapshotter.snapshot(span.context)
             try:
                 yield
+                if span.name == "on_eval_end":
+                    self._check_restored(span, "eval")
             finally:
                 self.resumes |= span.context.get_resume_requested() is not None
+                if span.name == "run":
+                    for name in [*self._to_restore]:
+                        self._check_restored(span, name)
+
+    def _observe_event(self, span: Span) -> None:
+        self.events.append(_position(span))
+        if span.name == "on_train_step_end":
+            self.rates.append(_learning_rates(span.context))
+        if span.name == "on_eval_end":
+            results = span.context.original_args().get("eval_results")
+            self.results.append(f"The result of an evaluation was {_plain(results)}")
+
+    def _check_restored(self, span: Span, name: str) -> None:
+        """Compare the parameters with those at the begin of a span of `SPANS`."""
+        before = self._to_restore.pop(name, {})  # nothing if the exemption is not used
+        for key in changed_keys(before, self._snapshotter.snapshot(span.context)):
+            if key in before and key.kind == "parameter":
+                message = f"At the end of {SPANS[name]} '{key.name}' was not that of its begin."
+                self._add_violation("parameters", message)
 
     def _observe_call(self, span: Span) -> Generator[None, None, None]:
         context, printed = span.context, self.output.tell()
@@ -119,7 +156,7 @@ class CallbackObserver:
             yield
         finally:
             for key in changed_keys(before, self._snapshotter.snapshot(context)):
-                if key in before and not _may_change(key):
+                if key in before and not self._is_allowed(span.name, key):
                     invariant, noun = _KINDS[key.kind]
                     self._add_violation(invariant, f"{span.name} changed {noun} '{key.name}'.")
             for stream, state in self._rng_states().items():
@@ -131,6 +168,14 @@ class CallbackObserver:
                 self._add_violation("bookkeeping", f"{span.name} cancelled a requested stop.")
             text = _BAR.sub("", self.output.getvalue()[printed:])
             self.calls.append(Call(_position(span), text))
+
+    def _is_allowed(self, hook: str, key: StateKey) -> bool:
+        """Return whether a hook may change it: a learning rate, or an entry of its own."""
+        if key.kind == "entry":
+            return key.name not in _BOOKKEEPING
+        if key.name.startswith("learning_rate"):
+            return True
+        return bool(self._to_restore) or hook in self.may_change
 
     def _add_violation(self, invariant: str, message: str) -> None:
         self.violations.append((invariant, message))
@@ -145,13 +190,6 @@ class CallbackObserver:
 def _position(span: Span) -> str:
     params = span.context.original_args()
     return describe_position(span.name, params.get("cur_epoch_num"), params.get("cur_step_num"))
-
-
-def _may_change(key: StateKey) -> bool:
-    """Return whether a callback may change it: a learning rate, or an entry of its own."""
-    if key.kind == "entry":
-        return key.name not in _BOOKKEEPING
-    return key.name.startswith("learning_rate")
 
 
 def plain_attributes(callback: Callback) -> dict[str, object]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from minispore import Parameter, Tensor
 from minispore.common.seed import generator
-from minispore.train import Callback, InternalCallbackParam, RunContext
+from minispore.train import Callback, InternalCallbackParam, RunContext, WeightAveraging
 
 
 def hooks(**methods: Callable[..., object]) -> type[Callback]:
@@ -103,6 +103,13 @@ class CountsRuns(Callback):
     def on_eval_begin(self, run_context: RunContext) -> None:
         self.runs += 1
         print(f"run {self.runs}")
+
+
+class CountsRunsSilently(CountsRuns):
+    """It has another number in an attribute."""
+
+    def on_eval_begin(self, run_context: RunContext) -> None:
+        self.runs += 1
 
 
 class PrintsWords(Callback):
@@ -264,6 +271,80 @@ def draw_numpys(*_: object) -> None:
     np.random.standard_normal()  # noqa: NPY002
 
 
+class Averaging(WeightAveraging):
+    """Averages of the weights, with the mistakes of its subclasses."""
+
+    def __init__(self) -> None:
+        super().__init__(0.5)
+
+
+class StaysAfterEvaluation(Averaging):
+    def on_eval_epoch_end(self, run_context: RunContext) -> None:
+        self._weights = []
+
+
+class StaysAfterError(Averaging):
+    def on_exception(self, run_context: RunContext, error: BaseException) -> None:
+        self._weights = []
+
+
+class StaysAfterStop(Averaging):
+    def on_eval_epoch_end(self, run_context: RunContext) -> None:
+        if not run_context.get_stop_requested():
+            super().on_eval_epoch_end(run_context)
+
+
+class RestoresTheWrongWeights(Averaging):
+    def on_eval_begin(self, run_context: RunContext) -> None:
+        super().on_eval_begin(run_context)
+        self._weights = [(parameter, value * 1.5) for parameter, value in self._weights]
+
+
+class TrainsTheAverages(Averaging):
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        super().on_train_step_end(run_context)
+        self.on_train_end(run_context)
+
+
+class IsNotReset(Averaging):
+    def on_train_begin(self, run_context: RunContext) -> None: ...
+
+
+class LosesItsAverages(Averaging):
+    def load_state_dict(self, state: Mapping[str, object]) -> None: ...
+
+
+# Each with the invariant that it violates and a part of the message.
+BAD_AVERAGING: list[tuple[type[Averaging], str, str]] = [
+    (StaysAfterEvaluation, "parameters", "At the end of the evaluation '0.weight' was not that"),
+    (StaysAfterError, "parameters", "At the end of the evaluation '0.weight' was not that of"),
+    (StaysAfterStop, "parameters", "At the end of the evaluation '0.weight' was not that"),
+    (RestoresTheWrongWeights, "parameters", "At the end of the evaluation '0.weight' was not"),
+    (TrainsTheAverages, "parameters", "on_train_step_end changed the parameter '0.weight'."),
+    (IsNotReset, "reuse", "The result of an evaluation was "),
+    (LosesItsAverages, "resume", "The result of an evaluation was "),
+]
+
+
+class Borrows(Callback):
+    """It trains other weights, and restores those of before."""
+
+    restores = True
+
+    def on_train_begin(self, run_context: RunContext) -> None:
+        parameters = list(params(run_context).train_network.get_parameters())
+        self.saved = [(each, each.copy()) for each in parameters]
+        halve(run_context)
+
+    def __exit__(self, *error: object) -> None:
+        for parameter, value in self.saved if self.restores else ():
+            parameter.set_data(value)
+
+
+class Keeps(Borrows):
+    restores = False
+
+
 # For each invariant, callbacks that violate it with parts of the messages.
 VIOLATIONS: dict[str, list[tuple[Callable[[], Callback], str]]] = {
     "errors": [
@@ -328,6 +409,7 @@ VIOLATIONS: dict[str, list[tuple[Callable[[], Callback], str]]] = {
         (again(halve), "At the end the parameter '0.weight' was different."),
         (StopsOnce, "There were 6 events, in the first run 12."),
         (PrintsWords, "It printed 'line another\\n' at on_eval_end in step 2; in the"),
+        (CountsRunsSilently, "At the end its attribute 'runs' was 2; in the first run it is 1."),
         (CountsRuns, "It printed 'run 2\\n' at on_eval_begin; in the first"),
     ],
     "resume": [
