@@ -3,6 +3,7 @@
 import builtins
 from collections.abc import Callable
 from functools import partial
+from itertools import takewhile
 from math import prod
 from string import ascii_letters
 from types import EllipsisType, ModuleType
@@ -42,10 +43,11 @@ def _wide_sum(x: Floats, axis: Axis, *, keepdims: bool) -> Floats:
     if axis is None or x.size < _ROW or x.dtype.kind != "f":
         return _sum(x, axis=axis, keepdims=keepdims)
     reduced = {i % x.ndim for i in (axis if isinstance(axis, tuple) else (axis,))}
-    last_kept = builtins.max({*range(x.ndim)} - reduced, default=-1)
+    by_columns = x.flags.f_contiguous and not x.flags.c_contiguous
+    inner = takewhile(reduced.__contains__, range(x.ndim)[:: 1 if by_columns else -1])
     # `einsum` adds neighbouring elements in a third of the time, one after another: more of them
     # are added pairwise by numpy, whose rounding errors stay small.
-    if not 1 < prod(x.shape[last_kept + 1 :]) <= _NEIGHBOURS:
+    if not 1 < prod(x.shape[i] for i in inner) <= _NEIGHBOURS:
         return _sum(x, axis=axis, keepdims=keepdims)
     letters = ascii_letters[: x.ndim]
     kept = "".join(letter for i, letter in enumerate(letters) if i not in reduced)
@@ -66,10 +68,12 @@ def min(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:
 def maximum(x: Floats, y: Floats | float, /, out: Floats | None = None) -> Floats:
     """Return the larger of two elements."""
     is_number = isinstance(y, int | float) and x.dtype.kind == "f"
-    if x.size > 16 * _ROW and is_number and x.flags.c_contiguous:
+    if x.size > 16 * _ROW and is_number and (x.flags.c_contiguous or x.flags.f_contiguous):
         # numpy takes three times as long with a number as with rows of this number.
-        first = next(i for i in range(x.ndim)[::-1] if prod(x.shape[i:]) > _ROW)
-        y = np.full(x.shape[first:], y, x.dtype)
+        lengths = x.shape if x.flags.c_contiguous else x.shape[::-1]
+        first = next(i for i in range(x.ndim)[::-1] if prod(lengths[i:]) > _ROW)
+        rows = np.full(lengths[first:], y, x.dtype)
+        y = rows if x.flags.c_contiguous else np.expand_dims(rows, (*range(first),)).T
     return np.maximum(x, y, out=out)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from minispore.engine.array import A, namespace
+from minispore.engine.array import A, is_by_columns, namespace
 from minispore.engine.rules import Binary, Ternary
 from minispore.engine.rules.broadcasting import unbroadcast
 
@@ -40,10 +40,20 @@ def dense(x: A, weight: A, bias: A) -> Ternary[A]:
     composition of transpose, matmul and add.
     """
     xp = namespace(x)
-    value = gemm(x, weight.mT)
+    # For few rows BLAS takes up to twice as long for x weightᵀ as for weight xᵀ, whose transpose
+    # has its columns one after the other in memory. The gradient has the layout of x, since
+    # operations on arrays of two layouts are slow.
+    if x.shape[0] < min(weight.shape[0], _MANY_ROWS):
+        value = gemm(weight, x.mT).mT
+    else:
+        value = gemm(x, weight.mT)
     value += bias  # in place, since the product is a new array
+    by_columns = is_by_columns(x)
     return value, (
-        lambda g: gemm(g, weight),
+        lambda g: gemm(weight.mT, g.mT).mT if by_columns else gemm(g, weight),
         lambda g: gemm(g.mT, x),
         lambda g: xp.sum(g, axis=0),
     )
+
+
+_MANY_ROWS = 256

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from minispore import Tensor, ops
+from minispore.engine.rules import linalg
 from minispore.utils.checks import as_items
 from tests.helpers.array_backends import to_numpy
 from tests.helpers.rule_cases import CASES, Floats, shapes
@@ -105,3 +106,37 @@ def test_getitem_and_scatter_add_are_adjoint(data: st.DataObject) -> None:
     y = np.cos(np.arange(float(taken.size))).reshape(np.shape(taken))
     np.testing.assert_array_equal(np.asarray(taken), x[key])
     assert abs(np.sum(taken * y) - np.sum(x * to_numpy(back(y)))) < 1e-9 * x.size**2
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray])
+@pytest.mark.parametrize(
+    ("rows", "outputs"), [(1, 8), (4, 8), (8, 8), (8, 4), (255, 300), (256, 300)]
+)
+def test_dense_multiplies_in_the_order_and_layout_that_are_fast(
+    rows: int, outputs: int, layout: Callable[[Floats], Floats]
+) -> None:
+    """For few rows the weights are the left operand; a gradient has the layout of its input."""
+    rng = np.random.default_rng(0)
+    x, weight = layout(rng.normal(size=(rows, 5))), rng.normal(size=(outputs, 5))
+    left: list[object] = []
+
+    def watch(x: object, y: object) -> None:
+        left.append(x)
+
+    linalg.gemm_observers.append(watch)
+    try:
+        value, (to_x, to_weight, _) = linalg.dense(x, weight, np.ones(outputs))
+    finally:
+        linalg.gemm_observers.remove(watch)
+    few = rows < min(outputs, 256)
+    assert (left[0] is weight) is few
+    assert value.flags.f_contiguous if few else value.flags.c_contiguous
+    np.testing.assert_allclose(value, x @ weight.T + 1, rtol=1e-12, atol=1e-12)
+    gradient = to_x(value)
+    np.testing.assert_allclose(gradient, value @ weight, rtol=1e-12, atol=1e-12)
+    assert (gradient.flags.c_contiguous, gradient.flags.f_contiguous) == (
+        x.flags.c_contiguous,
+        x.flags.f_contiguous,
+    )
+    # An optimizer adds it to the weights.
+    assert to_weight(value).flags.c_contiguous
