@@ -20,7 +20,7 @@ class DatasetLike(Protocol):
 
     `create_tuple_iterator` returns an iterable that can be iterated over `num_epochs` times. Each
     pass yields batches, and each batch is a sequence of tensors (or of values that `Tensor` takes),
-    one for each column.
+    one for each column. If the object has a method `reset`, it is called after each pass.
 
     Examples:
         >>> class Batches:
@@ -179,6 +179,7 @@ class EpochIterator:
     _ended: bool  # whether these are all
 
     def __init__(self, dataset: DatasetLike, num_epochs: int, columns: int | None = None) -> None:
+        self._dataset = dataset
         self._source = dataset.create_tuple_iterator(num_epochs=num_epochs)
         self._num_epochs = num_epochs
         self._columns = columns
@@ -220,7 +221,7 @@ class EpochIterator:
         self._taken, self._ended, self._begin = taken, ended, begin
         if isinstance(self._source, SupportsState):
             self._source.load_state_dict(position)
-            rest = iter(self._source)
+            rest = self._rows()
         else:
             rest = self._skip_batches()
         if self._ended:
@@ -235,23 +236,30 @@ class EpochIterator:
     def _skip_batches(self) -> Iterator[Sequence[object]]:
         """Iterate over the earlier epochs and the taken batches; return the batches left."""
         for _ in range(self._next):
-            for _ in self._source:
+            for _ in self._rows():
                 pass
         if self._begin:
             set_rng_state(self._begin)
-        rest = iter(self._source) if self._taken else iter(())
+        rest = self._rows() if self._taken else iter(())
         if sum(1 for _ in islice(rest, self._taken)) < self._taken:
             raise ValueError(f"The dataset has come to its end before batch {self._taken}.")
         if self._ended:
             next(rest, None)  # runs the source's code after its last batch
         return rest
 
+    def _rows(self) -> Iterator[Sequence[object]]:
+        """Yield the batches of an epoch; then call the dataset's `reset`, as MindSpore does."""
+        yield from self._source
+        reset: object = getattr(self._dataset, "reset", None)
+        if callable(reset):
+            reset()
+
     def _batches(self) -> Iterator[list[Tensor]]:
         rest, self._rest = self._rest, None
         if rest is None:
             if not isinstance(self._source, SupportsState):
                 self._begin = get_rng_state()
-            rest = iter(self._source)
+            rest = self._rows()
             self._taken, self._ended = 0, False
         for row in rest:
             self._taken += 1

@@ -24,6 +24,41 @@ class Once:
         return iter([(X, Y)])
 
 
+class Resettable:
+    """A dataset that is its own iterator, which `reset` sets to the beginning, as in MindSpore."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.next, self.resets = size, 0, 0
+
+    def get_dataset_size(self) -> int:
+        return self.size
+
+    def create_tuple_iterator(self, *, num_epochs: int) -> "Resettable":
+        return self
+
+    def __iter__(self) -> Iterator[Sequence[object]]:
+        return self
+
+    def __next__(self) -> Sequence[object]:
+        if self.next == self.size:
+            raise StopIteration
+        self.next += 1
+        return X, Y
+
+    def reset(self) -> None:
+        self.next, self.resets = 0, self.resets + 1
+
+
+@given(size=st.integers(1, 3), first=st.integers(0, 2), epochs=st.integers(1, 3))
+@example(size=2, first=1, epochs=2)
+def test_dataset_is_reset_after_each_epoch(size: int, first: int, epochs: int) -> None:
+    spy, data, valid = SpyCallback(), Resettable(size), Resettable(size)
+    make({"acc"}).fit(first + epochs, data, valid, callbacks=[spy], initial_epoch=first)
+    numbers = [step["cur_epoch_num"] for step in spy.at("on_train_step_end")]
+    assert numbers == [first + 1 + i // size for i in range(size * epochs)]
+    assert (data.resets, valid.resets) == (epochs, epochs)
+
+
 def test_epoch_without_batches_raises() -> None:
     with pytest.raises(ValueError, match="^There is") as raised:
         make().train(2, Once())
