@@ -36,13 +36,13 @@ from minispore.dataset.samplers import (
     choose_sampler,
 )
 from minispore.utils.checks import (
-    all_are,
     as_tuple,
     check_int,
     check_one_of,
     check_type,
     is_dict,
     is_iterable,
+    is_sequence,
 )
 
 AnySampler = BuiltinSampler | Sampler | Iterable[int] | IndexIterable
@@ -322,14 +322,7 @@ def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
         keys = as_names(list(data), "data", "NumpySlicesDataset") if data else ()
         columns = tuple(data.values())
     what = "For 'NumpySlicesDataset', a column of the argument 'data'"
-    arrays = tuple(
-        [
-            np.array(column, np.object_)
-            if isinstance(column, list | tuple) and column and all_are(column, dict)
-            else as_element(column, what)
-            for column in columns
-        ]
-    )
+    arrays = tuple([_as_column(column, what) for column in columns])
     if not arrays or any(not array.ndim or not len(array) for array in arrays):
         raise ValueError(
             "For 'NumpySlicesDataset', the argument 'data' must have rows, but has none."
@@ -341,6 +334,13 @@ def _columns(data: object) -> tuple[tuple[Array, ...], tuple[str, ...]]:
             f"length, but got {lengths}."
         )
     return arrays, keys or tuple([f"column_{i}" for i in range(len(arrays))])
+
+
+def _as_column(values: object, what: str) -> Array:
+    """Return a column as an array, of objects if it is a list of dictionaries."""
+    if is_sequence(values) and values and all(isinstance(value, dict) for value in values):
+        return np.array(values, np.object_)
+    return as_element(values, what)
 
 
 def _as_batches(batch_sampler: object, count: int) -> Callable[[], Iterable[Iterable[int]]]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.dataset._node import EpochKey
-from minispore.utils.checks import check_int, check_type
+from minispore.utils.checks import check_int, check_type, describe_value, is_iterable
 from minispore.utils.renamed import reject_renamed_attributes
 from minispore.utils.unsupported import module_attributes
 
@@ -423,7 +423,12 @@ class IterSampler(BuiltinSampler):
 
     def __init__(self, sampler: Iterable[int], num_samples: int | None = None) -> None:
         super().__init__(num_samples)
-        self.sampler: Iterable[int] = check_type(sampler, Iterable, "sampler", "IterSampler")
+        self.sampler = sampler
+        if not is_iterable(sampler):
+            raise TypeError(
+                "For 'IterSampler', the argument 'sampler' must be an iterable of row indices, but "
+                f"got {describe_value(sampler)}."
+            )
 
     def epoch_indices(self, count: int, key: EpochKey) -> Indices:
         """Return the indices that the sampler yields."""

@@ -347,16 +347,16 @@ class Model:
                 f"supported, but got backend {backend!r} and config {config!r}."
             )
         types = (Tensor, int, float, bool, str, tuple, list, dict)
-        inputs = tuple(
-            Tensor(x) if hasattr(x, "__array__") and not isinstance(x, types) else x
+        inputs = [
+            Tensor(x) if hasattr(x, "__array__") and not isinstance(x, Tensor | float) else x
             for x in predict_data
-        )
+        ]
         for item in inputs:
             check_type(item, types, "predict_data", caller, allow_none=True)
         self._network.set_train(mode=False)
         if not is_graph_mode():
             return self._network(*inputs)
-        return steps_of(self).run(self._network, inputs)
+        return steps_of(self).run(self._network, tuple(inputs))
 
     def build(
         self,

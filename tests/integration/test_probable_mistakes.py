@@ -257,9 +257,9 @@ class OwnGradient(nn.Cell):
         return (dout, *map(ops.zeros_like, factor))
 
 
-BPROPS: dict[str, Callable[[nn.Cell, Tensor], Tensor]] = {
+BPROPS: dict[str, Callable[[OwnGradient, Tensor], Tensor]] = {
     "its own": lambda cell, x: cell(x),
-    "given": lambda cell, x: cell(x, vars(cell)["factor"]),
+    "given": lambda cell, x: cell(x, cell.factor),
 }
 
 
