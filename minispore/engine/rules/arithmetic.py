@@ -27,9 +27,11 @@ def multiply(x: A, y: A) -> Binary[A]:
 
 def divide(x: A, y: A) -> Binary[A]:
     """Return x / y."""
-    return x / y, (
+    value = x / y
+    return value, (
         lambda g: unbroadcast(g / y, x.shape),
-        lambda g: unbroadcast(-g * x / (y * y), y.shape),
+        # Not by y², which is infinite or 0 for more y than the gradient is.
+        lambda g: unbroadcast(-(g / y) * value, y.shape),
     )
 
 
@@ -49,13 +51,14 @@ def pow(x: A, y: A) -> Binary[A]:
 
     def to_base(g: A) -> A:
         # x⁰ is 1 everywhere, so its derivative is 0, also at x = 0, where 0 · 0⁻¹ is NaN.
-        derivative = xp.where(xp.equal(y, xp.zeros_like(y)), 0.0, y * x ** (y - 1.0))
-        return unbroadcast(g * derivative, x.shape)
+        both_zero = xp.equal(xp.maximum(xp.abs(x), xp.abs(y)), 0.0)
+        return unbroadcast(g * (y * xp.where(both_zero, 1.0, x) ** (y - 1.0)), x.shape)
 
     def to_exponent(g: A) -> A:
-        # The derivative of 0ʸ is 0. That of a negative base is NaN, as its logarithm is.
-        logarithm = xp.log(xp.where(xp.equal(x, xp.zeros_like(x)), 1.0, x))
-        return unbroadcast(g * value * logarithm, y.shape)
+        # The derivative of 0ʸ is 0, and −∞ for y < 0. That of a negative base is NaN, as its
+        # logarithm is.
+        positive = xp.where(xp.equal(x, 0.0), xp.where(y < 0.0, x, 1.0), x)
+        return unbroadcast(g * value * xp.log(positive), y.shape)
 
     return value, (to_base, to_exponent)
 

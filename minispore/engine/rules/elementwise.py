@@ -104,7 +104,14 @@ def atan(x: A) -> Unary[A]:
 def asinh(x: A) -> Unary[A]:
     """Return the inverse of the hyperbolic sine."""
     xp = namespace(x)
-    return xp.asinh(x), (lambda g: g / xp.sqrt(x * x + 1.0),)
+
+    def pullback(g: A) -> A:
+        # √(x² + 1), of which x² may be infinite.
+        size = xp.stop_gradient(xp.maximum(xp.abs(x), 1.0))
+        near, one = x / size, 1.0 / size
+        return g / (xp.sqrt(near * near + one * one) * size)
+
+    return xp.asinh(x), (pullback,)
 
 
 def acosh(x: A) -> Unary[A]:

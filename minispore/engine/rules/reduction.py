@@ -51,11 +51,15 @@ def logsumexp(x: A, axis: Axis, keepdims: bool) -> Unary[A]:
     # The shift cancels, so the gradient may treat it as a constant. It must be finite.
     top = xp.stop_gradient(xp.max(x, axis=axis, keepdims=True))
     top = xp.where(xp.isfinite(top), top, 0.0)
-    total = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True)) + top
-    value = total if keepdims else xp.squeeze(total, _axes(axis, x.ndim))
+    exponentials = xp.exp(x - top)
+    total = xp.sum(exponentials, axis=axis, keepdims=True)
+    value = xp.log(total) + top
+    if not keepdims:
+        value = xp.squeeze(value, _axes(axis, x.ndim))
 
     def pullback(g: A) -> A:
-        return repeat_to_match_shape(g, x.shape, axis, keepdims) * xp.exp(x - total)
+        # Not by the exponential of x less the value, in which a large x leaves no logarithm.
+        return repeat_to_match_shape(g, x.shape, axis, keepdims) * (exponentials / total)
 
     return value, (pullback,)
 
