@@ -21,7 +21,7 @@ from minispore._functional.window_geometry import (
 from minispore.engine.array import Shape, is_host
 from minispore.engine.dispatch import T, apply1, apply2, as_float, check_tensor, promote_operands
 from minispore.engine.rules import indexing, linalg, shape, unfold
-from minispore.utils.checks import check_int, check_one_of
+from minispore.utils.checks import as_items, check_int, check_one_of
 
 __all__ = [
     "conv2d",
@@ -68,6 +68,11 @@ def conv2d(
     steps = as_pair(stride, "stride", caller)
     spreads = as_pair(dilation, "dilation", caller)
     check_int(groups, "groups", caller, low=1)
+    if len(as_items(padding) or ()) == 4:
+        raise ValueError(
+            "For 'conv2d', the argument 'padding' must be an int or a tuple of two ints, as in "
+            f"MindSpore, but got {padding}: nn.Conv2d takes four, and so does ops.pad."
+        )
     high, wide = as_pair(padding, "padding", caller, low=0, lists=True)
     around = (high, high, wide, wide)
     check_padding(pad_mode, around, caller)

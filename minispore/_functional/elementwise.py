@@ -703,7 +703,8 @@ def logsigmoid(x: T) -> T:
 @_documented(1.0, 0.6667)
 def hardsigmoid(input: T) -> T:
     """Return min(max(x / 6 + 0.5, 0), 1) for each element x."""
-    return div(relu6(add(as_float(input, "hardsigmoid"), 3.0)), 6.0)
+    x = as_float(input, "hardsigmoid")
+    return where(greater_equal(x, 3), 1.0, div(apply1(rules.relu, add(x, 3.0)), 6.0))
 
 
 HSigmoid: Final = primitive("HSigmoid", hardsigmoid)
@@ -713,14 +714,14 @@ HSigmoid: Final = primitive("HSigmoid", hardsigmoid)
 def hardswish(input: T) -> T:
     """Return x * hardsigmoid(x) for each element x."""
     x = as_float(input, "hardswish")
-    return mul(x, hardsigmoid(x))
+    return mul(x, div(apply1(rules.clip, add(x, 3.0), 0.0, 6.0), 6.0))
 
 
 HSwish: Final = primitive("HSwish", hardswish)
 
 
 def hardtanh(input: T, min_val: Number = -1.0, max_val: Number = 1.0) -> T:
-    """Return each element limited to the interval [min_val, max_val].
+    """Return each element limited to [min_val, max_val]; the derivative at the bounds is 1/2.
 
     Args:
         input: A tensor of any shape.
@@ -740,7 +741,7 @@ def hardtanh(input: T, min_val: Number = -1.0, max_val: Number = 1.0) -> T:
     check_tensor(input, "hardtanh")
     check_type(min_val, (int, float), "min_val")
     check_type(max_val, (int, float), "max_val")
-    return clip(input, min_val, max_val)
+    return minimum(maximum(input, min_val), max_val)
 
 
 @_documented(1.0, 0.5, lambd="The threshold, at least 0.")

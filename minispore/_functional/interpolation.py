@@ -137,7 +137,7 @@ def interpolate(
     if (scale_factor is not None) != bool(recompute_scale_factor):
         raise ValueError(
             f"For '{caller}', the argument 'recompute_scale_factor' must be True with "
-            f"'scale_factor', and only then, but got {recompute_scale_factor}."
+            f"'scale_factor', and only then, as in MindSpore, but got {recompute_scale_factor}."
         )
     x = widen(input)
     for axis, new in enumerate(_new_lengths(input.shape[2:], size, scale_factor), 2):

@@ -66,6 +66,7 @@ __all__ = [
     "argmin",
     "argsort",
     "count_nonzero",
+    "cumprod",
     "cumsum",
     "log_softmax",
     "logsumexp",
@@ -566,12 +567,7 @@ def prod(
     check_tensor(input, "prod")
     check_bool(keep_dims, "keep_dims")
     named = normalize_axis_tuple(axis, input.ndim, "prod")
-    if dtype is not None:
-        x = cast_to(input, dtypes.as_dtype(dtype, "prod"))
-    elif dtype_of(input).category < dtypes.FLOAT:
-        x = cast_to(input, dtypes.int64)
-    else:
-        x = input
+    x = _as_factors(input, dtype, "prod")
     axes = range(x.ndim) if named is None else (named,) if isinstance(named, int) else named
     others = [i for i in range(x.ndim) if i not in axes]
     kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
@@ -587,6 +583,13 @@ def prod(
         odd = getitem(factors, slice(2 * half, None))
         factors = concat([pairs, odd]) if odd.shape[0] else pairs
     return reshape(factors, kept if keep_dims else rest)
+
+
+def _as_factors(x: T, dtype: dtypes.DTypeLike | None, caller: str) -> T:
+    """Return `x` in the type to multiply in."""
+    if dtype is not None:
+        return cast_to(x, dtypes.as_dtype(dtype, caller))
+    return cast_to(x, dtypes.int64) if dtype_of(x).category < dtypes.FLOAT else x
 
 
 def count_nonzero(
@@ -649,6 +652,39 @@ def cumsum(x: T, axis: int, dtype: dtypes.DTypeLike | None = None) -> T:
     result_type = dtype_of(x) if dtype is None else dtypes.as_dtype(dtype, "cumsum")
     # numpy adds small integers up in a type of its own choice.
     return cast_to(apply1(rules.cumsum, widen(cast_to(x, result_type)), place), result_type)
+
+
+def cumprod(input: T, dim: int, dtype: dtypes.DTypeLike | None = None) -> T:
+    """Return the cumulative product along an axis.
+
+    Args:
+        input: A tensor with at least one axis.
+        dim: The axis.
+        dtype: The type to multiply in; by default int64 for integers and bools, else that of
+            `input`.
+
+    Returns:
+        A tensor of the same shape.
+
+    Examples:
+        >>> from minispore import Tensor, ops
+        >>> ops.cumprod(Tensor([1, 2, 3]), 0).tolist()
+        [1, 2, 6]
+
+    Source: MindSpore's `mindspore.ops.cumprod`.
+    """
+    check_tensor(input, "cumprod")
+    place = normalize_axis_index(dim, input.ndim, "dim", "cumprod")
+    factors = _as_factors(input, dtype, "cumprod")
+    x = widen(factors)
+    # Each product is multiplied by the one that ends before it, so that products of 2, 4, … factors
+    # follow, and the gradient is correct where factors are 0.
+    before, size = (slice(None),) * place, 1
+    while size < x.shape[place]:
+        first, last = (getitem(x, (*before, part)) for part in (slice(size), slice(size, None)))
+        x = concat([first, mul(last, getitem(x, (*before, slice(-size))))], place)
+        size *= 2
+    return cast_to(x, dtype_of(factors))
 
 
 def sort(input_x: T, axis: int = -1, descending: bool = False) -> tuple[T, T]:

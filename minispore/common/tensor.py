@@ -683,6 +683,7 @@ class Tensor(Variable):
     amin: Final = method(reduction.amin)
     logsumexp: Final = method(reduction.logsumexp)
     norm: Final = method(reduction.norm)
+    cumprod: Final = method(reduction.cumprod)
     topk: Final = method(reduction.topk)
     nonzero: Final = method(indexing.nonzero)
     masked_select: Final = method(indexing.masked_select)

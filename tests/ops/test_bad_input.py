@@ -136,6 +136,7 @@ VALID: dict[str, dict[str, object]] = {
         "input": x(), "target": Tensor([2, 0]), "weight": ops.ones(3), "ignore_index": 0,
         "reduction": "sum", "label_smoothing": 0.25,
     },
+    "cumprod": {"input": x(), "dim": 1, "dtype": ms.float64},
     "cumsum": {"x": x(), "axis": 1, "dtype": ms.float64},
     "dropout": {"input": x(), "p": 0.5, "training": True, "seed": 3},
     "dropout2d": {"input": images(), "p": 0.5, "training": True},
@@ -252,7 +253,7 @@ VALID: dict[str, dict[str, object]] = {
 # into an argument; the summaries and the primitives.
 EXCLUDED = {
     *("apply_rule", "assign", "assign_add", "assign_sub", "clip_by_global_norm", "clip_by_value"),
-    *("constexpr", "depend", "get_grad", "meshgrid", "partial", "rand", "randn", "vmap"),
+    *("constexpr", "depend", "einsum", "get_grad", "meshgrid", "partial", "rand", "randn", "vmap"),
     *("identity", "stop_gradient"),  # take any value
     *(name for name in dir(operations) if name != "GradOperation"),
 }

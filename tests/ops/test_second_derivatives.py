@@ -6,20 +6,26 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
-from minispore import Tensor, float16, grad, ops
+from minispore import Tensor, float16, float32, grad, ops
 from minispore.testing import gradcheck
 from tests.helpers.random_op_calls import numbers
 from tests.helpers.refusals import Refusal, refusals
 
 LABELS = Tensor([2, 0])
 WEIGHTS = Tensor(np.array([0.5, 1.0, 2.0]))
+ZEROS = Tensor(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 0.0]]))
 SMOOTH: dict[str, Callable[[Tensor], Tensor]] = {
     "cross_entropy": lambda x: ops.cross_entropy(x, LABELS, WEIGHTS, label_smoothing=0.25),
     "nll_loss": lambda x: ops.nll_loss(x * x, LABELS, WEIGHTS),
     "mse_loss": lambda x: ops.mse_loss(x * x, ops.ones((2, 3))),
     "l1_loss": lambda x: ops.l1_loss(x * x, ops.ones((2, 3))),
     "cumsum": lambda x: ops.cumsum(x * x, 1) * x,
+    "cumprod": lambda x: ops.cumprod(x * x, 1) * x,
+    "cumprod of zeros": lambda x: ops.cumprod(x * ZEROS, 1) * x,
+    "einsum": lambda x: ops.einsum("ij,kj,kk->ik", x * x, x, x[:, :2]),
+    "einsum of a diagonal": lambda x: ops.einsum("ii...->...", x[:, :2] * x[:, 1:]),
     "sort": lambda x: ops.sort(x * x * x)[0] * x,
     "topk": lambda x: ops.topk(x * x * x, 2, 0)[0] * x,
     "var": lambda x: ops.var(x * x, 1, ddof=1),
@@ -53,6 +59,61 @@ def test_gradients_of_norm_and_std_at_zero_are_zero(measure: Callable[[Tensor], 
     assert measure(x).item() == 0
     assert grad(measure)(x).tolist() == [0, 0, 0]
     assert grad(lambda x: grad(measure)(x).sum())(x).tolist() == [0, 0, 0]
+
+
+@given(data=st.data())
+def test_einsum_is_that_of_numpy(data: st.DataObject) -> None:
+    """In each form: with and without "->", an ellipsis, equal axes, and lists of axes."""
+    letters = st.lists(st.sampled_from("abC"), max_size=3).map("".join)
+    terms = data.draw(st.lists(letters, min_size=1, max_size=3))
+    lengths = dict(zip("abC", data.draw(st.tuples(*[st.integers(0, 3)] * 3)), strict=True))
+    shapes = [tuple(lengths[each] for each in term) for term in terms]
+    equation = ",".join(terms)
+    if data.draw(st.booleans()):
+        broadcast = data.draw(
+            hnp.mutually_broadcastable_shapes(
+                num_shapes=len(terms), min_dims=0, max_dims=2, min_side=0, max_side=3
+            )
+        )
+        cut = data.draw(st.integers(0, len(terms[0])))
+        equation = f"{terms[0][:cut]}...{terms[0][cut:]}" + "".join(f",...{x}" for x in terms[1:])
+        outer = broadcast.input_shapes
+        shapes = [
+            (*shapes[0][:cut], *outer[0], *shapes[0][cut:]),
+            *(first + last for first, last in zip(outer[1:], shapes[1:], strict=True)),
+        ]
+    if data.draw(st.booleans()):
+        named = sorted({*"".join(terms)})
+        chosen = data.draw(st.permutations(named))[: data.draw(st.integers(0, len(named)))]
+        equation += "->" + "".join(chosen) + "..." * ("..." in equation)
+    dtype = data.draw(st.sampled_from([np.float64, np.int32]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    arrays = [rng.integers(-9, 9, shape).astype(dtype) for shape in shapes]
+    actual, expected = ops.einsum(equation, *map(Tensor, arrays)), np.einsum(equation, *arrays)
+    assert actual.asnumpy().dtype == dtype
+    assert actual.shape == expected.shape
+    assert actual.tolist() == expected.tolist()
+
+
+def test_einsum_accepts_lists_of_axes() -> None:
+    x, y = Tensor([1.0, 2.0]), Tensor([3.0, 4.0, 5.0])
+    expected = [[3.0, 4.0, 5.0], [6.0, 8.0, 10.0]]
+    assert ops.einsum(x, [..., 1], y, [..., 2], [..., 1, 2]).tolist() == expected
+    assert ops.einsum("a b, b c -> ", Tensor(expected), y[:, None]).item() == 150.0
+    assert ops.einsum("...->", Tensor(expected)).item() == 36.0
+
+
+@given(
+    values=st.lists(st.integers(-2, 2), max_size=9),
+    dtype=st.sampled_from([np.float16, np.float32, np.int8, np.int64]),
+)
+def test_cumprod_is_that_of_numpy(values: list[int], dtype: type[np.generic]) -> None:
+    array = np.array(values, dtype)
+    actual = ops.cumprod(Tensor(array), 0)
+    floats = np.issubdtype(dtype, np.floating)
+    assert actual.asnumpy().dtype == (dtype if floats else np.int64)
+    assert actual.tolist() == np.cumprod(array).tolist()
+    assert Tensor(array).cumprod(-1, float32).dtype is float32
 
 
 @given(values=st.lists(st.integers(0, 3), min_size=1, max_size=9), down=st.booleans())
@@ -110,6 +171,25 @@ ops.masked_fill(X, LABELS > 0, 1.0)  # ValueError: the shapes (2, 3) and (2,) do
 ops.topk(X, 4)  # ValueError: 'k' must be in [1, 3], but got 4
 ops.sort(X > 0)  # TypeError: the operands must be numbers, but got bools
 ops.cumsum(X, 2)  # ValueError: 'axis' must be in [-2, 2), but got 2
+ops.cumprod(X, 2)  # ValueError: 'dim' must be in [-2, 2), but got 2
+ops.einsum("ij")  # ValueError: 'operands' must have a tensor, but got none
+ops.einsum("i,j", X)  # ValueError: as many terms as there are operands, but got 'i,j' for 1
+ops.einsum("i", X)  # ValueError: name all axes of its operand, but got 'i' in 'i' for
+ops.einsum("i1", X)  # ValueError: must have letters, one ellipsis at most
+ops.einsum("i->i->i", X[0])  # ValueError: and one '->', but got 'i->i->i'
+ops.einsum("i.j", X)  # ValueError: must have letters, one ellipsis at most
+ops.einsum("ij->ii", X)  # ValueError: must name axes of the operands, each once, but got 'ij->ii'
+ops.einsum("ij->k", X)  # ValueError: must name axes of the operands
+ops.einsum("ij,ij", X, X[:, :2])  # ValueError: the same length, or 1, but got 'ij,ij' for
+ops.einsum("ii", X)  # ValueError: the same length, or 1, but got 'ii' for the shapes (2, 3)
+ops.einsum("ii", X[:1])  # ValueError: the same name, 'i', must have the same length
+ops.einsum("ij", 3)  # TypeError: 'operands[0]' must be a Tensor, but got 3
+ops.einsum("ij", X > 0)  # TypeError: the operands must be numbers, but got bools
+ops.einsum(X, [0, 1])  # TypeError: each operand must be followed by a list of its axes
+ops.einsum(X, 3, [0])  # TypeError: each operand must be followed by a list of its axes
+ops.einsum(X, [0, 52], [0])  # ValueError: must be in [0, 51], but got 52
+ops.conv2d(X, X, None, 1, "pad", (1, 1, 1, 1))  # ValueError: as in MindSpore, but got (1, 1, 1, 1)
+ops.interpolate(ops.ones((1, 1, 3)), scale_factor=2.0)  # ValueError: as in MindSpore, but got None
 ops.var(LABELS)  # TypeError: 'input' must be a Tensor of floats, but got
 ops.linspace(0, 1, 0)  # ValueError: 'steps' must be at least 1, but got 0
 ops.linspace(LABELS, 1, 2)  # TypeError: a Tensor 'start' must be of floats

@@ -282,6 +282,7 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "nll_loss": (losses.nll, losses.of_classes()),
     "mse_loss": (losses.mse, calls.two_alike(losses.reductions)),
     "l1_loss": (losses.l1, calls.two_alike(losses.reductions)),
+    "cumprod": (torch.cumprod, along()),
     "cumsum": (torch.cumsum, along() | along(fill=whole)),
     "sort": (in_order, along(keep) | along(keep, fill=whole)),
     "argsort": (
@@ -304,6 +305,10 @@ PAIRS: dict[str, tuple[Function, st.SearchStrategy[Call]]] = {
     "addmm": (torch.addmm, calls.of_lengths("mn", "mk", "kn") | calls.of_lengths("", "mk", "kn")),
     "addmv": (torch.addmv, calls.of_lengths("m", "mk", "k")),
     "baddbmm": (torch.baddbmm, calls.of_lengths("bmn", "bmk", "bkn")),
+    "einsum": (
+        lambda x, y: torch.einsum("iij,j...->...i", x, y),
+        calls.of_lengths("iij", "jkl"),
+    ),
     "trace": (torch.trace, calls.of_lengths("mn")),
     "diagonal": (torch.diagonal, calls.diagonals()),
     "unbind": (torch.unbind, along()),
@@ -352,6 +357,7 @@ PAIRS.update(
 # Operations whose arguments have another order in PyTorch.
 ORDERED: Mapping[str, Callable[..., Tensor]] = {
     "binary_cross_entropy": binary,
+    "einsum": lambda x, y: ops.einsum("iij,j...->...i", x, y),
     "flatten": flattened,
     "index_select": selected,
     "scatter": put,
