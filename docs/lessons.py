@@ -7,19 +7,15 @@ readers run them again. The pages of the course are run, and pages with `run: tr
 matter. A translation shows the outputs of its English page.
 """
 
-import io
-import os
 import re
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Mapping
 from html import escape
-from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from hypothesis import settings
 from languages import english, say
 
-from minispore._course.pages import source
+from minispore._course.pages import empty_folder, printed_by, source
 
 PRINTED_PAGE = "The printed page"
 FENCE = re.compile(r"^```(source|python)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
@@ -82,10 +78,8 @@ def filled(markdown: str, name: str) -> str:
         if match[1] == "source":
             return source(match[2])
         count += 1
-        program = compile(match[2], f"<{name}, program {count}>", "exec")
-        with redirect_stdout(io.StringIO()) as printed:
-            exec(program, namespace)  # noqa: S102
-        return f"``` {{ .python .program }}\n{match[2]}```{format_output(printed.getvalue())}"
+        printed = printed_by(match[2], f"{name}, program {count}", namespace)
+        return f"``` {{ .python .program }}\n{match[2]}```{format_output(printed)}"
 
     with empty_folder():
         return FENCE.sub(fill, markdown)
@@ -112,15 +106,3 @@ def format_output(printed: str) -> str:
         page = escape(printed).replace("\n", "&#10;")
         return f'\n\n<iframe class="printed" title="{PRINTED_PAGE}" srcdoc="{page}"></iframe>'
     return f"\n\n``` {{ .text .printed }}\n{printed.rstrip()}\n```"
-
-
-@contextmanager
-def empty_folder() -> Generator[None]:
-    """Run the block in a temporary folder, so that programs can write files."""
-    before = os.getcwd()
-    with TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            yield
-        finally:
-            os.chdir(before)

@@ -12,7 +12,7 @@ from minispore._course import CourseError, grading, lessons, sandbox
 from minispore._course.exercise import CodeExercise
 from minispore._course.grading import align_columns
 from minispore._course.notebook import notebook as as_notebook
-from minispore._course.pages import page_text
+from minispore._course.pages import page_text, terminal_text
 from minispore._course.sandbox import CheckResult
 from minispore._course.source import lines_of
 from minispore._course.workspace import Workspace
@@ -32,12 +32,12 @@ def list_lessons() -> str:
 
 
 def read(number: int, language: Literal["en", "zh"]) -> str:
-    """Return the page of a lesson as Markdown.
+    """Return the page of a lesson for a terminal.
 
     Raises:
         CourseError: See `page_text`.
     """
-    return page_text(number, language)
+    return terminal_text(page_text(number, language)).rstrip()
 
 
 def notebook(folder: Path, number: int) -> str:

@@ -48,10 +48,10 @@ def _parts(page: str) -> Iterator[tuple[str, str]]:
         if i % 2:
             yield "code", _PRINTED_DRAWING.sub("display(", text)
         elif text.strip():
-            yield "markdown", _markdown(text)
+            yield "markdown", plain_markdown(text)
 
 
-def _markdown(text: str) -> str:
+def plain_markdown(text: str) -> str:
     """Return a text without the site's extensions of Markdown."""
     text = _NOTE.sub(lambda match: f"**{match[1]}**\n\n{dedent(match[2])}", text)
     return _LOCAL_LINK.sub(r"\1", _FENCE.sub(r"```\1", text))

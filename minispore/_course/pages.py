@@ -5,18 +5,33 @@ last line to show.
 """
 
 import re
+from collections.abc import Generator
+from contextlib import chdir, contextmanager, redirect_stdout
+from html import unescape
 from importlib.util import find_spec
+from io import StringIO
+from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
+from hypothesis import settings
+
 from minispore._course import CourseError, lessons
+from minispore._course.notebook import plain_markdown
 from minispore._course.source import lines_of
+from minispore._course.verdict import default_settings
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?^---\n\n", flags=re.MULTILINE | re.DOTALL)
 # Translations have the ids of the English headings.
 _HEADING_ID = re.compile(r"^(#+ .*?) \{#[\w-]+\}$", flags=re.MULTILINE)
 _FENCE = re.compile(r"^```source\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 # Comments for linters are removed from quotes.
+_PROGRAM = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+_QUOTE = re.compile(r'^```python linenums="(\d+)" title="([^"]+)"$', flags=re.MULTILINE)
+_DRAWING = re.compile(
+    r"<svg.*?\n<title>(.*?)</title>\n<desc>(.*?)</desc>.*?</svg>", flags=re.DOTALL
+)
 _FOR_TOOLS = re.compile(r"  # (?:noqa|pyright|type: ignore).*$", flags=re.MULTILINE)
 
 
@@ -50,6 +65,63 @@ def with_quotes(page: str) -> str:
     """
     text = _HEADING_ID.sub(r"\1", _FRONT_MATTER.sub("", page))
     return _FENCE.sub(lambda match: source(match[1]), text)
+
+
+def terminal_text(page: str) -> str:
+    r"""Return a page for a terminal: with what its programs print, without the site's Markdown.
+
+    A drawing is shown as its description. The programs are run in turn, in an empty folder.
+
+    Args:
+        page: The Markdown text of the page, with its quotes filled in.
+
+    Examples:
+        >>> print(terminal_text("```python\nx = 1\nprint(x + x)\n```\n"))
+        ```python
+        x = 1
+        print(x + x)
+        ```
+        <BLANKLINE>
+        ```text
+        2
+        ```
+        <BLANKLINE>
+    """
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    numbers = count(1)
+
+    def run(match: re.Match[str]) -> str:
+        text = printed_by(match[1], f"program {next(numbers)}", namespace)
+        printed = _DRAWING.sub(_description, text).rstrip()
+        return f"{match[0]}\n\n```text\n{printed}\n```" if printed else match[0]
+
+    # As on the site, failing cases are printed and the same each time.
+    with empty_folder(), default_settings(settings.get_profile("ci")):
+        text = _PROGRAM.sub(run, page)
+    return plain_markdown(_QUOTE.sub(r"\2:\1\n\n```python", text))
+
+
+def _description(match: re.Match[str]) -> str:
+    title, description = unescape(match[1]), unescape(match[2])
+    return f"[A drawing] {title}\n" + "\n".join(f"  {each}" for each in description.split(". "))
+
+
+def printed_by(program: str, name: str, namespace: dict[str, object]) -> str:
+    """Run a program of a page, and return what it prints.
+
+    Raises:
+        Exception: The program raised it.
+    """
+    with redirect_stdout(StringIO()) as printed:
+        exec(compile(program, f"<{name}>", "exec"), namespace)  # noqa: S102
+    return printed.getvalue()
+
+
+@contextmanager
+def empty_folder() -> Generator[None]:
+    """Run the block in a temporary folder, so that programs can write files."""
+    with TemporaryDirectory() as folder, chdir(folder):
+        yield
 
 
 def source(request: str) -> str:

@@ -3,7 +3,8 @@
 import ast
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from importlib.util import module_from_spec, spec_from_file_location
@@ -69,11 +70,9 @@ def judge(
         report: Receives what is known after each property.
         memory: The limit of memory, for the feedback.
     """
-    before = settings()
-    # For the learner's own use of hypothesis.
-    _use(SETTINGS, "course")
     try:
-        with warnings.catch_warnings():
+        # The settings are for the learner's own use of hypothesis.
+        with default_settings(SETTINGS), warnings.catch_warnings():
             # A learner cannot do anything about a line of minispore's source.
             warnings.filterwarnings("ignore", module="minispore")
             work = load(path)
@@ -83,6 +82,15 @@ def judge(
         return Verdict(False, (str(error),))
     except MemoryError:
         return Verdict(False, (f"The solution needs more than {memory}.",), undecided=True)
+
+
+@contextmanager
+def default_settings(each: settings) -> Generator[None]:
+    """Make these settings the default of hypothesis during the block."""
+    before = settings()
+    _use(each, "course")
+    try:
+        yield
     finally:
         _use(before, "before the course")
 

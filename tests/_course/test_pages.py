@@ -3,13 +3,16 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Literal, Protocol, cast
 
 import pytest
+from hypothesis import settings
 
-from minispore._course import lessons
-from minispore._course.pages import page_text
+from minispore import nn
+from minispore._course import commands, lessons
+from minispore._course.pages import page_text, terminal_text
 from minispore._course.source import lines_of
+from minispore.drawing import draw_cell
 from tests.helpers.pages import english_pages
 from tests.helpers.scripts import load_script
 
@@ -122,6 +125,49 @@ def test_read_shows_the_page_with_quotes(number: int) -> None:
     assert text.startswith(f"# {lessons.lesson(number).title}\n")
     assert "```source" not in text
     assert text.count('title="minispore/') > 0
+
+
+SITE = re.compile(r"linenums=|title=|^!!! |<svg|\]\(\d\d-|{ \.", re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("number", "language"),
+    [
+        *((1, "en"), (8, "en"), (8, "zh")),
+        *(
+            pytest.param(n, "en", marks=pytest.mark.full)
+            for n in lessons.names()
+            if n not in {1, 8}
+        ),
+    ],
+)
+def test_read_shows_outputs_and_no_markdown_of_the_site(
+    number: int, language: Literal["en", "zh"]
+) -> None:
+    """As the site does, except that drawings are text."""
+    folder = Path.cwd()
+    before = settings().max_examples
+    text = commands.read(number, language)
+    assert (Path.cwd(), settings().max_examples) == (folder, before)
+    assert not SITE.search(text)
+    page = page_text(number, "en")
+    shown = page_builder().filled(page, "a")
+    printed = re.findall(r"^``` { \.text \.printed }\n(.*?)\n```$", shown, re.MULTILINE | re.DOTALL)
+    # Durations and the results of random weights differ.
+    masked = re.sub(r"[\d.]+", "0", text)
+    for output in printed:
+        fence = f"```text\n{output}\n```".replace("<a, program", "<program")
+        assert "<svg" in output or re.sub(r"[\d.]+", "0", fence) in masked
+    assert text.count("[A drawing] ") == shown.count("<svg")
+
+
+def test_read_describes_a_drawing() -> None:
+    program = "from minispore import drawing, nn\nprint(drawing.draw_cell(nn.Dense(2, 3)))\n"
+    *_, drawn = terminal_text(f"```python\n{program}```\n").split("```text\n")
+    drawing = draw_cell(nn.Dense(2, 3))
+    title, description = re.findall(r"<(?:title|desc)>(.*?)<", drawing)[:2]
+    expected = [f"[A drawing] {title}", *(f"  {each}" for each in description.split(". ")), "```"]
+    assert drawn.splitlines() == [each.replace("&gt;", ">") for each in expected]
 
 
 @pytest.mark.parametrize(
