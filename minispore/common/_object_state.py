@@ -6,7 +6,7 @@ value for its type, and not for the place where its code is stored.
 
 import dis
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import (
     CellType,
@@ -18,11 +18,13 @@ from types import (
     ModuleType,
     NotImplementedType,
 )
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple, TypeGuard, TypeVar, cast
 
 import numpy as np
 
 from minispore.engine.dtypes import DType
+
+T = TypeVar("T")
 
 _IMMUTABLE: Final = frozenset(
     [
@@ -35,7 +37,12 @@ _BASES: Final = (
     *(OrderedDict, dict, list, tuple, set, frozenset),
     *(str, bytes, int, float, complex, object),
 )
-_CONTAINERS: Final = (dict, list, tuple, set, frozenset)
+_Iterate = Callable[[object], Iterable[object]]
+# The containers, and how their items are read without a call of a method of a subclass.
+_ITERATE: Final[Mapping[type[object], _Iterate]] = {
+    **{kind: vars(kind)["__iter__"] for kind in (list, tuple, set, frozenset)},
+    dict: vars(dict)["items"],
+}
 # The attributes of types of C that hold their state.
 _FIELDS: Final[Mapping[type, tuple[str, ...]]] = {
     FunctionType: ("__code__", "__defaults__", "__kwdefaults__", "__closure__"),
@@ -53,6 +60,7 @@ _POINTER: Final = object.__basicsize__ // 2
 _MANAGED_DICT: Final = 1 << 4
 _MANAGED_WEAKREF: Final = 1 << 3
 _GLOBAL_LOADS: Final = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+_CLOSURE_LOADS: Final = ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
 _NO_ATTRIBUTES: Final[Mapping[str, object]] = {}
 
 
@@ -70,12 +78,19 @@ class State(NamedTuple):
     items: Collection[object] | None
 
 
+def is_a(value: object, kind: type[T]) -> TypeGuard[T]:
+    """Return whether a value is of a type or a subclass, without a call of the user's code.
+
+    `isinstance` also reads `__class__`, which a class may define as a property.
+    """
+    return issubclass(type(value), kind)
+
+
 def is_immutable(value: object) -> bool:
     """Return whether a value is of a type whose values never change."""
     kind = type(value)
     if kind in _IMMUTABLE:
         return True
-    # Not isinstance, which reads `__class__`: a class of the user may define that as a property.
     if issubclass(kind, np.generic):
         return kind.__module__ == "numpy" and not issubclass(kind, np.void | np.object_)
     return issubclass(kind, np.dtype) and cast("np.dtype[np.generic]", value).fields is None
@@ -122,7 +137,7 @@ def state_of(value: object) -> State | None:
     known = base.__basicsize__ + _POINTER * (has_dict + has_weakrefs + len(slots))
     if kind.__basicsize__ > known:
         return None
-    items = cast("Collection[object]", value) if issubclass(kind, _CONTAINERS) else None
+    items = cast("Collection[object]", value) if issubclass(kind, tuple(_ITERATE)) else None
     return State(attributes, slots, items)
 
 
@@ -134,6 +149,12 @@ def _attributes_of(value: object) -> Mapping[str, object] | None:
         if isinstance(member, GetSetDescriptorType | MemberDescriptorType):
             return cast("Mapping[str, object]", member.__get__(value))
     return None if kind.__dictoffset__ else _NO_ATTRIBUTES
+
+
+def items_of(value: object) -> list[object]:
+    """Return the items of a container, and the pairs of a dict, without a call of its methods."""
+    iterate = next(each for kind, each in _ITERATE.items() if issubclass(type(value), kind))
+    return list(iterate(value))
 
 
 def read_field(value: object, name: str) -> object:
@@ -161,3 +182,58 @@ def global_names(code: CodeType) -> Iterator[str]:
         for instruction in dis.get_instructions(each):
             if instruction.opname in _GLOBAL_LOADS:
                 yield str(instruction.argval)
+
+
+class Read(NamedTuple):
+    """A read of a variable in code.
+
+    Attributes:
+        name: The variable.
+        is_global: Whether it is global, and not of an enclosing function.
+        steps: What is read of its value at once: the names of attributes, and keys in brackets.
+    """
+
+    name: str
+    is_global: bool
+    steps: tuple[str | tuple[str], ...]
+
+
+def variable_reads(code: CodeType) -> Iterator[Read]:
+    """Yield the reads of global variables and of those of enclosing functions.
+
+    Args:
+        code: The code of a function; the functions defined in it are included.
+
+    Yields:
+        The reads, in their order in the code.
+
+    Examples:
+        >>> def scaled(x):
+        ...     return x * CONFIG.net["scale"]
+        >>> list(variable_reads(scaled.__code__))
+        [Read(name='CONFIG', is_global=True, steps=('net', ('scale',)))]
+    """
+    for each in nested_code(code):
+        instructions = [i for i in dis.get_instructions(each) if i.opname != "EXTENDED_ARG"]
+        for i, instruction in enumerate(instructions):
+            is_global = instruction.opname in _GLOBAL_LOADS
+            if is_global or instruction.opname in _CLOSURE_LOADS:
+                steps = tuple(_steps(instructions, i + 1))
+                yield Read(str(instruction.argval), is_global, steps)
+
+
+def _steps(instructions: Sequence[dis.Instruction], i: int) -> Iterator[str | tuple[str]]:
+    while i + 1 < len(instructions):
+        this, following = instructions[i : i + 2]
+        if this.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            yield str(this.argval)
+            i += 1
+        elif (
+            this.opname == "LOAD_CONST"
+            and isinstance(this.argval, str)
+            and (following.opname == "BINARY_SUBSCR" or following.argrepr == "[]")
+        ):
+            yield (this.argval,)
+            i += 2
+        else:
+            return

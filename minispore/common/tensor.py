@@ -1416,6 +1416,12 @@ class TensorHookHandle:
             self._hooks.remove(self._hook)
 
 
+def gradient_hooks(tensor: Tensor) -> "list[TensorHook]":
+    """Return the hooks that `Tensor.register_hook` has registered; a new list if there are none."""
+    owner = getattr(tensor._node and tensor._node.rule, "__self__", None)
+    return owner.hooks if isinstance(owner, _GradientHooks) else []
+
+
 class _GradientHooks:
     """The hooks of a tensor, in the order of their calls, and the rule that calls them."""
 

@@ -44,15 +44,8 @@ _SAVED_NAMES: Final = {
     "FixedOrder": "Frozen",
     "MapStyleNode": "StoreNode",
 }
-_FUNCTIONS: Final = (
-    "collate",
-    "element_length",
-    "functions",
-    "per_batch",
-    "predicate",
-    "rows",
-    "start",
-)
+# Fields of nodes that are no settings: what one iterator uses, and what has no effect on the rows.
+_NO_SETTINGS: Final = ("callbacks", "driver", "has_yielded", "pool", "workers")
 
 
 class DatasetIterator(Generic[T]):
@@ -177,12 +170,12 @@ class DatasetIterator(Generic[T]):
         """Return the state on which user code depends: empty if the pipeline has no user code."""
         if not user_code_of(self._node):
             return {}
-        states = [dict(item.state_dict()) for item in _stateful_objects(self._node)]
+        states = [dict(item.state_dict()) for item in stateful_objects(self._node)]
         return {"random": get_rng_state(), "objects": states}
 
     def _restore_user_state(self, begin: Mapping[str, object]) -> None:
         states = cast("list[Mapping[str, object]]", begin["objects"])
-        for item, state in zip(_stateful_objects(self._node), states, strict=True):
+        for item, state in zip(stateful_objects(self._node), states, strict=True):
             item.load_state_dict(state)
         set_rng_state(cast("Mapping[str, object]", begin["random"]))
 
@@ -209,7 +202,8 @@ def _rows_of_epoch(
         driver.end_epoch()
 
 
-def _stateful_objects(node: Node) -> list[Stateful]:
+def stateful_objects(node: Node) -> list[Stateful]:
+    """Return the user's objects in a pipeline whose states a position contains."""
     return [item for item in user_code_of(node) if isinstance(item, Stateful)]
 
 
@@ -293,9 +287,9 @@ def code_and_data(node: Node) -> dict[str, object]:
     items: dict[str, object] = {}
     for i, (each, number) in enumerate(traverse(node)):
         for name, value in field_values(each).items() if number is None else ():
-            if name in _FUNCTIONS and not isinstance(value, int):
-                items[f"{i}.{name}"] = value
-            elif isinstance(value, IterSampler):
+            if value is None or name in _NO_SETTINGS or isinstance(value, Node):
+                continue
+            if isinstance(value, IterSampler):
                 items[f"{i}.{name}"] = value.sampler
             elif isinstance(value, ObjectSource):
                 items[f"{i}.source"] = value.source
@@ -303,6 +297,8 @@ def code_and_data(node: Node) -> dict[str, object]:
                 items[f"{i}.rows"] = value.arrays
             elif isinstance(value, MapStyleSource):
                 items[f"{i}.rows"] = list(value.rows(sample_indices(value.count())))
+            elif not _format_setting(value):
+                items[f"{i}.{name}"] = value
     return items
 
 

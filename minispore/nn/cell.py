@@ -105,6 +105,11 @@ class Cell(HooksMixin):
     # calls (None for all).
     _transient: ClassVar[tuple[str, ...]] = ()
     _recorded: ClassVar[frozenset[str] | None] = None
+    # For a resume, which compares the others: attributes that follow from others (as names of
+    # parameters do), are described otherwise, or have no effect on a call.
+    _not_compared: ClassVar[tuple[str, ...]] = (
+        *("_auto_prefix", "_param_prefix", "_listed", "_flags", "_inputs", "_plain"),
+    )
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, object] | None = None) -> None:
         if isinstance(auto_prefix, Tensor):

@@ -1,7 +1,7 @@
 """Programs that train, save and resume, and are edited between the runs."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -163,6 +163,7 @@ class Script:
     loss: Callable[[], nn.Cell] = nn.CrossEntropyLoss
     optimizer: Callable[[nn.Cell], nn.Optimizer] = _SGD
     data: Callable[[], DatasetLike] = pipeline
+    model: Mapping[str, object] = field(default_factory=dict[str, object])  # further arguments
     callbacks: Callable[[Path], list[Callback]] = lambda folder: [LossMonitor(0), saving(folder)]
 
     def run(
@@ -173,7 +174,7 @@ class Script:
         if self.dataset_seed is not None:
             set_dataset_seed(self.dataset_seed)
         net = cast("nn.Cell", self.net())
-        model = Model(net, self.loss(), self.optimizer(net))
+        model = Model(net, self.loss(), self.optimizer(net), **self.model)  # type: ignore[arg-type]
         callbacks = self.callbacks(folder)
         model.train(epochs, self.data(), callbacks, resume=resume, resume_strict=strict)
         return folder / "m-1_2.ckpt"

@@ -22,6 +22,7 @@ class _Container(Cell, Generic[C]):
 
     # A cache of the children, so that len(), [i] and append() take constant time.
     _item_cache: list[tuple[str, C]] | None = None
+    _not_compared = ("_item_cache",)
 
     def __setattr__(self, name: str, value: object) -> None:
         changes_children = isinstance(value, Cell) or isinstance(self.__dict__.get(name), Cell)

@@ -47,7 +47,7 @@ class Boundary:
         self._callbacks = callbacks
         self._data = data
         # Computed before the run, since callbacks and steps may change attributes.
-        names = ("network", "loss_fn", "optimizer", "train_dataset")
+        names = ("network", "loss_fn", "optimizer", "train_dataset", "train_network")
         self._fingerprint = fingerprint(**{name: self._params[name] for name in names})
         self._closed = True  # whether no epoch is in progress
         self._final: TrainingState | None = None  # the state at which the run stops

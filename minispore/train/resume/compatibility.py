@@ -6,7 +6,7 @@ from typing import Final
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.dataset import SupportsState
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
-from minispore.train.resume.fingerprint import differences
+from minispore.train.resume.fingerprint import differences, is_unknown
 from minispore.train.resume.training_state import (
     TrainingCheckpoint,
     TrainingValues,
@@ -51,7 +51,8 @@ def check_compatible(
     saved = values.get("fingerprint")
     # The saved fingerprint is that of rank 0, and settings may differ between processes.
     changes = differences(saved, fingerprint) if saved is not None and context.is_chief else []
-    differing = "these settings differ:\n    " + "\n    ".join(changes)
+    differ = "differ or cannot be compared" if any(map(is_unknown, changes)) else "differ"
+    differing = f"these settings {differ}:\n    " + "\n    ".join(changes)
     for problem in _problems(checkpoint, context.original_args(), callbacks):
         raise _other_training(checkpoint, problem)
     if changes and context.resume_strict:

@@ -1,43 +1,71 @@
 """The fingerprint of a run: short descriptions of its settings by path, compared at a resume.
 
-A description is the same in every process: it contains no addresses, and does not depend on the
-order of hashes. No code of the user is called; an object that cannot be described is represented by
-its class.
+A value is described by what its type stores, wherever its code is stored and however it is named. A
+description is the same in every process: it contains no addresses, and does not depend on the order
+of hashes. No code of the user is called. A value whose state is hidden is described as such: a run
+that has one is resumed only if that is requested.
 """
 
-import sys
-import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from enum import Enum
-from pathlib import PurePath
-from types import BuiltinMethodType, CodeType, FunctionType, MethodType, MethodWrapperType
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from types import ModuleType as Module
 from typing import Final, cast
 
 import numpy as np
 
-from minispore.common import Parameter, ParameterTuple, Tensor, get_seed
-from minispore.common.dtype import DType
-from minispore.common.seed import get_dataset_seed
-from minispore.dataset import Dataset
-from minispore.dataset.iterators import code_and_data, describe_pipeline, sample_indices
-from minispore.nn import Cell, Optimizer
-from minispore.train.protocol.dataset import SupportsState
-from minispore.utils.checks import is_dict
-
-_Parts = Iterable[tuple[str, object]]
-_PLAIN: Final = (
-    *(type(None), bool, int, float, complex, str, bytes, range, slice),
-    *(Enum, PurePath, DType, np.generic, np.dtype),
+from minispore.common import Parameter, get_seed
+from minispore.common._object_state import (
+    State,
+    is_a,
+    items_of,
+    read_field,
+    state_of,
+    variable_reads,
 )
-_MAX_TEXT: Final = 200  # characters of a description; a longer one is cut, with a check sum
-_MAX_LISTED: Final = 4  # items that are described one by one; more have one check sum
-_MAX_ITEMS: Final = 1000  # items of a list in its check sum; of a longer list, evenly spaced ones
-_MAX_BYTES: Final = 1 << 20  # of an array with all rows in its check sum
-# The attributes in which functions of other libraries, such as `partial`, store what they call.
-_WRAPPED: Final = ("func", "args", "keywords", "pyfunc", "__wrapped__")
-_LIBRARIES: Final = sys.stdlib_module_names | {"minispore", "numpy"}
-_ATTRIBUTES_OF_CELL: Final = frozenset(vars(Cell()))  # training changes some of them
+from minispore.common.seed import get_dataset_seed
+from minispore.common.tensor import gradient_hooks
+from minispore.dataset import Dataset
+from minispore.dataset.iterators import (
+    code_and_data,
+    describe_pipeline,
+    sample_indices,
+    stateful_objects,
+)
+from minispore.nn import Cell, Optimizer
+from minispore.train.resume.descriptions import (
+    MAX_ITEMS,
+    MAX_LISTED,
+    Array,
+    Parts,
+    as_array,
+    check_sum,
+    describe_array,
+    describe_base,
+    describe_code,
+    describe_hidden,
+    describe_plain,
+    describe_stateless,
+    is_library,
+    is_stateless,
+    is_user_class,
+    is_user_function,
+    name_of,
+    shorten,
+)
+
+_UNKNOWN: Final = ", whose state cannot be compared"
+# Attributes that a run changes, or that are described otherwise.
+_TRAINED: Final = frozenset({"training", "phase"})  # `Model` sets them for all cells that it trains
+_OF_DATASET: Final = frozenset({"_node", "_known_size"})
+_OF_ENUM: Final = frozenset({"_name_", "_sort_order_", "__objclass__"})
+# The generators of Python and numpy that a resume restores.
+_GLOBAL_GENERATORS: Final[tuple[object, ...]] = tuple(
+    getattr(function, "__self__", None) for function in (random.random, np.random.random_sample)
+)
+_IMMUTABLE_TYPE: Final = 1 << 8  # a flag of types whose attributes cannot be set
 
 
 def fingerprint(**roots: object) -> dict[str, str]:
@@ -50,206 +78,392 @@ def fingerprint(**roots: object) -> dict[str, str]:
         ('0.5', 'ReLU()')
     """
     seeds = {"seed": get_seed(), "dataset_seed": get_dataset_seed()}
-    return _describe_all({**seeds, **roots}, {})
-
-
-def _describe_all(roots: Mapping[str, object], seen: dict[int, object]) -> dict[str, str]:
-    """Describe objects by path. `seen` keeps them alive, so that an id is not used twice."""
-    described: dict[str, str] = {}
-    # A stack instead of recursion: a network may be deeper than Python's stack.
-    stack = list(roots.items())[::-1]
-    while stack:
-        path, value = stack.pop()
-        try:
-            described[path], parts = _describe(path, value, seen)
-            stack += [] if id(value) in seen else list(parts)[::-1]
-        except Exception:  # reading an attribute of the user's object may raise anything
-            described[path] = f"{_name(type(value))}()"
-        seen[id(value)] = value
-    return described
+    walk = _Walk(roots.values())
+    described = walk.describe_all({**seeds, **roots})
+    return {**described, **walk.unknown}
 
 
 def differences(saved: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Return the differences of two fingerprints, without those of the parts of what differs."""
+    """Return the differences of two fingerprints, without those of the parts of what differs.
+
+    What cannot be compared counts as a difference.
+    """
     lines: list[str] = []
     reported: tuple[str, ...] = ()
     for path in {**saved, **now}:
         before, here = saved.get(path, "nothing"), now.get(path, "nothing")
-        if before != here and not path.startswith(reported):
+        if path.startswith(reported):
+            continue
+        if is_unknown(here):
+            lines.append(f"{path} is {here}")
+        elif before != here:
             lines.append(f"{path}: {before} when saved, {here} now")
             reported += (f"{path}.", f"{path}[")
     return lines
 
 
-def _describe(  # noqa: PLR0911 (one for each kind of value)
-    path: str, value: object, seen: dict[int, object]
-) -> tuple[str, _Parts]:
-    """Return the description of a value without its parts, and the parts with their paths."""
-    if _is_plain(value):
-        # The repr of a numpy scalar contains the name of its type.
-        return _short(str(value) if issubclass(type(value), (str, np.number)) else repr(value)), ()
-    if isinstance(value, Parameter):  # the checkpoint holds its values
-        return "Parameter" if value.has_default_name else f"Parameter {value.name}", ()
-    if issubclass(type(value), (list, tuple, set, frozenset, dict)):
-        return _describe_items(path, value, seen)
-    if isinstance(value, Dataset):
-        node = value._node
-        lines = ((f"{path}.{i}", line) for i, line in enumerate(describe_pipeline(node)))
-        inside = ((f"{path}.{name}", part) for name, part in code_and_data(node).items())
-        return "Dataset()", (*lines, *inside)
-    if isinstance(value, FunctionType):
-        if not _is_user_defined(value):
-            return f"{value.__module__}.{_name(value)}", ()
-        return f"{_name(value)}, {_code(value.__code__)}", _of_function(path, value)
-    if isinstance(value, MethodType | BuiltinMethodType | MethodWrapperType):
-        bound = value.__self__
-        return _name(value), () if isinstance(bound, Module) else [(f"{path}.self", bound)]
-    if isinstance(value, type):
-        return _name(value), _of_class(value)
-    if hasattr(type(value), "__array__") and not _is_user_defined(type(value)):
-        return _array(value.asnumpy() if isinstance(value, Tensor) else np.asarray(value)), ()
-    name: object = getattr(value, "__name__", None)  # such as that of a numpy ufunc
-    text = name if isinstance(name, str) else f"{_name(type(value))}()"
-    return text, _of_object(path, value)
+def is_unknown(description: str) -> bool:
+    """Return whether a description is that of a value whose state is hidden."""
+    return description.endswith(_UNKNOWN)
 
 
-def _describe_items(path: str, value: object, seen: dict[int, object]) -> tuple[str, _Parts]:
-    kind, items = type(value), list(cast("Iterable[object]", value))
-    text = f"{kind.__name__} of {len(items)}"
-    keys = [str(key if _is_plain(key) else type(key)) for key in items]
-    if issubclass(kind, (set, frozenset)):  # whose order is that of hashes
-        return f"{text}, {_check_sum(repr(sorted(keys)).encode())}", ()
-    if is_dict(value):
-        pairs = list(zip(keys, value.values(), strict=True))
+class _Walk:
+    """Describes values and what they refer to, each object once."""
+
+    def __init__(self, roots: Iterable[object]) -> None:
+        self.unknown: dict[str, str] = {}  # what is in a check sum, but cannot be compared
+        # The path of each object by its id; the object is kept alive, so that no id is used twice.
+        self._seen: dict[int, tuple[object, str]] = {}
+        self._classes: dict[str, list[type]] = {}
+        self._trained: set[int] = set()
+        self._restored: set[int] = {id(each) for each in _GLOBAL_GENERATORS}
+        for root in roots:
+            kind = type(root)
+            if issubclass(kind, Cell):
+                for _, cell in cast("Cell", root).cells_and_names():
+                    self._trained.add(id(cell))
+                    self._restored |= {id(each) for _, each in cell._own_parameters()}
+            elif issubclass(kind, Dataset):
+                objects = stateful_objects(cast("Dataset", root)._node)
+                self._restored |= {id(each) for each in objects}
+            elif hasattr(kind, "state_dict") and hasattr(kind, "load_state_dict"):
+                self._restored.add(id(root))
+
+    def describe_all(self, values: Mapping[str, object]) -> dict[str, str]:
+        """Return the descriptions of values by path, and of what they refer to."""
+        described: dict[str, str] = {}
+        # A stack instead of recursion: a network may be deeper than Python's stack.
+        stack = list(values.items())[::-1]
+        while stack:
+            path, value = stack.pop()
+            try:
+                described[path], parts = self._describe(path, value)
+                stack += list(parts)[::-1]
+            except Exception:  # a library's object may raise anything
+                described[path] = _unknown(value)
+        return described
+
+    def _describe(self, path: str, value: object) -> tuple[str, Parts]:
+        kind = type(value)
+        plain = value if is_a(value, _Line) else describe_plain(value)
+        if plain is not None:
+            return shorten(plain), ()
+        first = self._seen.get(id(value))
+        self._seen.setdefault(id(value), (value, path))
+        if issubclass(kind, FunctionType):
+            text, parts = self._function(path, cast("FunctionType", value))
+        elif issubclass(kind, type):
+            text, parts = self._class(cast("type", value))
+        elif issubclass(kind, Module):
+            text, parts = _module(path, cast("Module", value))
+        elif issubclass(kind, Parameter):
+            text, parts = self._parameter(path, cast("Parameter", value))
+        elif first is None:
+            text, parts = self._object(path, value)
+        else:
+            text = f"the same as {first[1]}"
+            parts = ()
+        return text, parts if first is None else ()
+
+    def _object(  # noqa: PLR0911 (one for each kind of value)
+        self, path: str, value: object
+    ) -> tuple[str, Parts]:
+        kind = type(value)
+        if id(value) in self._restored or is_stateless(value):
+            return describe_stateless(value), self._class_of(value)
+        array = as_array(value)
+        if array is not None:
+            return describe_array(array), self._of_array(path, value, array)
+        if issubclass(kind, MethodType):
+            return self._method(path, cast("MethodType", value))
+        state = state_of(value)
+        if state is None:
+            hidden = describe_hidden(value)
+            if hidden is None:
+                return _unknown(value), ()
+            text, inside = hidden
+            return text, ((f"{path}.{name}", part) for name, part in inside)
+        parts = self._of_state(path, value, state)
+        if issubclass(kind, Dataset):
+            node = cast("Dataset", value)._node
+            lines = ((f"{path}.{i}", _Line(line)) for i, line in enumerate(describe_pipeline(node)))
+            inside = ((f"{path}.{name}", part) for name, part in code_and_data(node).items())
+            return f"{name_of(kind)}()", (*lines, *inside, *parts)
+        if issubclass(kind, Enum):
+            return f"{name_of(kind)}.{state.attributes.get('_name_')}", parts
+        if state.items is None:
+            return describe_base(value), parts
+        text, items = self._items(path, value)
+        return text, (*items, *parts)
+
+    def _items(self, path: str, value: object) -> tuple[str, Parts]:
+        """Describe the items of a list, tuple, set or dict, without a call of their methods."""
+        kind = type(value)
+        if issubclass(kind, set | frozenset):
+            return self._items_of_set(path, value)
+        pairs = list(_pairs(value))
+        plain = [describe_plain(item) for _, item in pairs]
+        known = [text for text in plain if text is not None]
+        count = f"{name_of(kind)} of {len(pairs)}"
+        if len(pairs) > MAX_LISTED:
+            chosen = [pairs[i] for i in map(int, sample_indices(len(pairs), MAX_ITEMS))]
+            inside = self.describe_all({f"{path}[{key}]": item for key, item in chosen})
+            return f"{count}, {self._check_sum(inside)}", ()
+        if len(known) < len(plain):
+            return count, [(f"{path}[{key}]", item) for key, item in pairs]
+        if issubclass(kind, dict):
+            known = [f"{key}: {text}" for (key, _), text in zip(pairs, known, strict=True)]
+        text = f"{{{', '.join(known)}}}" if issubclass(kind, dict) else f"[{', '.join(known)}]"
+        if type(value) not in (list, dict):
+            text = f"{name_of(type(value))}({text})"
+        return shorten(text), ()
+
+    def _items_of_set(self, path: str, value: object) -> tuple[str, Parts]:
+        """Describe the items of a set apart from one another, since their order differs."""
+        items = items_of(value)
+        kinds = {name_of(type(item)): type(item) for item in items}
+        texts = [
+            self._check_sum(self.describe_all({name: kinds[name]}))
+            for name in sorted(kinds)
+            if is_user_class(kinds[name])
+        ]
+        for item in items:
+            plain = describe_plain(item)
+            seen = self._seen if plain is not None else dict(self._seen)
+            texts.append(plain or self._check_sum(self.describe_all({f"{path}[…]": item})))
+            self._seen = seen
+        content = repr(sorted(texts)).encode()
+        return f"{name_of(type(value))} of {len(items)}, {check_sum(content)}", ()
+
+    def _check_sum(self, described: Mapping[str, str]) -> str:
+        for path, text in described.items():
+            if is_unknown(text):
+                self.unknown[path] = text
+        return check_sum(repr(described).encode())
+
+    def _of_state(self, path: str, value: object, state: State) -> Iterator[tuple[str, object]]:
+        """Yield the attributes of an object, and its class if the user has defined it."""
+        yield from self._class_of(value)
+        kind = type(value)
+        attributes = dict(state.attributes)
+        omitted: Iterable[str] = ()
+        if issubclass(kind, Dataset):
+            omitted = _OF_DATASET
+        elif issubclass(kind, Enum):
+            omitted = _OF_ENUM
+        elif issubclass(kind, Cell):
+            omitted = set(_TRAINED) if id(value) in self._trained else set()
+            for base in kind.__mro__:
+                if issubclass(base, Cell) and not is_user_class(base):
+                    omitted.update(base._transient, base._not_compared)
+            if issubclass(kind, Optimizer):
+                attributes |= cast("Optimizer", value)._initial_arguments
+        for name, item in attributes.items():
+            if name not in omitted:
+                yield f"{path}.{name}", item
+        for name in state.fields:
+            try:
+                yield f"{path}.{name}", read_field(value, name)
+            except (AttributeError, ValueError):  # a slot that is not set, or an empty cell
+                yield f"{path}.{name}", _Line("nothing")
+
+    def _of_array(self, path: str, value: object, array: Array) -> Iterator[tuple[str, object]]:
+        if array.dtype.hasobject:
+            yield f"{path}.items", array.ravel().tolist()
+        kind = type(value)
+        if is_user_class(kind) or kind is np.ma.MaskedArray:
+            yield from self._class_of(value)
+            for name, item in vars(value).items():
+                yield f"{path}.{name}", item
+
+    def _parameter(self, path: str, value: Parameter) -> tuple[str, Parts]:
+        name = "" if value.has_default_name else f" {value.name}"
+        text = f"{name_of(type(value))}{name}{'' if value.requires_grad else ', not trained'}"
+        if id(value) not in self._restored:  # The checkpoint contains the values of the others.
+            text += f", {describe_array(value.asnumpy())}"
+        state = state_of(value)
+        parts: dict[str, object] = {} if state is None else dict(state.attributes)
+        if hooks := gradient_hooks(value):
+            parts["hooks"] = hooks
+        return text, ((f"{path}.{name}", item) for name, item in parts.items())
+
+    # Code.
+
+    def _method(self, path: str, method: MethodType) -> tuple[str, Parts]:
+        function: object = method.__func__
+        bound = (f"{path}.self", method.__self__)
+        if not is_a(function, FunctionType):
+            return name_of(type(method)), [(f"{path}.function", function), bound]
+        text, parts = self._function(path, function)
+        parts = () if id(function) in self._seen else parts
+        self._seen.setdefault(id(function), (function, path))
+        return text, (*parts, bound)
+
+    def _function(self, path: str, function: FunctionType) -> tuple[str, Parts]:
+        attributes = ((f"{path}.{name}", item) for name, item in vars(function).items())
+        if is_user_function(function):
+            text = f"{name_of(function)}, {describe_code(function.__code__)}"
+            return text, (*_read_by(path, function), *attributes)
+        module, name = function.__globals__["__name__"], function.__code__.co_qualname
+        closure = ((f"{path}.{key}", item) for key, item in _closure(function).items())
+        return f"{module}.{name}", (*closure, *attributes)
+
+    def _class(self, kind: type) -> tuple[str, Parts]:
+        """Describe a class of the user by its members; objects show the results of `__init__`."""
+        name = self._class_name(kind)
+        if not is_user_class(kind):
+            return f"{kind.__module__}.{name}", self._replaced(kind)
+        bases = ", ".join(base.__qualname__ for base in kind.__bases__ if base is not object)
+        outer = [*kind.__bases__, type(kind)]
+        parents = [(self._class_name(each), each) for each in outer if is_user_class(each)]
+        members = ((f"{name}.{key}", item) for key, item in _members(kind))
+        return f"class {name}({bases})" if bases else f"class {name}", (
+            *members,
+            *parents,
+            *self._replaced(kind),
+        )
+
+    def _class_of(self, value: object) -> Iterator[tuple[str, object]]:
+        kind = type(value)
+        if is_user_class(kind):
+            yield self._class_name(kind), kind
+        else:
+            yield from self._replaced(kind)
+
+    def _replaced(self, kind: type) -> Iterator[tuple[str, object]]:
+        """Yield the methods of a library's class that the user has replaced."""
+        for base in kind.__mro__:
+            known = id(base) in self._seen or is_user_class(base)
+            if known or base.__flags__ & _IMMUTABLE_TYPE:
+                continue
+            self._seen[id(base)] = base, base.__qualname__
+            # Python makes the `__new__` of a named tuple in a module of its own.
+            generated = "__new__" if tuple in base.__mro__ else ""
+            for name, item in _members(base):
+                if name != generated and is_a(item, FunctionType) and is_user_function(item):
+                    yield f"{base.__qualname__}.{name}", item
+
+    def _class_name(self, kind: type) -> str:
+        """Return the name of a class, with a number if another class has it."""
+        name = name_of(kind)
+        classes = self._classes.setdefault(name, [])
+        numbers = [i for i, each in enumerate(classes) if each is kind]
+        number = numbers[0] if numbers else len(classes)
+        if not numbers:
+            classes.append(kind)
+        return f"{name}#{number + 1}" if number else name
+
+
+class _Line(str):
+    """A text that is its own description."""
+
+    __slots__ = ()
+
+
+def _unknown(value: object) -> str:
+    name = name_of(type(value))
+    article = "an" if name.lower().startswith(tuple("aeiou")) else "a"
+    return f"{article} {name}{_UNKNOWN}"
+
+
+def _pairs(value: object) -> Iterator[tuple[str, object]]:
+    """Yield the items of a list, tuple or dict with their keys as texts."""
+    if issubclass(type(value), dict):
+        for i, (key, item) in enumerate(cast("list[tuple[object, object]]", items_of(value))):
+            plain = describe_plain(key)
+            if plain is None:
+                yield f"key {i}", key
+            yield plain or str(i), item
     else:
-        pairs = [(str(i), item) for i, item in enumerate(items)]
-    if len(pairs) > _MAX_LISTED:
-        if id(value) in seen:
-            return text, ()
-        seen[id(value)] = value
-        chosen = {
-            pairs[i][0]: pairs[i][1] for i in map(int, sample_indices(len(pairs), _MAX_ITEMS))
-        }
-        return f"{text}, {_check_sum(repr(_describe_all(chosen, seen)).encode())}", ()
-    if all(_is_plain(item) for _, item in pairs):
-        return _short(repr(value)), ()
-    return text, [(f"{path}[{name}]", item) for name, item in pairs]
+        yield from ((str(i), item) for i, item in enumerate(items_of(value)))
 
 
-def _of_object(path: str, value: object) -> _Parts:
-    """Yield the attributes of an object, and its class if the user defined it."""
-    kind = type(value)
-    attributes = dict(vars(value)) if hasattr(value, "__dict__") else {}
-    if _is_user_defined(kind):
-        yield _name(kind), kind
-    elif kind.__module__.partition(".")[0] != "minispore":
-        attributes = {name: getattr(value, name) for name in _WRAPPED if hasattr(value, name)}
-    if isinstance(value, SupportsState) and not isinstance(value, Cell):
-        return  # a resume restores its attributes
-    if isinstance(value, Optimizer):
-        attributes = {name: item for name, item in attributes.items() if name[0] != "_"}
-        attributes |= value._initial_arguments
-    for name, item in attributes.items():
-        # A private attribute that the class defines too is changed by the cell's steps.
-        private = name.startswith("_") and hasattr(kind, name)
-        internal = isinstance(value, Cell) and (private or name in _ATTRIBUTES_OF_CELL)
-        if not internal and not isinstance(item, Parameter | ParameterTuple):
-            yield f"{path}.{name}", item
+def _members(kind: type) -> Iterator[tuple[str, object]]:
+    """Yield what a class defines, but `__init__`, and what Python stores in a class."""
+    for name, member in vars(kind).items():
+        if type(member) in (MemberDescriptorType, GetSetDescriptorType) or name == "__init__":
+            continue
+        if issubclass(kind, Enum) and name[:1] == name[-1:] == "_":
+            continue
+        if type(member) in (staticmethod, classmethod):
+            yield name, member.__func__
+        elif type(member) is property:
+            accessors = {name: member.fget, f"{name}.set": member.fset, f"{name}.del": member.fdel}
+            yield from ((key, each) for key, each in accessors.items() if each is not None)
+        elif is_a(member, FunctionType) or not (name[:2] == name[-2:] == "__"):
+            yield name, member
 
 
-def _of_class(kind: type) -> _Parts:
-    """Yield the functions of the user's classes, without `__init__`: its results are described."""
-    for base in filter(_is_user_defined, kind.__mro__):
-        for name, member in vars(base).items():
-            function: object = getattr(member, "__func__", getattr(member, "fget", member))
-            if name != "__init__" and (isinstance(function, FunctionType) or name[:2] != "__"):
-                yield f"{_name(base)}.{name}", function
+def _module(path: str, module: Module) -> tuple[str, Parts]:
+    name = module.__name__
+    if is_library(name):
+        return name, ()
+    entries = [(key, item) for key, item in vars(module).items() if key[:2] != "__"]
+    return name, ((f"{path}.{key}", item) for key, item in entries)
 
 
-def _of_function(path: str, function: FunctionType) -> _Parts:
+def _closure(function: FunctionType) -> dict[str, object]:
+    """Return the variables of enclosing functions by name, but those that are not set yet."""
+    values: dict[str, object] = {}
+    names = function.__code__.co_freevars
+    for name, cell in zip(names, function.__closure__ or (), strict=True):
+        with suppress(ValueError):
+            values[name] = cell.cell_contents
+    return values
+
+
+def _read_by(path: str, function: FunctionType) -> Iterator[tuple[str, object]]:
     """Yield what a function reads: its defaults, and variables of the enclosing scopes."""
-    code, names = function.__code__, {*_names(function.__code__)}
+    code = function.__code__
     defaults = function.__defaults__ or ()
     arguments = code.co_varnames[: code.co_argcount]
-    read = dict(zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True))
-    read |= function.__kwdefaults__ or {}
-    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    read |= {name: cell.cell_contents for name, cell in cells}
-    read |= {name: item for name, item in function.__globals__.items() if name in names}
-    for name, item in read.items():
-        if not isinstance(item, Module) or _is_user_defined(item):
-            yield f"{path}.{name}", _select_named(item, names)
+    values = dict(zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True))
+    values |= function.__kwdefaults__ or {}
+    for name, item in values.items():
+        yield f"{path}.{name}", item
+    closure = _closure(function)
+    for read in variable_reads(code):
+        scope = function.__globals__ if read.is_global else closure
+        if read.name in scope:
+            yield from _selected(f"{path}.{read.name}", scope[read.name], read.steps)
 
 
-def _select_named(item: object, names: Collection[str]) -> object:
-    """Return the entries of a dict or object that a function names; `item` if there are none.
+def _selected(
+    path: str, item: object, steps: Iterable[str | tuple[str]]
+) -> Iterator[tuple[str, object]]:
+    """Yield what is read of a variable: the entry of a dict, an attribute, or all of it.
 
     So the number of epochs in the same dict as a setting of the network is not compared.
     """
-    if isinstance(item, Cell | type | FunctionType):
-        return item
-    entries: object = item if issubclass(type(item), dict) else getattr(item, "__dict__", {})
-    by_key = cast("dict[object, object]", entries)
-    return {key: entry for key, entry in by_key.items() if key in names} or item
+    in_library = False
+    for step in steps:
+        name = step if isinstance(step, str) else step[0]
+        entries = _entries(item, of_dict=not isinstance(step, str))
+        if name not in entries:
+            break
+        in_library |= is_a(item, Module) and is_library(item.__name__)
+        item = entries[name]
+        path += f".{name}" if isinstance(step, str) else f"[{name!r}]"
+    if is_a(item, Module) and is_library(item.__name__):
+        return
+    if in_library:  # Only what the user may have put there.
+        kind = type(item)
+        function = is_a(item, FunctionType) and is_user_function(item)
+        owner = item if is_a(item, type) else kind
+        if not function and not is_user_class(owner) and describe_plain(item) is None:
+            return
+    yield path, item
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, str):
-            yield constant
-        elif isinstance(constant, CodeType):
-            yield from _names(constant)
-
-
-def _code(code: CodeType) -> str:
-    """Return a check sum of a function's code without its location, and the version of Python."""
-
-    def text_of(constant: object) -> str:
-        if isinstance(constant, frozenset):
-            return repr(sorted(map(repr, cast("frozenset[object]", constant))))
-        if not isinstance(constant, CodeType):
-            return repr(constant)
-        names = constant.co_names, constant.co_varnames, constant.co_freevars
-        return repr((constant.co_code, *names, [text_of(each) for each in constant.co_consts]))
-
-    major, minor = sys.version_info[:2]
-    return f"code {_check_sum(text_of(code).encode())} of Python {major}.{minor}"
-
-
-def _array(array: "np.ndarray[tuple[int, ...], np.dtype[np.generic]]") -> str:
-    kind = f"{array.dtype} {array.shape}"
-    if array.dtype.hasobject:  # whose bytes are addresses
-        return kind
-    if array.size <= _MAX_LISTED:
-        return f"{array.dtype} [{', '.join(map(str, array.flat))}]"
-    rows = array if array.nbytes <= _MAX_BYTES else array[sample_indices(len(array))]
-    return f"{kind}, {_check_sum(rows.tobytes())}"
-
-
-def _name(value: type | FunctionType | MethodType | BuiltinMethodType | MethodWrapperType) -> str:
-    """Return the name in the scope of the definition."""
-    return value.__qualname__.rpartition("<locals>.")[2]
-
-
-def _is_plain(value: object) -> bool:
-    # Not a direct isinstance: type checkers would narrow the value to unknown type arguments.
-    return isinstance(value, _PLAIN)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…, {_check_sum(text.encode())}"
-
-
-def _check_sum(content: bytes) -> str:
-    return f"#{zlib.crc32(content):08x}"
-
-
-def _is_user_defined(value: object) -> bool:
-    """Return whether a class, function or module is not of minispore, Python or a package."""
-    module: str = value.__name__ if isinstance(value, Module) else value.__module__
-    if module.partition(".")[0] in _LIBRARIES:
-        return False
-    # A launcher may run the user's program in its own module.
-    file: object = getattr(sys.modules.get(module), "__file__", None)
-    return module == "__main__" or "-packages" not in str(file)  # site- or, in Debian, dist-
+def _entries(item: object, *, of_dict: bool) -> Mapping[str, object]:
+    """Return what is read of a dict by a key, or of an object by the name of an attribute."""
+    if of_dict:
+        return cast("dict[str, object]", item) if type(item) is dict else {}
+    if is_a(item, Module):
+        return vars(item)
+    kinds: tuple[type, ...] = type(item).__mro__
+    state = None if type in kinds or FunctionType in kinds else state_of(item)
+    names = {name for each in kinds if each is not object for name in vars(each)}
+    if state is None or "__getattribute__" in names:
+        return {}
+    return {name: each for name, each in state.attributes.items() if name not in names}

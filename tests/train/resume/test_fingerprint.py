@@ -1,11 +1,22 @@
 """The fingerprint of a run: each changed setting raises an error with its path."""
 
 import copy
+import io
+import mmap
+import os
 import re
-from collections.abc import Callable, Mapping
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from types import FunctionType
+from queue import SimpleQueue
+from types import FunctionType, ModuleType
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +24,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minispore import dataset
+from minispore import Tensor, dataset, float16, nn, ops
 from minispore.dataset import transforms, vision
+from minispore.train import DynamicLossScaleManager, FixedLossScaleManager
 from minispore.train.protocol.dataset import DatasetLike
 from minispore.train.resume.fingerprint import differences, fingerprint
 from minispore.utils.checks import is_dict, is_list
+from tests.helpers import optimizer_cases
+from tests.nn.test_invalid_inputs import LAYERS, LOSSES
 from tests.train import scripts
-from tests.train.scripts import Script, X, Y, loaded, pipeline, program
+from tests.train.resume import settings_grid
+from tests.train.scripts import Script, X, Y, layers, loaded, pipeline, program
 
 
 def edited(name: str, old: str = "", new: str = "") -> Callable[..., object]:
@@ -45,9 +60,18 @@ def batched(function: Callable[..., object]) -> DatasetLike:
     return loaded(dataset.SequentialSampler()).batch(1, per_batch_map=function)
 
 
+def hooked(cell: nn.Cell) -> nn.Cell:
+    cell.register_forward_hook(lambda cell, inputs, output: None)
+    return cell
+
+
 NAMES: dict[str, object] = {
     **vars(scripts),
     **{each.__name__: each for each in (edited, mapped, changed, filtered, batched, partial)},
+    "dynamic": DynamicLossScaleManager,
+    "fixed": FixedLossScaleManager,
+    "float16": float16,
+    "hooked": hooked,
     "dataset": dataset,
     "transforms": transforms,
     "vision": vision,
@@ -59,6 +83,15 @@ PLACEHOLDERS = {
     "...": ".*",
     "CODE": "code #........ of Python [0-9.]+ when saved, .*, code #........ of Python .* now",
     "MAPPED": r"train_dataset\.1\.functions\[0\]",
+}
+
+
+# Of the pairs of settings, how many are left out for one that is tried in a place.
+STEP = 8
+# The parameters of cells that are trained.
+RESTORED_PLACES = {
+    *("attribute of a layer", "attribute of an inner layer", "flag of a cell"),
+    *("attribute of an optimizer", "private attribute that the class has too"),
 }
 
 
@@ -232,3 +265,205 @@ def test_differences_list_each_changed_path_but_parts_of_others(
     for path in changed:
         inside = any(path.startswith((f"{other}.", f"{other}[")) for other in actual)
         assert path in actual or inside
+
+
+@pytest.mark.parametrize("place", settings_grid.PLACES)
+def test_setting_in_any_place_is_compared(place: str, pytestconfig: pytest.Config) -> None:
+    """Equal programs have equal fingerprints; others differ, unless a resume restores the value."""
+    step = 1 if pytestconfig.getoption("full") else STEP
+    for before, after in settings_grid.pairs(place, step):
+        saved, again, now = (settings_grid.described(place, x) for x in (before, before, after))
+        assert differences(saved, again) == []
+        restored = place in RESTORED_PLACES and before.startswith("ms.Parameter")
+        assert bool(differences(saved, now)) is not restored, (before, after)
+
+
+def test_programs_have_the_same_fingerprints_in_other_processes() -> None:
+    command = [sys.executable, settings_grid.__file__, str(2 * STEP)]
+    outputs = [
+        subprocess.run(
+            command,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count("\n") > 2 * len(settings_grid.PLACES)
+
+
+# Changes of a program that do not count, with the reason.
+ACCEPTED = [
+    ("K = 1\ndef root(x): return x.K", "K = 1", "K = 2", "a name of an attribute is no variable"),
+    ("K = 1\ndef root(x): return x['K']", "K = 1", "K = 2", "nor is a text"),
+    ("K = 1\ndef root(x):\n    K = 3\n    return K", "K = 1", "K = 2", "nor a local variable"),
+    ("K = 1\ndef root(K): return K", "K = 1", "K = 2", "nor an argument"),
+    ("K = {'k': 1, 'e': 1}\ndef root(x): return x * K['k']", "'e': 1", "'e': 2", "no other entry"),
+    ("K = Box(1)\nK.e = 1\ndef root(x): return x * K.item", "e = 1", "e = 2", "no other attribute"),
+    ("def root(x): return x", "return x", "return x  # same", "a comment is no code"),
+    ("def root(x): return x", "def root", "\ndef root", "nor is the line"),
+    ("class O:\n    def __init__(self): self.k = 1\nroot = O()", "= 1", "= 2 - 1", "the result"),
+    ("root = list(range(5000))", "5000))", "5000))\nroot[1] = 0", "one item of a long list"),
+    ("root = np.zeros((9999, 99))", "99))", "99))\nroot[1] = 1", "one row of a large array"),
+    ("root = np.random.default_rng()", "()", "(None)", "without a seed, each run differs"),
+    ("root = np.random.RandomState()", "()", "(None)", "likewise"),
+    ("np.random.seed(1)\nroot = np.random.normal", "(1)", "(2)", "a resume restores its state"),
+    ("import random\nrandom.seed(1)\nroot = random.gauss", "(1)", "(2)", "likewise"),
+    ("import logging\nroot = logging.getLogger('a')", "('a')", "('a')\nroot.setLevel(9)", "a log"),
+    ("root = open('/dev/null', 'w')", "'w'", "'a'", "what a run writes"),
+    ("import os\nroot = os.environ", "root", "os.environ['K'] = '1'\nroot", "the environment"),
+    ("import threading\nroot = threading.Lock()", "()", "()\nroot.acquire()", "a lock"),
+    ("K = 1\ndef root(x): return globals()['K']", "K = 1", "K = 2", "a name that is computed"),
+    ("nn.ReLU.k = 1\nroot = nn.ReLU()", "= 1", "= 2", "a number in a class of a library"),
+    ("ops.K = 1\nroot = ops.relu", "= 1", "= 2", "or in its modules"),
+    ("root = nn.ReLU().set_train(False)", "False", "True", "a run sets the mode of its cells"),
+    ("root = nn.ReLU()\nroot.phase = 'a'", "'a'", "'b'", "likewise"),
+    ("root = nn.Dense(2, 1)", "(2, 1)", "(2, 1, 'ones')", "a resume restores parameters"),
+    ("net = nn.Dense(2, 1)\nroot = nn.SGD(net.trainable_params(), 0.1)", "0.1)",
+     "0.1)\nroot.learning_rate.set_data(2)", "likewise"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "old", "new", "reason"), ACCEPTED)
+def test_change_is_not_compared_for_a_reason(program: str, old: str, new: str, reason: str) -> None:
+    assert old in program, reason
+    prints: list[dict[str, str]] = []
+    try:
+        for source in (program, program.replace(old, new, 1)):
+            names: dict[str, object] = {"__name__": "__main__"}
+            exec(f"{settings_grid.HEAD}\n{source}", names)
+            prints.append(fingerprint(root=names["root"]))
+            if isinstance(names["root"], io.IOBase):
+                names["root"].close()
+    finally:
+        for owner in (nn.ReLU, ops):
+            for name in ("k", "K"):
+                if name in vars(owner):
+                    delattr(owner, name)
+        os.environ.pop("K", None)
+    assert differences(*prints) == []
+
+
+def generator() -> Iterator[int]:
+    yield 1
+
+
+class Queue(deque[int]):
+    """A subclass of a class whose items are stored in C."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return 1
+
+
+HIDDEN: dict[str, Callable[[], object]] = {
+    "a generator": generator,
+    "a Match": lambda: re.match("a", "a"),
+    "a ContextVar": lambda: ContextVar("value"),
+    "a _local": threading.local,
+    "a SimpleQueue": SimpleQueue,
+    "a mmap": lambda: mmap.mmap(-1, 1),
+    "an ufunc": lambda: np.frompyfunc(lambda x: x, 1, 1),
+    "a Queue": Queue,
+}
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+@pytest.mark.parametrize("place", ["attribute", "long list", "dict", "set"])
+def test_hidden_state_is_refused_by_name(tmp_path: Path, kind: str, place: str) -> None:
+    """Unless `resume_strict` is False."""
+    value = HIDDEN[kind]()
+    inside: dict[str, tuple[object, str]] = {
+        "attribute": (value, ""),
+        "long list": ([0, 1, 2, 3, 4, value], "[5]"),
+        "dict": ({"k": value}, "['k']"),
+        "set": ({value}, "[…]"),
+    }
+    item, suffix = inside[place]
+
+    def net() -> nn.Cell:
+        cell = nn.ReLU()
+        cell.hidden = item
+        return layers(cell)
+
+    script = Script(net=net)
+    file = script.run(tmp_path / "a")
+    message = (
+        "is not one of this training: these settings differ or cannot be compared:\n"
+        f"    network.1.hidden{suffix} is {kind}, whose state cannot be compared."
+    )
+    with pytest.raises(ValueError, match="^The training state") as raised:
+        script.run(tmp_path / "b", file)
+    assert str(raised.value) == f"The training state in '{file}' {message}"
+    assert raised.value.__notes__ == ["With 'resume_strict=False' this is only a warning."]
+    with pytest.warns(UserWarning, match="cannot be compared"):
+        script.run(tmp_path / "c", file, strict=False)
+
+
+@pytest.mark.filterwarnings("ignore:.*They are broadcast")
+@pytest.mark.parametrize("name", [*LAYERS, *LOSSES])
+def test_calls_of_layers_and_losses_do_not_change_what_is_compared(name: str) -> None:
+    cell = {**LAYERS, **LOSSES}[name]
+    before = fingerprint(root=cell)
+    cell.set_train()
+    called = 0
+    for shape in ((2, 2), (2, 3), (2, 3, 4), (2, 3, 4, 4)):
+        half = Tensor(np.full(shape, 0.5, np.float32))
+        for arguments in ((half,), (half, half), (half, Tensor([0, 1])), (Tensor([0, 1]),)):
+            with suppress(TypeError, ValueError, RuntimeError, IndexError):
+                cell(*arguments)
+                called += 1
+    assert called
+    assert differences(before, fingerprint(root=cell)) == []
+
+
+@optimizer_cases.each_optimizer
+def test_steps_of_optimizers_do_not_change_what_is_compared(which: int) -> None:
+    optimizer = optimizer_cases.optimizers(optimizer_cases.two())[which]
+    before = fingerprint(root=optimizer)
+    for i in range(3):
+        optimizer(optimizer_cases.gradients(i))
+    assert differences(before, fingerprint(root=optimizer)) == []
+
+
+def test_state_that_a_resume_restores_is_that_of_the_pipelines_own_objects() -> None:
+    """An object in another one has a state of its own that nobody restores."""
+
+    class Outer:
+        def __init__(self, value: int) -> None:
+            self.inner = Restored(value)
+
+        def __call__(self, x: object) -> object:
+            return x
+
+    class Own(Restored):
+        def __call__(self, x: object) -> object:
+            return x
+
+    data = [mapped(Own(value)) for value in (1, 2)]
+    assert differences(*(fingerprint(data=each) for each in data)) == []
+    data = [mapped(Outer(value)) for value in (1, 2)]
+    path = "data.1.functions[0].inner.value"
+    assert differences(*(fingerprint(data=each) for each in data)) == [
+        f"{path}: 1 when saved, 2 now"
+    ]
+
+
+def test_packages_are_described_like_programs(tmp_path: Path) -> None:
+    """Also in `site-packages`, and with the name of a module of Python."""
+    source = (
+        "K = {}\ndef scaled(x): return x * K\nclass Net:\n    def __call__(self, x): return K\n"
+    )
+    for name in ("mynets", "profile"):
+        module = ModuleType(name)
+        module.__file__ = str(tmp_path / "lib/python3.11/site-packages" / name / "__init__.py")
+        with patch.dict(sys.modules, {name: module}):
+            prints: list[dict[str, str]] = []
+            for number in (1, 2):
+                exec(compile(source.format(number), module.__file__, "exec"), vars(module))
+                prints.append(fingerprint(f=vars(module)["scaled"], net=vars(module)["Net"]()))
+        assert differences(*prints) == [
+            "f.K: 1 when saved, 2 now",
+            "Net.__call__.K: 1 when saved, 2 now",
+        ]
