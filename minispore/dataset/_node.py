@@ -258,20 +258,44 @@ def replaced_columns(
     return (*outputs, *(name for name in columns if name not in inputs))
 
 
-def call_user_code(function: Callable[..., object], *args: object, code: object = None) -> object:
-    """Return `function(*args)`; an exception becomes a RuntimeError that names `code`."""
+def call_user_code(
+    function: Callable[..., object], *args: object, code: object = None, row: object = None
+) -> object:
+    """Return `function(*args)`; an exception becomes a RuntimeError that names `code` and `row`."""
     try:
         return function(*args)
     except Exception as error:
-        raise user_code_error(function if code is None else code, error) from error
+        raise user_code_error(function if code is None else code, error, row) from error
 
 
-def user_code_error(code: object, error: Exception) -> RuntimeError:
+def user_code_error(code: object, error: Exception, row: object = None) -> RuntimeError:
     """Return the error to raise after an exception in a function or an object of the user."""
-    return RuntimeError(
-        f"The Python code of '{name_of(code)}' in the dataset's pipeline failed: "
-        f"{type(error).__name__}: {error}"
-    )
+    failure = RowError(name_of(code), f"{type(error).__name__}: {error}", 0)
+    return failure.at("" if row is None else f" at row {row} of the source")
+
+
+class RowError(Exception):
+    """The failure of a function of the user, while the row's index in the source is unknown.
+
+    Args:
+        name: The name of the function.
+        reason: The exception.
+        row: The index of the row among those of the task.
+    """
+
+    def __init__(self, name: str, reason: str, row: int) -> None:
+        super().__init__(name, reason, row)  # for pickle
+        self.name, self.reason, self.row = name, reason, row
+
+    def at(self, where: str) -> RuntimeError:
+        """Return the error to raise, with the notes of this one."""
+        error = RuntimeError(
+            f"The Python code of '{self.name}' in the dataset's pipeline failed{where}: "
+            f"{self.reason}"
+        )
+        for note in getattr(self, "__notes__", ()):
+            error.add_note(note)
+        return error
 
 
 def name_of(code: object) -> str:

@@ -1,7 +1,7 @@
 """The operations of `Dataset` as nodes: row selection, order, columns, maps and splits."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate, count, islice, tee
 
@@ -15,6 +15,7 @@ from minispore.dataset._node import (
     Node,
     Operation,
     Row,
+    RowError,
     as_argument,
     as_element,
     call_user_code,
@@ -31,9 +32,15 @@ from minispore.dataset._node import (
     slice_rows,
     type_name,
 )
-from minispore.dataset._sources import MapStyleNode, ObjectSource
+from minispore.dataset._sources import ArraySource, IterableNode, MapStyleNode, ObjectSource
 from minispore.dataset._workers import WorkerPool, make_pool, warn_serial
-from minispore.dataset.samplers import DistributedSampler, SubsetRandomSampler, SubsetSampler
+from minispore.dataset.samplers import (
+    DistributedSampler,
+    IterSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    SubsetSampler,
+)
 from minispore.dataset.transforms import Floats, RandomTransform, Transform, user_code_in
 from minispore.utils.checks import as_tuple, check_type
 
@@ -367,14 +374,27 @@ class Map(Operation):
             else None
             for i, each in enumerate(self.functions)
         ]
+        taken = start
+
+        def join(results: Iterable[Block], block: Block) -> Iterator[Block]:
+            nonlocal taken
+            first, taken = taken, taken + length(block)
+            try:
+                yield from self._join(results, block)
+            except RowError as error:
+                number = first + error.row
+                index = _source_index(self.child, key.fold_in(), number)
+                row = f"{index} of the source" if index is not None else f"{number} of its input"
+                raise error.at(f" at row {row}") from error.__cause__
+
         if self.pool is not None:
             sent, kept = tee(blocks)
             tasks = (self._task(block, draws) for block in sent)
             pairs = zip(self.pool.run(tasks), kept, strict=False)
-            return (mapped for results, block in pairs for mapped in self._join(results, block))
+            return (mapped for results, block in pairs for mapped in join(results, block))
 
         def map_block(block: Block) -> Iterator[Block]:
-            return self._join(map_rows(self.functions, self._task(block, draws)), block)
+            return join(map_rows(self.functions, self._task(block, draws)), block)
 
         if self.driver is not None:
             return self.driver.run_blocks(blocks, map_block, start)
@@ -421,18 +441,50 @@ class RowStep:
 
     function: Function
     draws: Iterator[Floats]
+    rows: Iterator[int] = field(default_factory=count)
 
     def __call__(self, *values: object) -> tuple[object, ...]:
         """Return the function's results for the next row."""
-        if not isinstance(self.function, RandomTransform):
-            return as_tuple(call_user_code(self.function, *values))
-        transform = partial(self.function.transform, next(self.draws))
-        if self.function.user_code:
-            return as_tuple(call_user_code(transform, *values, code=self.function))
-        return as_tuple(transform(*values))
+        row = next(self.rows)
+        function: Callable[..., object] = self.function
+        if isinstance(self.function, RandomTransform):
+            function = partial(self.function.transform, next(self.draws))
+            if not self.function.user_code:
+                return as_tuple(function(*values))
+        try:
+            return as_tuple(function(*values))
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise RowError(name_of(self.function), reason, row) from error
 
 
 Step = Transform | RowStep
+
+
+def _source_index(node: Node, key: EpochKey, row: int) -> int | None:
+    """Return the index in the source of a row of `node`; None where rows are chosen or combined."""
+    while isinstance(node, Operation):
+        match node:
+            case Take() | Rename() | Project() | Map():
+                pass
+            case Skip():
+                row += node.count
+            case FixedOrder():
+                return _source_index(node.child, node.epoch, row)
+            case Repeat() if not node.child.endless:
+                done, row = divmod(row, max(1, node.child.size()))
+                key = key.with_number(key.number * max(1, node.count) + done)
+            case Shuffle() if not node.child.endless:
+                numbers = ArraySource((np.arange(node.child.size()),))
+                child = MapStyleNode(("row",), numbers, SequentialSampler())
+                ((shuffled,),) = next(replace(node, child=child).blocks(key, 1, row))
+                row = int(shuffled)
+            case _:
+                return None
+        node, key = node.child, key.fold_in()
+    if isinstance(node, MapStyleNode) and not isinstance(node.sampler, IterSampler):
+        return int(node.indices(key)[row])
+    return row if isinstance(node, IterableNode) else None
 
 
 def _shard_of(node: Node) -> tuple[int, int]:

@@ -148,7 +148,8 @@ class ObjectSource:
     def rows(self, indices: npt.NDArray[np.intp]) -> Iterable[Block]:
         """Return the rows with these indices."""
         items = (
-            call_user_code(getitem, self.source, i, code=self.source) for i in indices.tolist()
+            call_user_code(getitem, self.source, i, code=self.source, row=i)
+            for i in indices.tolist()
         )
         return rebatch(map(self.convert, items), len(indices))
 
@@ -190,15 +191,16 @@ class IterableNode(NamedColumns):
             taken += 1
 
     def _values(self) -> Iterator[tuple[object]]:
-        empty = True
+        row = 0
         try:
             for value in self.start():
-                if empty:
-                    empty, self.has_yielded[:] = False, [True]
+                if not row:
+                    self.has_yielded[:] = [True]
+                row += 1
                 yield (value,)
         except Exception as error:
-            raise user_code_error(self.start, error) from error
-        if empty and self.has_yielded:
+            raise user_code_error(self.start, error, row) from error
+        if not row and self.has_yielded:
             raise RuntimeError(
                 "For 'GeneratorDataset', the 'source' yielded rows in an earlier epoch but none in "
                 "this one: it is, or returns, an exhausted iterator. Give a function that makes a "

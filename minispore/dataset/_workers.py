@@ -28,6 +28,7 @@ Result = tuple[list[Block], Exception | None] | str
 
 # Never a fork of this process, whose threads may hold locks at that moment.
 _START_METHOD: Final = "forkserver" if sys.platform == "linux" else "spawn"
+_PACKAGE: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 # Tasks begun ahead of the iterator, for each worker: one to work on, and one that waits.
 _TASKS_AHEAD: Final = 2
 _DRAWS: Final = "draws random numbers, which depend on the order of calls"
@@ -245,7 +246,11 @@ def _run_task(task: object) -> Result:
     try:
         blocks.extend(work(task))
     except Exception as raised:
-        raised.add_note(f"In a worker process:\n{traceback.format_exc()}")
+        # Where the user's code raised its exception, which is not sent along.
+        frames = traceback.extract_tb((raised.__cause__ or raised).__traceback__)
+        own = [frame for frame in frames if not frame.filename.startswith(_PACKAGE)]
+        lines = "".join(traceback.format_list(own or frames))
+        raised.add_note(f"In a worker process:\n{lines.rstrip()}")
         error = raised
     if _random_state() == unchanged:
         return blocks, error

@@ -2,11 +2,12 @@
 # Functions of users carry no types; the lambdas here stand for them.
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import minispore
@@ -157,3 +158,115 @@ def test_fractions_of_a_split_are_rounded(rows: int, weights: list[int]) -> None
     error = rows - sum(rounded)
     corrections = [int(np.sign(error)) * (i < abs(error)) for i in range(len(weights))]
     assert np.subtract(sizes, rounded).tolist() == corrections
+
+
+class Failed(Exception):
+    """The error of a function of the user."""
+
+
+def fails_at_40(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    if x == 40:
+        raise Failed("here")
+    return x
+
+
+class Numbers:
+    """A source whose rows are ten times their indices, until it fails."""
+
+    def __init__(self, fails_at: int | None = None) -> None:
+        self.fails_at = fails_at
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, index: int) -> tuple[int]:
+        if index == self.fails_at:
+            raise Failed("here")
+        return (10 * index,)
+
+    def __call__(self) -> Iterator[tuple[int]]:
+        return map(self.__getitem__, range(6))
+
+
+STEPS: dict[str, Callable[[ds.Dataset], ds.Dataset]] = {
+    "shuffle": lambda data: data.shuffle(3),
+    "repeat": lambda data: data.repeat(2),
+    "skip": lambda data: data.skip(1),
+    "take": lambda data: data.take(4),
+    "rename": lambda data: data.rename("x", "y").rename("y", "x"),
+    "project": lambda data: data.project("x"),
+    "map": lambda data: data.map(lambda x: x + 0, "x"),
+}
+
+
+def failure(data: ds.Dataset) -> RuntimeError | None:
+    """Return the error of an iteration."""
+    try:
+        rows(data)
+    except RuntimeError as error:
+        return error
+    return None
+
+
+@given(
+    st.sampled_from(["array", "object", "generator"]),
+    st.booleans(),
+    st.lists(st.sampled_from(sorted(STEPS)), max_size=4),
+    st.integers(0, 12),
+)
+@example("array", True, ["shuffle", "repeat", "skip"], 7)
+@example("generator", False, ["take", "shuffle", "map"], 3)
+def test_error_of_a_function_names_the_row_of_the_source(
+    source: str, shuffled: bool, steps: list[str], calls: int
+) -> None:
+    made: dict[str, ds.Dataset] = {
+        "array": ds.NumpySlicesDataset({"x": [10 * i for i in range(6)]}, shuffle=shuffled),
+        "object": ds.GeneratorDataset(Numbers(), ["x"], shuffle=shuffled),
+        "generator": ds.GeneratorDataset(Numbers().__call__, ["x"]),
+    }
+    data = made[source]
+    for step in steps:
+        data = STEPS[step](data)
+    seen: list[int] = []
+
+    def fails_later(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        seen.append(x.item())
+        if len(seen) > calls:
+            raise Failed("here")
+        return x
+
+    error = failure(data.map(fails_later, "x"))
+    assume(error is not None)
+    assert f"failed at row {seen[-1] // 10} of the source: Failed: here" in str(error)
+    assert isinstance(error, RuntimeError)
+    assert isinstance(error.__cause__, Failed)
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_errors_name_the_row_in_worker_processes_as_well(workers: int | None) -> None:
+    plain = ds.NumpySlicesDataset({"x": [10 * i for i in range(6)]}, shuffle=False)
+    filtered = plain.filter(lambda x: x > 10, "x")
+    parallel = bool(workers)
+    source = ds.GeneratorDataset(
+        Numbers(4), ["x"], shuffle=False, num_parallel_workers=workers,
+        python_multiprocessing=parallel,
+    )  # fmt: skip
+    for data, row, of in (
+        (
+            plain.map(fails_at_40, "x", None, workers, python_multiprocessing=parallel),
+            4,
+            "the source",
+        ),
+        (source, 4, "the source"),
+        (
+            filtered.map(fails_at_40, "x", None, workers, python_multiprocessing=parallel),
+            2,
+            "its input",
+        ),
+    ):
+        error = failure(data)
+        assert f"failed at row {row} of {of}: Failed: here" in str(error)
+        notes = getattr(error, "__notes__", [])
+        assert all(note.startswith("In a worker process:\n  File") for note in notes)
+        assert all(note.count("\n  File ") == 1 for note in notes)
+        assert bool(notes) == parallel
