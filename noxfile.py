@@ -12,7 +12,7 @@ nox.options.reuse_existing_virtualenvs = True
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check the style and the formatting."""
-    session.install("-e", ".[test]")
+    session.install("ruff>=0.17,<0.18")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
 
@@ -32,7 +32,7 @@ def types(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the tests; arguments after `--`, such as `--full`, are passed to pytest."""
-    session.install("-e", ".[test]")
+    session.install("-e", ".[full]")
     session.run("pytest", *session.posargs)
 
 
@@ -109,7 +109,7 @@ def zensical(session: nox.Session) -> None:
 @nox.session
 def nightly(session: nox.Session) -> None:
     """Run all tests, including slow ones, with many more random examples."""
-    session.install("-e", ".[test]")
+    session.install("-e", ".[full]")
     session.run(
         "pytest", "--full", "-m", "", *session.posargs, env={"HYPOTHESIS_PROFILE": "nightly"}
     )
@@ -122,7 +122,7 @@ def coverage(session: nox.Session) -> None:
 
     The inputs are fixed, so that the result is reproducible.
     """
-    session.install("-e", ".[test]")
+    session.install("-e", ".[full]")
     session.run("coverage", "erase")
     env = {"HYPOTHESIS_PROFILE": "ci"}
     session.run("coverage", "run", "-m", "pytest", "--full", *session.posargs, env=env)
@@ -136,7 +136,7 @@ def mutants(session: nox.Session) -> None:
 
     Arguments after `--` select: `nox -s mutants -- --mutants 100 --package dataset`.
     """
-    session.install("-e", ".[test]", "mutmut>=3.8,<4", "torch")
+    session.install("-e", ".[full]", "mutmut>=3.8,<4", "torch")
     env = {"HYPOTHESIS_PROFILE": "mutants", "MUTANT_UNDER_TEST": ""}
     # This creates all mutants, and determines which tests reach which function.
     session.run("mutmut", "run", "minispore.utils.tables.*", env=env)
