@@ -91,8 +91,8 @@ class Metric(metaclass=ABCMeta):
         """Return a Tensor, a list or an array as an array; TypeError for anything else."""
         if isinstance(data, Tensor):
             return data.asnumpy()
+        check_unmasked(data, f"For '{type(self).__name__}', an input")
         if isinstance(data, list | np.ndarray):
-            check_unmasked(data, f"For '{type(self).__name__}', an input")
             return np.asarray(cast("npt.ArrayLike", data))
         raise TypeError(
             f"For '{type(self).__name__}', the input data type must be tensor, list or "

@@ -508,8 +508,9 @@ def check_unmasked(values: object, what: str) -> None:
         Traceback (most recent call last):
         ValueError: For 'f', the argument 'x' must have no masked elements, but got ...
     """
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+    array = values
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise ValueError(
-            f"{what} must have no masked elements, but got {describe_value(values)}: replace them "
+            f"{what} must have no masked elements, but got {describe_value(array)}: replace them "
             "with its method 'filled'."
         )

@@ -355,9 +355,13 @@ PAIRS.update(
     if name.islower() and getattr(ops, name).__name__ not in PAIRS
 )
 # Operations whose arguments have another order in PyTorch.
+def contracted(x: Tensor, y: Tensor) -> Tensor:
+    return ops.einsum("iij,j...->...i", x, y)
+
+
 ORDERED: Mapping[str, Callable[..., Tensor]] = {
     "binary_cross_entropy": binary,
-    "einsum": lambda x, y: ops.einsum("iij,j...->...i", x, y),
+    "einsum": contracted,
     "flatten": flattened,
     "index_select": selected,
     "scatter": put,

@@ -6,9 +6,10 @@ accurate, has a row in `ROWS`, which states the derivatives where none exists; t
 default row.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
+from types import MappingProxyType
 from typing import cast
 
 import numpy as np
@@ -78,7 +79,7 @@ class Row:
     """
 
     args: tuple[object, ...] = ()
-    stated: dict[tuple[float, ...], tuple[float, ...]] = field(default_factory=dict)
+    stated: Mapping[tuple[float, ...], tuple[float, ...]] = MappingProxyType({})
     undefined: Callable[..., bool] = lambda *_: False
     absolute: tuple[int, int, int] = (0, 0, 0)
     relative: int = 100
