@@ -6,10 +6,9 @@ accurate, has a row in `ROWS`, which states the derivatives where none exists; t
 default row.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
-from types import MappingProxyType
 from typing import cast
 
 import numpy as np
@@ -61,6 +60,7 @@ PATTERNS: dict[str, tuple[float, ...]] = {
     "wide": (80.0, -80.0, 20.0, 1e-4),
 }
 SMOOTH = ("zeros", "ones", "pairs", "one zero")
+Stated = dict[tuple[float, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Row:
     """
 
     args: tuple[object, ...] = ()
-    stated: Mapping[tuple[float, ...], tuple[float, ...]] = MappingProxyType({})
+    stated: Stated = field(default_factory=Stated)
     undefined: Callable[..., bool] = lambda *_: False
     absolute: tuple[int, int, int] = (0, 0, 0)
     relative: int = 100
