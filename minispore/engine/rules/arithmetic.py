@@ -57,8 +57,8 @@ def pow(x: A, y: A) -> Binary[A]:
     def to_exponent(g: A) -> A:
         # The derivative of 0ʸ is 0, and −∞ for y < 0. That of a negative base is NaN, as its
         # logarithm is.
-        positive = xp.where(xp.equal(x, 0.0), xp.where(y < 0.0, x, 1.0), x)
-        return unbroadcast(g * value * xp.log(positive), y.shape)
+        logarithm = xp.log(xp.where(xp.equal(x, 0.0), xp.sign(y) + 1.0, x))
+        return unbroadcast(g * value * logarithm, y.shape)
 
     return value, (to_base, to_exponent)
 
