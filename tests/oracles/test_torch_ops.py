@@ -117,4 +117,5 @@ def test_each_operation_has_recorded_outputs() -> None:
     """Except for an operation that MindSpore has only as a loss."""
     recorded = Path(__file__).with_name("ops.txt").read_text("utf-8")
     missing = {name for name in PAIRS if not any(f"ops.{n}" in recorded for n in names_of(name))}
-    assert missing == {"softmax_cross_entropy"}
+    # MindSpore has `einsum` on GPUs only.
+    assert missing == {"einsum", "softmax_cross_entropy"}

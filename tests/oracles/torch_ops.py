@@ -354,11 +354,13 @@ PAIRS.update(
     for name in elementwise.__all__
     if name.islower() and getattr(ops, name).__name__ not in PAIRS
 )
-# Operations whose arguments have another order in PyTorch.
+
+
 def contracted(x: Tensor, y: Tensor) -> Tensor:
     return ops.einsum("iij,j...->...i", x, y)
 
 
+# Operations whose arguments have another order in PyTorch.
 ORDERED: Mapping[str, Callable[..., Tensor]] = {
     "binary_cross_entropy": binary,
     "einsum": contracted,

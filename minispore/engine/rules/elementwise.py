@@ -106,8 +106,9 @@ def asinh(x: A) -> Unary[A]:
     xp = namespace(x)
 
     def pullback(g: A) -> A:
-        # √(x² + 1), of which x² may be infinite.
-        size = xp.stop_gradient(xp.maximum(xp.abs(x), 1.0))
+        # √(x² + 1), of which x² may be infinite although x is not.
+        size = xp.maximum(xp.where(xp.isfinite(x), xp.abs(x), 1.0), 1.0)
+        size = xp.stop_gradient(size)
         near, one = x / size, 1.0 / size
         return g / (xp.sqrt(near * near + one * one) * size)
 

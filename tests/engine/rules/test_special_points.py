@@ -145,6 +145,7 @@ ROWS: dict[str, Row] = {
         stated={(1.0,): (INF,), (0.5,): (NAN, NAN), (-2.0,): (NAN, NAN)},
         undefined=lambda x: x <= 1,
     ),
+    "elementwise.asinh": Row(stated={(-INF,): (0.0,), (INF,): (0.0,)}),
     "elementwise.atanh": Row(
         stated={(-1.0,): (INF, -INF), (1.0,): (INF, INF)},
         undefined=lambda x: abs(x) >= 1,
