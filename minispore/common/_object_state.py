@@ -5,7 +5,7 @@ value for its type, and not for the place where its code is stored.
 """
 
 import dis
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import (
@@ -34,7 +34,7 @@ _IMMUTABLE: Final = frozenset(
 )
 # The types of C whose state is their items, or that are immutable, and may have subclasses.
 _BASES: Final = (
-    *(OrderedDict, dict, list, tuple, set, frozenset),
+    *(OrderedDict, defaultdict, dict, list, tuple, set, frozenset),
     *(str, bytes, int, float, complex, object),
 )
 _Iterate = Callable[[object], Iterable[object]]
@@ -55,6 +55,7 @@ _FIELDS: Final[Mapping[type, tuple[str, ...]]] = {
     type: (),
     ModuleType: (),
 }
+_FIELDS_OF_BASES: Final[Mapping[type, tuple[str, ...]]] = {defaultdict: ("default_factory",)}
 _POINTER: Final = object.__basicsize__ // 2
 # Flags of types whose instances store the dict or the weak references outside of the basic size.
 _MANAGED_DICT: Final = 1 << 4
@@ -125,8 +126,10 @@ def state_of(value: object) -> State | None:
         dict.fromkeys(
             name
             for each in kind.__mro__
+            if "__slots__"
+            in vars(each)  # A member of a class written in C may be a part of a state.
             for name, member in vars(each).items()
-            if isinstance(member, MemberDescriptorType) and name != "__dict__"
+            if isinstance(member, MemberDescriptorType)
         )
     )
     has_dict = kind.__dictoffset__ != base.__dictoffset__ and not kind.__flags__ & _MANAGED_DICT
@@ -138,7 +141,7 @@ def state_of(value: object) -> State | None:
     if kind.__basicsize__ > known:
         return None
     items = cast("Collection[object]", value) if issubclass(kind, tuple(_ITERATE)) else None
-    return State(attributes, slots, items)
+    return State(attributes, (*slots, *_FIELDS_OF_BASES.get(base, ())), items)
 
 
 def _attributes_of(value: object) -> Mapping[str, object] | None:

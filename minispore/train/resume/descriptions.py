@@ -189,7 +189,8 @@ def as_array(value: object) -> Array | None:
         return Tensor.asnumpy(cast("Tensor", value))
     if issubclass(kind, np.ndarray):
         return np.ndarray.view(cast("Array", value), np.ndarray)
-    if kind is memoryview or (not is_user_class(kind) and hasattr(kind, "__array__")):
+    arrays = ("__array__", "__array_interface__")  # the second that of Pillow's images
+    if kind is memoryview or (not is_user_class(kind) and any(hasattr(kind, a) for a in arrays)):
         if hasattr(kind, "detach"):  # PyTorch's tensors
             value = cast("_Detachable", value).detach().cpu()
         return np.asarray(value)

@@ -78,7 +78,7 @@ def fingerprint(**roots: object) -> dict[str, str]:
         ('0.5', 'ReLU()')
     """
     seeds = {"seed": get_seed(), "dataset_seed": get_dataset_seed()}
-    walk = _Walk(roots.values())
+    walk = _Walk(roots)
     described = walk.describe_all({**seeds, **roots})
     return {**described, **walk.unknown}
 
@@ -110,14 +110,14 @@ def is_unknown(description: str) -> bool:
 class _Walk:
     """Describes values and what they refer to, each object once."""
 
-    def __init__(self, roots: Iterable[object]) -> None:
+    def __init__(self, roots: Mapping[str, object]) -> None:
         self.unknown: dict[str, str] = {}  # what is in a check sum, but cannot be compared
         # The path of each object by its id; the object is kept alive, so that no id is used twice.
         self._seen: dict[int, tuple[object, str]] = {}
         self._classes: dict[str, list[type]] = {}
         self._trained: set[int] = set()
         self._restored: set[int] = {id(each) for each in _GLOBAL_GENERATORS}
-        for root in roots:
+        for name, root in roots.items():
             kind = type(root)
             if issubclass(kind, Cell):
                 for _, cell in cast("Cell", root).cells_and_names():
@@ -126,7 +126,7 @@ class _Walk:
             elif issubclass(kind, Dataset):
                 objects = stateful_objects(cast("Dataset", root)._node)
                 self._restored |= {id(each) for each in objects}
-            elif hasattr(kind, "state_dict") and hasattr(kind, "load_state_dict"):
+            elif name == "train_dataset" and hasattr(kind, "load_state_dict"):
                 self._restored.add(id(root))
 
     def describe_all(self, values: Mapping[str, object]) -> dict[str, str]:

@@ -8,11 +8,13 @@ import re
 import subprocess
 import sys
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
 from types import FunctionType, ModuleType
@@ -31,6 +33,7 @@ from minispore.train.protocol.dataset import DatasetLike
 from minispore.train.resume.fingerprint import differences, fingerprint
 from minispore.utils.checks import is_dict, is_list
 from tests.helpers import optimizer_cases
+from tests.nn.test_invalid_arguments import makers
 from tests.nn.test_invalid_inputs import LAYERS, LOSSES
 from tests.train import scripts
 from tests.train.resume import settings_grid
@@ -66,6 +69,7 @@ def hooked(cell: nn.Cell) -> nn.Cell:
 
 
 NAMES: dict[str, object] = {
+    "np": np,
     **vars(scripts),
     **{each.__name__: each for each in (edited, mapped, changed, filtered, batched, partial)},
     "dynamic": DynamicLossScaleManager,
@@ -238,7 +242,7 @@ class Restored:
 def test_restored_attributes_and_objects_in_arrays_are_not_compared(
     one: object, other: object
 ) -> None:
-    assert fingerprint(value=Restored(one)) == fingerprint(value=Restored(other))
+    assert fingerprint(train_dataset=Restored(one)) == fingerprint(train_dataset=Restored(other))
     arrays = [np.full(9, None, object) for _ in "ab"]
     arrays[0][0], arrays[1][0] = object(), object()
     assert fingerprint(value=arrays[0]) == fingerprint(value=arrays[1])
@@ -467,3 +471,87 @@ def test_packages_are_described_like_programs(tmp_path: Path) -> None:
             "f.K: 1 when saved, 2 now",
             "Net.__call__.K: 1 when saved, 2 now",
         ]
+
+
+# Arguments that set the initial values of parameters, which a resume restores.
+INITIAL = {
+    *("embedding_table", "w", "weight_init", "bias_init", "gamma_init", "beta_init"),
+    *("moving_mean_init", "moving_var_init"),
+}
+
+
+def test_each_numeric_argument_of_cells_is_compared() -> None:
+    """Of layers, losses, optimizers and schedules, but what is restored or without effect."""
+    lines = (Path(__file__).parents[2] / "nn" / "numbers.txt").read_text("utf-8").splitlines()
+    accepted = {name: numbers for name, _, numbers in (line.partition(": ") for line in lines)}
+    changes = 0
+    for name, make, good in makers():
+        for argument in good.keys() - INITIAL:
+            numbers = accepted.get(f"{name}.{argument}", "").replace("any", "-1.5 2").split()
+            values = [float(each) if "." in each else int(each) for each in numbers[:4]]
+            with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+                made = [make(**(good | {argument: each})) for each in [good[argument], *values]]
+            if not isinstance(made[0], nn.Cell) or name == "DistributedGradReducer":
+                continue
+            prints = [fingerprint(root=each) for each in made]
+            for (one, saved), (other, now) in pairwise(
+                zip([good[argument], *values], prints, strict=True)
+            ):
+                if one != other:
+                    changes += 1
+                    assert differences(saved, now), (name, argument, one, other)
+    assert changes > 250
+
+
+# Arguments of transforms, and others for them.
+TRANSFORMS = """
+vision.Affine(1, (0, 0), 1, 0): 2, (0, 0), 1, 0 | 1, (0.1, 0), 1, 0 | 1, (0, 0), 2, 0
+vision.CenterCrop(2): 3
+vision.Crop((0, 0), 2): (0, 1), 2 | (0, 0), 3
+vision.Normalize([0.5], [0.5], True): [0.4], [0.5], True | [0.5], [0.4], True | [0.5], [0.5], False
+vision.Pad(1, 0): 2, 0 | 1, 1
+vision.RandomCrop(2, 1, False): 3, 1, False | 2, 2, False | 2, 1, True
+vision.RandomHorizontalFlip(0.5): 0.4
+vision.RandomVerticalFlip(0.5): 0.4
+vision.RandomResizedCrop(2, (0.1, 1.0)): 3, (0.1, 1.0) | 2, (0.2, 1.0)
+vision.RandomRotation(10): 20 | 10, vision.Inter.BILINEAR
+vision.RandomAffine(10): 20 | 10, (0.1, 0.1)
+vision.RandomColor((0.1, 1.9)): (0.2, 1.9)
+vision.RandomColorAdjust(0.5, 0.5): 0.4, 0.5 | 0.5, 0.4
+vision.Rescale(0.5, 0.0): 0.4, 0.0 | 0.5, 0.1
+vision.Resize(2, vision.Inter.BILINEAR): 3, vision.Inter.BILINEAR | 2, vision.Inter.NEAREST
+vision.Rotate(10): 20 | 10, vision.Inter.BILINEAR | 10, vision.Inter.NEAREST, True
+vision.ToTensor(np.float32): np.float64
+vision.AdjustBrightness(0.5): 0.4
+vision.AdjustContrast(0.5): 0.4
+vision.AdjustHue(0.5): 0.4
+vision.AdjustSaturation(0.5): 0.4
+transforms.OneHot(3, 0.0): 4, 0.0 | 3, 0.1
+transforms.TypeCast(np.float32): np.float64
+""".strip().splitlines()
+POSITIONS: list[Callable[[Callable[..., object]], object]] = [
+    mapped,
+    lambda each: mapped(transforms.Compose([vision.HWC2CHW(), each])),
+    lambda each: mapped(transforms.RandomApply([each], 0.5)),
+    lambda each: mapped(transforms.RandomChoice([each, vision.HWC2CHW()])),
+    lambda each: mapped(lambda x: each(x)),
+    lambda each: mapped(partial(each)),
+    lambda each: batched(lambda x, y, info: (each(x), y)),
+]
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_each_argument_of_transforms_is_compared(
+    position: Callable[[Callable[..., object]], object],
+) -> None:
+    changes = 0
+    for row in TRANSFORMS:
+        call, _, others = row.partition(": ")
+        name = call.partition("(")[0]
+        calls = [call, call, *(f"{name}({arguments})" for arguments in others.split(" | "))]
+        saved, again, *changed = (fingerprint(data=position(eval(each, NAMES))) for each in calls)
+        assert saved == again
+        for now in changed:
+            changes += 1
+            assert differences(saved, now), call
+    assert changes == 40
