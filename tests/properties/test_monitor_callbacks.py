@@ -36,6 +36,7 @@ def better(a: float, b: float, mode: str, delta: float) -> bool:
     st.booleans(),
 )
 @example([1.0, 0.0, 0.5, 0.5], "min", 0.0, 2, None, True)  # zero is a value
+@example([1.0, 0.5, 0.25, 0.25, 0.25, 0.25], "min", 0.25, 3, 0.5, True)
 def test_early_stopping_matches_model(
     sequence: list[float | None],
     mode: str,
@@ -87,6 +88,8 @@ def test_early_stopping_matches_model(
     st.booleans(),
 )
 @example([1.0, 0.0, 0.0], "min", 0.0, 1, 0, 0.0, True)  # zero is a value
+@example([1.0] * 8, "min", 0.25, 2, 3, 0.0, True)
+@example([1.0, 2.0] * 3, "min", 0.0, 1, 0, 0.1, True)
 def test_reduce_lr_on_plateau_matches_model(
     sequence: list[float | None],
     mode: str,
@@ -138,6 +141,7 @@ def files_and_values(callback: BestCheckpoint, folder: str) -> object:
 
 @settings(max_examples=2 * settings().max_examples)
 @given(values, modes, st.integers(1, 3), st.sets(st.integers(1, 12), max_size=3))
+@example([2.0, 1.0, 0.5, 1.0, None, 0.0, 3.0], "min", 2, {3, 6})
 def test_best_checkpoint_matches_sorted_list(
     sequence: list[float | None], mode: str, top_k: int, cuts: set[int]
 ) -> None:

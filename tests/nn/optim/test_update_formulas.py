@@ -4,10 +4,10 @@ Momentum and betas are exactly representable in float32, the dtype in which they
 the results agree up to the rounding of float64.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from inspect import signature
 from math import sqrt
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias
 
 import numpy as np
 import pytest
@@ -20,6 +20,7 @@ from minispore.nn.optim import optimizer as optimizer_module
 from minispore.nn.optim.optimizer import DonatedGradients
 from tests.helpers.floats import floats
 
+P = ParamSpec("P")
 Values: TypeAlias = NDArray[np.float64]
 RATES = [0.5, 0.25, 0.125, 0.5]
 # Maps the gradient of each step to the update of the weights, before the learning rate.
@@ -152,6 +153,17 @@ def cases(draw: st.DrawFn) -> Case:
     return nn.SGD, sgd, {"momentum": factor, "dampening": dampening, "nesterov": nesterov}
 
 
+def branches() -> Iterator[Case]:
+    """Yield each optimizer without and with each of its switches."""
+    for make, (formula, options) in FORMULAS.items():
+        numbers = {name: 0.5 for name, values in options.items() if values is not SWITCH}
+        for on in (None, *(options.keys() - numbers)):
+            switches = {name: name == on for name in options.keys() - numbers}
+            yield make, formula, numbers | switches
+    for given_options in ({}, {"dampening": 0.25}, {"nesterov": True}):
+        yield nn.SGD, sgd, {"momentum": 0.5, **given_options}
+
+
 def parameters(start: list[Values]) -> list[Parameter]:
     return [Parameter(Tensor(w), name=name) for w, name in zip(start, SHAPES, strict=True)]
 
@@ -169,6 +181,19 @@ def as_groups(params: list[Parameter], groups: list[Group]) -> list[dict[str, ob
     return dicts
 
 
+def examples(
+    each: Iterable[Case], *others: object
+) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Return a decorator that adds an example for each case."""
+
+    def decorate(test: Callable[P, None]) -> Callable[P, None]:
+        for case in each:
+            test = example(case, *others)(test)
+        return test
+
+    return decorate
+
+
 @given(
     case=cases(),
     decay=DECAYS,
@@ -181,7 +206,10 @@ def as_groups(params: list[Parameter], groups: list[Group]) -> list[dict[str, ob
     ),
     donated=SWITCH,
 )
-@example((nn.Adagrad, adagrad, {"accum": 0.5, "update_slots": False}), 0.0, 1.0, None, False)
+@examples(
+    branches(), 0.5, 2.0, [(None, None), (0.125, 0.25), (RATES[::-1], 0.0), (None, 0.25)], True
+)
+@examples([(nn.SGD, sgd, {"momentum": 0.0})], 0.5, 2.0, None, False)
 def test_step_equals_formula(
     case: Case, decay: float, scale: float, groups: list[Group] | None, donated: bool
 ) -> None:
