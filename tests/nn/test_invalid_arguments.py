@@ -57,8 +57,10 @@ def valid_arguments(make: Callable[..., object]) -> dict[str, object]:
     """Return a valid value for each argument."""
     parameters = inspect.signature(make).parameters.values()
     named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    values = {p.name: GOOD.get(p.name) if p.default is p.empty else p.default for p in named}
-    return values | {"params": [weight()]} if "params" in values else values
+    good = {"params": [weight()], **GOOD}
+    missing = [p.name for p in named if p.default is p.empty and p.name not in good]
+    assert not missing, f"Add to GOOD in {__file__} a valid value for {missing} of {make}."
+    return {p.name: good[p.name] if p.default is p.empty else p.default for p in named}
 
 
 def makers() -> Iterator[tuple[str, Callable[..., object], dict[str, object]]]:

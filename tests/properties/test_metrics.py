@@ -15,12 +15,23 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from minispore import Tensor
+from minispore import Tensor, train
 from minispore.train import Metric, rearrange_inputs
 from minispore.utils.checks import is_sequence
 from tests._metrics.cases import CASES, Case, Inputs
 
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+def test_table_contains_every_public_metric() -> None:
+    public = {
+        value
+        for value in vars(train).values()
+        if isinstance(value, type) and issubclass(value, Metric)
+    }
+    # `Loss` averages numbers, and is tested alone.
+    missing = public - {Metric, train.Loss} - {type(case.make()) for case in CASES.values()}
+    assert not missing, f"Add a case of {missing} to CASES in tests/_metrics/cases.py."
 
 
 def result(metric: Metric, *batches: Inputs) -> object:
