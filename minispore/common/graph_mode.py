@@ -17,17 +17,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from threading import Lock
-from types import CodeType
-from typing import NamedTuple, Self, TypeVar, cast
+from types import MethodType
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from minispore.common._read_set import ReadSet, Watch
+from minispore.common._guards import Guards, Watch
 from minispore.common.context import get_context
 from minispore.common.tensor import Tensor
-from minispore.engine.array import Array, _numpy, device_target, is_ndarray
-from minispore.engine.array.host import recorder
+from minispore.engine.array import Array, _numpy, device_target, from_host, is_ndarray
+from minispore.engine.array.host import N, Numbers, recorder
 from minispore.engine.array.plan import (
     Entry,
     HostNumber,
@@ -52,7 +51,7 @@ from minispore.engine.dispatch import Variable, wrap
 from minispore.engine.graph import in_record_block, is_recording
 from minispore.engine.rules.linalg import gemm_observers
 from minispore.utils.atomic import atomic_write
-from minispore.utils.checks import describe_value, is_dict, is_sequence, map_items
+from minispore.utils.checks import describe_value, is_dict, is_sequence, is_tuple, map_items
 
 R = TypeVar("R")
 _logger = logging.getLogger("minispore")
@@ -102,12 +101,59 @@ class _PlanError(Exception):
     Args:
         reason: The reason.
         keep: Whether the plan may hold in the next step.
+        numbers: The host's numbers that were computed for the step, for the eager step.
     """
 
-    def __init__(self, reason: str, *, keep: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, keep: bool = False, numbers: Sequence["_Computed"] = ()
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.keep = keep
+        self.numbers = numbers
+
+
+class _Computed(NamedTuple):
+    """Numbers of the host: the function that computes them, and its result or error."""
+
+    compute: Callable[[], Numbers]
+    result: Numbers | Exception
+
+
+class _GivenNumbers:
+    """What the host computes in an eager step, with the numbers that a replay has computed.
+
+    A learning-rate schedule of the user may change with each call, so it is called once in a step.
+    """
+
+    def __init__(self, numbers: Iterable[_Computed]) -> None:
+        self._numbers = list(numbers)
+
+    def host_numbers(self, compute: Callable[[], N]) -> N:
+        """Return the numbers."""
+        for each in self._numbers:
+            if each.compute == compute:
+                self._numbers.remove(each)
+                if isinstance(each.result, Exception):
+                    raise each.result
+                return cast("N", each.result)
+        return compute()
+
+    def host_advance(self, advance: Callable[[N], None], numbers: N) -> None:
+        """Call the function."""
+        advance(numbers)
+
+    def host_values(self, draw: Callable[[], Memory]) -> Array:
+        """Return the values."""
+        return from_host(draw())
+
+    def decide(self, test: Callable[..., bool], arrays: tuple[Array, ...]) -> bool:
+        """Return the decision."""
+        return test(*arrays)
+
+    def require(self, check: Callable[..., None], arrays: tuple[Array, ...]) -> None:
+        """Call the check."""
+        check(*arrays)
 
 
 class _Output(NamedTuple):
@@ -135,7 +181,7 @@ class _Capture(NamedTuple):
 
     Attributes:
         tape: Its array calls.
-        reads: What it reads.
+        guards: What it reads.
         inputs: The arrays of its arguments, on the tape.
         state: The other tensors.
         result: Its result, with an `_Output` in place of each tensor.
@@ -143,7 +189,7 @@ class _Capture(NamedTuple):
     """
 
     tape: Tape
-    reads: ReadSet
+    guards: Guards
     inputs: list[_Lifted]
     state: list[_Lifted]
     result: object
@@ -167,7 +213,7 @@ class Plan:
     """A captured step that can be replayed."""
 
     def __init__(self, capture: _Capture) -> None:
-        tape, self._reads = capture.tape, capture.reads
+        tape, self._guards = capture.tape, capture.guards
         views = {number: view_of(array, number) for number, array in tape.outside.items()}
         number_of = [tape.view(each.recorded.values).buffer for each in capture.state]
         moved = {number_of[i] for i, _ in capture.moved}
@@ -215,24 +261,33 @@ class Plan:
             static[...] = data
         try:
             decisions = [test(*operands) for test, operands, _ in self._decisions]
-            computed = [compute() for compute in self._numbers]
         except Exception as error:
             raise _PlanError("it raises an error", keep=True) from error
         if self._decides_otherwise(decisions):
             raise _PlanError("a decision on its inputs is another one", keep=True)
-        numbers = [x for each in computed for x in flattened(each)]
+        computed: list[_Computed] = []
+        for compute in self._numbers:
+            try:
+                computed.append(_Computed(compute, compute()))
+            except Exception as error:
+                computed.append(_Computed(compute, error))
+                reason = "it raises an error"
+                raise _PlanError(reason, keep=True, numbers=computed) from error
+        values = [cast("Numbers", each.result) for each in computed]
+        numbers = [x for each in values for x in flattened(each)]
         if self._branches_otherwise(numbers):
-            raise _PlanError("a number of the optimizer became zero or nonzero")
+            reason = "a number of the optimizer became zero or nonzero"
+            raise _PlanError(reason, numbers=computed)
         program = self.program
         program.set_numbers(numbers)
         try:
             for call in program.pure:
                 call()
         except Exception as error:
-            raise _PlanError("it raises an error", keep=True) from error
+            raise _PlanError("it raises an error", keep=True, numbers=computed) from error
         for call in program.rest:
             call()
-        for advance, own in zip(self._advances, computed, strict=True):
+        for advance, own in zip(self._advances, values, strict=True):
             advance(own)
         for tensor, _, value in self._moved:
             tensor._data = value.copy(order="K")
@@ -240,8 +295,8 @@ class Plan:
         return self._build(self._result, inputs, {})
 
     def _check(self) -> None:
-        reason = self._reads.differs()
-        if reason:
+        reason = self._guards.first_change()
+        if reason is not None:
             raise _PlanError(reason)
         for tensor, static, _ in self._moved:
             data = as_memory(tensor)
@@ -277,18 +332,18 @@ class _Slot:
     """What is known of steps with inputs of one kind."""
 
     objects: list[object]
-    ran: set[CodeType] | None = None
+    watch: Watch | None = None
     first: object = None
     plan: Plan | None = None
     failures: int = 0
-    reason: str = ""
+    reason: str | None = None
 
     def restart(self, reason: str) -> None:
         """Forget the plan; after several failures in a row, run eagerly for good."""
         if self.plan is not None and self.plan.replays >= PAID_OFF:
             self.failures = 0
         self.failures += 1
-        self.ran, self.first, self.plan = None, None, None
+        self.watch, self.first, self.plan = None, None, None
         if self.failures > MAX_FAILURES:
             self.reason = reason
 
@@ -301,7 +356,7 @@ class Steps:
         self._counts: Counter[str] = Counter()
         self._reasons: Counter[str] = Counter()
         self.last: tuple[str, str] = ("", "")
-        self._lock = Lock()
+        self._turns: dict[str, object] = {}
 
     def __reduce__(self) -> tuple[type["Steps"], tuple[()]]:
         # A copy begins without plans.
@@ -332,13 +387,15 @@ class Steps:
         if recorder.get() is not None:
             # It is a part of a step that is captured.
             return step()
-        if not self._lock.acquire(blocking=False):
-            return self.run_eagerly("another thread runs it", step)
+        turn, turns = object(), self._turns
         try:
+            if turns.setdefault("step", turn) is not turn:
+                raise _PlanError("another thread runs it")
             inputs: list[Tensor] = []
-            slot = self._slot(step, inputs)
+            containers: list[object] = []
+            slot = self._slot(step, inputs, containers)
             if slot.plan is None:
-                return self._prepare(slot, step, inputs)
+                return self._prepare(slot, step, inputs, containers)
             try:
                 result = slot.plan.replay(inputs)
             except _PlanError as error:
@@ -348,10 +405,12 @@ class Steps:
             self._count("replayed")
             return cast("R", result)
         except _PlanError as error:
-            reason = error.reason
+            reason, numbers = error.reason, error.numbers
         finally:
-            self._lock.release()
-        return self.run_eagerly(reason, step)
+            # No function is called here: an interrupt could end it before its first instruction.
+            if "step" in turns and turns["step"] is turn:
+                del turns["step"]
+        return self.run_eagerly(reason, step, numbers)
 
     def _count(self, kind: str, reason: str = "") -> None:
         self._counts[kind] += 1
@@ -361,38 +420,59 @@ class Steps:
                 _logger.info("graph mode: %s: %s", kind, reason)
             self._reasons[reason] += 1
 
-    def run_eagerly(self, reason: str, step: Callable[[], R]) -> R:
+    def run_eagerly(
+        self, reason: str, step: Callable[[], R], numbers: Sequence[_Computed] = ()
+    ) -> R:
         """Return `step()`, a step that is not captured for a reason."""
         self._count("eager", reason)
-        return step()
+        if not numbers:
+            return step()
+        try:
+            recorder.set(_GivenNumbers(numbers))
+            return step()
+        finally:
+            recorder.set(None)
 
-    def _slot(self, step: "partial[R]", inputs: list[Tensor]) -> _Slot:
-        """Return what is known of steps with such arguments, and append the tensors among them."""
+    def _slot(self, step: "partial[R]", inputs: list[Tensor], containers: list[object]) -> _Slot:
+        """Return what is known of steps with such arguments.
+
+        Args:
+            step: The step.
+            inputs: The tensors among the arguments are appended to it.
+            containers: So are lists and dicts among the arguments.
+        """
         reason = _environment()
-        if reason:
+        if reason is not None:
             raise _PlanError(reason)
         objects: list[object] = [step.func]
-        key = _key((step.args, step.keywords), inputs, objects)
+        key = _key((step.args, step.keywords), inputs, objects, containers)
         slot = self._slots.get(key)
         if slot is None:
             if len(self._slots) >= MAX_PLANS:
                 raise _PlanError(f"there are {MAX_PLANS} plans already")
             slot = self._slots[key] = _Slot(objects)
-        if slot.reason:
+        if slot.reason is not None:
             raise _PlanError(slot.reason)
         return slot
 
-    def _prepare(self, slot: _Slot, step: Callable[[], R], inputs: list[Tensor]) -> R:
+    def _prepare(
+        self, slot: _Slot, step: Callable[[], R], inputs: list[Tensor], containers: list[object]
+    ) -> R:
         """Make an eager step that is observed or captured."""
-        if not _capturing.acquire(blocking=False):
-            raise _PlanError("another thread captures a step")
+        turn = object()
         try:
-            if slot.ran is None:
-                result, slot.ran = _observed(step)
+            # Only one thread at a time captures a step, since that replaces the arrays of tensors.
+            if _captures.setdefault("step", turn) is not turn:
+                raise _PlanError("another thread captures a step")
+            if slot.watch is None:
+                tape = Tape()
+                watch = Watch(tape)
+                result = run_recorded(step, tape, watch=watch)
+                slot.watch = watch
                 self._count("observed")
                 return result
             try:
-                result, capture = _captured(slot, step, inputs)
+                result, capture = _captured(slot, slot.watch, step, inputs, containers)
             except _PlanError as error:
                 slot.restart(error.reason)
                 raise
@@ -403,7 +483,7 @@ class Steps:
             signature = None if reason else capture.signature()
             if slot.first not in (None, signature):
                 reason = reason or "two captures of it differ"
-            if reason:
+            if reason is not None:
                 slot.restart(reason)
             elif slot.first is None:
                 slot.first = signature
@@ -411,29 +491,31 @@ class Steps:
                 slot.plan = Plan(capture)
                 if get_context("save_graphs"):
                     _save(slot)
-            self._count("captured", reason)
+            self._count("captured", reason or "")
             return result
         finally:
-            _capturing.release()
+            if "step" in _captures and _captures["step"] is turn:
+                del _captures["step"]
 
 
-# Only one thread at a time captures a step, since that replaces the arrays of tensors.
-_capturing = Lock()
+_captures: dict[str, object] = {}
 _TENSOR = Tensor(0.0)
 
 
-def _environment() -> str:
-    """Return why no step can be replayed now; "" if steps can."""
+def _environment() -> str | None:
+    """Return why no step can be replayed now; None if steps can."""
     if is_recording() or in_record_block():
         return "its gradient is computed"
     if sys.gettrace() is not None or sys.getprofile() is not None:
         return "a debugger or profiler is active"
     if gemm_observers:
         return "its operations are counted"
-    return "" if device_target() == "CPU" else "new tensors are not on the CPU"
+    return None if device_target() == "CPU" else "new tensors are not on the CPU"
 
 
-def _key(value: object, inputs: list[Tensor], objects: list[object]) -> object:
+def _key(
+    value: object, inputs: list[Tensor], objects: list[object], containers: list[object]
+) -> object:
     """Return what is equal for arguments that the same plan may serve."""
     # Every step calls this, with tensors most often.
     if type(value) is Tensor and value._node is None and is_ndarray(data := value._data):
@@ -443,14 +525,22 @@ def _key(value: object, inputs: list[Tensor], objects: list[object]) -> object:
                 break
             same += 1
         inputs.append(value)
+        if not data.flags.aligned:
+            # numpy sums such elements in another order than those of a copy.
+            raise _PlanError("an input is not aligned to its type")
         return same, _layout(data)
-    if is_sequence(value):
-        return value.__class__, *[_key(item, inputs, objects) for item in value]
-    if is_dict(value):
-        pairs = value.items()
-        return dict, *[(repr(key), _key(item, inputs, objects)) for key, item in pairs]
-    if value is None or type(value) in (bool, int, float, str):
-        return type(value), repr(value)
+    kind = type(value)
+    if is_tuple(value) and (kind is tuple or not kind.__dictoffset__):
+        if kind is not tuple:
+            objects.append(kind)
+        return kind, *[_key(item, inputs, objects, containers) for item in value]
+    if kind is list or kind is dict:
+        same = next((i for i, each in enumerate(containers) if each is value), len(containers))
+        containers.append(value)
+        items = value.items() if is_dict(value) else cast("list[object]", value)
+        return kind, same, *[_key(item, inputs, objects, containers) for item in items]
+    if value is None or kind in (bool, int, float, str):
+        return kind, repr(value)
     objects.append(value)
     return object, id(value)
 
@@ -467,25 +557,51 @@ def as_memory(tensor: Variable) -> Memory:
         _PlanError: The tensor is on another device.
     """
     data: object = tensor._data
+    if isinstance(data, Recorded) and data.tape.closed:
+        # The step has stored the tensor.
+        data = tensor._data = data.values
     if not is_ndarray(data):
         raise _PlanError("a tensor is not on the CPU")
     return data
 
 
-def _observed(step: Callable[[], R]) -> tuple[R, set[CodeType]]:
-    """Make an eager step, and return its result and the user code that ran."""
-    tape = Tape()
-    token = recorder.set(tape)
+def run_recorded(
+    step: Callable[[], R], tape: Tape, lifted: "Lift | None" = None, watch: Watch | None = None
+) -> R:
+    """Return `step()`, whose array calls are noted, and put everything back.
+
+    Args:
+        step: The step.
+        tape: The tape.
+        lifted: The tensors whose arrays are replaced by recorded ones meanwhile.
+        watch: What notes the code that runs.
+    """
+
+    def restore() -> None:
+        if watch is not None:
+            watch.stop()
+        recorder.set(None)
+        tape.closed = True
+        if lifted is not None:
+            lifted.restore()
+
     try:
-        with Watch(tape) as watch:
-            result = step()
+        try:
+            recorder.set(tape)
+            if lifted is not None:
+                lifted.replace()
+            if watch is not None:
+                watch.start()
+            return step()
+        finally:
+            restore()
     finally:
-        recorder.reset(token)
-    return result, watch.user_code()
+        # Once more, since Ctrl-C may have ended the first call.
+        restore()
 
 
 class Lift:
-    """A context manager that replaces the arrays of tensors by recorded ones.
+    """Tensors whose arrays are replaced by recorded ones while a step runs.
 
     Args:
         inputs: The tensors among the arguments of a step.
@@ -498,7 +614,7 @@ class Lift:
         inputs: The arguments.
         state: The other tensors.
         host: Those that only the host reads.
-        moved: The tensors that got another array, with that.
+        moved: The tensors that got another array, with that, by identity.
     """
 
     def __init__(
@@ -513,7 +629,7 @@ class Lift:
         self.inputs: list[_Lifted] = self._lifted(inputs, is_input=True)
         self.state: list[_Lifted] = self._lifted(state)
         self.host: list[_Lifted] = self._lifted(host, host=True)
-        self.moved: list[tuple[_Lifted, Array]] = []
+        self.moved: dict[int, tuple[_Lifted, Array]] = {}
         self._all = list(
             {id(each.tensor): each for each in (*self.inputs, *self.state, *self.host)}.values()
         )
@@ -546,59 +662,79 @@ class Lift:
             for each in self.host:
                 each.tensor._data = each.recorded
 
-    def __enter__(self) -> Self:
-        self._token = recorder.set(self.tape)
+    def replace(self) -> None:
+        """Give each tensor its recorded array."""
         for each in self._all:
             each.tensor._data = each.recorded
         for attributes, own in self._replaced:
             attributes.update({name: copy.copy(value) for name, value in own.items()})
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        recorder.reset(self._token)
-        self.tape.closed = True
+    def restore(self) -> None:
+        """Give each tensor its array back, or the one that the step has given it."""
         for attributes, own in self._replaced:
             attributes.update(own)
         for each in self._all:
             now = each.tensor._data
-            each.tensor._data = each.array
-            if now is not each.recorded:
-                self.moved.append((each, now))
+            if now is each.recorded:
+                each.tensor._data = each.array
+            elif now is not each.array and id(each.tensor) not in self.moved:
+                self.moved[id(each.tensor)] = each, now
                 each.tensor._data = now.values if isinstance(now, Recorded) else now
 
 
-def _captured(slot: _Slot, step: Callable[[], R], inputs: Sequence[Tensor]) -> tuple[R, _Capture]:
+def _captured(
+    slot: _Slot,
+    watched: Watch,
+    step: Callable[[], R],
+    inputs: Sequence[Tensor],
+    containers: list[object],
+) -> tuple[R, _Capture]:
     """Make an eager step on recorded arrays, and return its result and the notes on it."""
-    reads = ReadSet(slot.objects, slot.ran or set())
-    if reads.reason:
-        raise _PlanError(reads.reason)
-    tensors = reads.tensors.values()
-    lifted = Lift(inputs, tensors, reads.host.values(), reads.transient)
-    with lifted as lift, Watch(lift.tape) as watch:
-        result = step()
-    tape = lift.tape
+    guards = Guards(slot.objects, watched)
+    if guards.reason is not None:
+        raise _PlanError(guards.reason)
+    tensors = guards.tensors.values()
+    lift = Lift(inputs, tensors, guards.host.values(), guards.transient)
+    tape, before = lift.tape, [_items(each) for each in containers]
+    watch = Watch(tape)
+    result = run_recorded(step, tape, lift, watch)
+    if not all(
+        len(old) == len(new) and all(map(operator.is_, old, new))
+        for old, new in zip(before, map(_items, containers), strict=True)
+    ):
+        tape.refuse("it changes a list or dict among its arguments")
     known: dict[int, _Output | _Input] = {
         id(each.tensor): _Input(i) for i, each in reversed([*enumerate(lift.inputs)])
     }
-    noted = _Notes(tape, known, {id(each.tensor) for each in lift.state}).result(result)
+    read = {id(each.tensor) for each in lift.state}
+    noted = _Notes(tape, known, read, {*map(id, containers)}).result(result)
     moved: list[tuple[int, View]] = []
-    for each, now in lift.moved:
+    for each, now in lift.moved.values():
         index = next((i for i, other in enumerate(lift.state) if other is each), None)
         if index is None or not isinstance(now, Recorded) or now.tape is not tape:
             tape.refuse("a tensor gets new memory of unknown origin")
         else:
             moved.append((index, tape.view(now.values)))
-    tape.refuse(reads.unknown(watch) or reads.differs())
+    tape.refuse(guards.untracked_code(watch))
+    change = guards.first_change()
+    tape.refuse(change and f"while it runs, {change}")
     for tensor in tensors:
-        reads.guard_tensor(tensor, memory=all(each.tensor is not tensor for each, _ in lift.moved))
+        guards.guard_tensor(tensor, memory=id(tensor) not in lift.moved)
     tape.refuse(_unsuitable(tape, lift.state, lift.host, moved))
-    return result, _Capture(tape, reads, lift.inputs, lift.state, noted, moved)
+    return result, _Capture(tape, guards, lift.inputs, lift.state, noted, moved)
+
+
+def _items(container: object) -> list[object]:
+    """Return the items of a list, or the keys and values of a dict."""
+    if is_dict(container):
+        return [*container, *container.values()]
+    return list(cast("list[object]", container))
 
 
 def _unsuitable(
     tape: Tape, state: list[_Lifted], host: list[_Lifted], moved: list[tuple[int, View]]
-) -> str:
-    """Return why the calls cannot be replayed; "" if they can."""
+) -> str | None:
+    """Return why the calls cannot be replayed; None if they can."""
     written = {buffer for entry in tape.entries for buffer in writes(entry)}
     used = written.union(*(reads(entry) for entry in tape.entries))
     if written & tape.inputs:
@@ -622,7 +758,7 @@ def _unsuitable(
         if started and indices - checked:
             return "it computes an index after random numbers or an update"
         checked |= indices
-    return ""
+    return None
 
 
 _INDEXING = (operator.getitem, np.add.at, _numpy.assign, _numpy.scatter_at)
@@ -636,11 +772,14 @@ class _Notes(NamedTuple):
         known: What is noted for a tensor, by its identity: at first for the arguments.
         read: The identities of the other tensors that the step reads. These may be a part of the
             result.
+        containers: The identities of lists and dicts which a replay would make again: those among
+            the arguments, and those in the result.
     """
 
     tape: Tape
     known: dict[int, "_Output | _Input"]
     read: set[int]
+    containers: set[int]
 
     def result(self, result: object) -> object:
         """Return a result with an `_Output` for each new tensor, whose array becomes numpy's."""
@@ -666,6 +805,10 @@ class _Notes(NamedTuple):
                 self.tape.refuse("its result is a part of a larger array")
             self.known[id(value)] = _Output(self.tape.view(data.values))
             return self.known[id(value)]
+        if type(value) in (list, dict):
+            if id(value) in self.containers:
+                self.tape.refuse("its result holds a list or dict twice, or one of its arguments")
+            self.containers.add(id(value))
         if type(value) in (tuple, list, dict):
             return map_items(self._noted, value)
         if value is not None and type(value) not in (bool, int, float, str):
@@ -712,7 +855,8 @@ def graph_info(step: object) -> GraphInfo:
 
     Args:
         step: A `TrainOneStepCell` or `WithEvalCell`, such as `Model.train_network` or
-            `Model.eval_network`; a `Model`, for its predictions; or a function returned by `jit`.
+            `Model.eval_network`; a `Model`, for its predictions; or a function or bound method
+            returned by `jit`.
 
     Returns:
         How many steps were captured, replayed and run eagerly, and why.
@@ -721,6 +865,8 @@ def graph_info(step: object) -> GraphInfo:
         TypeError: `step` is neither.
     """
     found: object = getattr(step, "_graph", step)
+    if isinstance(step, MethodType):
+        found = vars(step.__self__).get(f"_graph of {step.__name__}", found)
     steps = Steps() if found is None else found
     if not isinstance(steps, Steps):
         raise TypeError(

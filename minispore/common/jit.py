@@ -29,14 +29,14 @@ class GraphSteps(Protocol):
         ...
 
 
-def steps_of(owner: object) -> GraphSteps:
-    """Return the attribute `_graph` of an object; if it is None, it becomes steps without plans."""
-    steps: GraphSteps | None = vars(owner)["_graph"]
+def steps_of(owner: object, name: str = "_graph") -> GraphSteps:
+    """Return the steps in an attribute of an object; steps without plans, if there are none yet."""
+    steps: GraphSteps | None = vars(owner).get(name)
     if steps is None:
         # A program in PyNative mode does not need the module.
         from minispore.common.graph_mode import Steps
 
-        steps = vars(owner)["_graph"] = Steps()
+        steps = vars(owner)[name] = Steps()
     return steps
 
 
@@ -123,9 +123,15 @@ def _jit(function: Callable[P, R], *, fullgraph: bool) -> Callable[P, R]:
             f"{describe_value(function)}."
         )
 
+    name = getattr(function, "__name__", "")
+
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        steps = steps_of(run)
+        # Each instance of a class has its own plans, which are freed with it.
+        is_method = (
+            args and getattr(type(args[0]), name, None) is run and hasattr(args[0], "__dict__")
+        )
+        steps = steps_of(args[0], f"_graph of {name}") if is_method else steps_of(run)
         result = steps.run(function, args, kwargs)
         _, reason = steps.last
         if fullgraph and reason:

@@ -11,20 +11,21 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextvars import ContextVar
 from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from minispore.engine.array import Array
 
+R = TypeVar("R")
 V = TypeVar("V")
 
 # One sequence for all threads: next() on it is atomic.
 _numbers = count(1)
 
-# Whether this thread's innermost `record` block is on; None outside of such a block.
+# Whether this thread's innermost call of `record` is on; None outside of such a call.
 _mode: ContextVar[bool | None] = ContextVar("recording", default=None)
 
-# One item for each active `record` block of any thread; append and pop are atomic.
-_blocks: list[None] = []
+# One item for each active call of `record` of any thread.
+_blocks: dict[object, None] = {}
 
 
 class Node:
@@ -70,53 +71,46 @@ class Node:
         self.args: tuple[object, ...] = args
 
 
-class record:  # noqa: N801 (used as a verb: `with record():`)
-    """A context manager that records the operations in its `with` block.
+def record(function: Callable[[], R], *, on: bool = True) -> R:
+    """Return `function()`, whose operations are recorded.
 
     Args:
-        on: False to stop recording in the block.
+        function: The function.
+        on: False to stop recording while it runs.
 
     Examples:
-        >>> with record():
-        ...     with record(on=False):
-        ...         is_recording()
+        >>> record(lambda: record(is_recording, on=False))
         False
     """
-
-    # A class, since it is entered for every gradient, and a generator would take longer.
-
-    __slots__ = ("_on", "_token")
-
-    def __init__(self, *, on: bool = True) -> None:
-        self._on = on
-
-    def __enter__(self) -> Self:
-        _blocks.append(None)
-        self._token = _mode.set(self._on)
-        return self
-
-    def switch(self, *, on: bool) -> None:
-        """Record in the rest of the block, or do not."""
+    before, block = _mode.get(), object()
+    try:
+        _blocks[block] = None
         _mode.set(on)
+        return function()
+    finally:
+        # Python handles Ctrl-C after a call: either both statements have been executed, or none.
+        if block in _blocks:
+            del _blocks[block]  # noqa: RUF051 (`pop` is such a call)
+        _mode.set(before)
 
-    def __exit__(self, *_: object) -> None:
-        _mode.reset(self._token)
-        _blocks.pop()
+
+def switch_recording(*, on: bool) -> None:
+    """Record in the rest of the innermost call of `record`, or do not."""
+    _mode.set(on)
 
 
 def is_recording() -> bool:
     """Return whether operations on values with a node are recorded.
 
-    A thread outside of `record` blocks records while another thread is in one, since that thread
-    may be differentiating a function that works in several threads.
+    A thread outside of `record` records while another thread is in it, since that thread may be
+    differentiating a function that works in several threads.
 
     Returns:
-        Whether the innermost `record` block of this thread is on; outside of such blocks, whether
-        another thread is in one.
+        Whether the innermost `record` of this thread is on; outside of it, whether another thread
+        is in one.
 
     Examples:
-        >>> with record():
-        ...     is_recording()
+        >>> record(is_recording)
         True
     """
     mode = _mode.get()
@@ -124,7 +118,7 @@ def is_recording() -> bool:
 
 
 def in_record_block() -> bool:
-    """Return whether this thread is in a `record` block, whether that is on or off.
+    """Return whether this thread is in a call of `record`, whether that is on or off.
 
     A graph may then refer to arrays, so in-place operations must write to new memory.
     """

@@ -88,8 +88,7 @@ def record_graph(
     # so that a backward pass for its gradients ends before them.
     inputs = tuple(_as_input(x) for x in args)
     first_number = Node().number
-    with record():
-        output = fn(*inputs, **kwargs)
+    output = record(lambda: fn(*inputs, **kwargs))
     outputs = [(x._node, x._data) for x in tree_leaves(output) if x._node is not None]
     operations = sorted(
         _reachable_nodes((node for node, _ in outputs), first_number), key=lambda node: node.number

@@ -202,8 +202,7 @@ def _construct(cell: HooksMixin, args: Args, kwargs: Kwargs) -> object:
     bprop: Hook | None = getattr(cell, "bprop") if hasattr(type(cell), "bprop") else None  # noqa: B009
     if bprop is None or not is_recording():
         return _construct_in_float_type(cell, args, kwargs)
-    with record(on=False):
-        output = _construct_in_float_type(cell, args, kwargs)
+    output = record(lambda: _construct_in_float_type(cell, args, kwargs), on=False)
     hidden = [
         apply1(_without_gradient, p, p.name, type(cell).__name__)
         for p in cell.get_parameters()

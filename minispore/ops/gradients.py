@@ -31,7 +31,14 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.engine.dtypes import FLOAT
-from minispore.engine.graph import Node, backward_pass, in_record_block, is_recording, record
+from minispore.engine.graph import (
+    Node,
+    backward_pass,
+    in_record_block,
+    is_recording,
+    record,
+    switch_recording,
+)
 from minispore.engine.rules import elementwise as rules
 from minispore.utils.checks import (
     all_are,
@@ -221,25 +228,28 @@ def compute_gradients(
         nested = is_recording() and any(x._node for x in inputs)
     # Weights that are in no graph, such as plain tensors, become inputs of this one.
     bare = [x for x in weights if x._node is None and not _is_frozen(x)]
-    with record() as recording:
+
+    def differentiate() -> tuple[object, tuple[Variable, ...], list[int], dict[int, Variable]]:
         try:
             first_number = Node().number
-            inputs = [_as_leaf(x) for x in inputs]
-            for i, x in zip(positions, inputs, strict=True):
+            leaves = [_as_leaf(x) for x in inputs]
+            for i, x in zip(positions, leaves, strict=True):
                 args[i] = x
             for x in bare:
                 x._node = Node()
-            variables = (*inputs, *weights)
+            variables = (*leaves, *weights)
             numbers = [x._node.number if x._node else 0 for x in variables]
             outputs = fn(*args, **kwargs)
         finally:
             for x in bare:
                 x._node = None
         # Pullbacks may call a user's code: it is recorded if the backward pass is differentiated.
-        recording.switch(on=nested)
+        switch_recording(on=nested)
         seeds = _output_gradients(outputs, sens, has_aux, caller)
         backward = _backward_create_graph if nested else _backward_arrays
-        by_number = backward(seeds, set(numbers), first_number)
+        return outputs, variables, numbers, backward(seeds, set(numbers), first_number)
+
+    outputs, variables, numbers, by_number = record(differentiate)
     if not nested:
         # A loss that is kept, to be printed later, would keep its whole graph in memory.
         outputs = stop_gradient(outputs)

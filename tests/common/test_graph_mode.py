@@ -5,15 +5,27 @@
 
 import copy
 import gc
+import os
+import signal
 import sys
 import threading
 import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from functools import partial
+from io import StringIO
+from logging import NullHandler, getLogger
+from os import environ, getenv
+from os.path import exists
 from pathlib import Path
+from pprint import pprint
+from secrets import randbelow
+from tempfile import TemporaryDirectory
+from threading import current_thread
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -23,10 +35,12 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore import Parameter, Tensor, nn, ops
 from minispore.common import graph_mode
-from minispore.common._read_set import ReadSet
+from minispore.common._guards import Guards
 from minispore.common.initializer import Normal
+from minispore.engine.array import is_ndarray
+from minispore.engine.array.host import recorder
 from minispore.engine.array.recording import Tape
-from minispore.engine.graph import record
+from minispore.engine.graph import in_record_block, is_recording, record
 from minispore.utils.checks import as_items
 from tests.helpers.optimizer_cases import each_optimizer, gradients, optimizers, two
 from tests.helpers.replays import needs_replays
@@ -434,8 +448,7 @@ def hook_registered(decorate: Decorator) -> object:
 
 def gradient_hook(decorate: Decorator) -> object:
     weight = Parameter(X.copy(), name="weight")
-    with record():
-        weight.register_hook(ops.neg)
+    record(lambda: weight.register_hook(ops.neg))
     gradient = ms.grad(lambda x: x * weight, None, weight)
     f = decorate(lambda x: gradient(x))
     return calls(f, X)
@@ -486,21 +499,199 @@ def tensor_created_in_the_step(decorate: Decorator) -> object:
     return calls(g, X), calls(g, X + 1)
 
 
-def none(patch: pytest.MonkeyPatch) -> None:
+def library_functions(decorate: Decorator) -> object:
+    """Functions of Python's library that are written in Python, and read more than arguments."""
+    with TemporaryDirectory() as folder:
+        path, logger = Path(folder, "number"), getLogger("tests.graph_mode")
+        results: list[object] = []
+        functions: tuple[Function, ...] = (
+            lambda x: x * float(getenv("GRAPH_MODE_TEST", "1")),
+            lambda x: x * (2 if exists(path) else 3),
+            lambda x: x * float(Path(path).read_text("utf-8")),
+            lambda x: x * len(getLogger("tests.graph_mode").handlers),
+            lambda x: x * len(current_thread().getName()),
+            lambda x: x * datetime.now().microsecond * 0 + x,
+        )
+        for function in functions:
+            path.write_text("1", "utf-8")
+            results += calls(decorate(function), X)
+            f = decorate(function)
+            results += calls(f, X)
+            with patch.dict(environ, GRAPH_MODE_TEST="2"):
+                path.write_text("2", "utf-8")
+                logger.addHandler(NullHandler())
+                results += calls(f, X)
+            path.unlink()
+            results += calls(f, X) if function is functions[1] else []
+            logger.handlers.clear()
+        return results
+
+
+def random_branch(decorate: Decorator) -> object:
+    """Random numbers of the library differ in each call, so both branches are taken."""
+    f = decorate(lambda x: x * 2 if randbelow(2) else x * 3)
+    return {str(f(X).tolist()) for _ in range(60)}
+
+
+def printed(decorate: Decorator) -> object:
+    lines = StringIO()
+
+    def f(x: Tensor) -> Tensor:
+        pprint(x.shape, lines)
+        return x * 2
+
+    return calls(decorate(f), X), lines.getvalue()
+
+
+def code_in_a_folder_of_a_library(decorate: Decorator) -> object:
+    """A package that is installed where Python's own modules are."""
+    module: dict[str, Any] = {"__name__": "installed", "nn": nn}
+    source = "class Net(nn.Cell):\n    def construct(self, x): return x * self.options['scale']"
+    folder = Path(os.__file__).with_name("site-packages")
+    exec(compile(source, str(folder / "installed.py"), "exec"), module)
+    net = module["Net"]()
+    net.options = {"scale": 2.0}
+    return around(lambda: net.options.update(scale=3.0), decorate(lambda x: net(x)), X)
+
+
+def method_of_the_package_replaced(decorate: Decorator) -> object:
+    norm = nn.BatchNorm1d(3)
+    f = decorate(lambda x: norm(x))
+    before = calls(f, X)
+    with patch.object(nn.BatchNorm1d, "construct", lambda self, x: x):
+        changed = calls(f, X)
+    with patch.object(nn.Cell, "__call__", lambda self, x: x * 2):
+        return before, changed, calls(f, X)
+
+
+def arguments_changed(decorate: Decorator) -> object:
+    def f(x: Tensor, log: list[object], by: dict[str, int]) -> Tensor:
+        log += [x.shape]
+        list(map(log.append, x.shape))
+        by.update(steps=by.get("steps", 0) + 1)
+        return x * 2
+
+    g = decorate(f)
+    logs: list[tuple[list[object], dict[str, int]]] = [([], {}) for _ in range(6)]
+    return [(bits(g(X, *log)), log) for log in logs]
+
+
+def argument_with_state(decorate: Decorator) -> object:
+    class Options(tuple[float, ...]):  # noqa: SLOT001 (it has attributes)
+        """It has a dict of attributes."""
+
+        scale = 1.0
+
+    options: Any = Options((1.0,))
+    f = decorate(lambda x, options: x * options.scale)
+    return around(lambda: setattr(options, "scale", 3.0), lambda: f(X, options))
+
+
+def same_list_twice(decorate: Decorator) -> object:
+    f = decorate(lambda x, a, b: x * (2.0 if a is b else 3.0))
+    one, two = [1.0], [1.0]
+    return calls(lambda: f(X, one, one)), calls(lambda: f(X, one, two))
+
+
+def own_list_returned(decorate: Decorator) -> object:
+    cache = [1.0]
+
+    def f(x: Tensor, log: list[float]) -> object:
+        return x * 2, cache, log, [log, log]
+
+    g, log = decorate(f), [1.0]
+    results = [g(X, log) for _ in range(6)]
+    return [(r[1] is cache, r[2] is log, r[3][0] is r[3][1]) for r in results]
+
+
+def dict_returned(decorate: Decorator) -> object:
+    f = decorate(lambda x: {"a": x * 2, "b": [{"c": x + 1}]})
+    kept = [f(X + i) for i in range(6)]
+    return [(bits(each["a"]), bits(each["b"][0]["c"])) for each in kept]
+
+
+def unaligned_input(decorate: Decorator) -> object:
+    f = decorate(lambda x: x.sum())
+    values = np.random.default_rng(0).standard_normal(100_000).astype(np.float32)
+    unaligned = np.frombuffer(bytearray(400_001), np.float32, 100_000, offset=1)
+    unaligned[:] = values
+    return [calls(f, Tensor.from_numpy(each)) for each in (unaligned, values, unaligned)]
+
+
+def stored_in_a_list(decorate: Decorator) -> object:
+    """A tensor that a step has stored is one like others afterwards."""
+    stored: list[Tensor] = []
+
+    def f(x: Tensor) -> Tensor:
+        stored.append(x * 2)
+        return x
+
+    g = decorate(f)
+    for _ in range(4):
+        g(X)
+    h = decorate(lambda x: x + 1)
+    return [calls(h, each) for each in stored]
+
+
+class CountingSchedule(nn.LearningRateSchedule):
+    """A learning rate that depends on the number of calls."""
+
+    calls = 0
+
+    def construct(self, global_step: Tensor) -> Tensor:
+        self.calls += 1
+        if self.calls == 8:
+            raise ValueError("the eighth call")
+        return Tensor(0.0 if self.calls == 6 else 0.01 * self.calls)
+
+
+def schedule_with_a_state(decorate: Decorator) -> object:
+    """It is called once in each step, also in one for which the plan does not hold."""
+    weight, schedule = Parameter(X.copy(), name="weight"), CountingSchedule()
+    optimizer, loss = nn.SGD([weight], schedule), nn.CrossEntropyLoss()
+    gradient = ms.value_and_grad(lambda x, labels: loss(x * weight, labels), None, [weight])
+
+    def f(x: Tensor, labels: Tensor) -> object:
+        value, gradients = gradient(x, labels)
+        optimizer(gradients)
+        return value
+
+    g = decorate(f)
+    ignoring = Tensor([0, -100])
+    results = [calls(g, X, ignoring if i == 4 else LABELS, times=1) for i in range(10)]
+    return results, schedule.calls, bits(weight)
+
+
+def hook_of_a_subclass(decorate: Decorator) -> object:
+    class Step(nn.TrainOneStepCell):
+        pass
+
+    seen: list[int] = []
+    network = nn.Dense(3, 1, "ones", "zeros")
+    step = Step(nn.WithLossCell(network, nn.MSELoss()), nn.SGD(network.trainable_params(), 0.1))
+    f, target = decorate(lambda x, y: step._step(x, y)), Tensor([[1.0], [2.0]])
+    return around(lambda: step.register_gradient_hook(lambda _: seen.append(1)), f, X, target), len(
+        seen
+    )
+
+
+def none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove nothing: several guards protect from this."""
 
 
 def without(target: object, name: str, value: object) -> Patch:
-    return lambda patch: patch.setattr(target, name, lambda *_, **__: value, raising=False)
+    return lambda monkeypatch: monkeypatch.setattr(
+        target, name, lambda *_, **__: value, raising=False
+    )
 
 
 _ALL = ("_guard_items", "_guard_attribute", "_guard_binding")
 
 
 def without_guards(*names: str) -> Patch:
-    def patch_all(patch: pytest.MonkeyPatch) -> None:
+    def patch_all(monkeypatch: pytest.MonkeyPatch) -> None:
         for name in names:
-            patch.setattr(ReadSet, name, lambda *_, **__: None)
+            monkeypatch.setattr(Guards, name, lambda *_, **__: None)
 
     return patch_all
 
@@ -510,7 +701,7 @@ def layout(*kept: int) -> Patch:
         whole = (data.shape, data.dtype, data.strides)
         return tuple(whole[i] for i in kept)
 
-    return lambda patch: patch.setattr(graph_mode, "_layout", cut)
+    return lambda monkeypatch: monkeypatch.setattr(graph_mode, "_layout", cut)
 
 
 GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
@@ -520,11 +711,11 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (integers_after_floats, layout(0)),
     (transposed_batch, layout(0, 1)),
     (input_is_a_weight, without(graph_mode.Plan, "_is_state", value=False)),
-    (loaded_between_steps, without(ReadSet, "guard_tensor", None)),
-    (requires_grad_switched, without(ReadSet, "guard_tensor", None)),
+    (loaded_between_steps, without(Guards, "guard_tensor", None)),
+    (requires_grad_switched, without(Guards, "guard_tensor", None)),
     (attribute_changed, without_guards("_guard_items")),
-    (attribute_added, without(ReadSet, "_whole", None)),
-    (flags_changed, without(ReadSet, "_whole", None)),
+    (attribute_added, without(Guards, "_guard_container", None)),
+    (flags_changed, without(Guards, "_guard_container", None)),
     (list_item_replaced, without_guards("_guard_items")),
     (global_changed, without_guards("_guard_binding")),
     (closure_changed, without_guards("_guard_attribute")),
@@ -536,29 +727,43 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (keyword_defaults_replaced, without_guards("_guard_attribute")),
     (keywords_of_a_partial_changed, without_guards("_guard_items")),
     (variable_assigned_later, none),
-    (name_read, without(ReadSet, "_refuse", None)),
+    (name_read, without(Guards, "_refuse", None)),
     (optimizer_of_the_user, none),
     (class_replaced, without_guards("_guard_attribute")),
     (module_changed, without_guards("_guard_binding")),
     (module_of_a_library, none),
     (momentum_set_to_zero, without(graph_mode.Plan, "_branches_otherwise", value=False)),
     (label_out_of_range, without(graph_mode.Plan, "_decides_otherwise", value=False)),
-    (grad_of_jitted, without(graph_mode, "_environment", "")),
+    (grad_of_jitted, without(graph_mode, "_environment", None)),
     (branch_on_values, none),
     (number_of_a_value, without(Tape, "refuse", None)),
     (counter, none),
     (appended, none),
     (item_assigned, none),
-    (object_read, without(ReadSet, "_refuse", None)),
+    (object_read, without(Guards, "_guard_container", None)),
     (exception_handled, none),
     (hook_registered, none),
     (gradient_hook, none),
     (random_numbers, without(Tape, "host_values", np.full((2, 3), 0.5, np.float32))),
     (gradient_of_rows, none),
-    (index_out_of_range, without(graph_mode, "_unsuitable", "")),
+    (index_out_of_range, without(graph_mode, "_unsuitable", None)),
     (result_is_kept, none),
     (inputs_in_the_result, none),
     (tensor_created_in_the_step, without(Tape, "refuse", None)),
+    (library_functions, none),
+    (random_branch, none),
+    (printed, none),
+    (code_in_a_folder_of_a_library, without_guards("_guard_items")),
+    (method_of_the_package_replaced, without_guards("_guard_class_attribute")),
+    (arguments_changed, none),
+    (argument_with_state, without(Guards, "_guard_container", None)),
+    (same_list_twice, none),
+    (own_list_returned, none),
+    (dict_returned, without(graph_mode, "views_in", ())),
+    (unaligned_input, none),
+    (stored_in_a_list, none),
+    (schedule_with_a_state, without(graph_mode.Steps, "run_eagerly", None)),
+    (hook_of_a_subclass, without_guards("_guard_items")),
 ]
 
 
@@ -586,7 +791,7 @@ def test_without_the_guard_the_results_differ(
 
 
 REASONS: dict[Callable[[Decorator], object], str] = {
-    appended: "changes a list",
+    appended: "while it runs, an attribute or item of 'seen'",
     branch_on_values: "reads the values",
     code_replaced: "'scaled' of",
     counter: "assigns the attribute 'count'",
@@ -602,10 +807,9 @@ REASONS: dict[Callable[[Decorator], object], str] = {
     name_read: "reads 'name'",
     optimizer_of_the_user: "the optimizer Counting is not one of minispore's",
     variable_assigned_later: "'factor' of <lambda> is not assigned yet",
-    module_of_a_library: "is the module 'numpy'",
     momentum_set_to_zero: "became zero",
     number_of_a_value: "reads the values",
-    object_read: "is a Options",
+    object_read: "an attribute or item of 'options'",
     input_is_a_weight: "shares memory",
     requires_grad_switched: "'requires_grad' of 'weight'",
     tensor_created_in_the_step: "reads the values",
@@ -747,7 +951,7 @@ def test_hook_without_code_of_its_own_is_called_in_each_step() -> None:
     for _ in range(6):
         step(Tensor([[1.0, 2.0]]), Tensor([[3.0]]))
     assert len({gradients[0].asnumpy().tobytes() for gradients in seen}) == 6
-    assert "is a method of a list" in str(ms.graph_info(step))
+    assert "is the function 'list.append', which is written in C" in str(ms.graph_info(step))
 
 
 def test_copies_begin_without_plans() -> None:
@@ -835,7 +1039,9 @@ def test_fullgraph_raises_the_reason_after_the_call() -> None:
         return x
 
     f(X)
-    with pytest.raises(RuntimeError, match="not captured: it changes a list"):
+    with pytest.raises(
+        RuntimeError, match="not captured: while it runs, an attribute or item of 'called'"
+    ):
         f(X)
     assert len(called) == 2
 
@@ -859,3 +1065,60 @@ def test_jit_checks_its_options(options: dict[str, str], error: type[Exception])
 def test_graph_info_names_what_it_expects() -> None:
     with pytest.raises(TypeError, match="must be a TrainOneStepCell"):
         ms.graph_info(X)
+
+
+class Interrupt(BaseException):
+    """Raised by a signal, at any time."""
+
+
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+def test_interrupts_leave_nothing_behind(mode: int) -> None:
+    """Ctrl-C at a random time ends a step; all later steps are as if there had been none."""
+    armed = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal armed
+        if armed:
+            armed = False
+            raise Interrupt
+
+    def step_cell() -> nn.TrainOneStepCell:
+        network = nn.SequentialCell(*[nn.Dense(4, 4) for _ in range(3)])
+        optimizer = nn.Adam(network.trainable_params())
+        return nn.TrainOneStepCell(nn.WithLossCell(network, nn.CrossEntropyLoss()), optimizer)
+
+    def is_left_behind(step: nn.TrainOneStepCell) -> list[object]:
+        return [
+            recorder.get(),
+            is_recording(),
+            in_record_block(),
+            not gc.isenabled(),
+            sys.getprofile(),
+            graph_mode._captures,
+            step._graph and vars(step._graph)["_turns"],
+            [p for p in step.get_parameters() if not is_ndarray(p._data)],
+        ]
+
+    rng, x, labels = np.random.default_rng(0), Tensor(np.ones((8, 4), np.float32)), Tensor([0] * 8)
+    handler = signal.signal(signal.SIGVTALRM, interrupt)
+    interrupted = 0
+    try:
+        for _ in range(150):
+            ms.set_context(mode=mode)
+            step = step_cell()
+            step(x, labels)
+            try:
+                armed = True
+                signal.setitimer(signal.ITIMER_VIRTUAL, rng.uniform(1e-4, 8e-3))
+                while mode == ms.PYNATIVE_MODE or ms.graph_info(step).replayed < 2:
+                    step(x, labels)
+            except Interrupt:
+                interrupted += 1
+            armed = False
+            assert not any(is_left_behind(step))
+            ms.set_context(mode=ms.PYNATIVE_MODE)
+            step(x, labels)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, handler)
+    assert interrupted > 50

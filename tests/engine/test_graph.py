@@ -7,7 +7,7 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from itertools import combinations
 
 import numpy as np
@@ -109,21 +109,26 @@ def test_recording_ends_after_an_exception() -> None:
 
 
 @given(st.lists(st.booleans(), max_size=5), st.booleans())
-def test_innermost_record_block_decides(blocks: list[bool], fails: bool) -> None:
-    """Also after a block that an exception has left; a thread without blocks follows any."""
-    expected = False
-    with ExitStack() as outer, ThreadPoolExecutor(1) as pool:
-        for i, on in enumerate(blocks):
-            with suppress(KeyError), record(on=not on):
-                assert is_recording() != on
-                if fails:
-                    raise KeyError
+def test_innermost_call_of_record_decides(calls: list[bool], fails: bool) -> None:
+    """Also after a call that raised an error; a thread without calls follows any."""
+
+    def check(expected: bool, inner: list[bool], depth: int, pool: ThreadPoolExecutor) -> None:
+        def stop() -> None:
+            assert is_recording() != expected
+            if fails:
+                raise KeyError
+
+        assert is_recording() == expected
+        assert pool.submit(is_recording).result() == (depth > 0)
+        with suppress(KeyError):
+            record(stop, on=not expected)
+        assert is_recording() == expected
+        if inner:
+            record(lambda: check(inner[0], inner[1:], depth + 1, pool), on=inner[0])
             assert is_recording() == expected
-            assert pool.submit(is_recording).result() == (i > 0)
-            outer.enter_context(record(on=on))
-            expected = on
-            assert is_recording() == expected
-    assert not is_recording()
+
+    with ThreadPoolExecutor(1) as pool:
+        check(False, calls, 0, pool)
 
 
 def test_operations_in_worker_threads_are_recorded() -> None:

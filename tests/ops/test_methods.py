@@ -132,8 +132,7 @@ def test_hook_of_a_parameter_replaces_its_gradient_until_it_is_removed(
         return np.asarray(result.asnumpy(), np.float64)
 
     expected = [gradient_by(second=second) for second in (False, True)]
-    with record(on=in_record):
-        handle = weight.register_hook(lambda gradient: gradient * factor)
+    handle = record(lambda: weight.register_hook(lambda gradient: gradient * factor), on=in_record)
     hooked = [gradient_by(second=second) for second in (False, True)]
     np.testing.assert_allclose(hooked[0], expected[0] * factor)
     np.testing.assert_allclose(hooked[1], expected[1] * factor**2, atol=1e-12)

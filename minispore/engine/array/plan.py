@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, cast
 import numpy as np
 
 from minispore.engine.array.protocol import HostArray
-from minispore.utils.checks import is_sequence, map_items
+from minispore.utils.checks import is_mapping, is_sequence, map_items
 
 # Offsets in the arena are multiples of this number of bytes, as large as a cache line.
 ALIGNMENT = 64
@@ -52,11 +52,11 @@ class Entry(NamedTuple):
 
 
 def views_in(value: object) -> Iterator[View]:
-    """Yield the views in nested tuples and lists."""
+    """Yield the views in nested tuples, lists and dicts."""
     if isinstance(value, View):
         yield value
-    elif is_sequence(value):
-        for item in value:
+    elif is_sequence(value) or is_mapping(value):
+        for item in value.values() if is_mapping(value) else value:
             yield from views_in(item)
 
 

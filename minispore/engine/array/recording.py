@@ -69,7 +69,7 @@ class Tape:
         decisions: What the host has decided on the inputs.
         numbers: The functions that compute the host's numbers.
         advances: For each the function that stores what the next step's numbers depend on.
-        reason: Why the step cannot be replayed; "" if it can.
+        reason: Why the step cannot be replayed; None if it can.
         paused: Whether the host's own code runs, which is repeated in each replay.
         closed: Whether the step is over, after which nothing is noted.
     """
@@ -84,7 +84,7 @@ class Tape:
         self.advances: list[Callable[[Any], None]] = []
         self.truths: list[bool] = []
         self._values: list[Numbers] = []
-        self.reason: str = ""
+        self.reason: str | None = None
         self.paused: bool = False
         self.closed: bool = False
         # How functions of the host are called: with the arrays of its own tensors.
@@ -92,8 +92,8 @@ class Tape:
         self._known: dict[int, list[Buffer]] = {}
         self._thread = threading.get_ident()
 
-    def refuse(self, reason: str) -> None:
-        """Note that the step cannot be replayed."""
+    def refuse(self, reason: str | None) -> None:
+        """Note that the step cannot be replayed, if there is a reason."""
         self.reason = self.reason or reason
 
     # Arrays.

@@ -109,7 +109,7 @@ def _captured(
     net: Cell, inputs: Sequence[Tensor], parameters: Mapping[str, Parameter]
 ) -> tuple[SavedTape, dict[str, Values]]:
     """Call a cell on copies of its parameters; return its tape and the copies."""
-    from minispore.common.graph_mode import Lift
+    from minispore.common.graph_mode import Lift, run_recorded
 
     own = [(cell, cell.training) for _, cell in net.cells_and_names()]
     data = {name: each._data for name, each in parameters.items()}
@@ -122,9 +122,11 @@ def _captured(
         net.set_train(False)
         for name, each in parameters.items():
             each._data = arrays[name]
-        with Lift(copies, parameters.values()) as lift:
-            output = net(*copies)
-            found = lift.tape.operand(_arrays_of(output, lift.tape.refuse))
+        lift = Lift(copies, parameters.values())
+        tape = lift.tape
+        found = run_recorded(
+            lambda: tape.operand(_arrays_of(net(*copies), tape.refuse)), tape, lift
+        )
     finally:
         set_device_target(target, "export")
         for cell, training in own:
@@ -132,15 +134,15 @@ def _captured(
         for name, each in parameters.items():
             each._data = data[name]
     if lift.moved:
-        lift.tape.refuse("it changes a parameter or an input")
-    if any(views_in([each.operands for each in lift.tape.decisions])):
-        lift.tape.refuse("it decides on the elements of an input")
-    if lift.tape.reason:
-        raise RuntimeError(f"For 'export', the network cannot be saved: {lift.tape.reason}.")
+        tape.refuse("it changes a parameter or an input")
+    if any(views_in([each.operands for each in tape.decisions])):
+        tape.refuse("it decides on the elements of an input")
+    if tape.reason is not None:
+        raise RuntimeError(f"For 'export', the network cannot be saved: {tape.reason}.")
     described: list[tuple[tuple[int, ...], str]] = [(x.shape, x.dtype.name) for x in copies]
-    sizes = [lift.tape.sizes[i] for i in range(len(lift.tape.sizes) - len(lift.tape.outside))]
-    tape = SavedTape(described, [*parameters], [], sizes, lift.tape.entries, found)
-    return with_constants(tape), arrays
+    sizes = [tape.sizes[i] for i in range(len(tape.sizes) - len(tape.outside))]
+    saved = SavedTape(described, [*parameters], [], sizes, tape.entries, found)
+    return with_constants(saved), arrays
 
 
 def _arrays_of(output: object, refuse: Callable[[str], None]) -> object:
