@@ -31,7 +31,7 @@ from types import (
     ModuleType,
     WrapperDescriptorType,
 )
-from typing import ClassVar, Final, Protocol, TypeGuard
+from typing import ClassVar, Final, Generic, Protocol, TypeGuard
 
 import numpy as np
 
@@ -83,7 +83,7 @@ _PURE_BUILTINS: Final = frozenset(
     ]
 )
 # Classes of C whose instances are made of their arguments only.
-_PURE_CLASSES: Final = frozenset([partial, OrderedDict, np.dtype])
+_PURE_CLASSES: Final = frozenset([partial, OrderedDict, Generic, np.dtype])
 _OPERATORS: Final = frozenset(
     function
     for name, function in vars(operator).items()
