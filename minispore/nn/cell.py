@@ -109,6 +109,7 @@ class Cell(HooksMixin):
     # parameters do), are described otherwise, or have no effect on a call.
     _not_compared: ClassVar[tuple[str, ...]] = (
         *("_auto_prefix", "_param_prefix", "_listed", "_flags", "_inputs", "_plain"),
+        "requires_grad",
     )
 
     def __init__(self, auto_prefix: bool = True, flags: dict[str, object] | None = None) -> None:

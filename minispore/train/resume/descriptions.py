@@ -51,6 +51,7 @@ MAX_LISTED: Final = 4  # items that are described one by one; more have one chec
 MAX_ITEMS: Final = 1000  # items of a list in its check sum; of a longer list, evenly spaced ones
 _MAX_TEXT: Final = 200  # characters of a description; a longer one is cut, with a check sum
 _MAX_BYTES: Final = 1 << 20  # of an array with all rows in its check sum
+_MAX_DEPTH: Final = 20  # of tuples in tuples that are described as a whole
 _MAX_BITS: Final = 1000  # of an int in decimal digits
 
 # Packages whose code is described by the names of functions and classes, as is that of Python. What
@@ -132,12 +133,16 @@ def shorten(text: str) -> str:
     return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…, {check_sum(text.encode())}"
 
 
-def describe_plain(value: object) -> str | None:  # noqa: PLR0911 (one for each kind of value)
-    """Return the complete description of an immutable value; None for any other."""
+def describe_plain(  # noqa: PLR0911 (one for each kind of value)
+    value: object, depth: int = 0
+) -> str | None:
+    """Return the complete description of an immutable value; None for any other, and deep ones."""
     kind = type(value)
     if kind is tuple or kind is frozenset:
         items = cast("tuple[object, ...] | frozenset[object]", value)
-        texts = [describe_plain(each) for each in items] if len(items) <= MAX_ITEMS else [None]
+        if len(items) > MAX_ITEMS or depth > _MAX_DEPTH:
+            return None
+        texts = [describe_plain(each, depth + 1) for each in items]
         known = [each for each in texts if each is not None]
         if len(known) < len(texts):
             return None
