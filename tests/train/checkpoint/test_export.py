@@ -189,7 +189,7 @@ def test_instruction_that_fails_raises_value_error(tmp_path: Path) -> None:
     for wrong in (
         first._replace(operands=()),
         first._replace(result=first.result._replace(offset=4000)),
-        first._replace(result=first.result._replace(strides=(4, -400))),
+        first._replace(result=first.result._replace(strides=(-400, -400))),
     ):
         entries[0] = wrong
         with pytest.raises(ValueError, match="An operation of the file fails"):
