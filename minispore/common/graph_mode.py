@@ -761,7 +761,13 @@ def _unsuitable(
     return None
 
 
-_INDEXING = (operator.getitem, np.add.at, _numpy.assign, _numpy.scatter_at)
+_INDEXING = (
+    operator.getitem,
+    np.add.at,
+    _numpy.assign,
+    _numpy.getitem_at,
+    _numpy.scatter_at,
+)
 
 
 class _Notes(NamedTuple):

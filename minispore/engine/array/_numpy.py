@@ -72,8 +72,8 @@ def maximum(x: Floats, y: Floats | float, /, out: Floats | None = None) -> Float
         # numpy takes three times as long with a number as with rows of this number.
         lengths = x.shape if x.flags.c_contiguous else x.shape[::-1]
         first = next(i for i in range(x.ndim)[::-1] if prod(lengths[i:]) > _ROW)
-        rows = np.full(lengths[first:], y, x.dtype)
-        y = rows if x.flags.c_contiguous else np.expand_dims(rows, (*range(first),)).T
+        rows = np.full((1,) * first + lengths[first:], y, x.dtype)
+        y = rows if x.flags.c_contiguous else rows.T
     return np.maximum(x, y, out=out)
 
 
@@ -216,6 +216,11 @@ def _full_slices(index: tuple[object, ...]) -> int:
 
 # The length of rows from which the assignment of rows is faster than additions.
 _WIDE = 16
+
+
+def getitem_at(x: Floats, index: tuple[object, ...]) -> Floats:
+    """Return `getitem`, with the index as a positional argument."""
+    return getitem(x, index=index)
 
 
 def scatter_at(values: Floats, index: tuple[object, ...], shape: tuple[int, ...]) -> Floats:

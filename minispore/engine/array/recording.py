@@ -560,17 +560,19 @@ def _assign(destination: object, index: object, value: object, /) -> None:
 
 
 def _getitem(x: Recorded, /, *, index: tuple[object, ...]) -> Recorded:
-    return x[index]
+    is_mask = any(isinstance(item, Recorded) and item.dtype == np.bool_ for item in index)
+    if is_mask or _numpy.is_basic(index):
+        return x[index]
+    return _tape().call(_numpy.getitem_at, (x, index), {})
 
 
 def _scatter_add(
     values: Recorded, /, *, index: tuple[object, ...], shape: tuple[int, ...]
 ) -> object:
-    is_basic = _numpy.is_basic(index)
-    if len(index) == 1 and not is_basic:
+    if not _numpy.is_basic(index):
         return _tape().call(_numpy.scatter_at, (values, index, shape), {})
     out = _tape().call(np.zeros, (shape, values.dtype), {})
-    _tape().call_on(_numpy.assign if is_basic else np.add.at, (out, index, values))
+    _tape().call_on(_numpy.assign, (out, index, values))
     return out
 
 
