@@ -603,11 +603,15 @@ VALUES = [
 ]
 
 
+NAMES: dict[str, object] = {"__name__": "__main__"}
+exec(HEAD, NAMES)
+
+
 def described(place: str, value: str) -> dict[str, str]:
     """Return the fingerprint of a program with a setting in a place."""
     set_seed(1)
-    names: dict[str, object] = {"__name__": "__main__"}
-    exec(HEAD + PLACES[place].replace("VALUE", f"({value})"), names)
+    names = dict(NAMES)
+    exec(PLACES[place].replace("VALUE", f"({value})"), names)
     try:
         return fingerprint(root=names["root"])
     finally:
