@@ -11,6 +11,7 @@ import builtins
 import dis
 import gc
 import operator
+import os
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
@@ -67,8 +68,8 @@ PURE: Final = tuple(
     )
 )
 IMPURE: Final = (join(ROOT, "ops", "summary.py"),)
-# The modules whose functions the package calls.
-_LIBRARIES: Final = sys.stdlib_module_names | {"numpy"}
+_STDLIB: Final = dirname(os.__file__)
+_NUMPY: Final = join(dirname(np.__file__), "")
 # Functions written in Python that depend on their arguments and on guarded attributes only, though
 # their instructions do not show it.
 _PURE_CODE: Final = frozenset([enum_property.__get__.__code__])
@@ -212,7 +213,11 @@ def _is_generated(frame: FrameType) -> bool:
 
 
 def _is_library(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES
+    """Return whether a frame runs code of numpy or of Python itself, without site-packages."""
+    top, file = str(frame.f_globals.get("__name__")).partition(".")[0], frame.f_code.co_filename
+    if top not in sys.stdlib_module_names:
+        return file.startswith(_NUMPY)
+    return file.startswith((join(_STDLIB, top, ""), join(_STDLIB, f"{top}.py"), "<frozen "))
 
 
 def _is_called_by_package(frame: FrameType) -> bool:

@@ -17,7 +17,7 @@ def page(events: Sequence[Event]) -> str:
     """Return a self-contained HTML page of the events, which depends on nothing else.
 
     >>> html = page([Event("run", start=0.5, duration=2.0)])
-    >>> '"events":[["run","",0,null,null,false,"",0.5,2.0,[]]]' in html
+    >>> '"events":[["run","",0,null,null,false,"",0.5,2.0,[],null]]' in html
     True
     """
     script = '(() => {\n"use strict";\n' + "".join(map(_part, _SCRIPTS)) + "})();"

@@ -188,7 +188,7 @@ def test_difference_of_unknown_arguments_is_reported(
     if saved is not None:
         (out / "arguments.json").write_text(saved, "utf-8")
     error = error_of(train(digits, out, "--epochs", "2", "--resume", "--lr=0.5"), capsys)
-    assert "optimizer.learning_rate: 0.02 when saved, 0.5 now.\n" in error
+    assert "optimizer.learning_rate: float32(0.02) when saved, float32(0.5) now.\n" in error
     assert "resume_strict" not in error
 
 

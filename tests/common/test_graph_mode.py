@@ -543,15 +543,19 @@ def printed(decorate: Decorator) -> object:
     return calls(decorate(f), X), lines.getvalue()
 
 
-def code_in_a_folder_of_a_library(decorate: Decorator) -> object:
-    """A package that is installed where Python's own modules are."""
-    module: dict[str, Any] = {"__name__": "installed", "nn": nn}
+def code_like_that_of_a_library(decorate: Decorator) -> object:
+    """A module where Python's own modules are, and one with the name of one of them."""
     source = "class Net(nn.Cell):\n    def construct(self, x): return x * self.options['scale']"
     folder = Path(os.__file__).with_name("site-packages")
-    exec(compile(source, str(folder / "installed.py"), "exec"), module)
-    net = module["Net"]()
-    net.options = {"scale": 2.0}
-    return around(lambda: net.options.update(scale=3.0), decorate(lambda x: net(x)), X)
+    results: list[object] = []
+    for file, name in ((folder / "installed.py", "installed"), (Path("test.py"), "test")):
+        module: dict[str, Any] = {"__name__": name, "nn": nn}
+        exec(compile(source, str(file), "exec"), module)
+        net = module["Net"]()
+        net.options = {"scale": 2.0}
+        change = partial(net.options.update, scale=3.0)
+        results.append(around(change, decorate(net), X))
+    return results
 
 
 def method_of_the_package_replaced(decorate: Decorator) -> object:
@@ -753,7 +757,7 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (library_functions, none),
     (random_branch, none),
     (printed, none),
-    (code_in_a_folder_of_a_library, without_guards("_guard_items")),
+    (code_like_that_of_a_library, without_guards("_guard_items")),
     (method_of_the_package_replaced, without_guards("_guard_class_attribute")),
     (arguments_changed, none),
     (argument_with_state, without(Guards, "_guard_container", None)),

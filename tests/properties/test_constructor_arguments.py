@@ -40,7 +40,8 @@ SWITCHED_OFF = ("save_checkpoint_seconds", "keep_checkpoint_per_n_minutes")
 # The counts of which 0 makes no sense.
 FROM_ONE = {
     "step_size", "num_process", "data_size", "save_freq", "top_k", "collect_freq",
-    "collect_tensor_freq", "max_file_size", "every",
+    "collect_tensor_freq", "max_file_size", "every", "update_every_n_steps",
+    "update_starting_at_step",
 }  # fmt: skip
 Made = Callable[..., object]
 config: Callable[..., cb.CheckpointConfig] = cb.CheckpointConfig

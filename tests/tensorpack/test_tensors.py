@@ -113,6 +113,7 @@ def test_dump_tensor_as_image_writes_and_logs_scaled_pixels(several: bool, folde
     )
 
 
+@pytest.mark.filterwarnings("ignore:The loss of epoch 1, step 2 is not finite")
 @pytest.mark.parametrize(
     ("each_epoch", "each_step", "where"),
     [(False, False, None), (True, False, "After 3 steps"), (True, True, "After 2 steps")],

@@ -7,7 +7,6 @@ import os
 import random
 import re
 import sys
-import sysconfig
 import threading
 import warnings
 import weakref
@@ -66,7 +65,7 @@ _PACKAGES: Final = frozenset(
         *("IPython", "ipykernel", "pytest", "_pytest", "hypothesis", "coverage"),
     ]
 )
-_STDLIB: Final = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib"))
+_STDLIB: Final = os.path.dirname(os.__file__)
 # Immutable values of Python's library, whose repr is complete.
 _BY_REPR: Final = frozenset(
     [timedelta, timezone, Decimal, Fraction, UUID, date, GenericAlias, UnionType]

@@ -202,7 +202,7 @@ def test_hook_of_a_callback_with_a_state_runs_eagerly_in_graph_mode() -> None:
     assert bits(model) == bits(fitted([eager]))
     assert norms.norms == eager.norms
     (reason,) = ms.graph_info(model.train_network).reasons
-    assert "'log'" in reason
+    assert __file__ in reason
 
 
 class Fails(Callback):
