@@ -30,6 +30,10 @@ class _Output(TextIOBase):
             with _as_output_error():
                 self._stream.flush()
 
+    def release(self) -> None:
+        """Let the end of this object flush nothing: the other stream may be closed by then."""
+        self._stream = None
+
     def isatty(self) -> bool:
         return self._stream is not None and self._stream.isatty()
 
@@ -56,7 +60,10 @@ def checked_output() -> Generator[None]:
             try:
                 yield
             finally:
-                out.flush()
+                try:
+                    out.flush()
+                finally:
+                    out.release()
     except OutputError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), before.fileno())
         raise
