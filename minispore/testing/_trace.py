@@ -11,7 +11,7 @@ from typing import ClassVar, Final, NamedTuple, cast, overload
 from minispore.testing._event import Event
 from minispore.testing._page import page
 from minispore.utils.atomic import atomic_write, regular
-from minispore.utils.checks import check_one_of, is_dict
+from minispore.utils.checks import is_dict
 
 # The number of changes that a line of the tree names.
 _MAX_NAMED_CHANGES: Final = 3
@@ -222,7 +222,11 @@ def _effects(event: Event) -> Iterator[str]:
 
 def _ending(path: str | os.PathLike[str], endings: tuple[str, ...], method: str) -> str:
     ending = os.path.splitext(path)[1]
-    check_one_of(ending, endings, "ending of 'path'", f"EventTrace.{method}")
+    if ending not in endings:
+        raise ValueError(
+            f"For 'EventTrace.{method}', the argument 'path' must end with one of "
+            f"{', '.join(map(repr, endings))}, but got {os.fspath(path)!r}."
+        )
     return ending
 
 

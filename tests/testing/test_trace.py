@@ -106,7 +106,9 @@ def test_file_ending_determines_the_format(tmp_path: Path) -> None:
     for method, path, endings in (
         (EventTrace().save, tmp_path / "trace.txt", "'.jsonl', '.json', '.html'"),
         (EventTrace.load, page, "'.jsonl', '.json'"),
+        (EventTrace.load, tmp_path / "missing", "'.jsonl', '.json'"),
     ):
-        message = f"must be one of {endings}, but got '{path.suffix}'"
-        with pytest.raises(ValueError, match=re.escape(message)):
+        name = f"EventTrace.{method.__name__}"
+        expected = f"the argument 'path' must end with one of {endings}, but got {str(path)!r}."
+        with pytest.raises(ValueError, match=re.escape(f"For '{name}', {expected}")):
             method(path)
