@@ -46,8 +46,8 @@ def _stores_copies(work: ModuleType, run: GivenRun) -> None:
     for each in log.results:
         if each.get("accuracy") == "changed":
             raise WrongResult(
-                "another callback changed the dictionary `metrics` after your on_eval_end, and "
-                "your `results` changed with it"
+                "a callback after yours changed the dictionary `metrics` in on_eval_end, and your "
+                "`results` changed with it; copy the dictionary in your on_eval_end"
             )
 
 
