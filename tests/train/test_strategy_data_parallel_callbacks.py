@@ -1,6 +1,7 @@
 """Callback managers of data-parallel processes, simulated by threads."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from threading import Event as Flag
 from time import sleep
 from typing import cast
@@ -10,12 +11,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minispore import nn
+from minispore.dataset import NumpySlicesDataset
 from minispore.train import Callback, RunContext, strategy
+from minispore.train import callback as cb
 from minispore.train.protocol.callback import EVENTS, CallbackManager
 from minispore.train.protocol.dataset import SupportsState
 from minispore.train.strategy import current_strategy
 from tests.distributed.threaded_communicator import run_in_threads
-from tests.helpers.stub_models import Batches
+from tests.helpers.stub_models import Batches, X, Y, make
 
 Hook = Callable[[RunContext], None]
 
@@ -217,6 +220,47 @@ def message(callback: Callback) -> tuple[str, str, bool]:
     """Return how a training state identifies a callback."""
     kind = type(callback)
     return kind.__name__, kind.__qualname__, isinstance(callback, SupportsState)
+
+
+# By a folder, callbacks that write to it.
+WRITERS: dict[str, Callable[[Path], Callback]] = {
+    "BestCheckpoint": lambda folder: cb.BestCheckpoint("loss", directory=str(folder)),
+    "CSVLogger": lambda folder: cb.CSVLogger(folder / "log.csv"),
+    "ModelCheckpoint": lambda folder: cb.ModelCheckpoint(directory=str(folder)),
+    "SummaryCollector": lambda folder: cb.SummaryCollector(str(folder)),
+}
+PRINTERS: dict[str, Callable[[], Callback]] = {
+    "FlopsUtilizationCollector": lambda: cb.FlopsUtilizationCollector(2, 1e9),
+    "LossMonitor": cb.LossMonitor,
+    "ProgressBar": cb.ProgressBar,
+    "TimeMonitor": cb.TimeMonitor,
+}
+
+
+def train_in_threads(make_callback: Callable[[int], Callback], count: int) -> None:
+    def program(rank: int) -> None:
+        source = NumpySlicesDataset((X, Y), shuffle=False, num_shards=count, shard_id=rank)
+        data = source.batch(2 // count)
+        make({"accuracy"}).fit(1, data, data, callbacks=[make_callback(rank)])
+
+    run_in_threads(count, program)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_only_the_first_process_writes_files(tmp_path: Path, name: str) -> None:
+    for rank in "01":
+        (tmp_path / rank).mkdir()
+    train_in_threads(lambda rank: WRITERS[name](tmp_path / str(rank)), 2)
+    assert [any((tmp_path / rank).iterdir()) for rank in "01"] == [True, False]
+
+
+@pytest.mark.parametrize("name", PRINTERS)
+def test_only_the_first_process_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = []
+    for count in (1, 2):
+        train_in_threads(lambda _: PRINTERS[name](), count)
+        lines.append(capsys.readouterr().out.count("\n"))
+    assert lines[0] == lines[1] > 0
 
 
 @pytest.mark.parametrize("count", [1, 2])

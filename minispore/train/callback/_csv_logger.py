@@ -55,6 +55,8 @@ class CSVLogger(Callback):
         <BLANKLINE>
     """
 
+    chief_only = True
+
     def __init__(self, filename: str | os.PathLike[str], every: int | None = None) -> None:
         super().__init__()
         check_type(filename, (str, os.PathLike), "filename")

@@ -34,6 +34,7 @@ class ProgressBar(Callback):
         epoch 2/2: loss 0.0000 (... s)
     """
 
+    chief_only = True
     _bar: "tqdm[NoReturn] | None" = None
 
     def __init__(self) -> None:
