@@ -90,6 +90,8 @@ class ProgressBar(Callback):
         parts = [f"loss {self._total_loss / self._steps:.4f}"] if self._steps else []
         for name, value in (params.metrics if "metrics" in params else {}).items():
             parts.append(f"{name} {value:.4f}" if isinstance(value, float) else f"{name} {value}")
+        if run_context.is_epoch_unfinished():
+            parts.append(f"stopped after {self._steps} step{'' if self._steps == 1 else 's'}")
         seconds = perf_counter() - self._started
         print(f"{_epoch_of(run_context)}: {', '.join(parts)} ({seconds:.1f} s)", flush=True)
 

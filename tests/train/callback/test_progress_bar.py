@@ -86,7 +86,7 @@ def test_bar_is_shown_on_a_terminal_and_in_a_notebook_with_widgets(
 def test_lines_of_a_resumed_run_are_those_of_one_run(
     stop: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An interrupted epoch has a line with the mean loss of its steps; it has no evaluation."""
+    """The line of an interrupted epoch has the mean loss and the number of its steps."""
     config = CheckpointConfig(append_info=["training_state"])
     saver = ModelCheckpoint("m", tmp_path, config)
 
@@ -98,5 +98,7 @@ def test_lines_of_a_resumed_run_are_those_of_one_run(
 
     done = (stop - 1) // 3
     lines = [f"epoch {epoch}/2: loss 0.5000, accuracy 0.7500 (s)" for epoch in (1, 2)]
-    assert run(stop) == [*lines[:done], f"epoch {done + 1}/2: loss 0.5000 (s)"]
+    stopped = ("1 step", "2 steps", "3 steps")[stop - 1 - 3 * done]
+    line = f"epoch {done + 1}/2: loss 0.5000, stopped after {stopped} (s)"
+    assert run(stop) == [*lines[:done], line]
     assert run(resume=saver.latest_ckpt_file_name) == lines[done:]
