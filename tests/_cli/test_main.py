@@ -514,6 +514,7 @@ print(status, computing, *{each["num_threads"] for each in threadpool_info()})
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_option_sets_number_of_threads(digits: Path, tmp_path: Path, threads: int) -> None:
     """Compare with the number of threads that Linux counts and that numpy's library reports."""
+    pytest.importorskip("threadpoolctl")
     threads = min(threads, len(os.sched_getaffinity(0)))
     process = subprocess.run(
         [

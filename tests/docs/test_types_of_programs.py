@@ -28,6 +28,7 @@ def program_of(page: Path) -> str:
 
 
 def check(folder: Path) -> subprocess.CompletedProcess[str]:
+    pytest.importorskip("mypy")
     # A configuration of its own, since the project's names its folders.
     # Some programs show libraries that are not installed.
     options = [
