@@ -23,7 +23,7 @@ class _SupportsEval(Protocol[R_co]):
     """A metric by the type of its result."""
 
     def clear(self) -> None: ...
-    def update(self, *inputs: object) -> None: ...
+    def update(self, *inputs: object) -> object: ...
     def eval(self) -> R_co: ...
 
 
@@ -80,7 +80,7 @@ class Metric(metaclass=ABCMeta):
         """Forget all batches."""
 
     @abstractmethod
-    def update(self, *inputs: object) -> None:
+    def update(self, *inputs: object) -> object:
         """Add one batch."""
 
     @abstractmethod

@@ -45,7 +45,7 @@ _SAVED_NAMES: Final = {
     "MapStyleNode": "StoreNode",
 }
 # Fields of nodes that are no settings: what one iterator uses, and what has no effect on the rows.
-_NO_SETTINGS: Final = ("callbacks", "driver", "has_yielded", "pool", "workers")
+_NO_SETTINGS: Final = ("callbacks", "driver", "example", "has_yielded", "pool", "workers")
 
 
 class DatasetIterator(Generic[T]):

@@ -31,7 +31,7 @@ FUNCTIONS: Final[dict[str, Callable[..., object]]] = {
     },
     **{name: getattr(np, name) for name in ("ascontiguousarray", *NAMES) if hasattr(np, name)},
     **{f"method.{name}": getattr(np.ndarray, name) for name in ("astype", "copy", "reshape")},
-    **{name: getattr(_numpy, name) for name in ("assign", "power_of", "scatter_at")},
+    **{name: getattr(_numpy, name) for name in ("assign", "getitem_at", "power_of", "scatter_at")},
     **_UFUNCS,
     "getitem": operator.getitem,
 }

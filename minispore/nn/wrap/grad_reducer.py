@@ -96,6 +96,10 @@ class DistributedGradReducer(Cell):
             mean = bool(get_auto_parallel_context("gradients_mean"))
         self.mean: bool = mean
         self.degree: int = degree or size
+        self._degree = degree
+
+    # A run may be resumed by another number of processes.
+    _not_compared = ("degree",)
 
     def construct(self, grads: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Return the reduced gradients, in new memory.
