@@ -27,6 +27,7 @@ from types import (
     CodeType,
     FrameType,
     FunctionType,
+    GetSetDescriptorType,
     MemberDescriptorType,
     MethodDescriptorType,
     ModuleType,
@@ -91,11 +92,13 @@ _OPERATORS: Final = frozenset(
     if isinstance(function, BuiltinFunctionType)
     and name not in ("setitem", "delitem", "length_hint", "call")
 )
-# Functions of numpy that call a tensor's methods, or code that is seen to run.
-_NUMPY_FUNCTIONS: Final = (np.ufunc, type(np.sum))
 # What a class holds for a slot, or an item of a named tuple.
 _DESCRIPTORS_OF_FIELDS: Final = (MemberDescriptorType, type(State.fields))
 _C_METHODS: Final = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
+# Items of classes whose code is seen to run, or that depend on their arguments only.
+_HAVE_CODE: Final = (FunctionType, *_C_METHODS)
+# Methods by which a container is compared.
+_METHODS_OF_CONTAINERS: Final = ("__iter__", "__len__", "keys", "values")
 # Instructions that change something, or that depend on more than the names in the code.
 _REFUSED: Final = {
     "STORE_ATTR": "assigns the attribute",
@@ -277,6 +280,7 @@ class Guards:
             self._visit(root, "the step")
         for key in self.tensors:
             self.host.pop(key, None)
+        self._kept_ids = {*map(id, self._kept)}
 
     def first_change(self) -> str | None:
         """Return what differs from what was read; None if nothing does."""
@@ -319,6 +323,10 @@ class Guards:
             return
         self._guarded.add((id(container), "items"))
         self._kept.append(container)
+        for name in _METHODS_OF_CONTAINERS:
+            if isinstance(getattr(type(container), name, None), FunctionType):
+                self._refuse(f"the class of {path} defines '{name}'")
+                return
         if len(container) > _MAX_ITEMS:
             self._refuse(f"{path} holds {len(container)} items, more than {_MAX_ITEMS}")
         if isinstance(container, Mapping):
@@ -372,7 +380,9 @@ class Guards:
             host: Whether only the host reads it.
             needed: Whether the user's code can read it, so that all of it must be guarded.
         """
-        if is_immutable(value) or isinstance(value, _NUMPY_FUNCTIONS):
+        if isinstance(type(value).__getattribute__, FunctionType):
+            self._refuse(f"the class of {path} computes its attributes")
+        if self.reason is not None or is_immutable(value) or _is_function_of_numpy(value):
             return
         key = id(value), host, needed
         if key in self._seen:
@@ -388,14 +398,16 @@ class Guards:
         elif isinstance(value, ModuleType):
             if type(value) is not ModuleType:
                 self._visit_class(type(value), path)
+            if not isinstance(vars(value).get("__getattr__"), FunctionType | None):
+                self._refuse(f"the attributes of {path} are computed by C")
             self._bind(vars(value), self._names & vars(value).keys(), f" of '{value.__name__}'")
         elif isinstance(value, BuiltinFunctionType):
             self._visit_builtin(value, path)
         elif (state := state_of(value)) is not None:
             self._visit_state(value, state, path, host=host, needed=needed)
-        elif isinstance(value, MethodDescriptorType) and value.__objclass__ in _PURE_BUILTINS:
-            return
-        elif needed and not isinstance(value, _DESCRIPTORS_OF_FIELDS):
+        elif (needed or callable(value)) and not (
+            isinstance(value, _DESCRIPTORS_OF_FIELDS) or _is_pure_method(value)
+        ):
             self._refuse(f"{path} is a {type(value).__name__}, whose changes cannot be seen")
 
     def _visit_state(
@@ -409,6 +421,8 @@ class Guards:
             self._guard_attribute(value, "__class__", f"the class of {path}")
             self._visit_class(type(value), path)
         for name in state.fields:
+            if not _is_read_as_field(value, name):
+                self._refuse(f"{path}.{name} is hidden by a subclass")
             self._guard_attribute(value, name, f"{path}.{name}")
             self._visit(getattr(value, name, None), f"{path}.{name}", host=host, needed=needed)
         self._visit_attributes(value, state.attributes, path, host=host, needed=needed)
@@ -417,6 +431,8 @@ class Guards:
             return
         if needed or not host:
             self._guard_container(items, path)
+        if self.reason is not None:
+            return
         keys: Iterable[object] = items if is_dict(items) else range(len(items))
         values = items.values() if is_dict(items) else items
         for key, item in zip(keys, values, strict=True):
@@ -435,6 +451,7 @@ class Guards:
         kind = type(holder) if is_cell(holder) else None
         recorded, transient = (kind._recorded, kind._transient) if kind else (None, ())
         if (needed or not host) and hasattr(holder, "__dict__"):
+            self._guard_attribute(holder, "__dict__", f"the attributes of {path}")
             self._guard_container(attributes, path)
         for name, value in attributes.items():
             by_user = name in self._names
@@ -485,16 +502,25 @@ class Guards:
             self._visit_class(type(kind), f"the metaclass of {path}")
         for each in kind.__mro__:
             attributes, of_package = vars(each), _of_package(each)
-            if each in _PURE_BUILTINS or each in _PURE_CLASSES or issubclass(each, np.generic):
+            if each in _PURE_BUILTINS or each in _PURE_CLASSES or _is_number_of_numpy(each):
                 continue
-            if any(isinstance(item, _C_METHODS) for item in attributes.values()):
+            if any(
+                isinstance(item, _C_METHODS) and item.__objclass__ is each
+                for item in attributes.values()
+            ):
                 self._refuse(f"{path} is of the class '{each.__name__}', which is written in C")
                 continue
+            if "__class__" in attributes:
+                self._refuse(f"the class '{each.__name__}' computes its attributes")
             if not of_package:
                 self._guard_container(attributes, f"the class '{each.__name__}'")
             for name, value in attributes.items():
                 codes = _codes(value)
-                by_user = name in self._names or codes & self._other
+                by_user = (
+                    name in self._names
+                    or codes & self._other
+                    or (not of_package and _is_implicit_call(name, value))
+                )
                 if of_package and (by_user or (name in self._all_names and codes <= self._ran)):
                     self._guard_class_attribute(kind, name)
                 if by_user:
@@ -513,7 +539,9 @@ class Guards:
     def _visit_function(self, function: FunctionType, path: str) -> None:
         code = function.__code__
         attributes = vars(function)
-        self._bind(attributes, self._names & attributes.keys(), f" of {path}")
+        if names := self._names & attributes.keys():
+            self._guard_attribute(function, "__dict__", f"the attributes of {path}")
+            self._bind(attributes, names, f" of {path}")
         own = in_package(code)
         if not own and code not in self._ran:
             return
@@ -524,6 +552,9 @@ class Guards:
             self._guard_attribute(function, name, f"'{name}' of {path}")
         if own:
             return
+        own_builtins = function.__globals__.get("__builtins__", builtins)
+        if own_builtins is not builtins and own_builtins is not vars(builtins):
+            self._refuse(f"{_where(code)} has built-in functions of its own")
         self._known.update(nested_code(code))
         for each in nested_code(code):
             self._check(each, top=code)
@@ -559,13 +590,13 @@ class Guards:
                 what = _REFUSED.get(name, "assigns the variable")
                 shown = f" '{operand}'" if isinstance(operand, str) else ""
                 self._refuse(f"{_where(code)} {what}{shown}")
-        hidden = [
-            name
-            for name in code.co_names
-            if name in _READ_BY_TEXT or (name[:2] == name[-2:] == "__")
-        ]
+        hidden = [name for name in code.co_names if name in _READ_BY_TEXT or _is_special(name)]
         if hidden:
             self._refuse(f"{_where(code)} reads '{hidden[0]}'")
+
+    def holds(self, value: object) -> bool:
+        """Return whether the step reads an object besides its arguments."""
+        return id(value) in self._kept_ids
 
     def untracked_code(self, watch: Watch) -> str | None:
         """Return why the code that ran is not what the guards were made for; None if it is."""
@@ -585,6 +616,41 @@ def _codes(value: object) -> set[CodeType]:
     function: object = getattr(value, "fget", value)
     function = getattr(function, "__func__", function)
     return {function.__code__} if isinstance(function, FunctionType) else set()
+
+
+def _is_special(name: str) -> bool:
+    return name[:2] == name[-2:] == "__"
+
+
+def _is_implicit_call(name: str, value: object) -> bool:
+    """Return whether an instruction may call an item of a class that shows no code of its own."""
+    return _is_special(name) and callable(value) and not isinstance(value, _HAVE_CODE)
+
+
+def _is_pure_method(value: object) -> bool:
+    """Return whether a value is a method of C that reads its arguments, and nothing by text."""
+    return (
+        isinstance(value, MethodDescriptorType)
+        and value.__objclass__ in _PURE_BUILTINS - {object, type}
+        and value.__name__ not in _READ_BY_TEXT
+    )
+
+
+def _is_function_of_numpy(value: object) -> bool:
+    """Return whether a function calls a tensor's methods, or code that is seen to run."""
+    if isinstance(value, np.ufunc):
+        return vars(np).get(value.__name__) is value
+    return isinstance(value, type(np.sum))
+
+
+def _is_number_of_numpy(kind: type) -> bool:
+    return issubclass(kind, np.generic) and bool(kind.__flags__ & _IMMUTABLE_TYPE)
+
+
+def _is_read_as_field(value: object, name: str) -> bool:
+    """Return whether no subclass has another attribute with the name of a field."""
+    found = next(vars(each)[name] for each in type(value).__mro__ if name in vars(each))
+    return isinstance(found, MemberDescriptorType | GetSetDescriptorType)
 
 
 def _where(code: CodeType) -> str:

@@ -29,7 +29,7 @@ T = TypeVar("T")
 _IMMUTABLE: Final = frozenset(
     [
         *(type(None), bool, int, float, complex, str, bytes),
-        *(slice, range, type(...), NotImplementedType, DType),
+        *(range, type(...), NotImplementedType, DType),
     ]
 )
 # The types of C whose state is their items, or that are immutable, and may have subclasses.
@@ -49,6 +49,7 @@ _FIELDS: Final[Mapping[type, tuple[str, ...]]] = {
     CellType: ("cell_contents",),
     MethodType: ("__func__", "__self__"),
     partial: ("func", "args", "keywords"),
+    slice: ("start", "stop", "step"),
     property: ("fget", "fset", "fdel"),
     staticmethod: ("__func__",),
     classmethod: ("__func__",),

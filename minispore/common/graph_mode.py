@@ -60,6 +60,9 @@ MAX_PLANS = 8
 MAX_FAILURES = 3
 # A plan that has been replayed as often has paid for the captures.
 PAID_OFF = 16
+# How deep a result may be nested.
+_MAX_DEPTH = 50
+_HELD = "an argument is a list or dict that it reads elsewhere, too"
 
 
 @dataclass(frozen=True)
@@ -247,13 +250,13 @@ class Plan:
             f"{program.arena_size / 2**20:.1f} MiB, {self.replays} replays"
         )
 
-    def replay(self, inputs: Sequence[Tensor]) -> object:
+    def replay(self, inputs: Sequence[Tensor], containers: Iterable[object] = ()) -> object:
         """Make one step.
 
         Raises:
             _PlanError: The plan does not hold for this step, and nothing has been changed.
         """
-        self._check()
+        self._check(containers)
         for static, given in zip(self._inputs, inputs, strict=True):
             data = as_memory(given)
             if self._is_state(data):
@@ -294,10 +297,12 @@ class Plan:
         self.replays += 1
         return self._build(self._result, inputs, {})
 
-    def _check(self) -> None:
+    def _check(self, containers: Iterable[object]) -> None:
         reason = self._guards.first_change()
         if reason is not None:
             raise _PlanError(reason)
+        if any(map(self._guards.holds, containers)):
+            raise _PlanError(_HELD, keep=True)
         for tensor, static, _ in self._moved:
             data = as_memory(tensor)
             if _layout(data) != _layout(static):
@@ -397,7 +402,7 @@ class Steps:
             if slot.plan is None:
                 return self._prepare(slot, step, inputs, containers)
             try:
-                result = slot.plan.replay(inputs)
+                result = slot.plan.replay(inputs, containers)
             except _PlanError as error:
                 if not error.keep:
                     slot.restart(error.reason)
@@ -445,8 +450,11 @@ class Steps:
         if reason is not None:
             raise _PlanError(reason)
         objects: list[object] = [step.func]
-        key = _key((step.args, step.keywords), inputs, objects, containers)
-        slot = self._slots.get(key)
+        try:
+            key = _key((step.args, step.keywords), inputs, objects, containers)
+            slot = self._slots.get(key)
+        except RecursionError as error:
+            raise _PlanError("its arguments are nested too deeply") from error
         if slot is None:
             if len(self._slots) >= MAX_PLANS:
                 raise _PlanError(f"there are {MAX_PLANS} plans already")
@@ -522,6 +530,9 @@ def _key(
         same = 0
         for each in inputs:
             if each._data is data:
+                if each is not value:
+                    # The step may ask for the identity of a tensor, and of its memory.
+                    raise _PlanError("two of its tensors share memory")
                 break
             same += 1
         inputs.append(value)
@@ -537,9 +548,13 @@ def _key(
     if kind is list or kind is dict:
         same = next((i for i, each in enumerate(containers) if each is value), len(containers))
         containers.append(value)
-        items = value.items() if is_dict(value) else cast("list[object]", value)
+        items: Iterable[object] = ()
+        if same == len(containers) - 1:
+            items = value.items() if is_dict(value) else cast("list[object]", value)
         return kind, same, *[_key(item, inputs, objects, containers) for item in items]
-    if value is None or kind in (bool, int, float, str):
+    if value is None or kind in (bool, int, str):
+        return kind, value
+    if kind is float:
         return kind, repr(value)
     objects.append(value)
     return object, id(value)
@@ -690,9 +705,14 @@ def _captured(
     containers: list[object],
 ) -> tuple[R, _Capture]:
     """Make an eager step on recorded arrays, and return its result and the notes on it."""
-    guards = Guards(slot.objects, watched)
+    try:
+        guards = Guards(slot.objects, watched)
+    except RecursionError as error:
+        raise _PlanError("what it reads is nested too deeply") from error
     if guards.reason is not None:
         raise _PlanError(guards.reason)
+    if any(map(guards.holds, containers)):
+        raise _PlanError(_HELD)
     tensors = guards.tensors.values()
     lift = Lift(inputs, tensors, guards.host.values(), guards.transient)
     tape, before = lift.tape, [_items(each) for each in containers]
@@ -707,7 +727,7 @@ def _captured(
         id(each.tensor): _Input(i) for i, each in reversed([*enumerate(lift.inputs)])
     }
     read = {id(each.tensor) for each in lift.state}
-    noted = _Notes(tape, known, read, {*map(id, containers)}).result(result)
+    noted = _Notes(tape, guards, known, read, {*map(id, containers)}).result(result)
     moved: list[tuple[int, View]] = []
     for each, now in lift.moved.values():
         index = next((i for i, other in enumerate(lift.state) if other is each), None)
@@ -775,6 +795,7 @@ class _Notes(NamedTuple):
 
     Attributes:
         tape: The tape of the step.
+        guards: What it reads.
         known: What is noted for a tensor, by its identity: at first for the arguments.
         read: The identities of the other tensors that the step reads. These may be a part of the
             result.
@@ -783,6 +804,7 @@ class _Notes(NamedTuple):
     """
 
     tape: Tape
+    guards: Guards
     known: dict[int, "_Output | _Input"]
     read: set[int]
     containers: set[int]
@@ -796,7 +818,10 @@ class _Notes(NamedTuple):
             self.tape.refuse("its result shares memory with another tensor")
         return noted
 
-    def _noted(self, value: object) -> object:
+    def _noted(self, value: object, depth: int = 0) -> object:
+        if depth == _MAX_DEPTH:
+            self.tape.refuse("its result is nested too deeply")
+            return None
         if isinstance(value, Variable):
             if id(value) in self.read or id(value) in self.known:
                 return self.known.get(id(value), value)
@@ -812,11 +837,11 @@ class _Notes(NamedTuple):
             self.known[id(value)] = _Output(self.tape.view(data.values))
             return self.known[id(value)]
         if type(value) in (list, dict):
-            if id(value) in self.containers:
-                self.tape.refuse("its result holds a list or dict twice, or one of its arguments")
+            if id(value) in self.containers or self.guards.holds(value):
+                self.tape.refuse("its result holds a list or dict twice, or one that it was given")
             self.containers.add(id(value))
         if type(value) in (tuple, list, dict):
-            return map_items(self._noted, value)
+            return map_items(lambda item: self._noted(item, depth + 1), value)
         if value is not None and type(value) not in (bool, int, float, str):
             self.tape.refuse(f"its result holds a {type(value).__name__}")
         return value
@@ -839,7 +864,7 @@ def _signature(value: object) -> object:  # noqa: PLR0911 (a case for each type)
         return dict, *map(_signature, value.items())
     if isinstance(value, Variable):
         return Variable, id(value)
-    return type(value), repr(value)
+    return type(value), value if type(value) is int else repr(value)
 
 
 _saved = count(1)

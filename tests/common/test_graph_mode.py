@@ -13,7 +13,7 @@ import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from io import StringIO
 from logging import NullHandler, getLogger
 from os import environ, getenv
@@ -679,6 +679,82 @@ def hook_of_a_subclass(decorate: Decorator) -> object:
     )
 
 
+def same_tensor_or_same_memory(decorate: Decorator) -> object:
+    f = decorate(lambda x, y: x * (2.0 if x is y else 3.0))
+    x = X.copy()
+    y = Tensor.from_numpy(x.asnumpy())
+    return calls(f, x, x), calls(f, x, y), calls(f, x, x)
+
+
+def argument_is_a_global_variable(decorate: Decorator) -> object:
+    known: list[Any] = [[1.0], {"a": 1.0}]
+    results: list[object] = []
+    for each in known:
+        f = decorate(lambda x, options, each=each: x * (2.0 if options is each else 3.0))
+        results += calls(f, X, each), calls(f, X, copy.copy(each)), calls(f, X, each)
+    return results
+
+
+def list_of_a_cell_returned(decorate: Decorator) -> object:
+    class Net(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.sizes = [2.0]
+
+        def construct(self, x: Tensor) -> object:
+            return x * 2, self.sizes
+
+    net = Net()
+    f = decorate(lambda x: net(x))
+    return [f(X)[1] is net.sizes for _ in range(6)]
+
+
+def hook_in_c(decorate: Decorator) -> object:
+    network, seen = nn.Dense(3, 1, "ones", "zeros"), list[object]()
+    step = nn.TrainOneStepCell(
+        nn.WithLossCell(network, nn.MSELoss()), nn.SGD(network.trainable_params(), 0.1)
+    )
+    step.register_gradient_hook(lru_cache(seen.append))
+    f = decorate(lambda x, y: step._step(x, y))
+    return calls(f, X, Tensor([[1.0], [2.0]])), len(seen)
+
+
+def nested(depth: int, wrap: Callable[[Any], Any], value: object) -> Any:  # noqa: ANN401
+    for _ in range(depth):
+        value = wrap(value)
+    return value
+
+
+def deep_arguments(decorate: Decorator) -> object:
+    deep, cycle = nested(2000, lambda x: [x], 1.0), list[Any]([2.0])
+    cycle.append(cycle)
+    f = decorate(lambda x, items, number: x * len(items) * (number % 7))
+    return calls(f, X, deep, 2), calls(f, X, cycle, 2), calls(f, X, cycle, 10**5000)
+
+
+def deep_values(decorate: Decorator) -> object:
+    for wrap in (lambda x: (x,), lambda x: [x], lambda x: partial(len, x)):
+        chain = nested(2000, wrap, ())
+        f = decorate(lambda x, chain=chain: x * (1 if chain else 2))
+        if len({str(each) for each in calls(f, X)}) != 1:
+            return "an error"
+    return None
+
+
+def deep_result(decorate: Decorator) -> object:
+    def f(x: Tensor) -> object:
+        result: object = x * 2
+        for _ in range(2000):
+            result = [result]
+        return result
+
+    g = decorate(f)
+    results: list[Any] = [g(X) for _ in range(5)]
+    for _ in range(2000):
+        results = [each[0] for each in results]
+    return bits(results)
+
+
 def none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove nothing: several guards protect from this."""
 
@@ -768,6 +844,13 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
     (stored_in_a_list, none),
     (schedule_with_a_state, without(graph_mode.Steps, "run_eagerly", None)),
     (hook_of_a_subclass, without_guards("_guard_items")),
+    (same_tensor_or_same_memory, none),
+    (argument_is_a_global_variable, without(Guards, "holds", value=False)),
+    (list_of_a_cell_returned, without(Guards, "holds", value=False)),
+    (hook_in_c, none),
+    (deep_arguments, none),
+    (deep_values, none),
+    (deep_result, none),
 ]
 
 
@@ -775,6 +858,172 @@ GUARDS: list[tuple[Callable[[Decorator], object], Patch]] = [
 def test_guard_keeps_the_results(case: tuple[Callable[[Decorator], object], Patch]) -> None:
     scenario, _ = case
     assert scenario(ms.jit) == scenario(identity)
+
+
+# What functions of C read, and names in the code do not show: what a step reads from a holder, and
+# a change of that.
+Read = tuple[Any, Callable[[Any], Any], Callable[[], object]]
+
+
+_SAME = ("__len__", "__contains__", "__iter__")
+
+
+def method_in_c(
+    name: str, read: Callable[[Any], Any], meta: type = object, *, class_of: bool = False
+) -> Read:
+    """Return a read by a method of a class, or of a metaclass, that is one of another object."""
+    inner = {"a": 1.0}
+    method: object = getattr(inner, name if name in _SAME else "__getitem__")
+    if name == "__call__":
+        method = partial(max, inner)
+    kind: Any = type("Kind", () if meta is object else (meta,), {name: method})
+    holder = kind if class_of else kind("New", (), {}) if meta is type else kind()
+    return holder, read, lambda: inner.update(b=2.0, a=3.0)
+
+
+def attributes_replaced(holder: Any) -> Read:  # noqa: ANN401
+    holder.scale = 1.0
+    return holder, lambda x: x.scale, lambda: setattr(holder, "__dict__", {"scale": 3.0})
+
+
+def own_method(base: Any, name: str, result: object) -> Read:  # noqa: ANN401
+    """Return a read of a container of which a method does not show what it holds."""
+    holder = type("Own", (base,), {name: lambda self: result})(["a"] if base is list else {0: "a"})
+    return holder, lambda x: len(x[0]), lambda: holder.__setitem__(0, "three")
+
+
+def longer_than_it_says() -> Read:
+    holder = type("Own", (list,), {"__len__": lambda self: 1})(["a"])
+    return holder, lambda x: len([*x]), lambda: holder.append("a")
+
+
+def slot_below_an_attribute() -> Read:
+    class Base:
+        __slots__ = ("scale",)
+
+    class Kind(Base):
+        scale = 1.0
+
+        def get(self) -> float:
+            base: Any = super()
+            return float(base.scale)
+
+    value, scale = Kind(), vars(Base)["scale"]
+    scale.__set__(value, 1.0)
+    return value, lambda x: x.get(), lambda: scale.__set__(value, 3.0)
+
+
+def class_of_numpy() -> Read:
+    kind: Any = type("Number", (np.float64,), {"scale": 1.0})
+    return kind(1.0), lambda x: x.scale, lambda: setattr(kind, "scale", 3.0)
+
+
+def read_by_text() -> Read:
+    outer: Any = SimpleObject()
+    part: Any = SimpleObject()
+    outer.part = part
+    part.scale = 1.0
+    return (
+        outer,
+        lambda x: float(FORMAT("{0.part.scale}", x)),
+        lambda: setattr(part, "scale", 3.0),
+    )
+
+
+def subclasses() -> Read:
+    base, found = type("Base", (), {}), list[type]()
+    return base, lambda x: len(SUBCLASSES(x)), lambda: found.append(type("Sub", (base,), {}))
+
+
+def universal_function() -> Read:
+    inner = {1: 1.0}
+    return np.frompyfunc(inner.get, 1, 1), lambda f: f(1), lambda: inner.update({1: 3.0})
+
+
+def bound_of_a_slice() -> Read:
+    bound = np.array(1)
+    return slice(None, bound), lambda x: len("abc"[x]), lambda: bound.fill(3)
+
+
+def attributes_of_a_module() -> Read:
+    module: Any = ModuleType("settings")
+    inner = {"scale": 1.0}
+    vars(module)["__getattr__"] = inner.__getitem__
+    return module, lambda x: x.scale, lambda: inner.update(scale=3.0)
+
+
+def builtins_of_a_function() -> Read:
+    inner = [1.0]
+    space: dict[str, Any] = {"__builtins__": {"len": inner.__len__}}
+    exec("def f(): return len()", space)
+    return space["f"], lambda f: f(), lambda: inner.append(1.0)
+
+
+class SimpleObject:
+    """An object with attributes."""
+
+
+FORMAT = str.format
+SUBCLASSES = type.__subclasses__
+READS: dict[str, Callable[[], Read]] = {
+    "__len__": lambda: method_in_c("__len__", len),
+    "__getitem__": lambda: method_in_c("__getitem__", lambda x: x["a"]),
+    "__getattr__": lambda: method_in_c("__getattr__", lambda x: x.a),
+    "__contains__": lambda: method_in_c("__contains__", lambda x: 1.0 + ("b" in x)),
+    "__iter__": lambda: method_in_c("__iter__", lambda x: len(list(x))),
+    "__call__": lambda: method_in_c("__call__", lambda x: len([x(), "a"]) + (x() == "b")),
+    "__class_getitem__": lambda: method_in_c("__class_getitem__", lambda x: x["a"], class_of=True),
+    "metaclass": lambda: method_in_c("__getitem__", lambda x: x["a"], type),
+    "attributes of an object": lambda: attributes_replaced(SimpleObject()),
+    "attributes of a cell": lambda: attributes_replaced(nn.ReLU()),
+    "attributes of a function": lambda: attributes_replaced(lambda: None),
+    "list with __iter__": lambda: own_method(list, "__iter__", iter(())),
+    "list with __len__": longer_than_it_says,
+    "dict with values": lambda: own_method(dict, "values", ["a"]),
+    "slot": slot_below_an_attribute,
+    "class of numpy": class_of_numpy,
+    "text": read_by_text,
+    "subclasses": subclasses,
+    "universal function": universal_function,
+    "slice": bound_of_a_slice,
+    "module": attributes_of_a_module,
+    "builtins": builtins_of_a_function,
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_reads_by_functions_of_c_are_guarded_or_refused(name: str) -> None:
+    def results(decorate: Decorator) -> list[object]:
+        holder, read, change = READS[name]()
+        return around(change, decorate(lambda x: x * read(holder)), X)
+
+    eager = results(identity)
+    assert eager[0] != eager[1]
+    assert results(ms.jit) == eager
+
+
+def test_dict_with_attributes_for_its_items_is_replayed() -> None:
+    options: Any = type("Options", (dict,), {"__getattr__": dict.__getitem__})(scale=2.0)
+    f = ms.jit(lambda x: x * options.scale)
+    assert around(lambda: options.update(scale=3.0), f, X) == [[bits(X * 2)] * 5, [bits(X * 3)] * 5]
+    assert ms.graph_info(f).replayed == 3
+
+
+def test_objects_with_getattribute_are_not_asked() -> None:
+    asked: list[str] = []
+
+    class Asked:
+        def __getattribute__(self, name: str) -> object:
+            asked.append(name)
+            return super().__getattribute__(name)
+
+        def __len__(self) -> int:
+            return 2
+
+    value = Asked()
+    f = ms.jit(lambda x: x * len(value))
+    assert calls(f, X) == [bits(X * 2)] * 5
+    assert not asked
 
 
 REMOVABLE = [case for case in GUARDS if case[1] is not none]
