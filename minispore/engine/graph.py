@@ -84,13 +84,17 @@ def record(function: Callable[[], R], *, on: bool = True) -> R:
     """
     before, block = _mode.get(), object()
     try:
-        _blocks[block] = None
-        _mode.set(on)
-        return function()
+        try:
+            _blocks[block] = None
+            _mode.set(on)
+            return function()
+        finally:
+            # Python handles Ctrl-C after a call, so the first statement is none.
+            if block in _blocks:
+                del _blocks[block]  # noqa: RUF051 (`pop` is a call)
+            _mode.set(before)
     finally:
-        # Python handles Ctrl-C after a call: either both statements have been executed, or none.
-        if block in _blocks:
-            del _blocks[block]  # noqa: RUF051 (`pop` is such a call)
+        # Once more: the function of a profiler, as in a capture, runs before `set`.
         _mode.set(before)
 
 

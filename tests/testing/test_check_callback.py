@@ -42,6 +42,9 @@ from tests.testing.faulty_callbacks import (
 from tests.testing.small_training import ROWS
 
 
+QUICK_AVERAGING = {"StaysAfterEvaluation", "StaysAfterStop", "IsNotReset"}
+
+
 class Louder(WaitedDSCallback):
     """A callback with a state, as in the intended use."""
 
@@ -224,7 +227,13 @@ def test_violations_are_reported(
     assert INVARIANTS[invariant] in str(error)
 
 
-@pytest.mark.parametrize(("factory", "invariant", "message"), BAD_AVERAGING)
+@pytest.mark.parametrize(
+    ("factory", "invariant", "message"),
+    [
+        pytest.param(*case, marks=[] if case[0].__name__ in QUICK_AVERAGING else [pytest.mark.full])
+        for case in BAD_AVERAGING
+    ],
+)
 def test_averages_must_be_restored_reset_and_resumed(
     factory: Callable[[], train.Callback], invariant: str, message: str
 ) -> None:

@@ -138,7 +138,7 @@ def test_trace_command_reports_file_errors_in_one_line(
     for path, target, message in (
         (tmp_path / "missing.jsonl", out, "missing.jsonl"),
         (bad, out, f"The file '{bad}' contains no trace: an event has name"),
-        (odd, out, "must be one of '.jsonl', '.json', but got '.txt'"),
+        (odd, out, f"must end with one of '.jsonl', '.json', but got '{odd}'"),
         (tmp_path, out, "ending"),
         (good, nowhere, str(nowhere.parent)),
         (good, good, f"the page would replace the trace '{good}'"),
