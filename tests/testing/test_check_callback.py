@@ -41,7 +41,6 @@ from tests.testing.faulty_callbacks import (
 )
 from tests.testing.small_training import ROWS
 
-
 QUICK_AVERAGING = {"StaysAfterEvaluation", "StaysAfterStop", "IsNotReset"}
 
 

@@ -139,7 +139,7 @@ def test_trace_command_reports_file_errors_in_one_line(
         (tmp_path / "missing.jsonl", out, "missing.jsonl"),
         (bad, out, f"The file '{bad}' contains no trace: an event has name"),
         (odd, out, f"must end with one of '.jsonl', '.json', but got '{odd}'"),
-        (tmp_path, out, "ending"),
+        (tmp_path, out, "must end with one of"),
         (good, nowhere, str(nowhere.parent)),
         (good, good, f"the page would replace the trace '{good}'"),
     ):
