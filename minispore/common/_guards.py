@@ -46,7 +46,7 @@ from minispore.common._object_state import (
 )
 from minispore.engine.array.recording import Tape
 from minispore.engine.dispatch import Variable
-from minispore.utils.checks import is_dict
+from minispore.utils.checks import is_dict, is_mapping
 
 ROOT: Final = join(dirname(dirname(__file__)), "")
 # The modules whose code depends on its arguments and on attributes of cells only.
@@ -126,6 +126,7 @@ _IMMUTABLE_TYPE: Final = 1 << 8
 _UNREAD: Final = frozenset(["_flags", "_initial_arguments", "_listed"])
 # Longer containers would take longer to compare than a step takes to run.
 _MAX_ITEMS: Final = 10_000
+_BUILTINS: Final[dict[str, object]] = builtins.__dict__
 _MISSING: Final = object()
 _ABSENT: Final = repeat(_MISSING)
 _GET: Final[Callable[[dict[str, object], str, object], object]] = dict[str, object].get
@@ -329,7 +330,7 @@ class Guards:
                 return
         if len(container) > _MAX_ITEMS:
             self._refuse(f"{path} holds {len(container)} items, more than {_MAX_ITEMS}")
-        if isinstance(container, Mapping):
+        if is_mapping(container):
             if all(type(key) is str for key in container):
                 # Equal texts are the same key, and are compared faster than identities.
                 self._dicts.append(container)
@@ -575,8 +576,8 @@ class Guards:
             value = mapping.get(name, _MISSING)
             self._guard_binding(mapping, name, f"'{name}'{where}")
             if value is _MISSING:
-                value = vars(builtins).get(name, _MISSING)
-                self._guard_binding(vars(builtins), name, f"'{name}'{where}")
+                value = _BUILTINS.get(name, _MISSING)
+                self._guard_binding(_BUILTINS, name, f"'{name}'{where}")
                 if not isinstance(value, Hashable) or value not in _PURE_BUILTINS:
                     self._refuse(f"'{name}'{where} is not a function of its arguments only")
             else:

@@ -509,7 +509,7 @@ def library_functions(decorate: Decorator) -> object:
             lambda x: x * (2 if exists(path) else 3),
             lambda x: x * float(Path(path).read_text("utf-8")),
             lambda x: x * len(getLogger("tests.graph_mode").handlers),
-            lambda x: x * len(current_thread().getName()),
+            lambda x: x * len(current_thread().name),
             lambda x: x * datetime.now().microsecond * 0 + x,
         )
         for function in functions:

@@ -36,8 +36,9 @@ def _outcome(step: Callable[[Tensor], Tensor]) -> object:
 
 
 def _snapshot(value: Any) -> object:  # noqa: ANN401
-    if isinstance(value, cycle):
-        return [next(value) for _ in range(4)]
+    if type(value) is cycle:
+        items: list[object] = [next(value) for _ in range(4)]
+        return items
     if isinstance(value, np.random.Generator):
         return value.random()
     return getattr(value, "scale", None) or repr(value)

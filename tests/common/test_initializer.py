@@ -196,7 +196,7 @@ def test_name_of_an_initializer_is_that_of_its_class(
     ],
 )
 def test_repr_is_a_call_that_makes_an_equal_initializer(each: Initializer) -> None:
-    again = eval(repr(each), vars(init))
+    again = eval(repr(each), dict(vars(init)))
     assert repr(again) == repr(each)
     assert vars(again) == vars(each)
 

@@ -6,6 +6,8 @@ payload.
 """
 
 # ruff: noqa: ANN401 (a holder holds anything)
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownParameterType=false
 
 import array
 import functools
@@ -22,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minispore as ms
-from minispore import Parameter, Tensor, dataset, nn, ops
+from minispore import Parameter, Tensor, dataset, nn, ops, train
+from minispore.common import initializer
 from minispore.train import callback
 
 # Payloads.
@@ -663,7 +666,7 @@ def metaclass_attribute(value: Any) -> Held:
 
 def _attribute_of(holder: Any) -> Callable[[Any], Held]:
     def hold(value: Any) -> Held:
-        target = holder() if callable(holder) else holder
+        target: Any = holder() if callable(holder) else holder
         target.held = value
         return Held(lambda: target.held, lambda other: setattr(target, "held", other))
 
@@ -732,7 +735,8 @@ def _made(kind: type) -> Callable[[], Any] | None:
 
 def _public_classes() -> dict[str, type]:
     found: dict[str, type] = {}
-    for module in (nn, ms.train, dataset, callback, ms.common.initializer, ops, ms):
+    modules: list[ModuleType] = [nn, train, dataset, callback, initializer, ops, ms]
+    for module in modules:
         for name in dir(module):
             value = getattr(module, name, None)
             if inspect.isclass(value) and value.__module__.startswith("minispore"):

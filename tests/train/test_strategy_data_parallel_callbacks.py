@@ -256,7 +256,7 @@ def test_only_the_first_process_writes_files(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", PRINTERS)
 def test_only_the_first_process_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = []
+    lines: list[int] = []
     for count in (1, 2):
         train_in_threads(lambda _: PRINTERS[name](), count)
         lines.append(capsys.readouterr().out.count("\n"))

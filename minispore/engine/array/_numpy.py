@@ -167,7 +167,7 @@ def _slices_of(index: tuple[object, ...], shape: tuple[int, ...]) -> list[int] |
 
 def _add_rows(out: Floats, rows: NDArray[np.intp], values: Floats) -> None:
     """Add each row of `values` to the row of `out` with the number in `rows`."""
-    width = out.shape[1]
+    width = int(out.shape[1])
     if width >= _WIDE and 2 * rows.size < len(out):
         # Most rows occur once: the last occurrence of each is assigned, the others are added.
         order, last = np.arange(rows.size), np.empty(len(out), np.intp)
@@ -176,7 +176,7 @@ def _add_rows(out: Floats, rows: NDArray[np.intp], values: Floats) -> None:
         others = last[rows] != order
         rows, values = rows[others], values[others]
     # The addition of single elements is far faster than that of rows.
-    positions = rows if width == 1 else (rows[:, None] * width + np.arange(width)).reshape(-1)
+    positions = rows if width == 1 else np.add.outer(rows * width, np.arange(width)).ravel()
     np.add.at(out.reshape(-1), positions, values.reshape(-1))
 
 
