@@ -216,7 +216,7 @@ def test_command_line_reports_full_disk_in_one_line(
     with disk.failing(at_once=False):
         disk.fail(room)
         status = main(["train", "--data", str(digits), "--epochs", "1", "--out", str(tmp_path)])
-    name = "mnist-1_32.ckpt" if room else "metrics.csv"
+    name = "mnist-1_32.ckpt" if room else "arguments.json"
     line = "minispore train: error: [Errno 27] File too large (nothing was changed) while writing"
     assert capsys.readouterr().err == f"{line}: '{tmp_path}/{name}'\n"
     assert status == 2
