@@ -93,11 +93,47 @@ def _rows(name: str, ours: Callable[[Tensor, Tensor], Tensor], theirs: str) -> W
     return Work(name, (10_000, 64), lambda x: ours(x, indices), make, 2.3)
 
 
+def _columns() -> Work:
+    labels = _labels(512, 1024)
+    indices = Tensor(labels, ms.int32)
+
+    def theirs(torch: ModuleType) -> Callable[[Any], Any]:
+        ids = torch.tensor(labels)
+        return lambda x: torch.index_select(x, 1, ids)
+
+    name = "gather, 512 of 1,024 columns, 256 rows"
+    return Work(name, (256, 1024), lambda x: ops.gather(x, indices, 1), theirs, 2.0)
+
+
+def _elements() -> Work:
+    labels = np.reshape(_labels(256 * 1024, 1024), (256, 1024))
+    indices = Tensor(labels)
+
+    def theirs(torch: ModuleType) -> Callable[[Any], Any]:
+        ids = torch.from_numpy(labels)
+        return lambda x: torch.gather(x, 1, ids)
+
+    name = "gather_elements along axis 1, 256 × 1,024"
+    return Work(name, (256, 1024), lambda x: ops.gather_elements(x, 1, indices), theirs, 2.0)
+
+
+def _broadcast_sum() -> Work:
+    column = np.random.default_rng(1).standard_normal((256, 1), np.float32)
+    other = Tensor(column)
+
+    def theirs(torch: ModuleType) -> Callable[[Any], Any]:
+        added = torch.from_numpy(column)
+        return lambda x: x + added
+
+    return Work("64 × 1 × 256 plus 256 × 1", (64, 1, 256), lambda x: x + other, theirs, 2.0)
+
+
 def works() -> Sequence[Work]:
     """Return what is measured."""
     norm, batch_norm = nn.LayerNorm((512,)), nn.BatchNorm2d(64).set_train()
     return [
         Work("x ** 3, 256 × 1,024", (256, 1024), lambda x: x**3, lambda _: lambda x: x**3, 1.0),
+        Work("x ** 4, 256 × 1,024", (256, 1024), lambda x: x**4, lambda _: lambda x: x**4, 1.0),
         Work(
             "x ** 2.5, 256 × 1,024", (256, 1024), lambda x: x**2.5, lambda _: lambda x: x**2.5, 1.2
         ),
@@ -138,6 +174,9 @@ def works() -> Sequence[Work]:
         _rows("x[ids], 4,096 of 10,000 rows", lambda x, ids: x[ids], "index"),
         _rows("embedding, 4,096 of 10,000 rows", lambda x, ids: ops.gather(x, ids, 0), "embedding"),
         _rows("gather, 4,096 of 10,000 rows", lambda x, ids: ops.gather(x, ids, 0), "gather"),
+        _columns(),
+        _elements(),
+        _broadcast_sum(),
     ]
 
 
