@@ -36,6 +36,7 @@ from minispore.engine.graph import (
     backward_pass,
     in_record_block,
     is_recording,
+    next_number,
     record,
     switch_recording,
 )
@@ -118,15 +119,20 @@ def _backward_create_graph(
 def _backward_arrays(
     outputs: list[tuple[Variable, Variable]], inputs: set[int], first_number: int
 ) -> dict[int, Variable]:
-    seeds = [(y._node, g._data) for y, g in outputs if y._node is not None]
-    gradients = backward_pass(seeds, inputs, first_number, _pullbacks, add)
+    seeds: list[tuple[Node, Array]] = []
     # The pullbacks of a sum return the same array, that of a reshape a view; a write into one
     # gradient must not change another.
-    taken = {id(g) for _, g in seeds}
+    taken: set[int] = set()
+    for y, seed in outputs:
+        if y._node is not None:
+            seeds.append((y._node, seed._data))
+            taken.add(id(seed._data))
+    gradients = backward_pass(seeds, inputs, first_number, _pullbacks, add)
     result: dict[int, Variable] = {}
     for number, gradient in gradients.items():
-        result[number] = wrap(ensure_owned(gradient, copy=id(gradient) in taken), outputs[0][1])
-        taken.add(id(gradient))
+        identity = id(gradient)
+        result[number] = wrap(ensure_owned(gradient, copy=identity in taken), outputs[0][1])
+        taken.add(identity)
     return result
 
 
@@ -231,7 +237,7 @@ def compute_gradients(
 
     def differentiate() -> tuple[object, tuple[Variable, ...], list[int], dict[int, Variable]]:
         try:
-            first_number = Node().number
+            first_number = next_number()
             leaves = [_as_leaf(x) for x in inputs]
             for i, x in zip(positions, leaves, strict=True):
                 args[i] = x
@@ -320,7 +326,7 @@ def _output_gradients(
                 f"which the first is differentiated, but it returned {describe_value(outputs)}."
             )
         outputs = items[0]
-    tensors = tree_leaves(outputs)
+    tensors = [outputs] if isinstance(outputs, Variable) else tree_leaves(outputs)
     # A number is a constant. Any other value has lost its graph.
     if not tensors and not isinstance(outputs, int | float):
         raise TypeError(
