@@ -1,5 +1,6 @@
 """Runs of `Model` with given losses, for callbacks that learners write."""
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -51,11 +52,14 @@ class GivenRun:
         rows = NumpySlicesDataset(np.zeros(len(self.losses[0]), np.float32), shuffle=False)
         metric = _GivenMetric(iter(self.accuracies[done:]))
         model = Model(network, metrics={RESULT: metric}, eval_network=_Unchanged())
-        if self.accuracies:
-            one = NumpySlicesDataset(np.zeros(1, np.float32), shuffle=False).batch(1)
-            model.fit(len(self.losses), rows.batch(1), one, callbacks=callbacks, initial_epoch=done)
-        else:
-            model.train(len(self.losses), rows.batch(1), callbacks=callbacks, initial_epoch=done)
+        epochs, data = len(self.losses), rows.batch(1)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The loss of .* is not finite")
+            if self.accuracies:
+                one = NumpySlicesDataset(np.zeros(1, np.float32), shuffle=False).batch(1)
+                model.fit(epochs, data, one, callbacks=callbacks, initial_epoch=done)
+            else:
+                model.train(epochs, data, callbacks=callbacks, initial_epoch=done)
 
 
 def given_runs(

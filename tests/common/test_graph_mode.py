@@ -1353,6 +1353,16 @@ def test_interrupts_leave_nothing_behind(mode: int) -> None:
         ]
 
     rng, x, labels = np.random.default_rng(0), Tensor(np.ones((8, 4), np.float32)), Tensor([0] * 8)
+
+    def run(step: nn.TrainOneStepCell) -> None:
+        # A function, since Python 3.12 may end a loop of a `try` block outside of it.
+        nonlocal armed
+        armed = True
+        signal.setitimer(signal.ITIMER_VIRTUAL, rng.uniform(1e-4, 8e-3))
+        while mode == ms.PYNATIVE_MODE or ms.graph_info(step).replayed < 2:
+            step(x, labels)
+        armed = False
+
     handler = signal.signal(signal.SIGVTALRM, interrupt)
     interrupted = 0
     try:
@@ -1361,13 +1371,9 @@ def test_interrupts_leave_nothing_behind(mode: int) -> None:
             step = step_cell()
             step(x, labels)
             try:
-                armed = True
-                signal.setitimer(signal.ITIMER_VIRTUAL, rng.uniform(1e-4, 8e-3))
-                while mode == ms.PYNATIVE_MODE or ms.graph_info(step).replayed < 2:
-                    step(x, labels)
+                run(step)
             except Interrupt:
                 interrupted += 1
-            armed = False
             assert not any(is_left_behind(step))
             ms.set_context(mode=ms.PYNATIVE_MODE)
             step(x, labels)
