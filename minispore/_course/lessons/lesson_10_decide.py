@@ -91,7 +91,7 @@ def _ignores_unfinished_epochs(work: ModuleType, case: Interrupted) -> None:
 
 
 def _has_no_side_effects(work: ModuleType, _: None) -> None:
-    expect_invariants(lambda: work.RunLog(patience=1), "resume")
+    expect_invariants(lambda: work.RunLog(patience=1), "resume", modes=["train", "fit"])
 
 
 def _of_nan(run: GivenRun) -> GivenRun:
