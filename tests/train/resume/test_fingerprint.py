@@ -290,7 +290,7 @@ def test_programs_have_the_same_fingerprints_in_other_processes() -> None:
             env={**os.environ, "PYTHONHASHSEED": seed},
             check=True,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
         ).stdout
         for seed in ("1", "2")
     ]
@@ -316,7 +316,7 @@ ACCEPTED = [
     ("np.random.seed(1)\nroot = np.random.normal", "(1)", "(2)", "a resume restores its state"),
     ("import random\nrandom.seed(1)\nroot = random.gauss", "(1)", "(2)", "likewise"),
     ("import logging\nroot = logging.getLogger('a')", "('a')", "('a')\nroot.setLevel(9)", "a log"),
-    ("root = open('/dev/null', 'w')", "'w'", "'a'", "what a run writes"),
+    ("root = open('/dev/null', 'w', encoding='utf-8')", "'w'", "'a'", "what a run writes"),
     ("import os\nroot = os.environ", "root", "os.environ['K'] = '1'\nroot", "the environment"),
     ("import threading\nroot = threading.Lock()", "()", "()\nroot.acquire()", "a lock"),
     ("K = 1\ndef root(x): return globals()['K']", "K = 1", "K = 2", "a name that is computed"),
