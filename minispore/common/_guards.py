@@ -39,10 +39,10 @@ import numpy as np
 
 from minispore.common._object_state import (
     State,
-    global_names,
     is_immutable,
     nested_code,
     state_of,
+    variable_reads,
 )
 from minispore.engine.array.recording import Tape
 from minispore.engine.dispatch import Variable
@@ -119,10 +119,10 @@ _REFUSED: Final = {
 }
 # Attributes that are read by names which do not stand in the code.
 _READ_BY_TEXT: Final = frozenset(["format", "format_map", "name"])
-# Attributes of cells that a step does not read unless its code names them.
 _MAY_HOLD_TENSORS: tuple[type, ...] = (Variable, tuple)
 # The flag of classes whose instances keep their class, and that cannot be changed.
 _IMMUTABLE_TYPE: Final = 1 << 8
+# Attributes of cells that a step does not read unless its code names them.
 _UNREAD: Final = frozenset(["_flags", "_initial_arguments", "_listed"])
 # Longer containers would take longer to compare than a step takes to run.
 _MAX_ITEMS: Final = 10_000
@@ -262,7 +262,8 @@ class Guards:
         self._seen: set[tuple[int, bool, bool]] = set()
         self._classes: set[type] = set()
         self._guarded: set[tuple[int, str]] = set()
-        self._kept: list[object] = []
+        # The objects that were met, by their identities, which others get if they are freed.
+        self._kept: dict[int, object] = {}
         # What is compared: the keys of dicts, the items of collections, attributes, and variables.
         self._dicts: list[_Dict] = []
         self._keys: list[list[object]] = []
@@ -281,7 +282,6 @@ class Guards:
             self._visit(root, "the step")
         for key in self.tensors:
             self.host.pop(key, None)
-        self._kept_ids = {*map(id, self._kept)}
 
     def first_change(self) -> str | None:
         """Return what differs from what was read; None if nothing does."""
@@ -323,7 +323,7 @@ class Guards:
         if (id(container), "items") in self._guarded:
             return
         self._guarded.add((id(container), "items"))
-        self._kept.append(container)
+        self._kept[id(container)] = container
         for name in _METHODS_OF_CONTAINERS:
             if isinstance(getattr(type(container), name, None), FunctionType):
                 self._refuse(f"the class of {path} defines '{name}'")
@@ -389,7 +389,7 @@ class Guards:
         if key in self._seen:
             return
         self._seen.add(key)
-        self._kept.append(value)
+        self._kept[id(value)] = value
         if isinstance(value, Variable):
             self._visit_tensor(value, path, host=host)
         elif is_cell(value):
@@ -556,11 +556,12 @@ class Guards:
         own_builtins = function.__globals__.get("__builtins__", builtins)
         if own_builtins is not builtins and own_builtins is not vars(builtins):
             self._refuse(f"{_where(code)} has built-in functions of its own")
-        self._known.update(nested_code(code))
-        for each in nested_code(code):
+        nested = nested_code(code)
+        self._known.update(nested)
+        for each in nested:
             self._check(each, top=code)
-        where = f", which {_where(code)} reads,"
-        self._bind(function.__globals__, {*global_names(code)}, where)
+        names = {read.name for read in variable_reads(code) if read.is_global}
+        self._bind(function.__globals__, names, f", which {_where(code)} reads,")
 
     def _visit_closure(self, cell: CellType, path: str, *, needed: bool) -> None:
         try:
@@ -597,7 +598,7 @@ class Guards:
 
     def holds(self, value: object) -> bool:
         """Return whether the step reads an object besides its arguments."""
-        return id(value) in self._kept_ids
+        return id(value) in self._kept
 
     def untracked_code(self, watch: Watch) -> str | None:
         """Return why the code that ran is not what the guards were made for; None if it is."""

@@ -127,8 +127,7 @@ def state_of(value: object) -> State | None:
         dict.fromkeys(
             name
             for each in kind.__mro__
-            if "__slots__"
-            in vars(each)  # A member of a class written in C may be a part of a state.
+            if "__slots__" in vars(each)  # a member of a class of C may be a part of a state
             for name, member in vars(each).items()
             if isinstance(member, MemberDescriptorType)
         )
@@ -178,14 +177,6 @@ def nested_code(code: CodeType) -> list[CodeType]:
     """Return code and that of the functions defined in it."""
     inner = (each for each in code.co_consts if isinstance(each, CodeType))
     return [code, *(each for const in inner for each in nested_code(const))]
-
-
-def global_names(code: CodeType) -> Iterator[str]:
-    """Yield the names of the global variables that code reads, and the functions defined in it."""
-    for each in nested_code(code):
-        for instruction in dis.get_instructions(each):
-            if instruction.opname in _GLOBAL_LOADS:
-                yield str(instruction.argval)
 
 
 class Read(NamedTuple):
