@@ -114,7 +114,7 @@ def _explained(out: Path, arguments: Arguments) -> Generator[None]:
         try:
             with open(out / "arguments.json", encoding="utf-8", opener=regular) as file:
                 saved = dict[str, object](json.load(file))
-        except (OSError, ValueError, TypeError):  # of an older version
+        except (OSError, ValueError, TypeError, RecursionError):  # damaged, or of an older version
             raise error from None
         changes = [
             f"{option} {saved[option]}, not {value}"

@@ -65,8 +65,8 @@ def grade(
         except KeyboardInterrupt:
             return grades, False
         finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # first: no check begins after `stop`
             stop.set()
-            pool.shutdown(wait=False, cancel_futures=True)
     return grades, True
 
 

@@ -162,36 +162,32 @@ def backward_pass(
         5.0
     """
     pending: dict[int, tuple[Node, V]] = {}
-    result: dict[int, V] = {}
     for node, gradient in seeds:
         number = node.number
-        if number in inputs:
-            result[number] = add(result[number], gradient) if number in result else gradient
-            continue
         if number in pending:
             gradient = add(pending[number][1], gradient)  # noqa: PLW2901
         pending[number] = node, gradient
     # Negative numbers, since heapq returns the smallest item first.
     heap = [-number for number in pending]
     heapify(heap)
+    result: dict[int, V] = {}
     while heap:
-        node, gradient = pending.pop(-heappop(heap))
+        number = -heappop(heap)
+        node, gradient = pending.pop(number)
+        if number in inputs:
+            result[number] = gradient
+            continue
         # Their lengths are equal; with `strict` the backward pass takes a tenth longer.
         for parent, pullback in zip(node.parents, get_pullbacks(node)):  # noqa: B905
             if parent is None or pullback is None:
                 continue
             number = parent.number
-            # An input is complete at the end, so it needs no place in the order.
-            if number in inputs:
-                contribution = pullback(gradient)
-                if number in result:
-                    contribution = add(result[number], contribution)
-                result[number] = contribution
-            elif number >= first_number:
-                contribution = pullback(gradient)
-                if number in pending:
-                    contribution = add(pending[number][1], contribution)
-                else:
-                    heappush(heap, -number)
-                pending[number] = parent, contribution
+            if number < first_number and number not in inputs:
+                continue
+            contribution = pullback(gradient)
+            if number in pending:
+                contribution = add(pending[number][1], contribution)
+            else:
+                heappush(heap, -number)
+            pending[number] = parent, contribution
     return result

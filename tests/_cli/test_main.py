@@ -174,7 +174,7 @@ def test_results_of_another_run_are_unchanged(
     assert contents(out) == before
 
 
-@pytest.mark.parametrize("saved", [None, "", "[1]", "{}"])
+@pytest.mark.parametrize("saved", [None, "", "[1]", "{}", pytest.param("[" * 100_000, id="deep")])
 def test_difference_of_unknown_arguments_is_reported(
     saved: str | None,
     digits: Path,
