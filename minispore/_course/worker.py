@@ -88,7 +88,7 @@ def _end_with(parent: int, folder: Path) -> None:
 if __name__ == "__main__":
     _, number, work, seconds, megabytes = sys.argv
     secret = sys.stdin.readline().strip()
-    # The learner's file has no input; its parent's end of the pipe tells whether that still lives.
+    # The learner's file has no input; the pipe closes when its parent ends.
     parent = os.dup(0)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     threading.Thread(target=_end_with, args=(parent, Path(work).parent), daemon=True).start()

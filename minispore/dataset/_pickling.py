@@ -6,7 +6,6 @@ that it names, and a class of the user with its methods and attributes.
 """
 
 import builtins
-import dis
 import marshal
 import pickle
 import random
@@ -24,6 +23,8 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Final
 
 import numpy as np
+
+from minispore.common._object_state import nested_code, variable_reads
 
 _LIBRARIES: Final = sys.stdlib_module_names | {"minispore", "numpy"}
 _CACHED: Final = type(cache(print))
@@ -125,16 +126,8 @@ def _is_of_user(module: str) -> bool:
 
 def _variables(module: str, function: FunctionType) -> _Variables:
     """Return the global variables that a function names, and those of the user's modules."""
-    codes = [function.__code__]
-    for code in codes:  # which grows by the code inside
-        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    attributes = {name for code in codes for name in code.co_names}
-    names = {
-        str(each.argval)
-        for code in codes
-        for each in dis.get_instructions(code)
-        if each.opname in {"LOAD_GLOBAL", "LOAD_NAME"}
-    }
+    attributes = {name for code in nested_code(function.__code__) for name in code.co_names}
+    names = {read.name for read in variable_reads(function.__code__) if read.is_global}
     found: _Variables = []
     scopes = [(module, function.__globals__, names | {"__name__", "__package__"})]
     modules: set[ModuleType] = set()

@@ -197,7 +197,7 @@ READERS: dict[str, Function] = {
 def test_workers_read_what_the_program_assigned(
     reader: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Though they are new processes, which import the modules anew."""
+    """Though they are new processes, which import the modules again."""
     monkeypatch.setattr(row_functions, "inherited", True, raising=False)
     monkeypatch.setattr(row_functions, "scale", 3.0)
     row_functions.cached.cache_clear()

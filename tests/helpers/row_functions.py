@@ -73,7 +73,8 @@ class Squares:
         return ROWS
 
 
-# Functions that read what the program assigns: `scale` is 1.0 where this module is imported anew.
+# Functions that read what the program assigns: in a new process, which imports the module, `scale`
+# is 1.0.
 scale = 1.0
 
 

@@ -10,6 +10,7 @@ Examples:
     [0.5, 1.0]
 """
 
+from minispore.engine.array._numpy import is_by_columns
 from minispore.engine.array.device import (
     NUMPY_TYPES,
     DeviceTarget,
@@ -22,7 +23,6 @@ from minispore.engine.array.device import (
     ensure_owned,
     from_dlpack,
     from_host,
-    is_by_columns,
     is_host,
     is_ndarray,
     namespace,

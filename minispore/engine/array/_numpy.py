@@ -7,7 +7,7 @@ from itertools import takewhile
 from math import prod
 from string import ascii_letters
 from types import EllipsisType, ModuleType
-from typing import TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,7 @@ def _wide_sum(x: Floats, axis: Axis, *, keepdims: bool) -> Floats:
     if axis is None or x.size < _ROW or x.dtype.kind != "f":
         return _sum(x, axis=axis, keepdims=keepdims)
     reduced = {i % x.ndim for i in (axis if isinstance(axis, tuple) else (axis,))}
-    by_columns = x.flags.f_contiguous and not x.flags.c_contiguous
-    inner = takewhile(reduced.__contains__, range(x.ndim)[:: 1 if by_columns else -1])
+    inner = takewhile(reduced.__contains__, range(x.ndim)[:: 1 if is_by_columns(x) else -1])
     # `einsum` adds neighbouring elements in a third of the time, one after another: more of them
     # are added pairwise by numpy, whose rounding errors stay small.
     if not 1 < prod(x.shape[i] for i in inner) <= _NEIGHBOURS:
@@ -53,6 +52,20 @@ def _wide_sum(x: Floats, axis: Axis, *, keepdims: bool) -> Floats:
     kept = "".join(letter for i, letter in enumerate(letters) if i not in reduced)
     total: Floats = np.einsum(f"{letters}->{kept}", x)
     return np.expand_dims(total, tuple(reduced)) if keepdims else total
+
+
+def is_by_columns(x: object) -> bool:
+    """Return whether the elements of the first axis are one after the other in memory.
+
+    Args:
+        x: An array of any library, or a tensor, whose layout is not read.
+
+    Examples:
+        >>> is_by_columns(np.zeros((2, 3))), is_by_columns(np.zeros((3, 2)).T)
+        (False, True)
+    """
+    flags: Any = getattr(x, "flags", None)
+    return flags is not None and bool(flags.f_contiguous and not flags.c_contiguous)
 
 
 def max(x: Floats, /, *, axis: Axis = None, keepdims: bool = False) -> Floats:

@@ -305,20 +305,6 @@ def is_host(x: Array) -> bool:
     return isinstance(x, _host_types)
 
 
-def is_by_columns(x: object) -> bool:
-    """Return whether the elements of the first axis are one after the other in memory.
-
-    Args:
-        x: An array of any library, or a tensor, whose layout is not read.
-
-    Examples:
-        >>> is_by_columns(np.zeros((2, 3))), is_by_columns(np.zeros((3, 2)).T)
-        (False, True)
-    """
-    flags: Any = getattr(x, "flags", None)
-    return flags is not None and bool(flags.f_contiguous and not flags.c_contiguous)
-
-
 def is_ndarray(value: object) -> TypeGuard[HostArray]:
     """Return whether a value is an array of numpy, and not one of its scalars."""
     return isinstance(value, np.ndarray)

@@ -287,7 +287,7 @@ class ModelCheckpoint(Callback):
             else seconds and time.monotonic() - self._saved_time > seconds
         )
         if due and self._config.training_state:
-            # Before the state is taken: it must not list files that do not exist beside its file.
+            # First: the state lists only files that exist beside it.
             self._complete_save()
             run_context.request_save(self)
         elif due:
