@@ -38,12 +38,6 @@ T = TypeVar("T")
 
 # The number of rows that are computed at once where there is no batch.
 _PREFETCH_ROWS: Final = 32
-# The names of classes in the saved state of an iterator, where they are not the classes' own.
-_SAVED_NAMES: Final = {
-    "EqualLengthShards": "Even",
-    "FixedOrder": "Frozen",
-    "MapStyleNode": "StoreNode",
-}
 # Fields of nodes that are no settings: what one iterator uses, and what has no effect on the rows.
 _NO_SETTINGS: Final = ("callbacks", "driver", "example", "has_yielded", "pool", "workers")
 
@@ -316,8 +310,7 @@ def _format_fields(item: object, shards: int = 1) -> str:
         values["rows"] = item.rows * shards  # the rows of a batch in all shards
     texts = {name: _format_setting(value) for name, value in values.items()}
     settings = ", ".join(f"{name}={text}" for name, text in texts.items() if text)
-    name = type(item).__name__
-    return f"{_SAVED_NAMES.get(name, name)}({settings})"
+    return f"{type(item).__name__}({settings})"
 
 
 def _format_setting(value: object) -> str:  # noqa: PLR0911 (one for each kind of value)

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from minispore.dataset._node import EpochKey
 from minispore.utils.checks import check_int, check_type, describe_value, is_iterable
-from minispore.utils.renamed import reject_renamed_attributes
 from minispore.utils.unsupported import module_attributes
 
 __all__ = [
@@ -50,7 +49,6 @@ class IndexIterable(SupportsIndexing, Protocol):
         ...
 
 
-@reject_renamed_attributes(order="epoch_indices")
 class BuiltinSampler(ABC):
     """Base class of the package's samplers, which return an epoch's row indices as an array.
 

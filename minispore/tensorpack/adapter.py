@@ -38,7 +38,6 @@ from minispore.tensorpack.protocol import (
 from minispore.tensorpack.states import StatefulMixin
 from minispore.train import callback as train
 from minispore.train.callback import RunContext
-from minispore.utils.renamed import reject_renamed_attributes
 
 T = TypeVar("T")
 
@@ -50,7 +49,6 @@ _MAPPED_EVENTS: Final = {name for name in vars(train.Callback) if name.startswit
 }
 
 
-@reject_renamed_attributes(hears="wants_summaries")
 class Callback(train.Callback):
     """Base class of tensorpack's callbacks, which can be used in one list with MindSpore's.
 

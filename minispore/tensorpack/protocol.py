@@ -32,7 +32,6 @@ from minispore.train.callback import RunContext
 from minispore.train.protocol import InternalCallbackParam, as_array, first_output, shortest_float
 from minispore.train.summary import Event
 from minispore.utils.checks import check_type, describe_value
-from minispore.utils.renamed import reject_renamed_attributes
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Number: TypeAlias = float | np.generic | Array | Tensor
@@ -248,7 +247,6 @@ class RunValues(NamedTuple):
     results: tuple[Array, ...]
 
 
-@reject_renamed_attributes(heard="summaries", place="sync_counters", put_loop="log_loop_metrics")
 class Trainer:
     """The training, as tensorpack's callbacks see it; `trainer` in the run's parameters.
 

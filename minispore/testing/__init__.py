@@ -32,14 +32,4 @@ __all__ = [
     "record_events",
 ]
 
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(
-    __name__,
-    renamed={
-        "BrokenLaw": "Violation",
-        "LAWS": "INVARIANTS",
-        "PlannedError": "InjectedError",
-        "PlannedKill": "InjectedKill",
-        "Schedule": "Scenario",
-        "Trouble": "Fault",
-    },
-)
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -9,7 +9,6 @@ from minispore.testing._observed_run import CallbackObserver
 from minispore.testing._runs import RunResult, run_observed
 from minispore.testing._scenario import Scenario
 from minispore.train.protocol import Callback
-from minispore.utils.renamed import reject_renamed_attributes
 
 INVARIANTS = {
     "errors": "It raises no exception in a run in which nothing else fails.",
@@ -26,7 +25,6 @@ INVARIANTS = {
 }
 
 
-@reject_renamed_attributes(law="invariant")
 @dataclass(frozen=True)
 class Violation:
     """A violation of an invariant by a callback.
@@ -46,7 +44,6 @@ class Violation:
     message: str
 
 
-@reject_renamed_attributes(broken="violations")
 class CallbackError(AssertionError):
     """The error of a callback that violates invariants; the message shows the simplest run of each.
 

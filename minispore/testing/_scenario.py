@@ -17,7 +17,6 @@ from minispore.testing._trace import EventTrace
 from minispore.train.model import Model
 from minispore.train.protocol import EVENTS, Callback, RunContext
 from minispore.utils.checks import check_int, check_one_of
-from minispore.utils.renamed import reject_renamed_attributes
 
 Kind = Literal["train", "fit", "eval"]
 FaultKind = Literal["stop", "exception", "interrupt", "kill"]
@@ -85,7 +84,6 @@ class Fault:
         return f"{_FAULT_LABELS[self.kind]} at {which}{', by an earlier callback' * self.first}"
 
 
-@reject_renamed_attributes(trouble="fault", go="run_on")
 @dataclass(frozen=True)
 class Scenario:
     """A reproducible run of a small network on a few samples.

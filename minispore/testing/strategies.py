@@ -49,9 +49,7 @@ __all__ = [
     "tensors",
 ]
 
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(
-    __name__, renamed={"schedules": "scenarios"}
-)
+globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
 
 Shape: TypeAlias = tuple[int, ...]
 Path: TypeAlias = str | os.PathLike[str]

@@ -4,7 +4,6 @@
 - `atomic`: files that are replaced atomically.
 - `threads`: background work, also where threads cannot be started.
 - `unsupported`: errors for names that a module does not have.
-- `renamed`: errors for former names of attributes and arguments.
 - `tables`, `curves`: tables and small plots for terminals and notebooks.
 - `warn`: warnings at the line of the user's program.
 """

@@ -1,4 +1,4 @@
-"""Module attributes: the list of public names, and errors for unsupported and renamed ones."""
+"""Module attributes: the list of public names, and errors for unsupported ones."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -7,8 +7,6 @@ from importlib.machinery import ModuleSpec
 from pkgutil import get_data, resolve_name
 from types import ModuleType
 from typing import ClassVar, NoReturn
-
-from minispore.utils.renamed import renamed_message
 
 __all__ = [
     "Unsupported",
@@ -21,7 +19,7 @@ __all__ = [
 
 
 def module_attributes(
-    module: str, renamed: Mapping[str, str] | None = None, otherwise: str = ""
+    module: str, otherwise: str = ""
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return a `__getattr__` and a `__dir__` for a module.
 
@@ -31,35 +29,28 @@ def module_attributes(
 
     Args:
         module: The module's `__name__`.
-        renamed: Former names, each with the present name or the expression that replaces it.
         otherwise: A sentence for every other missing name.
 
     Returns:
         The `__getattr__` and the `__dir__`.
 
     Raises:
-        ImportError: By the `__getattr__`, for renamed names.
         AttributeError: By the `__getattr__`, for every other name.
 
     Examples:
         In a module, where type checkers must not take `__getattr__` for a definition of every name:
 
         >>> __all__ = ["module_attributes"]
-        >>> globals()["__getattr__"], __dir__ = module_attributes(
-        ...     __name__, renamed={"schedules": "scenarios"}
-        ... )
-        >>> __getattr__("schedules")
+        >>> globals()["__getattr__"], __dir__ = module_attributes(__name__)
+        >>> __getattr__("modul_attributes")
         Traceback (most recent call last):
-        ImportError: '...schedules' was renamed: use 'scenarios'.
+        AttributeError: module '...' has no attribute 'modul_attributes'...
     """
 
     def module_getattr(name: str) -> object:
         path = f"{module}.{name}"
         if (advice := find_advice(path)) and not name.startswith("__"):
             return Unsupported(path, advice)
-        if renamed and name in renamed:
-            # ImportError: `from module import name` drops the message of an AttributeError.
-            raise ImportError(renamed_message(path, renamed[name]))
         use = _find(_tables()[1], path)
         explanation = f"use {use}" if use else otherwise
         # `name` and `obj` let Python's traceback suggest a similar name.

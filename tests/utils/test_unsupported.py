@@ -28,20 +28,13 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     made = ModuleType("example")
     vars(made).update(__all__=["beta", "alpha"], alpha=1, beta=2, _private=3)
     monkeypatch.setitem(sys.modules, "example", made)
-    attributes = module_attributes("example", {"old": "new"}, "see the documentation")
+    attributes = module_attributes("example", "see the documentation")
     vars(made).update(zip(("__getattr__", "__dir__"), attributes, strict=True))
     return made
 
 
 def test_dir_lists_only_the_public_names(module: ModuleType) -> None:
     assert dir(module) == ["alpha", "beta"]
-
-
-def test_former_name_raises_an_error_with_the_present_name(module: ModuleType) -> None:
-    with pytest.raises(ImportError, match="^'example.old' was renamed: use 'new'.$"):
-        getattr(module, "old")  # noqa: B009 (type checkers would see it)
-    with pytest.raises(ImportError, match="^'example.old' was renamed: use 'new'.$"):
-        exec("from example import old")
 
 
 def test_unknown_attribute_error_can_suggest_a_name(module: ModuleType) -> None:

@@ -29,7 +29,6 @@ from minispore.engine.dispatch import wrap
 from minispore.nn.cell import Cell
 from minispore.nn.optim.optimizer import Optimizer
 from minispore.utils.checks import as_items, check_one_of, check_type, describe_value
-from minispore.utils.renamed import reject_renamed_attributes
 
 __all__ = ["DistributedGradReducer"]
 
@@ -37,7 +36,6 @@ __all__ = ["DistributedGradReducer"]
 _CELL_ATTRIBUTES: Final = frozenset(vars(Cell()))
 
 
-@reject_renamed_attributes(of_step="reduce_step")
 class DistributedGradReducer(Cell):
     """Compute the sum or mean of the gradients of all processes.
 

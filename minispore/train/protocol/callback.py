@@ -8,7 +8,6 @@ from typing import Self, TypeVar, cast
 
 from minispore.train.protocol.run_context import RunContext
 from minispore.utils.checks import describe_value
-from minispore.utils.renamed import check_overrides, reject_renamed_attributes
 
 EVENTS = {
     "on_train_begin": "begin",
@@ -37,7 +36,6 @@ _HOOK_SYNONYMS = {
 }
 
 
-@reject_renamed_attributes(companions="configure_callbacks")
 class Callback:
     """Base class of callbacks, whose hooks the training loop calls at its events.
 
@@ -96,7 +94,6 @@ class Callback:
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        check_overrides(cls)
         for name, value in vars(cls).items():
             if name.startswith("on_") and callable(value) and not hasattr(Callback, name):
                 raise TypeError(

@@ -12,7 +12,6 @@ from minispore.nn.wrap.cell_wrapper import GradientHook
 from minispore.train.protocol.dataset import DatasetLike
 from minispore.train.resume.training_state import TrainingState
 from minispore.utils.checks import check_type
-from minispore.utils.renamed import reject_renamed_arguments, reject_renamed_attributes
 
 _Default = TypeVar("_Default")
 _Int = Literal[
@@ -200,7 +199,6 @@ class StateSaver(Protocol):
         ...
 
 
-@reject_renamed_attributes(take_requests="pop_save_requests")
 class RunContext:
     """The context of a run, which every hook receives: its parameters, and requests to the loop.
 
@@ -245,7 +243,6 @@ class RunContext:
         """Whether this process prints and writes files: it is the only one, or has rank 0."""
         return is_chief()
 
-    @reject_renamed_arguments(for_good="finished")
     def request_stop(self, *, finished: bool = False) -> None:
         """Request a stop after the current step; a request cannot be withdrawn.
 

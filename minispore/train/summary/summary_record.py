@@ -32,7 +32,6 @@ from minispore.train.summary.lineage import (
     encode,
 )
 from minispore.utils.checks import check_arguments, check_int, check_one_of, check_type, is_dict
-from minispore.utils.renamed import reject_renamed_attributes
 from minispore.utils.warn import warn_at_caller
 
 _Array = NDArray[np.generic]
@@ -75,7 +74,6 @@ class _Step(NamedTuple):
         return sum(each.nbytes for each in contents if isinstance(each, np.ndarray))
 
 
-@reject_renamed_attributes(listen="subscribe", take="add_value_unchecked")
 class SummaryRecord:
     """Write values of a training into event files for TensorBoard and MindInsight.
 

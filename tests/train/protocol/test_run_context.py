@@ -3,7 +3,7 @@
 import copy
 import pickle
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -116,19 +116,6 @@ def test_parameters_can_be_copied(
 def test_parameters_must_be_dict(wrong: object) -> None:
     with pytest.raises(TypeError, match=r"^For 'RunContext', .*'original_args'"):
         RunContext(wrong)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-
-
-def test_former_name_raises_error_with_present_name() -> None:
-    context: Any = RunContext({})
-    with pytest.raises(AttributeError, match=r"'RunContext\.take_requests'.*pop_save_requests'"):
-        context.take_requests()
-    with pytest.raises(AttributeError, match=r"stop\(for_good\)'.*stop\(finished\)'"):
-        context.request_stop(for_good=True)
-    assert not context.get_stop_requested()
-    with pytest.raises(AttributeError, match=r"'Callback\.companions'.* use 'Callback.configure_"):
-        type("Former", (Callback,), {"companions": lambda self, callbacks: ()})
-    with pytest.raises(AttributeError, match="no attribute 'stop'"):
-        context.stop()
 
 
 # Gradient hooks.

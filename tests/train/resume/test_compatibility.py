@@ -114,7 +114,7 @@ PREFIX = "For 'ModelCheckpoint', the state's 'prefix' 'm' is not 'k'."
 
 def store(rows: int) -> str:
     sampler = "RandomSampler(replacement=False)"
-    return f"StoreNode(names=('x', 'y'), store={rows} rows, sampler={sampler})"
+    return f"MapStyleNode(names=('x', 'y'), store={rows} rows, sampler={sampler})"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import re
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -377,16 +376,6 @@ def test_graph_is_written_after_the_first_call(tmp_path: Path, how: str) -> None
     assert others == b"another program's"
     assert b"Dense/dense" in graph
     assert b"ReLU" not in graph
-
-
-@pytest.mark.parametrize(("old", "new"), [("listen", "subscribe"), ("take", "add_value_unchecked")])
-def test_renamed_method_error_names_the_new_one(tmp_path: Path, old: str, new: str) -> None:
-    message = f"'SummaryRecord.{old}' was renamed: use 'SummaryRecord.{new}'."
-    with SummaryRecord(str(tmp_path)) as record:
-        with pytest.raises(AttributeError, match=f"^{re.escape(message)}$"):
-            getattr(record, old)
-        with pytest.raises(AttributeError, match="has no attribute 'absent'"):
-            getattr(record, "absent")  # noqa: B009 (type checkers refuse the attribute)
 
 
 def test_lineage_defaults_match_mindspore() -> None:
