@@ -475,7 +475,7 @@ class Steps:
             if slot.watch is None:
                 tape = Tape()
                 watch = Watch(tape)
-                result = run_recorded(step, tape, watch=watch)
+                result = run_recorded(step, tape, watch)
                 slot.watch = watch
                 self._count("observed")
                 return result
@@ -581,20 +581,19 @@ def as_memory(tensor: Variable) -> Memory:
 
 
 def run_recorded(
-    step: Callable[[], R], tape: Tape, lifted: "Lift | None" = None, watch: Watch | None = None
+    step: Callable[[], R], tape: Tape, watch: Watch, lifted: "Lift | None" = None
 ) -> R:
     """Return `step()`, whose array calls are noted, and put everything back.
 
     Args:
         step: The step.
         tape: The tape.
-        lifted: The tensors whose arrays are replaced by recorded ones meanwhile.
         watch: What notes the code that runs.
+        lifted: The tensors whose arrays are replaced by recorded ones meanwhile.
     """
 
     def restore() -> None:
-        if watch is not None:
-            watch.stop()
+        watch.stop()
         recorder.set(None)
         tape.closed = True
         if lifted is not None:
@@ -605,8 +604,7 @@ def run_recorded(
             recorder.set(tape)
             if lifted is not None:
                 lifted.replace()
-            if watch is not None:
-                watch.start()
+            watch.start()
             return step()
         finally:
             restore()
@@ -636,8 +634,8 @@ class Lift:
         self,
         inputs: Iterable[Variable],
         state: Iterable[Variable],
-        host: Iterable[Variable] = (),
-        transient: Iterable[tuple[object, tuple[str, ...]]] = (),
+        host: Iterable[Variable],
+        transient: Iterable[tuple[object, tuple[str, ...]]],
     ) -> None:
         self.tape: Tape = Tape()
         self._by_array: dict[int, tuple[Recorded, bool, bool]] = {}
@@ -717,7 +715,7 @@ def _captured(
     lift = Lift(inputs, tensors, guards.host.values(), guards.transient)
     tape, before = lift.tape, [_items(each) for each in containers]
     watch = Watch(tape)
-    result = run_recorded(step, tape, lift, watch)
+    result = run_recorded(step, tape, watch, lift)
     if not all(
         len(old) == len(new) and all(map(operator.is_, old, new))
         for old, new in zip(before, map(_items, containers), strict=True)

@@ -3,7 +3,6 @@
 from minispore._metrics import *  # noqa: F403
 from minispore.nn import (
     dynamic_lr,
-    graph_cell,
     layer,
     learning_rate_schedule,
     loss,
@@ -13,7 +12,6 @@ from minispore.nn import (
 )
 from minispore.nn.cell import Cell as Cell
 from minispore.nn.dynamic_lr import *  # noqa: F403
-from minispore.nn.graph_cell import *  # noqa: F403
 from minispore.nn.layer import *  # noqa: F403
 from minispore.nn.learning_rate_schedule import *  # noqa: F403
 from minispore.nn.loss import *  # noqa: F403
@@ -23,6 +21,6 @@ from minispore.utils.unsupported import module_attributes
 
 # These are assigned by name. A list of names that are not written here is one that type checkers
 # take for empty, and a `__getattr__` is one that they take for a definition of every attribute.
-_PARTS = (dynamic_lr, graph_cell, layer, learning_rate_schedule, loss, metrics, optim, wrap)
+_PARTS = (dynamic_lr, layer, learning_rate_schedule, loss, metrics, optim, wrap)
 globals()["__all__"] = ["Cell", *(name for part in _PARTS for name in part.__all__)]
 globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

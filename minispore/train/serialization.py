@@ -1,7 +1,6 @@
 """Save and load parameters, with MindSpore's functions and file formats."""
 
 from minispore.train.checkpoint.conversion import ckpt_to_safetensors, safetensors_to_ckpt
-from minispore.train.checkpoint.export import export, load
 from minispore.train.checkpoint.load_into_net import load_param_into_net
 from minispore.train.checkpoint.loading import load_checkpoint, load_checkpoint_async
 from minispore.train.checkpoint.saving import (
@@ -14,8 +13,6 @@ from minispore.utils.unsupported import module_attributes
 __all__ = [
     "async_ckpt_thread_status",
     "ckpt_to_safetensors",
-    "export",
-    "load",
     "load_checkpoint",
     "load_checkpoint_async",
     "load_param_into_net",

@@ -1,16 +1,14 @@
 """Readers of checkpoints: loading, also in a thread and into a network, and conversion."""
 
 import json
-import tempfile
 import zlib
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
-from minispore import export, nn
-from minispore import load as load_program
-from minispore.common import Parameter, Tensor
+from minispore import nn
+from minispore.common import Parameter
 from minispore.train.checkpoint import checkpoint_file, safetensors_file
 from minispore.train.checkpoint.protobuf import (
     bytes_field,
@@ -19,7 +17,6 @@ from minispore.train.checkpoint.protobuf import (
     varint_field,
 )
 from minispore.train.checkpoint.storage import Value
-from minispore.train.checkpoint.storage import load as load_entry
 from minispore.train.serialization import (
     ckpt_to_safetensors,
     load_checkpoint,
@@ -173,47 +170,6 @@ SAFETENSORS_EXAMPLES = {
 }
 
 
-# Graphs: the text of a program among arrays.
-
-
-def exported() -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        file = f"{folder}/net.minispore"
-        export(
-            nn.SequentialCell(net(), nn.ReLU()),
-            Tensor([[1.0] * 3]),
-            file_name=file,
-            file_format="MINISPORE",
-        )
-        return Path(file).read_bytes()
-
-
-def program_of(data: bytes) -> bytes:
-    """Return the text of the program in a file."""
-    with BytesIO(data) as file:
-        entries, _ = checkpoint_file.scan(file)
-        text = load_entry(file, "program", entries["program"])
-        assert isinstance(text, str)
-        return text.encode()
-
-
-def with_program(text: bytes) -> bytes:
-    """Return the file with another program, and a valid check sum."""
-    file = BytesIO()
-    with BytesIO(GRAPH) as source:
-        entries, _ = checkpoint_file.scan(source)
-        values = {name: load_entry(source, name, entry) for name, entry in entries.items()}
-    values["program"] = text.decode("utf-8", "surrogateescape")
-    checkpoint_file.write(file, values.items(), crc_check=True)
-    return file.getvalue()
-
-
-def load_graph(path: Path) -> None:
-    graph = load_program(str(path))
-    nn.GraphCell(graph)
-    assert str(graph)
-
-
 # Reading.
 
 
@@ -279,33 +235,6 @@ def convert(path: Path) -> None:
     assert entries == {name: (entry.kind, entry.dims, entry.stored) for name, entry in old.items()}
 
 
-GRAPH = exported()
-PROGRAMS = {
-    "nothing": b"",
-    "nested": b"[" * MANY * 10,
-    "no object": b"3",
-    "no program": b"{}",
-    "a name that is a list": program_of(GRAPH).replace(b'"add"', b"[]"),
-    "a function of Python": program_of(GRAPH).replace(b'"add"', b'"__class__"'),
-    "a buffer of its own": program_of(GRAPH).replace(b'{"view": [0,', b'{"view": [99,'),
-    "a constant that is not there": program_of(GRAPH).replace(b'{"view": [-3,', b'{"view": [-4,'),
-    "a buffer that is a text": program_of(GRAPH).replace(b'{"view": [0,', b'{"view": ["0",'),
-    "a negative offset": program_of(GRAPH).replace(b'{"view": [0, 0,', b'{"view": [0, -8,'),
-    "an offset of 100 bits": program_of(GRAPH).replace(
-        b'{"view": [0, 0,', b'{"view": [0, %d,' % 2**99
-    ),
-    "a stride too few": program_of(GRAPH).replace(b"[8, 4]", b"[8]"),
-    "a result in an input": program_of(GRAPH).replace(b'{"view": [1,', b'{"view": [-1,'),
-    "a parameter that is not there": program_of(GRAPH).replace(b'"0.weight"', b'"1.weight"'),
-    "an array of its own": program_of(GRAPH).replace(b", {}, ", b', {"out": {"view": [-3]}}, '),
-    "a form that is not there": program_of(GRAPH).replace(b'"out"]', b'"in"]'),
-    "an effect on nothing": program_of(GRAPH).replace(
-        b'["add"', b'["add", [], {}, null, "effect"],["add"'
-    ),
-    "a type that is not there": program_of(GRAPH).replace(b'"float32"}', b'"U7"}'),
-    "a slice of texts": program_of(GRAPH).replace(b", 0], {}", b', {"slice": ["a", 1, 2]}], {}'),
-    "an input of a negative length": program_of(GRAPH).replace(b"[[1, 3]", b"[[-1, 3]"),
-}
 CKPT = (*fixtures("ckpt"), sliced(crc=False), sliced(crc=True))
 BODIES = tuple(data[:-_TRAILER] if data[-_TRAILER:-10] == b"crc_num" else data for data in CKPT)
 SAFETENSORS = fixtures("safetensors")
@@ -336,23 +265,6 @@ CHECKPOINT_READERS = (
         CKPT,
         convert,
         examples={name: CKPT_EXAMPLES[name] for name in ("a long text", "a lone surrogate")},
-    ),
-    Reader("graph", "x.minispore", (GRAPH,), load_graph),
-    Reader(
-        "graph with check sum",
-        "x.minispore",
-        (GRAPH[:-_TRAILER],),
-        load_graph,
-        wrap=with_check_sum,
-    ),
-    Reader(
-        "program of a graph",
-        "x.minispore",
-        (program_of(GRAPH),),
-        load_graph,
-        text=True,
-        wrap=with_program,
-        examples=PROGRAMS,
     ),
     Reader("safetensors", "x.safetensors", SAFETENSORS, load, examples=SAFETENSORS_EXAMPLES),
     Reader(

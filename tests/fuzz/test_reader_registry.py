@@ -27,7 +27,6 @@ READ_BY: dict[str, tuple[str, ...] | str] = {
     "tensorpack/monitors.py": ("rows", "rows to continue", "lines to continue"),
     "testing/_trace.py": ("trace", "trace for browsers"),
     "train/checkpoint/conversion.py": ("ckpt to safetensors", "safetensors to ckpt"),
-    "train/checkpoint/export.py": ("graph", "graph with check sum", "program of a graph"),
     "train/checkpoint/loading.py": (
         "ckpt",
         "ckpt, async",

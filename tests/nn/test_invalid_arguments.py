@@ -11,8 +11,6 @@ import pytest
 import minispore as ms
 from minispore import Parameter, ParameterTuple, Tensor, communication, nn
 from minispore.common import initializer as initializers
-from minispore.nn._array_program import Runner, SavedTape
-from minispore.nn.graph_cell import Graph
 
 # The names of possible callers.
 NAMES = {
@@ -42,7 +40,6 @@ GOOD: dict[str, object] = {
     "loss_scale_value": 16, "scale_factor": 2, "scale_window": 2, "scale_sense": Tensor(2.0),
     "milestone": [1, 2], "learning_rates": [0.1, 0.2], "value": 1.0, "kernel_size": 2,
     "parameters": nn.Dense(2, 2).trainable_params(),
-    "graph": Graph(Runner(SavedTape([], [], [], [], [], ())), {}),
     "num_features": 2, "num_groups": 1, "num_channels": 2, "output_size": 2,
     "normalized_shape": (2,), "vocab_size": 4, "embedding_size": 2,
     "padding": 1, "paddings": ((1, 1),), "axis": 1, "unflattened_size": (1, -1),

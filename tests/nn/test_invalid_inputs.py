@@ -70,7 +70,7 @@ LOSSES: dict[str, nn.Cell] = {
 }
 # Cells that do not take one or two tensors: bases, containers, wrappers, schedules, optimizers.
 OTHERS = {
-    "Cell", "CellDict", "CellList", "CosineEmbeddingLoss", "DistributedGradReducer", "GraphCell",
+    "Cell", "CellDict", "CellList", "CosineEmbeddingLoss", "DistributedGradReducer",
     "Identity", "LearningRateSchedule", "LossBase", "MarginRankingLoss", "Optimizer",
     "SequentialCell", "TrainOneStepCell", "WithEvalCell", "WithLossCell",
     "DynamicLossScaleUpdateCell", "FixedLossScaleUpdateCell", "TrainOneStepWithLossScaleCell",

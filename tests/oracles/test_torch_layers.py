@@ -30,7 +30,6 @@ REASONS: Mapping[str, str] = {
     "Cell": "base class",
     "CellDict": "computes nothing",
     "CellList": "computes nothing",
-    "GraphCell": "computes what another cell does; see test_export.py",
     "DistributedGradReducer": "compared with a single process in tests/distributed",
     "DynamicLossScaleUpdateCell": "MindSpore's loss scales are in nn.txt",
     "FixedLossScaleUpdateCell": "MindSpore's loss scales are in nn.txt",

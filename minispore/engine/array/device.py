@@ -137,17 +137,16 @@ def device_target() -> DeviceTarget:
     return _target[0]
 
 
-def set_device_target(target: DeviceTarget, caller: str = "set_context") -> None:
+def set_device_target(target: DeviceTarget) -> None:
     """Create new tensors on `target` from now on.
 
     Args:
         target: "CPU" or "GPU".
-        caller: The name of the function in errors.
 
     Raises:
         RuntimeError: There is no GPU, or CuPy is not installed.
     """
-    _backend(target, caller)
+    _backend(target, "set_context")
     _target[0] = target
 
 
