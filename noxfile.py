@@ -47,12 +47,12 @@ def docs(session: nox.Session) -> None:
 def site(session: nox.Session) -> None:
     """Build the pages and check each of them in Chromium, if it is installed."""
     session.install("-e", ".[docs]", "mypy>=2.1,<3", "playwright>=1.55")
-    programs = (str(file) for file in sorted(Path("docs").glob("*.py")))
-    session.run("mypy", *programs, env={"MYPYPATH": "docs"})
+    programs = (str(file) for file in sorted(Path("docs/scripts").glob("*.py")))
+    session.run("mypy", *programs, env={"MYPYPATH": "docs/scripts"})
     folder = Path(session.create_tmp()).resolve() / "site"
     quiet = {"NO_MKDOCS_2_WARNING": "1"}
     session.run("mkdocs", "build", "--strict", "--site-dir", str(folder), env=quiet)
-    session.run("python", "docs/check_site.py", str(folder))
+    session.run("python", "docs/scripts/check_site.py", str(folder))
 
 
 @nox.session
@@ -66,7 +66,7 @@ def programs(session: nox.Session) -> None:
     folder = Path(session.create_tmp()).resolve() / "site"
     options = {"NO_MKDOCS_2_WARNING": "1", "PYODIDE_BASE": "pyodide/"}
     session.run("mkdocs", "build", "--quiet", "--site-dir", str(folder), env=options)
-    session.run("python", "docs/check_running.py", str(folder), *session.posargs)
+    session.run("python", "docs/scripts/check_running.py", str(folder), *session.posargs)
 
 
 @nox.session

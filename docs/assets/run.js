@@ -6,7 +6,7 @@
 const { base, hypothesis } = document.currentScript.dataset;
 const here = document.currentScript.src;
 const programs = [];
-// The words of the page's language by the English ones, which docs/languages.py puts on the page.
+// The words of the page's language by the English ones, which docs/scripts/languages.py puts on the page.
 const words = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
 const starters = []; // the buttons that need Python
 let worker; // none before the first click, nor after an endless loop was stopped
@@ -213,7 +213,7 @@ function halt() {
   heard({ lost: say("Stopped. The next run starts Python again."), stopped: true });
 }
 
-// As docs/lessons.py shows it: a drawing, a page or text.
+// As docs/scripts/lessons.py shows it: a drawing, a page or text.
 function show(output, printed) {
   const picture = printed.startsWith("<svg");
   const page = printed.startsWith("<!doctype html>");

@@ -14,7 +14,7 @@ from minispore._course.pages import page_text, terminal_text
 from minispore._course.source import lines_of
 from minispore.drawing import draw_cell
 from tests.helpers.pages import english_pages
-from tests.helpers.scripts import load_script
+from tests.helpers.scripts import SCRIPTS, load_script
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -24,7 +24,7 @@ SLOW = {"testing", "inspect", "14-properties"}
 
 
 class PageBuilder(Protocol):
-    """The functions of docs/lessons.py, which fill in a page when the site is built."""
+    """The functions of docs/scripts/lessons.py, which fill in a page when the site is built."""
 
     def filled(self, markdown: str, name: str) -> str: ...
     def source(self, request: str) -> str: ...
@@ -32,7 +32,7 @@ class PageBuilder(Protocol):
 
 
 def page_builder() -> PageBuilder:
-    return cast("PageBuilder", load_script(ROOT / "docs" / "lessons.py"))
+    return cast("PageBuilder", load_script(SCRIPTS / "lessons.py"))
 
 
 def is_run(page: Path) -> bool:

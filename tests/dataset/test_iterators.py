@@ -238,9 +238,7 @@ def test_state_of_another_pipeline_is_rejected() -> None:
     one = ds.NumpySlicesDataset([1, 2, 3]).create_tuple_iterator()
     other = ds.NumpySlicesDataset([1, 2, 3]).batch(2).create_tuple_iterator()
     next(one)
-    with pytest.raises(
-        ValueError, match=r"had MapStyleNode\(.*\) where this .* Batch\(rows=2"
-    ):
+    with pytest.raises(ValueError, match=r"had MapStyleNode\(.*\) where this .* Batch\(rows=2"):
         other.load_state_dict(one.state_dict())
 
 

@@ -6,9 +6,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.helpers.scripts import load_script
+from tests.helpers.scripts import SCRIPTS, load_script
 
-SCRIPT = Path(__file__).parents[2] / "docs" / "check_site.py"
 WRONG = """<h1 id="here">Wrong</h1>
 <a href="#here">Right</a> <a href="#gone">Wrong</a> <a href="gone.html">Wrong</a>
 <a href="right.html">Right</a> <a href="https://example.org">Not asked for</a>
@@ -23,7 +22,7 @@ WRONG = """<h1 id="here">Wrong</h1>
 @pytest.fixture
 def check_site() -> ModuleType:
     pytest.importorskip("playwright")
-    return load_script(SCRIPT)
+    return load_script(SCRIPTS / "check_site.py")
 
 
 @pytest.mark.slow

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.scripts import SCRIPTS
+
 ROOT = Path(__file__).parents[2]
 WITH_PROGRAMS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 
@@ -46,3 +48,12 @@ def test_tests_named_on_a_page_exist(page: Path) -> None:
     assert len(named) > 100
     for file, name in named:
         assert f"def {name}(" in (ROOT / file).read_text("utf-8"), f"{file}::{name}"
+
+
+def test_page_of_the_scripts_lists_each_of_them() -> None:
+    page = (SCRIPTS / "README.md").read_text("utf-8")
+    listed = re.findall(r"^\| `(\w+\.py)`", page, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(file.name for file in SCRIPTS.glob("*.py"))
+    settings = (ROOT / "mkdocs.yml").read_text("utf-8")
+    hooks = re.findall(r"^  - docs/scripts/(\w+\.py)$", settings, flags=re.MULTILINE)
+    assert listed[: len(hooks)] == hooks

@@ -1,7 +1,6 @@
 """The place of the exercise on the page of a lesson."""
 
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Protocol, cast
 
 import pytest
@@ -9,18 +8,16 @@ import pytest
 from minispore._course import lessons
 from minispore._course.browser import initial_file
 from minispore._course.exercise import CodeExercise
-from tests.helpers.scripts import load_script
-
-DOCS = Path(__file__).parents[2] / "docs"
+from tests.helpers.scripts import SCRIPTS, load_script
 
 
 class Builder(Protocol):
-    """The functions of docs/exercises.py."""
+    """The functions of docs/scripts/exercises.py."""
 
     def with_exercise(self, html: str, number: int, page: str) -> str: ...
 
 
-builder = cast("Builder", load_script(DOCS / "exercises.py"))
+builder = cast("Builder", load_script(SCRIPTS / "exercises.py"))
 
 
 class Places(HTMLParser):

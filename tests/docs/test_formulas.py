@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.helpers.scripts import load_script
+from tests.helpers.scripts import SCRIPTS, load_script
 
 DOCS = Path(__file__).parents[2] / "docs"
 FENCE = re.compile(r"^(```+)\w*.*?^\1$", flags=re.MULTILINE | re.DOTALL)
@@ -16,7 +16,7 @@ FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(?! )(.+?)\$", flags=re.DOTALL)
 @pytest.fixture(scope="module")
 def formulas() -> ModuleType:
     pytest.importorskip("latex2mathml")
-    return load_script(DOCS / "formulas.py")
+    return load_script(SCRIPTS / "formulas.py")
 
 
 def test_every_formula_is_converted(formulas: ModuleType) -> None:

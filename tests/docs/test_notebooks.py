@@ -15,7 +15,7 @@ from minispore._course.notebook import notebook
 from minispore.drawing import Drawing
 from tests.helpers.pages import english_pages
 from tests.helpers.replays import needs_replays
-from tests.helpers.scripts import load_script
+from tests.helpers.scripts import SCRIPTS, load_script
 
 DOCS = Path(__file__).parents[2] / "docs"
 # Libraries that some programs show, and that the tests do not install.
@@ -30,13 +30,13 @@ class Cell(TypedDict):
 
 
 class NotebookBuilder(Protocol):
-    """The functions of docs/notebooks.py."""
+    """The functions of docs/scripts/notebooks.py."""
 
     def has_notebook(self, name: str, text: str) -> bool: ...
     def as_notebook(self, text: str) -> str: ...
 
 
-builder = cast("NotebookBuilder", load_script(DOCS / "notebooks.py"))
+builder = cast("NotebookBuilder", load_script(SCRIPTS / "notebooks.py"))
 MARKS = dict.fromkeys(SLOW, pytest.mark.full) | {"graph_mode": needs_replays}
 PAGES = [
     pytest.param(page, id=page.stem, marks=MARKS.get(page.stem, ()))

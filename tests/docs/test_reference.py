@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import pytest
 
-from tests.helpers.scripts import load_script
+from tests.helpers.scripts import SCRIPTS, load_script
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"
@@ -41,7 +41,7 @@ CROSS_REFERENCE = re.compile(r"\]\[(minispore\.[\w.]+)\]")
 
 @cache
 def reference() -> ModuleType:
-    return load_script(ROOT / "docs" / "reference.py")
+    return load_script(SCRIPTS / "reference.py")
 
 
 def documented() -> Iterator[tuple[str, str]]:

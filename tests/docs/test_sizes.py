@@ -11,14 +11,14 @@ from benchmarks.size import PACKAGE, package_sizes, step_sizes
 from minispore import nn, tensorpack
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import CheckpointConfig, EarlyStopping, Model, ModelCheckpoint
-from tests.helpers.scripts import load_script
+from tests.helpers.scripts import SCRIPTS, load_script
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
 def sizes() -> ModuleType:
-    return load_script(DOCS / "sizes.py")
+    return load_script(SCRIPTS / "sizes.py")
 
 
 def test_design_lists_every_package_with_its_size(sizes: ModuleType) -> None:

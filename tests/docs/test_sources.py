@@ -11,7 +11,7 @@ import pytest
 from minispore import nn
 from minispore.dataset import NumpySlicesDataset
 from minispore.train import LossMonitor, Model
-from tests.helpers.scripts import load_script
+from tests.helpers.scripts import SCRIPTS, load_script
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "minispore"
@@ -21,7 +21,7 @@ TEXT = (ROOT / "docs" / "one-page.md").read_text("utf-8")
 @pytest.fixture(scope="module")
 def sources() -> ModuleType:
     pytest.importorskip("mkdocs")
-    return load_script(ROOT / "docs" / "sources.py")
+    return load_script(SCRIPTS / "sources.py")
 
 
 def test_page_quotes_each_function_without_its_docstring(sources: ModuleType) -> None:

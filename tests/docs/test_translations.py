@@ -11,11 +11,11 @@ from typing import Protocol, cast
 import pytest
 
 from tests.helpers.pages import DOCS
-from tests.helpers.scripts import load_script
+from tests.helpers.scripts import SCRIPTS, load_script
 
 
 class Languages(Protocol):
-    """The functions of docs/languages.py."""
+    """The functions of docs/scripts/languages.py."""
 
     WORDS: Mapping[str, Mapping[str, str]]
 
@@ -25,7 +25,7 @@ class Languages(Protocol):
     def say(self, text: str, page: str, /, **values: object) -> str: ...
 
 
-languages = cast("Languages", load_script(DOCS / "languages.py"))
+languages = cast("Languages", load_script(SCRIPTS / "languages.py"))
 PAGE = """---
 run: true
 ---
@@ -176,14 +176,14 @@ def test_ids_of_headings_are_markdown_s() -> None:
 
 
 class Pages(Protocol):
-    """The functions of docs/lessons.py."""
+    """The functions of docs/scripts/lessons.py."""
 
     def filled(self, markdown: str, name: str) -> str: ...
     def translated(self, markdown: str, name: str) -> str: ...
 
 
 def test_translation_shows_the_outputs_of_its_page_and_runs_nothing() -> None:
-    pages = cast("Pages", load_script(DOCS / "lessons.py"))
+    pages = cast("Pages", load_script(SCRIPTS / "lessons.py"))
     program = "```python\nimport time\n\nprint(time.perf_counter())\n```\n"
     other = "```python\nraise ValueError\n```\n"
     page = pages.filled(f"Time\n\n{program}", "learn/a.md")

@@ -5,6 +5,8 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+SCRIPTS = Path(__file__).parents[2] / "docs" / "scripts"
+
 
 def load_script(path: Path) -> ModuleType:
     spec = spec_from_file_location(path.stem, path)

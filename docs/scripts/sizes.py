@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 FENCE = re.compile(r"^```(sizes|files|step)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-FILE = Path(__file__).parents[1] / "benchmarks" / "size.py"
+FILE = Path(__file__).parents[2] / "benchmarks" / "size.py"
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:

@@ -15,7 +15,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.utils import get_relative_url
 
-PACKAGE = Path(__file__).parents[1] / "minispore"
+PACKAGE = Path(__file__).parents[2] / "minispore"
 FENCE = re.compile(r"^```functions\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?:\.\./)+minispore/([\w/]+)\.py\)")
 # Comments for the linter are not for the reader.

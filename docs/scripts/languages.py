@@ -5,8 +5,8 @@ headings with the same ids; `english` in its front matter is the digest of the E
 links lead to translations where there are any. `words.zh.json` has the words that scripts and other
 hooks add.
 
-`python docs/languages.py` lists the translations that are missing, that are older than the English
-page, or that differ from it in structure. On the site an older one says so.
+`python docs/scripts/languages.py` lists the translations that are missing, that are older than
+the English page, or that differ from it in structure. On the site an older one says so.
 """
 
 import json
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
     from mkdocs.utils.templates import TemplateContext
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parents[1]
 SUFFIX = ".zh.md"
 # The pages that should have a translation.
 CHOSEN = ("index.md", "glossary.md", "howto/callbacks.md", "learn/*.md")

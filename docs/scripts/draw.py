@@ -1,11 +1,11 @@
-"""Draw the pictures that are committed: `python docs/draw.py` writes `docs/assets/neuron.svg`."""
+"""Draw `docs/assets/neuron.svg`, which is committed: `python docs/scripts/draw.py`."""
 
 from pathlib import Path
 
 from minispore import Tensor, ops
 from minispore.drawing import draw_graph
 
-FILE = Path(__file__).parent / "assets" / "neuron.svg"
+FILE = Path(__file__).parents[1] / "assets" / "neuron.svg"
 
 
 def neuron(weight: Tensor, x: Tensor, bias: Tensor) -> Tensor:

@@ -1,8 +1,9 @@
-"""Run the programs and exercises of a built site: `python docs/check_running.py site pyodide`.
+"""Run the programs and exercises of a built site.
 
-The site must be built with PYODIDE_BASE=pyodide/; the second folder is a release of Pyodide. If it
-contains numpy, the exercises are checked and all lessons are run completely, otherwise only the
-checks that need no numpy. The verdicts on the exercises are compared with those of the terminal.
+`python docs/scripts/check_running.py site pyodide` needs a site that was built with
+PYODIDE_BASE=pyodide/; the second folder is a release of Pyodide. If it contains numpy, the
+exercises are checked and all lessons are run completely, otherwise only the checks that need no
+numpy. The verdicts on the exercises are compared with those of the terminal.
 """
 
 import argparse

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import File, Files
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).parents[1]
 SNIPPET = re.compile(r'^--8<-- "([\w/.]+)"$', flags=re.MULTILINE)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Protocol
 
-FOLDER = Path(__file__).parent / "reference"
+FOLDER = Path(__file__).parents[1] / "reference"
 FENCE = re.compile(
     r"^```(members|pages|factories)(?: +(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )

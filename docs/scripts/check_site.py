@@ -1,4 +1,4 @@
-"""Check every page of the built site in a browser: `python docs/check_site.py site`.
+"""Check every page of the built site in a browser: `python docs/scripts/check_site.py site`.
 
 Each page is opened once from a local server, and shown on a wide and a narrow screen, light and
 dark. Reported are script errors, missing files, requests to other hosts, broken links, content that
