@@ -55,7 +55,6 @@ PURE: Final = tuple(
     for path in (
         "engine/",
         "_cli/tutorial.py",
-        "_functional/",
         "nn/",
         "ops/",
         "common/_numpy_protocol.py",

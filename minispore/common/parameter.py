@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Self
 
-from minispore._functional import device_transfer, elementwise, indexing
 from minispore.common.initializer import Initializer, initializer
 from minispore.common.tensor import Operand, Tensor
 from minispore.engine.array import device_of
 from minispore.engine.dispatch import array_from_values, wrap, writable
 from minispore.engine.dtypes import int32
 from minispore.engine.graph import Node
+from minispore.ops import _device_transfer, elementwise, indexing
 from minispore.utils.checks import check_type, describe_value
 
 _unnamed = count(1)
@@ -147,7 +147,7 @@ class Parameter(Tensor):
         """
         same = isinstance(init, str) and init == "same"
         values = self if same else initializer(init, self.shape, self.dtype)
-        values = device_transfer.to_device(values, device_of(self._data), "clone")
+        values = _device_transfer.to_device(values, device_of(self._data), "clone")
         clone = Parameter(values, self._name, self.requires_grad)
         clone._named = self._named
         return clone

@@ -21,18 +21,6 @@ from typing import (
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._functional import (
-    arithmetic,
-    comparison,
-    device_transfer,
-    elementwise,
-    indexing,
-    linalg,
-    namespace,
-    reduction,
-)
-from minispore._functional import shape as shapes
-from minispore._functional.shape import as_shape
 from minispore.common._numpy_protocol import (
     apply_function,
     apply_ufunc,
@@ -68,6 +56,18 @@ from minispore.engine.dispatch import (
 )
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import in_record_block
+from minispore.ops import (
+    _device_transfer,
+    _namespace,
+    arithmetic,
+    comparison,
+    elementwise,
+    indexing,
+    linalg,
+    reduction,
+)
+from minispore.ops import manipulation as shapes
+from minispore.ops.manipulation import as_shape
 from minispore.utils.checks import check_one_of, check_type, check_unmasked, describe_value
 from minispore.utils.unsupported import missing_attribute
 
@@ -1343,8 +1343,8 @@ class Tensor(Variable):
 
         Source: MindSpore's `mindspore.Tensor.to`.
         """
-        return device_transfer.to(
-            self, device_transfer.parse_to_arguments(args, kwargs, "to"), "to"
+        return _device_transfer.to(
+            self, _device_transfer.parse_to_arguments(args, kwargs, "to"), "to"
         )
 
     def move_to(self, to: str, blocking: Bool = True) -> "Tensor":
@@ -1362,7 +1362,7 @@ class Tensor(Variable):
                 f"but got {describe_value(blocking)}."
             )
         check_one_of(to, ("CPU", "GPU"), "to")
-        return device_transfer.to_device(self, "GPU" if to == "GPU" else "CPU", "move_to")
+        return _device_transfer.to_device(self, "GPU" if to == "GPU" else "CPU", "move_to")
 
     def type_as(self, other: Variable) -> "Tensor":
         """Return the elements in the data type of `other`."""
@@ -1478,7 +1478,7 @@ def _lengths(values: tuple[int | Sequence[int], ...]) -> tuple[int, ...]:
 
 
 Tensor._result = Tensor
-register_namespace(Tensor, cast("Namespace[Tensor]", namespace))
+register_namespace(Tensor, cast("Namespace[Tensor]", _namespace))
 
 
 def tensor(

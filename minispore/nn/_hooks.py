@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Literal, NamedTuple, TypeAlias, cast
 
-from minispore._functional.namespace import zeros_like
 from minispore.common.dtype import DType
 from minispore.common.parameter import Parameter
 from minispore.common.tensor import Tensor
@@ -13,6 +12,7 @@ from minispore.engine.graph import is_recording, record
 from minispore.engine.rules import Unary
 from minispore.nn._float_type import construct_in
 from minispore.nn._multi_output_vjp import Backward, multi_output_vjp
+from minispore.ops._namespace import zeros_like
 from minispore.utils.checks import all_are, as_tuple, describe_value, is_sequence, is_tuple
 from minispore.utils.warn import warn_at_caller
 

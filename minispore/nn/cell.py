@@ -17,12 +17,12 @@ from typing import (
     runtime_checkable,
 )
 
-from minispore._functional import device_transfer
 from minispore.common.dtype import DType, float16, float32
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.engine.dtypes import FLOAT, DTypeLike
 from minispore.nn._hooks import HooksMixin, call
+from minispore.ops import _device_transfer
 from minispore.utils.checks import check_one_of, check_type, describe_value, is_mapping, is_sequence
 from minispore.utils.tables import Table
 from minispore.utils.unsupported import missing_attribute
@@ -500,7 +500,7 @@ class Cell(HooksMixin):
             >>> nn.Dense(2, 1).to("CPU", float16).weight.dtype
             minispore.float16
         """
-        target = device_transfer.parse_to_arguments(args, kwargs, "to")
+        target = _device_transfer.parse_to_arguments(args, kwargs, "to")
         if target.dtype is not None and target.dtype.category != FLOAT:
             raise TypeError(
                 f"For 'to', the type of a cell must be one of floats, but got {target.dtype!r}."
@@ -508,7 +508,7 @@ class Cell(HooksMixin):
         for parameter in self.get_parameters():
             is_float = parameter.dtype.category == FLOAT
             options = target if is_float else target._replace(dtype=None)
-            parameter._data = device_transfer.to(parameter.data, options, "to")._data
+            parameter._data = _device_transfer.to(parameter.data, options, "to")._data
         return self
 
     # Printing.

@@ -16,8 +16,6 @@ from typing import (
     overload,
 )
 
-from minispore._functional import arithmetic
-from minispore._functional.elementwise import stop_gradient
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, ensure_owned, namespace
@@ -41,6 +39,8 @@ from minispore.engine.graph import (
     switch_recording,
 )
 from minispore.engine.rules import elementwise as rules
+from minispore.ops import arithmetic
+from minispore.ops.elementwise import stop_gradient
 from minispore.utils.checks import (
     all_are,
     as_items,

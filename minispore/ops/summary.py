@@ -11,8 +11,8 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._functional.primitive import Primitive
 from minispore.common.tensor import Tensor
+from minispore.ops._primitive import Primitive
 from minispore.utils.checks import check_type
 
 __all__ = ["HistogramSummary", "ImageSummary", "ScalarSummary", "TensorSummary"]

@@ -24,7 +24,7 @@ PROGRAM = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 # Other processes are not available there.
 PROCESSES = {"data_parallel.py", "resume.py"}
 # Their docstrings print the types of indexes.
-INDEXES = ("minispore._functional.reduction", "minispore._metrics.confusion")
+INDEXES = ("minispore.ops.reduction", "minispore._metrics.confusion")
 
 
 def run_example(file: Path) -> None:

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Parameter, Tensor, ops
-from minispore._functional import elementwise
 from minispore.engine.array import is_ndarray
 from minispore.engine.dispatch import T, Variable
-from minispore.ops import operations
+from minispore.ops import elementwise, operations
 from minispore.utils.checks import as_items, describe_value
 
 # Some of these arguments are valid, but cause a warning.

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import minispore as ms
 from minispore import Tensor, ops
-from minispore._functional import elementwise
-from minispore._functional.losses import Reduction
+from minispore.ops import elementwise
+from minispore.ops.losses import Reduction
 from minispore.utils.checks import as_items
 from tests.helpers import random_op_calls as calls
 from tests.helpers.random_op_calls import (

@@ -19,7 +19,7 @@ ON_THE_CPU = {
     "minispore.train.callback._flops_collector.FlopsUtilizationCollector",
     "minispore.train.protocol.pending_values.is_on_device",
 }
-PACKAGES = ("_functional", "_metrics", "common", "nn", "ops", "tensorpack", "train")
+PACKAGES = ("_metrics", "common", "nn", "ops", "tensorpack", "train")
 
 
 def examples() -> Iterator[doctest.DocTest]:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.helpers.whole_suite import left_out, missing_tests, run_folder
 
-FOLDERS = ("_functional", "_metrics", "common", "engine", "nn", "ops", "tensorpack", "train")
+FOLDERS = ("_metrics", "common", "engine", "nn", "ops", "tensorpack", "train")
 
 # What is about the CPU alone, and why.
 OF_THE_CPU = {
@@ -20,7 +20,7 @@ OF_THE_CPU = {
         "train/callback/test_flops_collector.py::test_higher_order_products_are_counted_once",
     ),
     "shares memory with numpy": (
-        "_functional/test_indexing.py::test_basic_indices_share_memory",
+        "ops/test_indexing.py::test_basic_indices_share_memory",
         "common/test_parameter.py::test_parameter_from_memory_does_not_copy",
         "common/test_tensor.py::test_dlpack_errors",
         "common/test_tensor.py::test_dlpack_shares_memory_both_ways",
@@ -42,7 +42,7 @@ OF_THE_CPU = {
     ),
     # Where looking at values is waiting, none is checked beforehand.
     "looks at labels": (
-        "_functional/test_losses.py::test_cross_entropy_of_labels_records_one_node",
+        "ops/test_losses.py::test_cross_entropy_of_labels_records_one_node",
         "nn/test_error_messages.py::test_errors_name_the_argument_what_is_expected_and_what_was_given",
     ),
 }

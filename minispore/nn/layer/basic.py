@@ -6,8 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from minispore import ops
-from minispore._functional.shape import normalize_axis_index
-from minispore._functional.window_geometry import as_pair
 from minispore.common.dtype import DType, float32
 from minispore.common.initializer import HeUniform, Initializer, Uniform
 from minispore.common.parameter import Parameter
@@ -16,7 +14,9 @@ from minispore.engine.dispatch import check_tensor
 from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
 from minispore.nn.layer.activation import get_activation
-from minispore.ops._random import apply_dropout_mask
+from minispore.ops._windows import as_pair
+from minispore.ops.manipulation import normalize_axis_index
+from minispore.ops.random import apply_dropout_mask
 from minispore.utils.checks import (
     check_arguments,
     check_int,

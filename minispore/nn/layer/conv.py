@@ -5,12 +5,6 @@ from functools import partial
 from typing import ClassVar
 
 from minispore import ops
-from minispore._functional.convolution import (
-    check_padding,
-    conv2d_transpose_unchecked,
-    conv2d_unchecked,
-)
-from minispore._functional.window_geometry import as_padding, as_pair
 from minispore.common.dtype import DType, float32
 from minispore.common.initializer import HeUniform, Initializer, Uniform
 from minispore.common.parameter import Parameter
@@ -18,6 +12,12 @@ from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import check_tensor
 from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
+from minispore.ops._windows import as_padding, as_pair
+from minispore.ops.convolution import (
+    check_padding,
+    conv2d_transpose_unchecked,
+    conv2d_unchecked,
+)
 from minispore.utils.checks import check_int, check_one_of, check_type
 
 __all__ = ["Conv1d", "Conv2d", "Conv2dTranspose"]

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from minispore import ops
-from minispore._functional.normalization import check_epsilon, standardize
-from minispore._functional.shape import normalize_axis_index
 from minispore.common.dtype import DType, float32
 from minispore.common.initializer import Initializer
 from minispore.common.parameter import Parameter
@@ -13,6 +11,8 @@ from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import as_float, check_tensor
 from minispore.nn._parameter_init import check_float_type, init_parameter
 from minispore.nn.cell import Cell
+from minispore.ops.manipulation import normalize_axis_index
+from minispore.ops.normalization import check_epsilon, standardize
 from minispore.utils.checks import (
     as_items,
     check_int,

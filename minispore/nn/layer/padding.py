@@ -3,9 +3,9 @@
 from typing import ClassVar
 
 from minispore import ops
-from minispore._functional.window_geometry import tuple_or_none
 from minispore.common.tensor import Tensor
 from minispore.nn.cell import Cell
+from minispore.ops._windows import tuple_or_none
 from minispore.utils.checks import check_int, check_number
 
 __all__ = [

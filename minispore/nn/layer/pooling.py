@@ -4,18 +4,18 @@ from itertools import starmap
 from typing import Generic, Literal, TypeVar, cast, overload
 
 from minispore import ops
-from minispore._functional.pooling import (
+from minispore.common.tensor import Tensor
+from minispore.engine.dispatch import apply1, as_float, check_numbers, check_tensor
+from minispore.engine.rules import unfold
+from minispore.nn.cell import Cell
+from minispore.ops._windows import PAD_MODES, WindowGeometry, as_pair, tuple_or_none
+from minispore.ops.pooling import (
     avg_pool,
     check_max_padding,
     max_pool,
     max_pool_indices,
     resolve_geometry,
 )
-from minispore._functional.window_geometry import PAD_MODES, WindowGeometry, as_pair, tuple_or_none
-from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import apply1, as_float, check_numbers, check_tensor
-from minispore.engine.rules import unfold
-from minispore.nn.cell import Cell
 from minispore.utils.checks import check_bool, check_int, check_one_of, describe_value
 
 __all__ = [

@@ -3,7 +3,11 @@
 from typing import cast
 
 from minispore import ops
-from minispore._functional.losses import (
+from minispore.common.tensor import Tensor
+from minispore.engine.dispatch import check_tensor, widen
+from minispore.engine.dtypes import FLOAT
+from minispore.nn.cell import Cell
+from minispore.ops.losses import (
     DIVERGENCE_REDUCTIONS,
     REDUCTIONS,
     ClassificationLossOptions,
@@ -15,10 +19,6 @@ from minispore._functional.losses import (
     kl_div_as,
     warn_of_broadcasting,
 )
-from minispore.common.tensor import Tensor
-from minispore.engine.dispatch import check_tensor, widen
-from minispore.engine.dtypes import FLOAT
-from minispore.nn.cell import Cell
 from minispore.utils.checks import check_int, check_number, check_one_of, check_type
 
 __all__ = [

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from minispore import Tensor, get_context, set_context
-from minispore._functional import namespace as tensor_names
 from minispore.engine import array
 from minispore.engine.array import (
     Array,
@@ -24,6 +23,7 @@ from minispore.engine.array import (
 )
 from minispore.engine.array.device import NUMPY
 from minispore.engine.array.protocol import HostArray
+from minispore.ops import _namespace as tensor_names
 
 
 @pytest.mark.parametrize("x", [np.zeros(2), np.float32(1.0), np.zeros(2).view(np.ma.MaskedArray)])

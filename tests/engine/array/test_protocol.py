@@ -4,9 +4,9 @@ from types import ModuleType
 
 import pytest
 
-from minispore._functional import namespace as tensor_names
 from minispore.engine.array import DeviceNamespace, Namespace, protocol
 from minispore.engine.array import _numpy as numpy_names
+from minispore.ops import _namespace as tensor_names
 
 
 def public(protocol: type) -> set[str]:

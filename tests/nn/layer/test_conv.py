@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 import minispore as ms
 from minispore import Tensor, nn, ops, set_seed
-from minispore._functional import convolution as convolution_module
 from minispore.engine.rules import unfold
+from minispore.ops import convolution as convolution_module
 from tests.helpers.floats import floats
 from tests.helpers.randomness import assert_uniform
 

@@ -3,9 +3,6 @@
 from collections.abc import Sequence
 from math import prod
 
-from minispore._functional.arithmetic import add, div, mul, sub
-from minispore._functional.elementwise import sqrt
-from minispore._functional.shape import as_shape
 from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace
 from minispore.engine.dispatch import (
@@ -21,6 +18,9 @@ from minispore.engine.dispatch import (
     writable,
 )
 from minispore.engine.rules import normalization, shape
+from minispore.ops.arithmetic import add, div, mul, sub
+from minispore.ops.elementwise import sqrt
+from minispore.ops.manipulation import as_shape
 from minispore.utils.checks import check_bool, check_number
 
 __all__ = [

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from minispore._functional.primitive import primitive
 from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import Number, wrap
+from minispore.ops._primitive import primitive
 from minispore.utils.checks import check_type
 
 __all__ = [

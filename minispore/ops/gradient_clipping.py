@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import overload
 
-from minispore._functional.arithmetic import add, maximum, mul
-from minispore._functional.elementwise import clip, sqrt, square
-from minispore._functional.reduction import sum
 from minispore.common.tensor import Tensor
 from minispore.engine.dispatch import Number, as_float, cast_to, dtype_of, widen
+from minispore.ops.arithmetic import add, maximum, mul
+from minispore.ops.elementwise import clip, sqrt, square
+from minispore.ops.reduction import sum
 from minispore.utils.checks import as_items, check_number, describe_value
 
 __all__ = ["clip_by_global_norm", "clip_by_value"]

@@ -5,21 +5,6 @@ from typing import Literal, TypeAlias, cast, overload
 
 import numpy as np
 
-from minispore._functional.arithmetic import div
-from minispore._functional.elementwise import stop_gradient
-from minispore._functional.primitive import Primitive
-from minispore._functional.window_geometry import (
-    COLUMNS,
-    ROWS,
-    WindowGeometry,
-    as_padding,
-    as_pair,
-    check_output_length,
-    hcwn_to_nchw,
-    nchw_to_hcwn,
-    pad_spatial,
-    unfold_axis,
-)
 from minispore.engine import dtypes
 from minispore.engine.array import Array, DeviceNamespace, device_namespace
 from minispore.engine.dispatch import (
@@ -35,6 +20,21 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.engine.rules import reduction, unfold
+from minispore.ops._primitive import Primitive
+from minispore.ops._windows import (
+    COLUMNS,
+    ROWS,
+    WindowGeometry,
+    as_padding,
+    as_pair,
+    check_output_length,
+    hcwn_to_nchw,
+    nchw_to_hcwn,
+    pad_spatial,
+    unfold_axis,
+)
+from minispore.ops.arithmetic import div
+from minispore.ops.elementwise import stop_gradient
 from minispore.utils.checks import (
     check_bool,
     check_int,

@@ -5,21 +5,6 @@ from functools import partial
 from math import nan
 from typing import Generic, Literal, NamedTuple, TypeAlias
 
-from minispore._functional.arithmetic import add, div, mul, neg, sub, where
-from minispore._functional.comparison import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    logical_and,
-    logical_not,
-    logical_or,
-)
-from minispore._functional.elementwise import log
-from minispore._functional.indexing import one_hot
-from minispore._functional.primitive import Primitive
-from minispore._functional.reduction import mean, sum
-from minispore._functional.shape import check_nonempty, permute
 from minispore.engine import dtypes
 from minispore.engine.array import Array, decide, device_namespace, is_host, require, to_host
 from minispore.engine.dispatch import (
@@ -39,6 +24,21 @@ from minispore.engine.dispatch import (
 from minispore.engine.rules import arithmetic, elementwise, indexing
 from minispore.engine.rules.losses import cross_entropy as cross_entropy_rule
 from minispore.engine.rules.losses import softmax_cross_entropy as softmax_cross_entropy_rule
+from minispore.ops._primitive import Primitive
+from minispore.ops.arithmetic import add, div, mul, neg, sub, where
+from minispore.ops.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    logical_and,
+    logical_not,
+    logical_or,
+)
+from minispore.ops.elementwise import log
+from minispore.ops.indexing import one_hot
+from minispore.ops.manipulation import check_nonempty, permute
+from minispore.ops.reduction import mean, sum
 from minispore.utils.checks import check_int, check_one_of, check_type
 from minispore.utils.warn import warn_at_caller
 

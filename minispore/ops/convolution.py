@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from minispore._functional.arithmetic import add
-from minispore._functional.shape import pad_constant
-from minispore._functional.window_geometry import (
+from minispore.engine.array import Shape, is_host
+from minispore.engine.dispatch import T, apply1, apply2, as_float, check_tensor, promote_operands
+from minispore.engine.rules import indexing, linalg, shape, unfold
+from minispore.ops._windows import (
     COLUMNS,
     PAD_MODES,
     ROWS,
@@ -18,9 +19,8 @@ from minispore._functional.window_geometry import (
     pad_spatial,
     unfold_axis,
 )
-from minispore.engine.array import Shape, is_host
-from minispore.engine.dispatch import T, apply1, apply2, as_float, check_tensor, promote_operands
-from minispore.engine.rules import indexing, linalg, shape, unfold
+from minispore.ops.arithmetic import add
+from minispore.ops.manipulation import pad_constant
 from minispore.utils.checks import as_items, check_int, check_one_of
 
 __all__ = [

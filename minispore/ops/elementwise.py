@@ -6,9 +6,6 @@ from inspect import signature
 from typing import Final, Literal, TypeVar
 from typing import cast as as_type
 
-from minispore._functional.arithmetic import add, div, maximum, minimum, mul, neg, pow, sub, where
-from minispore._functional.comparison import greater, greater_equal, less, less_equal
-from minispore._functional.primitive import Primitive, primitive
 from minispore.engine import dtypes
 from minispore.engine.array import device_namespace
 from minispore.engine.dispatch import (
@@ -29,6 +26,9 @@ from minispore.engine.dispatch import (
 )
 from minispore.engine.rules import elementwise as rules
 from minispore.engine.rules import shape as shape_rules
+from minispore.ops._primitive import Primitive, primitive
+from minispore.ops.arithmetic import add, div, maximum, minimum, mul, neg, pow, sub, where
+from minispore.ops.comparison import greater, greater_equal, less, less_equal
 from minispore.utils.checks import (
     check_number,
     check_one_of,

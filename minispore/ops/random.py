@@ -6,8 +6,6 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._functional.pooling import check_images
-from minispore._functional.primitive import Primitive
 from minispore.common.seed import generator
 from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
@@ -20,7 +18,9 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.engine.dtypes import DType, DTypeLike
-from minispore.ops._creation import parse_shape, tensor_from_array
+from minispore.ops._primitive import Primitive
+from minispore.ops.creation import parse_shape, tensor_from_array
+from minispore.ops.pooling import check_images
 from minispore.utils.checks import (
     as_items,
     check_bool,

@@ -4,13 +4,13 @@ A rule that is called with variables computes with these functions, so that its 
 recorded themselves: see `rerecord_pullbacks`.
 """
 
-from minispore._functional import arithmetic, comparison, elementwise, reduction, shape
 from minispore.engine.array import Axis, Shape, device_namespace
 from minispore.engine.dispatch import T, apply1, cast_to, wrap
 from minispore.engine.dtypes import as_dtype
 from minispore.engine.rules import indexing as rules
 from minispore.engine.rules import reduction as reduction_rules
 from minispore.engine.rules import unfold as window_rules
+from minispore.ops import arithmetic, comparison, elementwise, manipulation, reduction
 
 abs = elementwise.abs
 exp = elementwise.exp
@@ -32,15 +32,15 @@ remainder = arithmetic.remainder
 floor_divide = arithmetic.floor_divide
 where = arithmetic.where
 equal = comparison.equal
-reshape = shape.reshape
-permute_dims = shape.permute
-broadcast_to = shape.broadcast_to
+reshape = manipulation.reshape
+permute_dims = manipulation.permute
+broadcast_to = manipulation.broadcast_to
 stop_gradient = elementwise.stop_gradient
 isfinite = elementwise.isfinite
-squeeze = shape.squeeze
-expand_dims = shape.expand_dims
-concat = shape.concat
-stack = shape.stack
+squeeze = manipulation.squeeze
+expand_dims = manipulation.expand_dims
+concat = manipulation.concat
+stack = manipulation.stack
 max = reduction.amax
 min = reduction.amin
 

@@ -6,13 +6,13 @@ from typing import Final, TypeAlias, TypeVarTuple, cast
 
 import numpy as np
 
-from minispore._functional.primitive import primitive
-from minispore._functional.shape import as_shape
 from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import Array, current_namespace, device_namespace, from_host, to_host
 from minispore.engine.dispatch import Number, Variable, check_tensor, dtype_of
 from minispore.engine.dtypes import DType, DTypeLike
+from minispore.ops._primitive import primitive
+from minispore.ops.manipulation import as_shape
 from minispore.utils.checks import check_int, check_type, describe_value
 
 __all__ = [

@@ -8,8 +8,6 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._functional.arithmetic import add
-from minispore._functional.primitive import Primitive, primitive
 from minispore.engine import dtypes
 from minispore.engine.array import Axis, Shape, device_namespace, to_device_of, to_host
 from minispore.engine.dispatch import (
@@ -25,6 +23,8 @@ from minispore.engine.dispatch import (
 )
 from minispore.engine.rules import indexing
 from minispore.engine.rules import shape as rules
+from minispore.ops._primitive import Primitive, primitive
+from minispore.ops.arithmetic import add
 from minispore.utils.checks import as_items, check_int, check_one_of, check_type, describe_value
 
 __all__ = [

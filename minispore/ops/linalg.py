@@ -5,19 +5,6 @@ from math import prod
 from string import ascii_letters
 from typing import TypeAlias
 
-from minispore._functional.arithmetic import add, mul
-from minispore._functional.indexing import diagonal
-from minispore._functional.primitive import Primitive
-from minispore._functional.reduction import sum as reduce_sum
-from minispore._functional.shape import (
-    broadcast_to,
-    expand_dims,
-    movedim,
-    permute,
-    reshape,
-    squeeze,
-    swapaxes,
-)
 from minispore.engine.array import Shape
 from minispore.engine.dispatch import (
     Number,
@@ -33,6 +20,19 @@ from minispore.engine.dispatch import (
     promote_operands,
 )
 from minispore.engine.rules import linalg as rules
+from minispore.ops._primitive import Primitive
+from minispore.ops.arithmetic import add, mul
+from minispore.ops.indexing import diagonal
+from minispore.ops.manipulation import (
+    broadcast_to,
+    expand_dims,
+    movedim,
+    permute,
+    reshape,
+    squeeze,
+    swapaxes,
+)
+from minispore.ops.reduction import sum as reduce_sum
 from minispore.utils.checks import (
     as_items,
     check_bool,

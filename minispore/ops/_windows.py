@@ -2,9 +2,9 @@
 
 from typing import NamedTuple, TypeAlias
 
-from minispore._functional.shape import pad_constant
 from minispore.engine.dispatch import T, apply1
 from minispore.engine.rules import shape, unfold
+from minispore.ops.manipulation import pad_constant
 from minispore.utils.checks import as_items, check_int, describe_value, is_tuple
 
 # MindSpore's padding modes.

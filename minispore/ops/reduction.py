@@ -4,20 +4,6 @@ import math
 from collections.abc import Callable
 from math import inf
 
-from minispore._functional.arithmetic import add, div, maximum, minimum, mul, pow, sub, where
-from minispore._functional.comparison import equal, not_equal
-from minispore._functional.elementwise import sqrt
-from minispore._functional.indexing import gather_elements, getitem
-from minispore._functional.primitive import Primitive, Reduction
-from minispore._functional.shape import (
-    check_nonempty,
-    concat,
-    normalize_axis_index,
-    normalize_axis_tuple,
-    permute,
-    reshape,
-    squeeze,
-)
 from minispore.engine import dtypes
 from minispore.engine.array import Array, Axis, device_namespace
 from minispore.engine.dispatch import (
@@ -38,6 +24,20 @@ from minispore.engine.dispatch import (
 from minispore.engine.rules import Unary, elementwise
 from minispore.engine.rules import reduction as rules
 from minispore.engine.rules import shape as shape_rules
+from minispore.ops._primitive import Primitive, Reduction
+from minispore.ops.arithmetic import add, div, maximum, minimum, mul, pow, sub, where
+from minispore.ops.comparison import equal, not_equal
+from minispore.ops.elementwise import sqrt
+from minispore.ops.indexing import gather_elements, getitem
+from minispore.ops.manipulation import (
+    check_nonempty,
+    concat,
+    normalize_axis_index,
+    normalize_axis_tuple,
+    permute,
+    reshape,
+    squeeze,
+)
 from minispore.utils.checks import as_items, check_bool, check_int, check_one_of, check_type
 from minispore.utils.warn import warn_at_caller
 

@@ -5,11 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from minispore._functional.arithmetic import add, mul, sub
-from minispore._functional.pooling import check_images
-from minispore._functional.primitive import Primitive
-from minispore._functional.shape import take_places
-from minispore._functional.window_geometry import as_pair
 from minispore.engine import dtypes
 from minispore.engine.array import Shape, to_device_of
 from minispore.engine.dispatch import (
@@ -21,6 +16,11 @@ from minispore.engine.dispatch import (
     widen,
     wrap,
 )
+from minispore.ops._primitive import Primitive
+from minispore.ops._windows import as_pair
+from minispore.ops.arithmetic import add, mul, sub
+from minispore.ops.manipulation import take_places
+from minispore.ops.pooling import check_images
 from minispore.utils.checks import (
     as_items,
     check_bool,

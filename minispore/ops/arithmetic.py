@@ -2,7 +2,6 @@
 
 from typing import Final, Literal, overload
 
-from minispore._functional.primitive import primitive
 from minispore.engine import dtypes
 from minispore.engine.array import Array, decide, device_namespace, to_host
 from minispore.engine.dispatch import (
@@ -26,6 +25,7 @@ from minispore.engine.dispatch import (
 )
 from minispore.engine.rules import arithmetic as rules
 from minispore.engine.rules import elementwise
+from minispore.ops._primitive import primitive
 from minispore.utils.checks import check_one_of, check_type
 
 __all__ = [

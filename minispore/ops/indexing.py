@@ -6,8 +6,6 @@ from typing import Final, Literal, cast, overload
 
 import numpy as np
 
-from minispore._functional.primitive import Primitive, primitive
-from minispore._functional.shape import broadcast_to, normalize_axis_index, permute
 from minispore.engine import dtypes
 from minispore.engine.array import (
     Array,
@@ -38,6 +36,8 @@ from minispore.engine.dispatch import (
 from minispore.engine.rules import indexing as rules
 from minispore.engine.rules.arithmetic import where
 from minispore.engine.rules.shape import reshape
+from minispore.ops._primitive import Primitive, primitive
+from minispore.ops.manipulation import broadcast_to, normalize_axis_index, permute
 from minispore.utils.checks import (
     as_items,
     as_tuple,

@@ -4,7 +4,6 @@ import operator
 from collections.abc import Callable
 from typing import Final
 
-from minispore._functional.primitive import primitive
 from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace
 from minispore.engine.dispatch import (
@@ -17,6 +16,7 @@ from minispore.engine.dispatch import (
     promote_operands,
     wrap,
 )
+from minispore.ops._primitive import primitive
 
 __all__ = [
     "Equal",

@@ -1,1 +1,0 @@
-"""Apply derivative rules to tensors; the functional API beneath `ops`."""
