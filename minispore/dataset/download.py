@@ -1,26 +1,27 @@
-"""Download MNIST from several mirrors, with checksums and resumption.
+"""Download MNIST from several mirrors, with checksums.
 
 The SHA-256 of the unpacked content identifies a file, since mirrors may compress it differently.
-pooch (extra ``download``) transfers the bytes. This module resumes interrupted transfers, tries one
-mirror after the other, and creates a file only when its content is complete and correct.
+pooch (extra ``download``) transfers the bytes, verifies the content, and creates a file only when
+its content is complete and correct.
 """
 
-import gzip
-import hashlib
 import os
 import sys
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Mapping, Sequence
 from functools import partial
+from gzip import BadGzipFile, GzipFile
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
-from types import ModuleType
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from minispore.utils.atomic import atomic_write, regular
+from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import check_number, check_type
 from minispore.utils.progress import progress_bar
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 MNIST_MIRRORS: Final = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -57,7 +58,6 @@ MNIST_FILES: Final[Mapping[str, Content]] = {
 _CHUNK = 1 << 16
 # The maximum number of bytes that gzip adds: a header, and a little for incompressible data.
 _OVERHEAD = 1 << 16
-_TRIES = 20  # for a mirror that interrupts transfers
 
 
 def download_mnist(
@@ -70,7 +70,7 @@ def download_mnist(
     """Download MNIST's four files and unpack them into a folder that `MnistDataset` reads.
 
     A file that exists with the correct content is not downloaded again. An interrupted download
-    leaves a hidden ``.part`` file, which the next call continues.
+    leaves nothing, and the next call starts it again. pooch's logger names each address.
 
     Args:
         directory: The folder, which is created if it is missing.
@@ -120,18 +120,21 @@ def download_file(
         OSError: If the file cannot be written.
         RuntimeError: If all mirrors failed.
     """
-    if path.is_file() and _has_content(path, content):
-        return
-    get = partial(_get, _import_pooch(), progress=progress, timeout=timeout)
+    try:
+        retrieve = import_module("pooch").retrieve
+        network_error = import_module("requests").RequestException
+    except ImportError as error:
+        raise ImportError(
+            "For 'download_mnist', the package 'pooch' is missing; "
+            'install it with: pip install "minispore[download]"'
+        ) from error
+    download = partial(_download, size=content.size, progress=progress, timeout=timeout)
     failures: list[str] = []
     for mirror in mirrors:
         url = f"{mirror.rstrip('/')}/{path.name}.gz"
-        # Each address has its own partial file: the bytes of two mirrors may differ.
-        short_hash = hashlib.sha256(url.encode()).hexdigest()[:8]
-        part = path.with_name(f".{path.name}.{short_hash}.part")
         try:
-            _fetch(partial(get, url), part, path, content)
-        except _MirrorError as error:
+            retrieve(url, content.sha256, path.name, path.parent.resolve(), downloader=download)
+        except (network_error, ValueError) as error:
             failures.append(f"{url}: {error}")
         else:
             return
@@ -140,189 +143,54 @@ def download_file(
     )
 
 
-class _MirrorError(Exception):
-    """The download from one mirror failed."""
+def _download(
+    url: str, path: str, _pooch: object, /, *, size: int, progress: bool, timeout: float
+) -> None:
+    """Write the unpacked content of `url` to `path`."""
+    packed = _Packed(size + size // 1000 + _OVERHEAD)
+    shown = progress and sys.stderr is not None
+    # pooch tests the truth value of the bar, which needs a total.
+    bar = progress_bar(
+        desc=url.rpartition("/")[2], total=1, unit="B", unit_scale=True, disable=not shown
+    )
+    with bar:
+        import_module("pooch").HTTPDownloader(
+            progressbar=bar if shown else False,
+            chunk_size=_CHUNK,
+            headers={"Accept-Encoding": "identity"},  # Otherwise a server may unpack gzip files.
+            timeout=timeout,
+        )(url, packed, None)
+    content = _unpack(packed, size)
+    # Only its owner can read a file that pooch has created.
+    with atomic_write(path) as file:
+        file.write(content)
 
 
-class _ChecksumMismatchError(_MirrorError):
-    """The content from the mirror is not the expected one."""
+class _Packed(BytesIO):
+    """The bytes of a transfer, of which there are at most `limit`."""
 
-
-def _fetch(get: "_Get", part: Path, path: Path, content: Content) -> None:
-    """Download from one mirror, and resume an interrupted transfer."""
-    limit = content.size + content.size // 1000 + _OVERHEAD
-    while True:
-        resumed = part.exists()
-        try:
-            _transfer(get, part, limit)
-            _unpack(part, path, content)
-        except _ChecksumMismatchError:
-            part.unlink()
-            if not resumed:
-                raise
-            # The mirror's file may have changed since the first transfer: restart.
-        else:
-            part.unlink()
-            return
-
-
-def _transfer(get: "_Get", part: Path, limit: int) -> None:
-    """Append the missing bytes to `part`; retry as long as each attempt makes progress.
-
-    If the server cannot resume (see `_get`), `part` is truncated first.
-
-    Raises:
-        _ChecksumMismatchError: The file has more than `limit` bytes.
-        _MirrorError: The transfer failed.
-    """
-    for tries_left in reversed(range(_TRIES)):  # pragma: no branch (the last one raises)
-        file = _PartialFile(part, limit)
-        before = part.stat().st_size
-        try:
-            with closing(file):
-                get(file, before)
-            return
-        except OSError as error:  # requests' errors are OSErrors
-            if file.failure is not None:
-                raise file.failure from error
-            after = part.stat().st_size
-            if not after:
-                part.unlink()
-            if after == before or not tries_left:
-                raise _MirrorError(str(error)) from error
-
-
-class _PartialFile:
-    """A growing file, which distinguishes its own errors from those of the network.
-
-    Attributes:
-        failure: The error of the file, or None.
-
-    Args:
-        path: The file, which is created if it does not exist.
-        limit: The maximum number of bytes.
-    """
-
-    def __init__(self, path: Path, limit: int) -> None:
-        self.failure: OSError | None = None
-        self._path = path
+    def __init__(self, limit: int) -> None:
+        super().__init__()
         self._limit = limit
-        # Without a buffer, errors are raised by the write that causes them.
-        self._file = open(path, "ab", buffering=0, opener=regular)  # noqa: SIM115 (see `close`)
 
-    def write(self, data: bytes) -> None:
-        """Append bytes."""
-        if os.fstat(self._file.fileno()).st_size + len(data) > self._limit:
-            raise _ChecksumMismatchError(
+    def write(self, data: "ReadableBuffer", /) -> int:
+        written = super().write(data)
+        if self.tell() > self._limit:
+            raise ValueError(
                 f"its file has more than {self._limit} bytes, the maximum for the expected content"
             )
-        rest = memoryview(data)
-        try:
-            while rest:
-                rest = rest[self._file.write(rest) :]
-        except OSError as error:
-            self.failure = OSError(error.errno, error.strerror, os.fspath(self._path))
-            raise
-
-    def clear(self) -> None:
-        """Truncate the file."""
-        self._file.truncate(0)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def flush(self) -> None:
-        """Do nothing: there is no buffer."""
+        return written
 
 
-class _Response(Protocol):
-    """The part of requests' response that is used here."""
+def _unpack(packed: BytesIO, size: int) -> bytes:
+    """Return the content of a file that may be gzipped, or its first bytes if it is too long.
 
-    status_code: int
-    headers: Mapping[str, str]
-
-    def close(self) -> None: ...
-
-
-# Requests the bytes from an offset on, and appends them to a file.
-_Get = Callable[[_PartialFile, int], None]
-
-
-def _get(
-    pooch: ModuleType, url: str, file: _PartialFile, offset: int, *, progress: bool, timeout: float
-) -> None:
-    """Request the bytes of `url` from `offset` on, and append them to `file`."""
-
-    def start(response: _Response, **_: object) -> None:
-        # pooch does not close the connection after an error.
-        connection.callback(response.close)
-        # A server may ignore the range and send all bytes, or have none from there on.
-        resumes = response.status_code == 206 and response.headers.get(
-            "Content-Range", ""
-        ).startswith(f"bytes {offset}-")
-        if response.status_code in {200, 206, 416} and not resumes:
-            file.clear()
-        if response.status_code == 206 and not resumes:
-            raise OSError("the server sent another range of the file than requested")
-
-    # Otherwise a server may unpack gzip files.
-    headers = {"Accept-Encoding": "identity"}
-    if offset:
-        headers["Range"] = f"bytes={offset}-"
-    name = url.rpartition("/")[2]
-    progress = progress and sys.stderr is not None
-    # pooch tests the truth value of the bar, which needs a total.
-    with (
-        ExitStack() as connection,
-        progress_bar(desc=name, total=1, unit="B", unit_scale=True, disable=not progress) as bar,
-    ):
-        downloader = pooch.HTTPDownloader(
-            progressbar=bar if progress else False,
-            chunk_size=_CHUNK,
-            headers=headers,
-            hooks={"response": start},
-            timeout=timeout,
-        )
-        downloader(url, file, None)
-
-
-def _import_pooch() -> ModuleType:
+    Raises:
+        ValueError: The gzip data are damaged.
+    """
+    is_gzip = packed.getvalue().startswith(b"\x1f\x8b")
+    packed.seek(0)
     try:
-        return import_module("pooch")
-    except ImportError as error:
-        raise ImportError(
-            "For 'download_mnist', the package 'pooch' is missing; "
-            'install it with: pip install "minispore[download]"'
-        ) from error
-
-
-def _unpack(part: Path, path: Path, content: Content) -> None:
-    """Unpack `part` to `path` if the result has the expected content; otherwise change nothing."""
-    digest = hashlib.sha256()
-    size = 0
-    with open(part, "rb", opener=regular) as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        source = gzip.GzipFile(fileobj=raw) if packed else raw
-        with atomic_write(path) as target:
-            try:
-                while size <= content.size and (chunk := source.read(_CHUNK)):
-                    digest.update(chunk)
-                    size += len(chunk)
-                    target.write(chunk)
-            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                raise _ChecksumMismatchError(f"its gzip data is damaged ({error})") from error
-            if Content(size, digest.hexdigest()) != content:
-                raise _ChecksumMismatchError(
-                    f"its content is not the expected one (the SHA-256 of its first {size} bytes "
-                    f"is {digest.hexdigest()}, expected are {content.size} bytes with "
-                    f"{content.sha256})"
-                )
-
-
-def _has_content(path: Path, content: Content) -> bool:
-    if path.stat().st_size != content.size:
-        return False
-    with open(path, "rb", opener=regular) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == content.sha256
+        return (GzipFile(fileobj=packed) if is_gzip else packed).read(size + 1)
+    except (BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"its gzip data is damaged ({error})") from error

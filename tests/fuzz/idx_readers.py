@@ -1,7 +1,6 @@
 """Readers of MNIST's files: IDX, gzipped IDX, folders of both, generated digits, downloads."""
 
 import gzip
-import hashlib
 from io import BytesIO
 from pathlib import Path
 from random import Random
@@ -11,7 +10,7 @@ import numpy as np
 from minispore.dataset import MnistDataset
 from minispore.dataset.digits import write
 from minispore.dataset.digits._write import MARKER
-from minispore.dataset.download import Content, _ChecksumMismatchError, _unpack
+from minispore.dataset.download import _unpack
 from minispore.dataset.idx import read_idx, read_idx_shape
 from tests.fuzz.reader_contract import Reader
 
@@ -92,18 +91,14 @@ def make_digits(path: Path) -> None:
 
 
 FETCHED = idx(4, 4)
-KNOWN = Content(len(FETCHED), hashlib.sha256(FETCHED).hexdigest())
 
 
 def unpack_download(path: Path) -> None:
-    target = path.with_name("unpacked")
-    target.write_bytes(b"before")
     try:
-        _unpack(path, target, KNOWN)
-    except _ChecksumMismatchError as error:
-        assert target.read_bytes() == b"before"
+        content = _unpack(BytesIO(path.read_bytes()), len(FETCHED))
+    except ValueError as error:
         raise ValueError(f"{path}: {error}") from None  # the caller adds the mirror's name
-    assert target.read_bytes() == FETCHED
+    assert len(content) <= len(FETCHED) + 1  # pooch verifies the content
 
 
 IDX_READERS = (
@@ -156,5 +151,5 @@ IDX_READERS = (
         share=0.02,
         memory=16 * 2**20,
     ),
-    Reader("download", "x.part", (packed(FETCHED), FETCHED), unpack_download),
+    Reader("download", "x.gz", (packed(FETCHED), FETCHED), unpack_download),
 )
