@@ -35,9 +35,9 @@ from minispore.tensorpack.protocol import (
     as_float,
     check_metric_names,
 )
-from minispore.tensorpack.states import StatefulMixin
 from minispore.train import callback as train
 from minispore.train.callback import RunContext
+from minispore.train.resume import StatefulMixin
 
 T = TypeVar("T")
 
@@ -155,7 +155,7 @@ class Callback(train.Callback):
         """Set the trainer, reset the state, and call `_setup_graph`."""
         self._trainer = trainer
         if isinstance(self, StatefulMixin):
-            self.reset()
+            self.reset_state()
         self._setup_graph()
 
     def trigger(self) -> None:

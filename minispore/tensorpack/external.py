@@ -14,9 +14,9 @@ from typing import Final, TypeAlias
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.tensorpack.protocol import Trainer, name_list
-from minispore.tensorpack.states import StateField, StatefulMixin
 from minispore.tensorpack.validation import validate_arguments
 from minispore.train.callback import RunContext
+from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_number, check_one_of, describe_value
 
 Startable: TypeAlias = Thread | BaseProcess

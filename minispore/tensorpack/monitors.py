@@ -16,8 +16,8 @@ import numpy as np
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
 from minispore.tensorpack.protocol import Array, ScalarStore
-from minispore.tensorpack.states import StateField, StatefulMixin
 from minispore.tensorpack.validation import validate_arguments
+from minispore.train.resume import StateField, StatefulMixin
 from minispore.train.summary import Event, Value
 from minispore.train.summary.encode import for_tensorboard
 from minispore.train.summary.event import TENSORBOARD_VERSION, Content

@@ -12,10 +12,9 @@ from minispore.common import Parameter, Tensor
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.protocol import Trainer, as_float, suggest
-from minispore.tensorpack.states import StateField, StatefulMixin
 from minispore.tensorpack.validation import validate_arguments
 from minispore.train.protocol import learning_rate_of
-from minispore.train.resume import read_field
+from minispore.train.resume import StateField, StatefulMixin, read_field
 from minispore.utils.atomic import regular
 from minispore.utils.checks import check_int, check_number, check_one_of, describe_value
 

@@ -27,9 +27,9 @@ from minispore.common import Tensor
 from minispore.communication import get_rank
 from minispore.nn import Cell, Optimizer
 from minispore.ops.summary import summary_subscribers
-from minispore.tensorpack.states import StateField, StatefulMixin
 from minispore.train.callback import RunContext
 from minispore.train.protocol import InternalCallbackParam, as_array, first_output, shortest_float
+from minispore.train.resume import StateField, StatefulMixin
 from minispore.train.summary import Event
 from minispore.utils.checks import check_type, describe_value
 

@@ -8,9 +8,9 @@ from time import perf_counter
 
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback, MonitorBase
-from minispore.tensorpack.states import StateField, StatefulMixin
 from minispore.tensorpack.validation import validate_arguments
 from minispore.train.checkpoint.retention import RetainedFiles
+from minispore.train.resume import StateField, StatefulMixin
 from minispore.train.serialization import save_checkpoint
 from minispore.utils.checks import check_int, check_number
 

@@ -13,10 +13,10 @@ from minispore.common import Tensor
 from minispore.tensorpack import logger
 from minispore.tensorpack.adapter import Callback
 from minispore.tensorpack.protocol import Array, RunValues, as_float, name_list
-from minispore.tensorpack.states import StateField, StatefulMixin
 from minispore.tensorpack.validation import validate_arguments
 from minispore.train.callback import RunContext
 from minispore.train.protocol import PendingDeviceValues, is_on_device
+from minispore.train.resume import StateField, StatefulMixin
 from minispore.train.summary.image import as_bytes, png
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import check_int, check_number

@@ -3,17 +3,17 @@
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from types import TracebackType
 from typing import Final, Self, TypeAlias, TypeGuard, cast
 
 from minispore.tensorpack.adapter import Callback, MonitorBase, overrides_hook
 from minispore.tensorpack.protocol import RunValues, declared_names
-from minispore.tensorpack.states import ElapsedSeconds, StateField, StatefulMixin
 from minispore.tensorpack.validation import validate_arguments
 from minispore.train import callback as train
 from minispore.train.callback import RunContext
 from minispore.train.protocol import CallbackManager, SaveReason, StateSaver, SupportsState
-from minispore.train.resume import TrainingState
+from minispore.train.resume import StateField, StatefulMixin, TrainingState
 from minispore.utils.checks import check_int, check_number, describe_value
 
 # The hooks that correspond to one of MindSpore's events.
@@ -281,6 +281,19 @@ def _make_every(caller: str, steps: int | None, epochs: int | None) -> Every:
             f"For '{caller}', 'every_k_steps' or 'every_k_epochs' must be given, but got neither."
         )
     return Every(steps, epochs)
+
+
+class ElapsedSeconds(StateField[float]):
+    """A state field that counts: the seconds since the run began, or since it was set to 0.0."""
+
+    def __init__(self) -> None:
+        super().__init__(float)
+
+    def __get__(self, instance: object, owner: type | None = None) -> float:
+        return perf_counter() - super().__get__(instance)
+
+    def __set__(self, instance: object, value: float) -> None:
+        super().__set__(instance, perf_counter() - value)
 
 
 class _PeriodicProxy(ProxyCallback):

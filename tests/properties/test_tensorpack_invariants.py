@@ -13,9 +13,9 @@ from minispore import tensorpack as tp
 from minispore.dataset import Dataset, NumpySlicesDataset
 from minispore.tensorpack import logger
 from minispore.tensorpack.protocol import Number
-from minispore.tensorpack.states import StatefulMixin
 from minispore.testing import INVARIANTS, check_callback
 from minispore.train import Callback, LossMonitor
+from minispore.train.resume import StatefulMixin
 
 
 def data() -> Dataset:

@@ -199,7 +199,7 @@ def test_send_monitor_data_waits_for_all_numbers(names: list[str]) -> None:
 
     def create() -> SendMonitorData:
         sender = SendMonitorData(["true", "{x} {y}"], ["x", "y"])
-        sender.reset()
+        sender.reset_state()
         vars(sender)["call"] = sent.append
         return sender
 

@@ -31,13 +31,13 @@ from minispore.tensorpack import (
     SendMonitorData,
     SimpleMovingAverage,
     StatMonitorParamSetter,
-    states,
+    triggers,
 )
 from minispore.tensorpack.protocol import Array
-from minispore.tensorpack.states import ElapsedSeconds, StatefulMixin
+from minispore.tensorpack.triggers import ElapsedSeconds
 from minispore.train import Callback, CheckpointConfig, Model, ModelCheckpoint, RunContext
 from minispore.train.protocol.dataset import SupportsState
-from minispore.train.resume import encode
+from minispore.train.resume import StatefulMixin, encode
 from tests.helpers.stub_models import Rows, make
 from tests.tensorpack.small_trainings import Clock
 
@@ -57,8 +57,8 @@ seconds = st.lists(st.integers(0, 99), min_size=1, max_size=4)
 def test_elapsed_seconds_exclude_the_time_between_runs(runs: list[tuple[list[int], int]]) -> None:
     """Saving the state, also several times in a run, changes nothing."""
     clock, timed, elapsed = Clock(), Timed(), 0
-    with clock.replaces_perf_counter(states):
-        timed.reset()
+    with clock.replaces_perf_counter(triggers):
+        timed.reset_state()
         for passed, pause in runs:
             for each in passed:
                 clock.now += each
@@ -69,7 +69,7 @@ def test_elapsed_seconds_exclude_the_time_between_runs(runs: list[tuple[list[int
             timed = Timed()
             timed.load_state_dict(state)
         assert timed._elapsed == elapsed
-        timed.reset()
+        timed.reset_state()
         assert timed._elapsed == 0
 
 
@@ -174,7 +174,7 @@ def test_resumed_training_leaves_the_same_files_and_weights(
 def test_invalid_states_raise_and_change_nothing(
     callback: Callback, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(states, "perf_counter", lambda: 5.0)
+    monkeypatch.setattr(triggers, "perf_counter", lambda: 5.0)
     make().train(2, Rows(), [callback])
     assert isinstance(callback, SupportsState)
     before = encode(callback.state_dict(), "")

@@ -17,7 +17,7 @@ from minispore.tensorpack import (
     PeriodicTrigger,
     ProxyCallback,
     ScalarPrinter,
-    states,
+    triggers,
 )
 from minispore.train import Callback as TrainCallback
 from minispore.train import CheckpointConfig, EarlyStopping, Model, ModelCheckpoint
@@ -159,7 +159,7 @@ def test_every_counts_seconds_from_the_last_due_step(
                 for each, state in zip(wrapped, saved, strict=True):
                     each.load_state_dict(state)
 
-    with clock.replaces_perf_counter(states):
+    with clock.replaces_perf_counter(triggers):
         Model(ConstantLoss()).train(
             1, Batches(len(durations)), [Passing(clock, durations), SavesAndLoads(), *wrapped]
         )

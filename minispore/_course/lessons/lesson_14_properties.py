@@ -159,6 +159,16 @@ def _factory(*args: object, **kwargs: object) -> Callable[[Callable[..., object]
     return lambda callback_class: lambda: callback_class(*args, **kwargs)
 
 
+_SAVES = "state_dict = lambda self: super().state_dict() | {entry}"
+_LOADS = "load_state_dict = lambda self, state: super().load_state_dict(state | {entry})"
+
+
+def _replaced(method: str, field: str, value: float) -> tuple[str, str]:
+    """Return a text of a callback, and one in which a method replaces the value of a field."""
+    text = f" {field} = StateField"
+    return text, f" {method.format(entry={field: value})};{text}"
+
+
 def _halve_every_third_step(rate: float, step: int) -> float:
     return rate if step % 3 else rate / 2
 
@@ -193,35 +203,34 @@ LESSON = Lesson(
             *(
                 mutant(_EARLY, *each, _with_patience)
                 for each in (
-                    ("EarlyStopping.state_dict",
+                    ("EarlyStopping",
                      "EarlyStopping resets `wait` when it is resumed",
-                     '"wait": self.wait', '"wait": 0'),
-                    ("EarlyStopping.state_dict",
+                     *_replaced(_SAVES, "wait", 0)),
+                    ("EarlyStopping",
                      "EarlyStopping loses the best value when it is resumed",
-                     '"best": self.best', '"best": self._monitored.worst'),
+                     *_replaced(_SAVES, "best", 1e300)),
                     ("EarlyStopping.on_train_begin",
                      "EarlyStopping keeps its state in another training",
                      "self._monitored.check_available(run_context)\n",
                      "self._monitored.check_available(run_context); return\n"),
-                    ("EarlyStopping.load_state_dict",
+                    ("EarlyStopping",
                      "EarlyStopping loses `stopped_epoch` when it is resumed",
-                     "self.best, self.wait, self.stopped_epoch = best, wait,",
-                     "self.best, self.wait, _ = best, wait,"),
+                     *_replaced(_LOADS, "stopped_epoch", 0)),
                 )
             ),
             *(
                 mutant(_PLATEAU, *each, _with_cooldown)
                 for each in (
-                    ("ReduceLROnPlateau.state_dict",
-                     "ReduceLROnPlateau loses its cooldown when it is resumed",
-                     '"cooldown_counter": self.cooldown_counter', '"cooldown_counter": 0'),
-                    ("ReduceLROnPlateau.load_state_dict",
-                     "ReduceLROnPlateau restores `wait`, but not the best value",
-                     "self.best, self.wait = best, wait", "self.wait = wait"),
                     ("ReduceLROnPlateau",
+                     "ReduceLROnPlateau loses its cooldown when it is resumed",
+                     *_replaced(_SAVES, "cooldown_counter", 0)),
+                    ("ReduceLROnPlateau",
+                     "ReduceLROnPlateau restores `wait`, but not the best value",
+                     *_replaced(_LOADS, "best", 1e300)),
+                    ("ReduceLROnPlateau.on_train_begin",
                      "ReduceLROnPlateau keeps the best value of another training",
-                     "self.best: float = self._monitored.worst",
-                     'self.best = getattr(self, "best", self._monitored.worst)'),
+                     "self.reset_state()",
+                     "best = self.best; self.reset_state(); self.best = best"),
                 )
             ),
             *(
@@ -241,9 +250,9 @@ LESSON = Lesson(
             *(
                 mutant(_MONITOR, *each, _every_second_step)
                 for each in (
-                    ("LossMonitor.load_state_dict",
+                    ("LossMonitor.state_dict",
                      "LossMonitor counts the steps from the start of the resumed run",
-                     "self._last_print_time = read_field(", "_ = read_field("),
+                     "super().state_dict()", '{"last_print_time": 0}'),
                     ("LossMonitor",
                      "LossMonitor does not detect the start of another training",
                      "step <= self._last_print_time", "False"),

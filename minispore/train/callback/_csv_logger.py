@@ -8,14 +8,14 @@ from io import StringIO
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import as_array, first_output
 from minispore.train.protocol.run_context import RunContext, step_in_epoch
-from minispore.train.resume import read_field
+from minispore.train.resume import StateField, StatefulMixin, read_field
 from minispore.utils.atomic import atomic_write
 from minispore.utils.checks import check_int, check_type
 
 _CALLER = "CSVLogger"
 
 
-class CSVLogger(Callback):
+class CSVLogger(StatefulMixin, Callback):
     """Write the loss and the metrics of a run to a CSV file, one row for each epoch.
 
     The columns are `epoch`, `step`, `net_output`, which is the mean loss of the steps since the row
@@ -56,6 +56,8 @@ class CSVLogger(Callback):
     """
 
     chief_only = True
+    _total_loss = StateField(float)
+    _steps = StateField(int)
 
     def __init__(self, filename: str | os.PathLike[str], every: int | None = None) -> None:
         super().__init__()
@@ -65,13 +67,11 @@ class CSVLogger(Callback):
         self._filename = filename
         self._every = every
         self.rows: list[dict[str, object]] = []
-        self._total_loss = 0.0
-        self._steps = 0
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Start a table, unless the run is resumed."""
         self.rows = []
-        self._total_loss, self._steps = 0.0, 0
+        self.reset_state()
         if run_context.get_resume_requested() is None:
             self._write()
 
@@ -95,7 +95,7 @@ class CSVLogger(Callback):
 
     def state_dict(self) -> dict[str, object]:
         """Return the rows as text, and the sum and the number of the losses since the last one."""
-        return {"table": self._text(), "total_loss": self._total_loss, "steps": self._steps}
+        return {"table": self._text(), **super().state_dict()}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state that `state_dict` has returned, and write the table.
@@ -104,9 +104,7 @@ class CSVLogger(Callback):
             ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
         text = read_field(state, "table", str, _CALLER)
-        total = read_field(state, "total_loss", float, _CALLER)
-        self._steps = read_field(state, "steps", int, _CALLER)
-        self._total_loss = total
+        super().load_state_dict(state)
         rows = csv.DictReader(StringIO(text, newline=""))
         self.rows = [{name: _value(cell) for name, cell in row.items() if cell} for row in rows]
         self._write()

@@ -1,19 +1,17 @@
 """EarlyStopping: stop training when a monitored metric no longer improves."""
 
-from collections.abc import Mapping
-
 from minispore.common import Parameter, Tensor
 from minispore.communication._collectives import is_chief
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.run_context import RunContext
-from minispore.train.resume import read_dict_field, read_field
+from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_arguments, check_int, check_number
 
 _CALLER = "EarlyStopping"
 
 
-class EarlyStopping(Callback):
+class EarlyStopping(StatefulMixin, Callback):
     """Stop training when a monitored metric has not improved for some epochs.
 
     Epochs without an evaluation are not counted. The best value is reset when a run begins.
@@ -56,6 +54,11 @@ class EarlyStopping(Callback):
     Source: MindSpore's `mindspore.train.EarlyStopping`.
     """
 
+    best = StateField(float)
+    wait = StateField(int)
+    stopped_epoch = StateField(int)
+    _best_weights = StateField(dict[str, Tensor])
+
     def __init__(
         self,
         monitor: str = "eval_loss",
@@ -78,18 +81,17 @@ class EarlyStopping(Callback):
             None if baseline is None else check_number(baseline, "baseline")
         )
         self.restore_best_weights = restore_best_weights
-        self._reset()
+        self.reset_state()
 
-    def _reset(self) -> None:
-        self.best: float = self._monitored.worst
-        self.wait: int = 0
-        self.stopped_epoch: int = 0
-        self._best_weights: dict[str, Tensor] = {}
+    def reset_state(self) -> None:
+        """Set the state to that at the beginning of a run."""
+        super().reset_state()
+        self.best = self._monitored.worst
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Check that the run measures the monitored metric, and reset the best value."""
         self._monitored.check_available(run_context)
-        self._reset()
+        self.reset_state()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Compare the value of the epoch with the best one; stop when patience is exhausted."""
@@ -115,27 +117,6 @@ class EarlyStopping(Callback):
                 print(f"Epoch {self.stopped_epoch:05d}: early stopping", flush=True)
         else:
             self._restore(run_context)
-
-    def state_dict(self) -> dict[str, object]:
-        """Return the best value, the best weights, and the number of epochs since."""
-        return {
-            "best": self.best,
-            "wait": self.wait,
-            "stopped_epoch": self.stopped_epoch,
-            "best_weights": dict(self._best_weights),
-        }
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Restore a state that `state_dict` has returned.
-
-        Raises:
-            ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
-        """
-        best = read_field(state, "best", float, _CALLER)
-        wait = read_field(state, "wait", int, _CALLER)
-        stopped_epoch = read_field(state, "stopped_epoch", int, _CALLER)
-        self._best_weights = read_dict_field(state, "best_weights", Tensor, _CALLER)
-        self.best, self.wait, self.stopped_epoch = best, wait, stopped_epoch
 
     def _restore(self, run_context: RunContext) -> None:
         if not self._best_weights:

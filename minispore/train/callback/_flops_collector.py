@@ -13,13 +13,13 @@ from minispore.engine.dispatch import Variable
 from minispore.engine.rules import linalg
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import RunContext
-from minispore.train.resume import read_field
+from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_arguments, check_int, check_number
 
 _CALLER = "FlopsUtilizationCollector"
 
 
-class FlopsUtilizationCollector(Callback):
+class FlopsUtilizationCollector(StatefulMixin, Callback):
     """Print the floating-point operations of a step and their ratio to the peak of the device.
 
     The matrix products of a step are counted when they are computed, in the forward pass, the
@@ -65,6 +65,9 @@ class FlopsUtilizationCollector(Callback):
     """
 
     chief_only = True
+    _flops_printed = StateField(bool, key="printed")
+    flops = StateField(int, key="latest")
+    _steps = StateField(int)  # since the last line, including those before the run was resumed
 
     def __init__(
         self,
@@ -88,12 +91,6 @@ class FlopsUtilizationCollector(Callback):
                 "for. The figures are printed."
             )
         self._full_flops = full_flops
-        self.flops: int = 0
-        self._reset()
-
-    def _reset(self) -> None:
-        self._flops_printed = False
-        self._steps = 0  # since the last line, including those before the run was resumed
         self._reset_totals()
 
     def _reset_totals(self) -> None:
@@ -107,7 +104,8 @@ class FlopsUtilizationCollector(Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Reset the counters; measure the peak of the device if none was given."""
-        self._reset()
+        self.reset_state()
+        self._reset_totals()
         if self.computility == 1:
             self.computility = measure_peak_flops()
 
@@ -143,20 +141,13 @@ class FlopsUtilizationCollector(Callback):
             self._steps = 0
             self._reset_totals()
 
-    def state_dict(self) -> dict[str, object]:
-        """Return the operations of the latest step and the number of steps since the last line."""
-        return {"printed": self._flops_printed, "latest": self.flops, "steps": self._steps}
-
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state that `state_dict` has returned; only steps of this run are measured.
 
         Raises:
             ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
         """
-        printed = read_field(state, "printed", bool, _CALLER)
-        latest = read_field(state, "latest", int, _CALLER)
-        self._steps = read_field(state, "steps", int, _CALLER)
-        self._flops_printed, self.flops = printed, latest
+        super().load_state_dict(state)
         self._step_started = perf_counter()
 
     def _stop_counting(self) -> None:

@@ -1,7 +1,5 @@
 """LossMonitor: print the loss, and stop training when it is not finite."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import numpy.typing as npt
 
@@ -10,11 +8,11 @@ from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import first_output, is_finite
 from minispore.train.protocol.pending_values import PendingDeviceValues, is_on_device
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext, step_in_epoch
-from minispore.train.resume import read_field
+from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_int
 
 
-class LossMonitor(Callback):
+class LossMonitor(StatefulMixin, Callback):
     """Print the loss every `per_print_times` steps, and in `Model.fit` the evaluation results.
 
     The loss is the output of the network, or the first element of a tuple or list. It is checked in
@@ -42,11 +40,11 @@ class LossMonitor(Callback):
     """
 
     chief_only = True
+    _last_print_time = StateField(int)
 
     def __init__(self, per_print_times: int = 1) -> None:
         super().__init__()
         self._per_print_times = check_int(per_print_times, "per_print_times", low=0)
-        self._last_print_time = 0
         self._pending: PendingDeviceValues[tuple[int, int]] = PendingDeviceValues()
 
     def __exit__(self, *exc_info: object) -> None:
@@ -77,15 +75,7 @@ class LossMonitor(Callback):
     def state_dict(self) -> dict[str, object]:
         """Return the step of the last line, after checking the pending losses."""
         self._check_pending()
-        return {"last_print_time": self._last_print_time}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Restore a state that `state_dict` has returned.
-
-        Raises:
-            ValueError: The step is missing or not an int.
-        """
-        self._last_print_time = read_field(state, "last_print_time", int, "LossMonitor")
+        return super().state_dict()
 
     def _handle_step(self, params: InternalCallbackParam) -> None:
         epoch = params.get("cur_epoch_num", 1)

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, NoReturn
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import as_array, first_output
 from minispore.train.protocol.run_context import RunContext
-from minispore.train.resume import read_field
+from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.progress import progress_bar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-_CALLER = "ProgressBar"
 
-
-class ProgressBar(Callback):
+class ProgressBar(StatefulMixin, Callback):
     """Show a bar with the current loss, and print a line with loss and metrics of each epoch.
 
     The bar is shown on a terminal and in a notebook. The loss of the line is the mean over the
@@ -36,12 +34,9 @@ class ProgressBar(Callback):
 
     chief_only = True
     _bar: "tqdm[NoReturn] | None" = None
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._total_loss = 0.0
-        self._steps = 0
-        self._started = 0.0
+    _total_loss = StateField(float)
+    _steps = StateField(int)
+    _started = 0.0
 
     def __exit__(self, *_: object) -> None:
         self._close()
@@ -50,8 +45,7 @@ class ProgressBar(Callback):
         """Start a bar."""
         params = run_context.original_args()
         self._started = perf_counter()
-        self._total_loss = 0.0
-        self._steps = 0
+        self._total_loss, self._steps = 0.0, 0
         self._close()
         self._bar = progress_bar(
             total=params.batch_num, desc=_epoch_of(run_context), unit="step", leave=False
@@ -67,19 +61,13 @@ class ProgressBar(Callback):
             self._bar.set_postfix_str(f"loss {value:.3f}", refresh=False)
             self._bar.update()
 
-    def state_dict(self) -> dict[str, object]:
-        """Return the sum of the epoch's losses, and the number of its steps."""
-        return {"total_loss": self._total_loss, "steps": self._steps}
-
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Continue within an epoch.
 
         Raises:
             ValueError: An entry is missing or has the wrong type.
         """
-        total = read_field(state, "total_loss", float, _CALLER)
-        self._steps = read_field(state, "steps", int, _CALLER)
-        self._total_loss = total
+        super().load_state_dict(state)
         if self._bar is not None:
             self._bar.update(self._steps)
 

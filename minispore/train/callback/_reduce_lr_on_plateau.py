@@ -1,7 +1,5 @@
 """ReduceLROnPlateau: reduce the learning rate when a monitored metric no longer improves."""
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from minispore.communication._collectives import is_chief
@@ -9,13 +7,13 @@ from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
 from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.run_context import RunContext
-from minispore.train.resume import read_field
+from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_arguments, check_int, check_number, check_type
 
 _CALLER = "ReduceLROnPlateau"
 
 
-class ReduceLROnPlateau(Callback):
+class ReduceLROnPlateau(StatefulMixin, Callback):
     """Multiply the learning rate by a factor when a monitored metric has stopped improving.
 
     Epochs without an evaluation are not counted. The best value is reset when a run begins.
@@ -60,6 +58,10 @@ class ReduceLROnPlateau(Callback):
     Source: MindSpore's `mindspore.train.ReduceLROnPlateau`.
     """
 
+    best = StateField(float)
+    wait = StateField(int)
+    cooldown_counter = StateField(int)
+
     def __init__(
         self,
         monitor: str = "eval_loss",
@@ -88,18 +90,18 @@ class ReduceLROnPlateau(Callback):
         self.min_delta: float = self._monitored.min_delta
         self.cooldown: int = check_int(cooldown, "cooldown", low=0)
         self.min_lr: float = check_number(min_lr, "min_lr")
-        self._reset()
+        self.reset_state()
 
-    def _reset(self) -> None:
-        self.best: float = self._monitored.worst
-        self.wait: int = 0
-        self.cooldown_counter: int = 0
+    def reset_state(self) -> None:
+        """Set the state to that at the beginning of a run."""
+        super().reset_state()
+        self.best = self._monitored.worst
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Check the metric and the learning rate of the run, and reset the best value."""
         self._monitored.check_available(run_context)
         learning_rate_of(run_context, _CALLER)
-        self._reset()
+        self.reset_state()
 
     def on_train_epoch_end(self, run_context: RunContext) -> None:
         """Compare the value with the best one; reduce the rate when patience is exhausted."""
@@ -117,21 +119,6 @@ class ReduceLROnPlateau(Callback):
                 self._reduce(run_context)
                 self.cooldown_counter = self.cooldown
                 self.wait = 0
-
-    def state_dict(self) -> dict[str, object]:
-        """Return the best value, the epochs since then, and the rest of the cooldown."""
-        return {"best": self.best, "wait": self.wait, "cooldown_counter": self.cooldown_counter}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Restore a state that `state_dict` has returned.
-
-        Raises:
-            ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
-        """
-        best = read_field(state, "best", float, _CALLER)
-        wait = read_field(state, "wait", int, _CALLER)
-        self.cooldown_counter = read_field(state, "cooldown_counter", int, _CALLER)
-        self.best, self.wait = best, wait
 
     def _reduce(self, run_context: RunContext) -> None:
         rate = learning_rate_of(run_context, _CALLER)

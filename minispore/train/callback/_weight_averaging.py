@@ -1,18 +1,14 @@
 """WeightAveraging: evaluate, and end the training, with averages of the weights."""
 
-from collections.abc import Mapping
-
 from minispore.common import Parameter, Tensor
 from minispore.common import dtype as mstype
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import RunContext
-from minispore.train.resume import read_dict_field, read_field
+from minispore.train.resume import StateField, StatefulMixin
 from minispore.utils.checks import check_int, check_number
 
-_CALLER = "WeightAveraging"
 
-
-class WeightAveraging(Callback):
+class WeightAveraging(StatefulMixin, Callback):
     """Evaluate with averages of the weights, and leave them in the network when training ends.
 
     The averages are those of the trainable parameters over the steps of a run. The training itself
@@ -46,6 +42,9 @@ class WeightAveraging(Callback):
     Source: Lightning's `callbacks.WeightAveraging`, and Keras' `SwapEMAWeights`.
     """
 
+    _updates = StateField(int)
+    _averages = StateField(dict[str, Tensor])
+
     def __init__(
         self,
         decay: float | None = 0.999,
@@ -56,8 +55,6 @@ class WeightAveraging(Callback):
         self._decay = None if decay is None else check_number(decay, "decay", low=0, high=1)
         self._every = check_int(update_every_n_steps, "update_every_n_steps", low=1)
         self._start = check_int(update_starting_at_step, "update_starting_at_step", low=1)
-        self._updates = 0
-        self._averages: dict[str, Tensor] = {}
         self._weights: list[tuple[Parameter, Tensor]] = []  # to restore after an evaluation
 
     def __exit__(self, *exc_info: object) -> None:
@@ -69,7 +66,7 @@ class WeightAveraging(Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Start new averages."""
-        self._updates, self._averages = 0, {}
+        self.reset_state()
 
     def on_train_step_end(self, run_context: RunContext) -> None:
         """Update the averages, if the step is due."""
@@ -100,20 +97,6 @@ class WeightAveraging(Callback):
     def on_train_end(self, run_context: RunContext) -> None:
         """Set the averages."""
         self._set_averages(self._averaged(run_context))
-
-    def state_dict(self) -> dict[str, object]:
-        """Return the averages and the number of their updates."""
-        return {"updates": self._updates, "averages": dict(self._averages)}
-
-    def load_state_dict(self, state: Mapping[str, object]) -> None:
-        """Restore a state that `state_dict` has returned.
-
-        Raises:
-            ValueError: An entry is missing or has the wrong type. The callback is unchanged then.
-        """
-        updates = read_field(state, "updates", int, _CALLER)
-        self._averages = read_dict_field(state, "averages", Tensor, _CALLER)
-        self._updates = updates
 
     def _averaged(self, run_context: RunContext) -> list[Parameter]:
         parameters = run_context.original_args().network.trainable_params()

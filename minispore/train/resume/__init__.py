@@ -1,5 +1,6 @@
 """Exact resume: the training state of a run, and reading the states of callbacks from it."""
 
+from minispore.train.resume.state_fields import StateField, StatefulMixin
 from minispore.train.resume.training_state import (
     TrainingCheckpoint,
     TrainingState,
@@ -12,6 +13,8 @@ from minispore.train.resume.training_state import (
 )
 
 __all__ = [
+    "StateField",
+    "StatefulMixin",
     "TrainingCheckpoint",
     "TrainingState",
     "decode",

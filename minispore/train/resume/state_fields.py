@@ -1,10 +1,10 @@
 """The state of callbacks: attributes that are reset before a run and saved in its state."""
 
 from collections.abc import Mapping
-from time import perf_counter
+from copy import copy
 from typing import Generic, TypeVar, get_args, get_origin
 
-from minispore.train.resume import read_field
+from minispore.train.resume.training_state import read_field
 from minispore.utils.checks import as_items, is_dict
 
 T = TypeVar("T")
@@ -14,45 +14,36 @@ class StateField(Generic[T]):
     """An attribute of a `StatefulMixin` that is a part of its state.
 
     Args:
-        kind: The type: bool, int, float, str, or a list or dict of a type, such as `list[float]`.
+        kind: The type: bool, int, float, str, Tensor, or a list or dict of a type, such as
+            `list[float]`.
         initial: The value at the beginning of a run; by default `kind()`, such as a new list.
+        key: The name in the state; by default that of the attribute without the underscore.
     """
 
-    def __init__(self, kind: type[T], initial: T | None = None) -> None:
-        self.kind, self._initial = kind, initial
+    def __init__(self, kind: type[T], initial: T | None = None, key: str = "") -> None:
+        self.kind, self._initial, self.key = kind, initial, key
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+        self._name, self.key = name, self.key or name.lstrip("_")
 
     def __get__(self, instance: object, owner: type | None = None) -> T:
-        if self._name not in vars(instance):
+        # Of the class, where `instance` is None, an AttributeError.
+        attributes = instance.__dict__
+        if self._name not in attributes:
             self.reset(instance)
-        value: T = vars(instance)[self._name]
+        value: T = attributes[self._name]
         return value
 
     def __set__(self, instance: object, value: T) -> None:
-        vars(instance)[self._name] = value
+        instance.__dict__[self._name] = value
 
     def reset(self, instance: object) -> None:
         """Set the attribute of `instance` to its initial value."""
         self.__set__(instance, self.kind() if self._initial is None else self._initial)
 
 
-class ElapsedSeconds(StateField[float]):
-    """A state field that counts: the seconds since the run began, or since it was set to 0.0."""
-
-    def __init__(self) -> None:
-        super().__init__(float)
-
-    def __get__(self, instance: object, owner: type | None = None) -> float:
-        return perf_counter() - super().__get__(instance)
-
-    def __set__(self, instance: object, value: float) -> None:
-        super().__set__(instance, perf_counter() - value)
-
-
 class StatefulMixin:
-    """A callback whose state consists of its `StateField`s, named without the underscore.
+    """A base class of callbacks whose state consists of their `StateField`s.
 
     Examples:
         >>> class Counter(StatefulMixin):
@@ -66,14 +57,15 @@ class StatefulMixin:
         ValueError: For 'Counter.counts', the state's 'a' must be of type int, but got 'b'.
     """
 
-    def reset(self) -> None:
+    def reset_state(self) -> None:
         """Set all state fields to their initial values; called when a run begins."""
         for field in self._state_fields().values():
             field.reset(self)
 
     def state_dict(self) -> dict[str, object]:
         """Return the state."""
-        return {name.lstrip("_"): getattr(self, name) for name in self._state_fields()}
+        fields = self._state_fields()
+        return {field.key: copy(getattr(self, name)) for name, field in fields.items()}
 
     def load_state_dict(self, state: Mapping[str, object]) -> None:
         """Restore a state.
@@ -88,7 +80,7 @@ class StatefulMixin:
         """Return a copy of the state by attribute names; ValueError if it is invalid."""
         caller = type(self).__name__
         return {
-            name: _read(state, name.lstrip("_"), field.kind, caller)
+            name: _read(state, field.key, field.kind, caller)
             for name, field in self._state_fields().items()
         }
 
