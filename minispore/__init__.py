@@ -13,56 +13,94 @@ import builtins
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pkgutil import get_data
 from types import ModuleType
 
 __version__ = "0.2.0"
 
 # Type checkers read the imports of `__init__.pyi`; here each is made when its name is first used.
-_MODULES = {
+_STUB = {
     alias.name: node.module or ""
     for node in ast.parse(get_data(__name__, "__init__.pyi") or b"").body
     if isinstance(node, ast.ImportFrom)
     for alias in node.names
 }
-# Names of packages that a package above them defines.
-_DEFINED_ABOVE = {"dataset.WaitedDSCallback": "minispore.train.callback._waited_ds_callback"}
+# The modules of these names, and of names of packages that a package above them defines.
+_MODULES = _STUB | {
+    f"{package}.WaitedDSCallback": "minispore.train.callback._waited_ds_callback"
+    for package in ("dataset", "dataset.callback")
+}
 
 # A star import leaves Python's `bool`, `float` and `int` alone, as MindSpore's does.
-__all__ = [name for name in _MODULES if not hasattr(builtins, name)]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [name for name in _STUB if not hasattr(builtins, name)]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
-def __getattr__(name: str) -> object:
-    module = _MODULES.get(name) or _DEFINED_ABOVE.get(name)
-    if module is None:
-        from minispore.utils.unsupported import module_attributes
+def _find_name(module: ModuleType, name: str) -> object:
+    """Import a name of a module when it is first used, or find what to use instead of it."""
+    home = _MODULES.get(f"{module.__name__}.{name}".removeprefix(f"{__name__}."))
+    if home is None:
+        from minispore.utils.unsupported import missing_name
 
-        return module_attributes(__name__)[0](name)
-    if module == "minispore":
-        value: object = import_module(f"minispore.{name}")
+        return missing_name(module, name)
+    if home == __name__:
+        value: object = import_module(f"{__name__}.{name}")
     else:
-        value = getattr(import_module(module), name.rpartition(".")[2])
-    globals()[name] = value
+        value = getattr(import_module(home), name)
+    vars(module)[name] = value
     return value
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+def _complete(module: ModuleType) -> None:
+    """Make a module find names that it lacks, and `dir` list its public names.
+
+    Functions in the module's source would be taken by type checkers for a definition of each name.
+    """
+    attributes = vars(module)
+
+    def module_getattr(name: str) -> object:
+        if name.startswith("__"):
+            # Each `from module import name` looks for `__path__`.
+            message = f"module '{module.__name__}' has no attribute '{name}'"
+            raise AttributeError(message, name=name, obj=module)
+        return _find_name(module, name)
+
+    def module_dir() -> list[str]:
+        return sorted(name for name in attributes["__all__"] if not name.startswith("_"))
+
+    attributes.setdefault("__getattr__", module_getattr)
+    if "__all__" in attributes:
+        attributes.setdefault("__dir__", module_dir)
 
 
-class _UnsupportedModules:
-    """Find the modules that MindSpore has and minispore not, to say what to use instead."""
+class _Loader(SourceFileLoader):
+    """Load a module of the package; without a path, one that MindSpore has and minispore not."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        if self.path:
+            super().exec_module(module)
+        _complete(module)
+
+
+class _Finder:
+    """Find the modules of the package, and those of MindSpore that it lacks."""
 
     @staticmethod
     def find_spec(
-        path: str, _search: Sequence[str] | None, _target: ModuleType | None = None
+        path: str, search: Sequence[str] | None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not path.startswith("minispore."):
+        if not path.startswith(f"{__name__}."):
             return None
-        from minispore.utils.unsupported import find_module
+        spec = PathFinder.find_spec(path, search)
+        if spec is None:
+            from minispore.utils.unsupported import find_advice
 
-        return find_module(path)
+            if find_advice(path):
+                spec = ModuleSpec(path, _Loader(path, ""), is_package=True)
+        elif isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _Loader(path, spec.loader.path)
+        return spec
 
 
-sys.meta_path.append(_UnsupportedModules)
+_complete(sys.modules[__name__])
+sys.meta_path.insert(0, _Finder)

@@ -22,7 +22,6 @@ from minispore.train.loss_scale_manager import (
     LossScaleManager,
 )
 from minispore.utils.checks import as_items, check_int, check_number
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "DynamicLossScaleManager",
@@ -156,6 +155,3 @@ def _mapped(function: Callable[[Tensor], Tensor], inputs: Tensors) -> Tensors:
     if items is None:
         return cast("Tensors", function(cast("Tensor", inputs)))
     return cast("Tensors", tuple(function(cast("Tensor", each)) for each in items))
-
-
-globals()["__getattr__"] = module_attributes(__name__)[0]

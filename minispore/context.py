@@ -2,6 +2,3 @@
 
 from minispore.common.context import *  # noqa: F403 (exactly the public names)
 from minispore.common.context import __all__  # noqa: F401 (for another star import)
-from minispore.utils.unsupported import module_attributes
-
-globals()["__getattr__"] = module_attributes(__name__)[0]

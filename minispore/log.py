@@ -9,8 +9,6 @@ Source: MindSpore's `mindspore.log`.
 import logging
 from typing import Final
 
-from minispore.utils.unsupported import module_attributes
-
 _log: Final = logging.getLogger("minispore")
 
 critical: Final = _log.critical
@@ -20,8 +18,6 @@ info: Final = _log.info
 warning: Final = _log.warning
 
 __all__ = ["critical", "debug", "error", "get_level", "get_log_config", "info", "warning"]
-
-globals()["__getattr__"] = module_attributes(__name__)[0]
 
 
 def get_level() -> str:

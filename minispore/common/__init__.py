@@ -12,7 +12,6 @@ from minispore.common.context import (
 from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.seed import get_seed, set_seed
 from minispore.common.tensor import Tensor
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "GRAPH_MODE",
@@ -28,4 +27,3 @@ __all__ = [
 ]
 
 # Not by a definition, from which type checkers would conclude that every name exists.
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

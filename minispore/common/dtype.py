@@ -5,11 +5,8 @@ from typing import Final
 from minispore.engine import dtypes
 from minispore.engine.dtypes import *  # noqa: F403 (exactly the names of MindSpore's module)
 from minispore.engine.dtypes import __all__  # noqa: F401 (for another star import)
-from minispore.utils.unsupported import module_attributes
 
 # MindSpore's names that hide Python's, which a star import leaves alone.
 bool: Final = dtypes.bool_
 float: Final = dtypes.float32
 int: Final = dtypes.int32
-
-globals()["__getattr__"] = module_attributes(__name__)[0]

@@ -25,7 +25,6 @@ from minispore.utils.checks import (
     check_type,
     describe_value,
 )
-from minispore.utils.unsupported import module_attributes
 
 Values: TypeAlias = NDArray[np.generic]
 FanMode = Literal["fan_in", "fan_out"]
@@ -468,4 +467,3 @@ def _truncated(
 
 
 # Not by a definition, from which type checkers would conclude that every name exists.
-globals()["__getattr__"] = module_attributes(__name__)[0]

@@ -13,7 +13,6 @@ from minispore.communication._world import (
     init,
     release,
 )
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "GlobalComm",
@@ -27,4 +26,3 @@ __all__ = [
 ]
 
 # Not by a definition, from which type checkers would conclude that every name exists.
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

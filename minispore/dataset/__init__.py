@@ -4,8 +4,6 @@ A pipeline is a tree of immutable nodes (`_node.py`). Rows flow through it in bl
 a batch, if there is one, so that transforms process batches that stay in cache.
 """
 
-import sys
-
 from minispore.dataset import config, samplers, transforms, vision
 from minispore.dataset._batches import BatchInfo
 from minispore.dataset._cifar_datasets import Cifar10Dataset, Cifar100Dataset
@@ -21,7 +19,6 @@ from minispore.dataset._source_datasets import (
     NumpySlicesDataset,
 )
 from minispore.dataset.samplers import *  # noqa: F403 (exactly the samplers)
-from minispore.utils.unsupported import module_attributes
 
 # Type checkers read `__init__.pyi`, which has the same names.
 __all__ = [
@@ -46,12 +43,3 @@ __all__ = [
     "zip",
 ]
 __all__ += samplers.__all__
-
-_module_getattr, __dir__ = module_attributes(__name__)
-
-
-def __getattr__(name: str) -> object:
-    if name == "WaitedDSCallback":
-        # A callback of the training too, which a higher layer defines: the root package finds it.
-        return getattr(sys.modules[__name__.partition(".")[0]], f"dataset.{name}")
-    return _module_getattr(name)

@@ -5,7 +5,6 @@ import os
 from minispore.common.seed import get_dataset_seed, set_dataset_seed
 from minispore.common.seed import get_seed as _program_seed
 from minispore.utils.checks import check_int, check_type
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "get_num_parallel_workers",
@@ -16,7 +15,6 @@ __all__ = [
     "set_prefetch_size",
     "set_seed",
 ]
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
 
 _MINDSPORE_DEFAULT_SEED = 5489
 

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from minispore.dataset._node import EpochKey
 from minispore.utils.checks import check_int, check_type, describe_value, is_iterable
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "BuiltinSampler",
@@ -23,7 +22,6 @@ __all__ = [
     "SubsetSampler",
     "WeightedRandomSampler",
 ]
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
 
 Indices = npt.NDArray[np.intp]
 

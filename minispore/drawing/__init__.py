@@ -11,7 +11,5 @@ from minispore.drawing._events import draw_events
 from minispore.drawing._graph import draw_graph
 from minispore.drawing._summary import summarize
 from minispore.drawing._svg import Drawing
-from minispore.utils.unsupported import module_attributes
 
 __all__ = ["Drawing", "draw_cell", "draw_events", "draw_graph", "summarize"]
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

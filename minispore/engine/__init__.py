@@ -39,7 +39,6 @@ from minispore.engine.dispatch import Variable, apply_rule
 from minispore.engine.dtypes import DType
 from minispore.engine.graph import Node, backward_pass, is_recording, record
 from minispore.engine.rules import Pullback
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "Array",
@@ -60,4 +59,3 @@ __all__ = [
 ]
 
 # Not by a definition, from which type checkers would conclude that every name exists.
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

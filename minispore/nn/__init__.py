@@ -17,10 +17,7 @@ from minispore.nn.learning_rate_schedule import *  # noqa: F403
 from minispore.nn.loss import *  # noqa: F403
 from minispore.nn.optim import *  # noqa: F403
 from minispore.nn.wrap import *  # noqa: F403
-from minispore.utils.unsupported import module_attributes
 
-# These are assigned by name. A list of names that are not written here is one that type checkers
-# take for empty, and a `__getattr__` is one that they take for a definition of every attribute.
+# Assigned by name: type checkers take a list of names that are not written here for an empty one.
 _PARTS = (dynamic_lr, layer, learning_rate_schedule, loss, metrics, optim, wrap)
 globals()["__all__"] = ["Cell", *(name for part in _PARTS for name in part.__all__)]
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

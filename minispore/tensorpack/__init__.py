@@ -7,10 +7,7 @@ from minispore.tensorpack import callbacks, logger, train
 from minispore.tensorpack.callbacks import *  # noqa: F403
 from minispore.tensorpack.protocol import RunValues, UnknownMetricError
 from minispore.tensorpack.train import *  # noqa: F403
-from minispore.utils.unsupported import module_attributes
 
 __all__: list[str] = ["RunValues", "UnknownMetricError", "logger"]
 __all__ += callbacks.__all__
 __all__ += train.__all__
-
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -65,7 +65,6 @@ from minispore.tensorpack.triggers import (
     PeriodicTrigger,
     ProxyCallback,
 )
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "BinaryClassificationStats", "Callback", "CallbackFactory", "CheckNumerics",
@@ -81,5 +80,3 @@ __all__ = [
     "StartProcOrThread", "StatMonitorParamSetter", "TFEventWriter", "TensorPrinter",
     "ThroughputTracker",
 ]  # fmt: skip
-
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

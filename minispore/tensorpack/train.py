@@ -14,14 +14,11 @@ from minispore.train import Callback as TrainCallback
 from minispore.train import DatasetLike, Model
 from minispore.train.protocol import check_dataset
 from minispore.utils.checks import check_int
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "DEFAULT_CALLBACKS", "DEFAULT_MONITORS", "StopTraining", "TrainConfig", "Trainer",
     "launch_train_with_config",
 ]  # fmt: skip
-
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
 
 
 def DEFAULT_CALLBACKS() -> list[Callback]:  # noqa: N802 (tensorpack's name)

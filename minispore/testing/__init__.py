@@ -13,7 +13,6 @@ from minispore.testing._invariants import INVARIANTS, CallbackError, Violation
 from minispore.testing._recorder import record_events
 from minispore.testing._scenario import Fault, InjectedError, InjectedKill, Scenario
 from minispore.testing._trace import EventTrace
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "INVARIANTS",
@@ -31,5 +30,3 @@ __all__ = [
     "gradgradcheck",
     "record_events",
 ]
-
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

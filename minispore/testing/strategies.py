@@ -36,7 +36,6 @@ from minispore.train import (
     TimeMonitor,
 )
 from minispore.train.protocol import EVENTS
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "broadcastable_tensors",
@@ -49,7 +48,6 @@ __all__ = [
     "tensors",
 ]
 
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
 
 Shape: TypeAlias = tuple[int, ...]
 Path: TypeAlias = str | os.PathLike[str]

@@ -45,7 +45,6 @@ from minispore.train.protocol import (
 )
 from minispore.train.serialization import *  # noqa: F403
 from minispore.train.summary import SummaryRecord
-from minispore.utils.unsupported import module_attributes
 
 __all__: list[str] = [
     "BackupAndRestore",
@@ -88,4 +87,3 @@ __all__ += _metrics.__all__
 __all__ += serialization.__all__
 
 # Not as a definition: type checkers would then accept every attribute.
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -21,7 +21,6 @@ from minispore.nn._float_type import cast_floats
 from minispore.nn.wrap.cell_wrapper import LossFunction
 from minispore.train.loss_scale_manager import DynamicLossScaleManager, LossScaleManager
 from minispore.utils.checks import as_items, check_one_of, check_type, describe_value
-from minispore.utils.unsupported import module_attributes
 from minispore.utils.warn import warn_at_caller
 
 __all__: list[str] = [
@@ -242,6 +241,3 @@ def _classes(listed: object, name: str) -> tuple[type[Cell], ...]:
             f"{describe_value(listed)}."
         )
     return tuple(classes)
-
-
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

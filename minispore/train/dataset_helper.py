@@ -6,10 +6,8 @@ from minispore.common import Tensor
 from minispore.dataset import Dataset
 from minispore.dataset.iterators import DatasetIterator
 from minispore.utils.checks import check_int, check_type
-from minispore.utils.unsupported import module_attributes
 
 __all__ = ["DatasetHelper"]
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
 
 
 class DatasetHelper:

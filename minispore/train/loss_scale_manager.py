@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from minispore.nn import Cell, DynamicLossScaleUpdateCell, FixedLossScaleUpdateCell
 from minispore.nn.wrap.loss_scale import next_loss_scale
 from minispore.utils.checks import check_int, check_number, check_type
-from minispore.utils.unsupported import module_attributes
 
 __all__: list[str] = ["DynamicLossScaleManager", "FixedLossScaleManager", "LossScaleManager"]
 
@@ -136,6 +135,3 @@ class DynamicLossScaleManager(LossScaleManager):
     def get_update_cell(self) -> Cell:
         """Return a `DynamicLossScaleUpdateCell` with the settings of this manager."""
         return DynamicLossScaleUpdateCell(self.loss_scale, self.scale_factor, self.scale_window)
-
-
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -8,7 +8,6 @@ from minispore.train.checkpoint.saving import (
     save_checkpoint,
     wait_for_saves,
 )
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "async_ckpt_thread_status",
@@ -22,4 +21,3 @@ __all__ = [
 ]
 
 # Not as a definition: type checkers would then accept every attribute.
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -1,9 +1,8 @@
-"""Module attributes: the list of public names, and errors for unsupported ones."""
+"""Names that minispore lacks: what to use instead of them, and errors that say so."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.machinery import ModuleSpec
 from pkgutil import get_data, resolve_name
 from types import ModuleType
 from typing import ClassVar, NoReturn
@@ -11,59 +10,51 @@ from typing import ClassVar, NoReturn
 __all__ = [
     "Unsupported",
     "find_advice",
-    "find_module",
     "is_supported",
     "missing_attribute",
-    "module_attributes",
+    "missing_name",
 ]
+
+
+def missing_name(module: ModuleType, name: str) -> "Unsupported":
+    """Return an `Unsupported` for a name of MindSpore that a module lacks, or raise an error.
+
+    Args:
+        module: The module; each module of minispore calls this for missing names.
+        name: The name, without the module's.
+
+    Returns:
+        The `Unsupported`.
+
+    Raises:
+        AttributeError: MindSpore has no such name; the error says what to use, if it is known.
+
+    Examples:
+        >>> from minispore import nn
+        >>> missing_name(nn, "LSTM")
+        <unsupported 'minispore.nn.LSTM'>
+        >>> nn.Module
+        Traceback (most recent call last):
+        AttributeError: module 'minispore.nn' has no attribute 'Module': use nn.Cell
+    """
+    path = f"{module.__name__}.{name}"
+    if advice := find_advice(path):
+        return Unsupported(path, advice)
+    _, others, _, remarks = _tables()
+    use = _find(others, path)
+    explanation = f": use {use}" if use else remarks.get(module.__name__, "")
+    # `name` and `obj` let Python's traceback suggest a similar name.
+    raise AttributeError(
+        f"module '{module.__name__}' has no attribute '{name}'{explanation}", name=name, obj=module
+    )
 
 
 def module_attributes(
     module: str, otherwise: str = ""
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return a `__getattr__` and a `__dir__` for a module.
-
-    The first returns an `Unsupported` for a name of MindSpore that minispore does not have, and
-    raises an error for every other missing name. The second returns the names of the module's
-    `__all__`, in order.
-
-    Args:
-        module: The module's `__name__`.
-        otherwise: A sentence for every other missing name.
-
-    Returns:
-        The `__getattr__` and the `__dir__`.
-
-    Raises:
-        AttributeError: By the `__getattr__`, for every other name.
-
-    Examples:
-        In a module, where type checkers must not take `__getattr__` for a definition of every name:
-
-        >>> __all__ = ["module_attributes"]
-        >>> globals()["__getattr__"], __dir__ = module_attributes(__name__)
-        >>> __getattr__("modul_attributes")
-        Traceback (most recent call last):
-        AttributeError: module '...' has no attribute 'modul_attributes'...
-    """
-
-    def module_getattr(name: str) -> object:
-        path = f"{module}.{name}"
-        if (advice := find_advice(path)) and not name.startswith("__"):
-            return Unsupported(path, advice)
-        use = _find(_tables()[1], path)
-        explanation = f"use {use}" if use else otherwise
-        # `name` and `obj` let Python's traceback suggest a similar name.
-        raise AttributeError(
-            f"module '{module}' has no attribute '{name}'{explanation and f': {explanation}'}",
-            name=name,
-            obj=sys.modules[module],
-        )
-
-    def module_dir() -> list[str]:
-        return sorted(vars(sys.modules[module])["__all__"])
-
-    return module_getattr, module_dir
+    """Return a `__getattr__` and a `__dir__` of a module, which each module has without this."""
+    loaded = sys.modules[module]
+    return (lambda name: missing_name(loaded, name)), lambda: sorted(vars(loaded)["__all__"])
 
 
 def missing_attribute(instance: object, name: str) -> object:
@@ -139,35 +130,6 @@ class Unsupported:
         self._refuse()
 
 
-def find_module(path: str) -> ModuleSpec | None:
-    """Return the specification of a module without source, if MindSpore has it and minispore not.
-
-    Its names are `Unsupported`.
-
-    Args:
-        path: The module's name, as in `minispore.numpy`.
-
-    Returns:
-        The specification, or None.
-
-    Examples:
-        >>> import minispore.train.data_sink as module
-        >>> module.data_sink
-        <unsupported 'minispore.train.data_sink.data_sink'>
-    """
-    if not find_advice(path):
-        return None
-    # It loads many modules, which few programs need.
-    from importlib.abc import Loader
-
-    class EmptyLoader(Loader):
-        def exec_module(self, module: ModuleType) -> None:
-            vars(module)["__all__"] = []
-            vars(module)["__getattr__"] = module_attributes(module.__name__)[0]
-
-    return ModuleSpec(path, EmptyLoader(), is_package=True)
-
-
 def is_supported(path: str) -> bool:
     """Return whether minispore has a name of MindSpore.
 
@@ -218,10 +180,11 @@ def _find(table: Mapping[str, str], path: str) -> str | None:
 
 
 @cache
-def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Return the advice for MindSpore's names, and for those of other libraries.
+def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, str], dict[str, str]]:
+    """Return the advice for MindSpore's names, and for those of other libraries, by their paths.
 
-    The last two are of names in modules and in classes.
+    The second and third are of names in modules and in classes. The last one has a remark about all
+    other names of a module.
     """
     import tomllib
 
@@ -240,4 +203,5 @@ def _tables() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
         }
         for table in ("others", "attributes")
     )
-    return advice, others, attributes
+    remarks = {module: f": {remark}" for module, remark in tables["remarks"].items()}
+    return advice, others, attributes, remarks

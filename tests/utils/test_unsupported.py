@@ -1,46 +1,60 @@
 """Attributes of modules: the names in `dir`, and the errors for missing names."""
 
-import sys
+import pickle
 import tomllib
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module, resources
-from pkgutil import resolve_name
-from types import ModuleType, new_class
+from importlib import import_module, reload, resources
+from pkgutil import resolve_name, walk_packages
+from types import new_class
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import minispore
 from minispore import Tensor, nn
 from minispore.train import Model
 from minispore.utils.unsupported import (
     Unsupported,
     find_advice,
     is_supported,
-    module_attributes,
 )
 
 
-@pytest.fixture
-def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    made = ModuleType("example")
-    vars(made).update(__all__=["beta", "alpha"], alpha=1, beta=2, _private=3)
-    monkeypatch.setitem(sys.modules, "example", made)
-    attributes = module_attributes("example", "see the documentation")
-    vars(made).update(zip(("__getattr__", "__dir__"), attributes, strict=True))
-    return made
+def modules() -> list[str]:
+    """Return the names of all modules of the package that can be imported here."""
+    found = walk_packages(minispore.__path__, "minispore.")
+    left_out = ("_cupy", "__main__", "lessons.lesson", "solutions.")
+    return [each.name for each in found if not any(part in each.name for part in left_out)]
 
 
-def test_dir_lists_only_the_public_names(module: ModuleType) -> None:
-    assert dir(module) == ["alpha", "beta"]
+@pytest.mark.parametrize("name", modules())
+def test_each_module_lists_its_public_names_and_suggests_one(name: str) -> None:
+    module = import_module(name)
+    if "__all__" in vars(module):
+        names: list[str] = vars(module)["__all__"]
+        assert dir(module) == sorted(each for each in names if not each.startswith("_"))
+    message = f"^module '{name}' has no attribute 'absent'"
+    with pytest.raises(AttributeError, match=message) as caught:
+        _ = module.absent
+    assert (caught.value.name, caught.value.obj) == ("absent", module)
+    with pytest.raises(ImportError, match="^cannot import name 'absent' from"):
+        exec(f"from {name} import absent")
 
 
-def test_unknown_attribute_error_can_suggest_a_name(module: ModuleType) -> None:
-    with pytest.raises(AttributeError, match="has no attribute 'alhpa': see the doc") as caught:
-        _ = module.alhpa
-    assert (caught.value.name, caught.value.obj) == ("alhpa", module)
+def test_remark_follows_other_missing_names() -> None:
+    for name, remark in table()["remarks"].items():
+        with pytest.raises(AttributeError, match=f"no attribute 'absent': {remark}$"):
+            _ = import_module(name).absent
+
+
+def test_reloaded_module_finds_names() -> None:
+    module = reload(import_module("minispore.dataset.callback"))
+    assert module.WaitedDSCallback is minispore.dataset.WaitedDSCallback
+    assert dir(module) == ["DSCallback", "WaitedDSCallback"]
+    assert pickle.loads(pickle.dumps(module.DSCallback)) is module.DSCallback
 
 
 def table() -> dict[str, Any]:

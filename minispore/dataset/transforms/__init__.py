@@ -10,10 +10,8 @@ from minispore.common.dtype import as_dtype
 from minispore.common.seed import generator
 from minispore.dataset._node import Array
 from minispore.utils.checks import as_tuple, check_int, check_number, check_type
-from minispore.utils.unsupported import module_attributes
 
 __all__ = ["Compose", "OneHot", "RandomApply", "RandomChoice", "RandomOrder", "TypeCast"]
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
 
 Function = Callable[..., object]
 Floats = npt.NDArray[np.float64]

@@ -38,7 +38,6 @@ from minispore.dataset.vision._random import (
 from minispore.dataset.vision._random_color import RandomColor, RandomColorAdjust
 from minispore.dataset.vision._resize import Inter, Resize
 from minispore.utils.checks import check_number, check_type
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "Affine",
@@ -72,7 +71,6 @@ __all__ = [
     "RandomColorAdjust",
 ]
 
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)
 
 Floats = npt.NDArray[np.float32]
 

@@ -18,9 +18,7 @@ from minispore.nn.layer.embedding import *  # noqa: F403
 from minispore.nn.layer.normalization import *  # noqa: F403
 from minispore.nn.layer.padding import *  # noqa: F403
 from minispore.nn.layer.pooling import *  # noqa: F403
-from minispore.utils.unsupported import module_attributes
 
 # Assigned by name; see `minispore.nn`.
 _PARTS = (activation, basic, container, conv, embedding, normalization, padding, pooling)
 globals()["__all__"] = [name for part in _PARTS for name in part.__all__]
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -8,7 +8,6 @@ from minispore.nn.optim.momentum import Momentum
 from minispore.nn.optim.optimizer import Optimizer
 from minispore.nn.optim.rmsprop import RMSProp
 from minispore.nn.optim.sgd import SGD
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "SGD",
@@ -21,5 +20,3 @@ __all__ = [
     "Optimizer",
     "RMSProp",
 ]
-
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -7,7 +7,6 @@ from minispore.nn.wrap.loss_scale import (
     FixedLossScaleUpdateCell,
     TrainOneStepWithLossScaleCell,
 )
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "DistributedGradReducer",
@@ -18,5 +17,3 @@ __all__ = [
     "WithEvalCell",
     "WithLossCell",
 ]
-
-globals()["__getattr__"], globals()["__dir__"] = module_attributes(__name__)

@@ -24,7 +24,6 @@ from minispore.train.callback._summary_landscape import SummaryLandscape
 from minispore.train.callback._terminate_on_nan import TerminateOnNaN
 from minispore.train.callback._time_monitor import TimeMonitor
 from minispore.train.callback._weight_averaging import WeightAveraging
-from minispore.utils.unsupported import module_attributes
 
 __all__ = [
     "FlopsUtilizationCollector",
@@ -51,11 +50,3 @@ __all__ = [
     "_CallbackManager",
     "_InternalCallbackParam",
 ]
-
-# In a dictionary, since type checkers take a definition of `__getattr__` for one of every name.
-globals()["__getattr__"], _all_names = module_attributes(__name__)
-
-
-def __dir__() -> list[str]:
-    """Return the public names: those of `__all__` without the names of MindSpore 1.x."""
-    return [name for name in _all_names() if not name.startswith("_")]
