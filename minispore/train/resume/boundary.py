@@ -18,6 +18,7 @@ from minispore.train.resume.fingerprint import fingerprint
 from minispore.train.resume.training_state import (
     TrainingCheckpoint,
     TrainingState,
+    TrainingValues,
     encode,
     read_training_checkpoint,
     truncate_for_message,
@@ -166,26 +167,26 @@ class Boundary:
     def _state(self, requested: Sequence[StateSaver]) -> TrainingState:
         params, interrupted = self._params, self._context.is_interrupted()
         names = [type(callback).__qualname__ for callback in self._callbacks]
-        states = {f"{i} {names[i]}": _state_of(each) for i, each in enumerate(self._callbacks)}
         indexes = {id(callback): i for i, callback in enumerate(self._callbacks)}
-        return TrainingState.of(
-            {
-                "initial_epoch": params.initial_epoch,
-                "batch_num": params.batch_num,
-                "epoch": params.cur_epoch_num,
-                "closed": self._closed,
-                "step": params.cur_step_num,
-                "for_good": self._context.get_stop_requested() and not interrupted,
-                "net_outputs": _serializable_outputs(params.get("net_outputs")),
-                "parameters": [each.name for each in params.train_network.get_parameters()],
-                "callbacks": names,
-                "states": states,
-                "savers": [indexes[id(saver)] for saver in requested],
-                "data": self._data.state_dict(closed=self._closed),
-                "random": get_rng_state(),
-                "fingerprint": self._fingerprint,
-            }
-        )
+        values: TrainingValues = {
+            "initial_epoch": params.initial_epoch,
+            "batch_num": params.batch_num,
+            "epoch": params.cur_epoch_num,
+            "closed": self._closed,
+            "step": params.cur_step_num,
+            "for_good": self._context.get_stop_requested() and not interrupted,
+            "net_outputs": _serializable_outputs(params.get("net_outputs")),
+            "parameters": [each.name for each in params.train_network.get_parameters()],
+            "callbacks": names,
+            "states": {
+                f"{i} {names[i]}": _state_of(each) for i, each in enumerate(self._callbacks)
+            },
+            "savers": [indexes[id(saver)] for saver in requested],
+            "data": self._data.state_dict(closed=self._closed),
+            "random": get_rng_state(),
+            "fingerprint": self._fingerprint,
+        }
+        return TrainingState.of(values)
 
 
 def _state_of(callback: Callback) -> Mapping[str, object] | None:

@@ -1,30 +1,23 @@
 """Check that a run can be resumed from a checkpoint, and restore the states of its callbacks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, get_type_hints
 
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.dataset import SupportsState
 from minispore.train.protocol.run_context import InternalCallbackParam, RunContext
 from minispore.train.resume.fingerprint import differences, is_unknown
+from minispore.train.resume.state_fields import read_value
 from minispore.train.resume.training_state import (
     TrainingCheckpoint,
     TrainingValues,
-    read_dict_field,
-    read_field,
-    read_list_field,
     truncate_for_message,
 )
+from minispore.utils.checks import is_dict
 from minispore.utils.warn import warn_at_caller
 
 _CALLER: Final = "resume"
 _MAX_COUNT: Final = 2**63
-_FIELDS: Final[Mapping[str, type[object]]] = {
-    **dict.fromkeys(("initial_epoch", "batch_num", "epoch", "step"), int),
-    **dict.fromkeys(("closed", "for_good"), bool),
-    "net_outputs": list,
-    **dict.fromkeys(("random", "states", "data"), dict),
-}
 
 
 def check_compatible(
@@ -81,23 +74,19 @@ def _other_training(checkpoint: TrainingCheckpoint, problem: str) -> ValueError:
 
 def _check_fields(values: TrainingValues) -> None:
     """Raise ValueError unless every field is there and of the type that it is saved with."""
-    for key, kind in _FIELDS.items():
-        read_field(values, key, kind, _CALLER)
-        if kind is int and not 0 <= (count := read_field(values, key, int, _CALLER)) < _MAX_COUNT:
-            raise ValueError(f"its '{key}' is {count}.")
-    read_list_field(values, "parameters", str, _CALLER)
-    names = read_list_field(values, "callbacks", str, _CALLER)
-    states: Mapping[str, object] = values["states"]
-    if list(states) != [f"{i} {name}" for i, name in enumerate(names)]:
+    for key, kind in get_type_hints(TrainingValues).items():
+        if key in values or key not in TrainingValues.__optional_keys__:
+            value = read_value(values, key, kind, _CALLER)
+            if kind is int and isinstance(value, int) and not 0 <= value < _MAX_COUNT:
+                raise ValueError(f"its '{key}' is {value}.")
+    states = values["states"]
+    if list(states) != [f"{i} {name}" for i, name in enumerate(values["callbacks"])]:
         raise ValueError("it does not hold one state for each callback.")
     for name, state in states.items():
         if state is not None and not isinstance(state, dict):
             raise ValueError(f"the state of {name!r} is not a dict.")
     if values["data"].get("number") != values["epoch"] - values["initial_epoch"] - 1:
         raise ValueError("the dataset's epoch is not the training's.")
-    read_list_field(values, "savers", int, _CALLER)
-    if "fingerprint" in values:
-        read_dict_field(values, "fingerprint", str, _CALLER)
 
 
 def _check_savers(values: TrainingValues, matched: Sequence[Callback | None]) -> None:
@@ -180,7 +169,7 @@ def restore_callbacks(checkpoint: TrainingCheckpoint, matched: Sequence[Callback
     states = checkpoint.values["states"]
     changed: list[tuple[SupportsState, Mapping[str, object]]] = []
     for callback, (name, state) in zip(matched, states.items(), strict=True):
-        if state is None or not isinstance(callback, SupportsState):
+        if not is_dict(state) or not isinstance(callback, SupportsState):
             continue
         try:
             changed.append((callback, callback.state_dict()))

@@ -80,7 +80,7 @@ class StatefulMixin:
         """Return a copy of the state by attribute names; ValueError if it is invalid."""
         caller = type(self).__name__
         return {
-            name: _read(state, field.key, field.kind, caller)
+            name: read_value(state, field.key, field.kind, caller)
             for name, field in self._state_fields().items()
         }
 
@@ -90,7 +90,7 @@ class StatefulMixin:
         return {name: value for name, value in attributes if isinstance(value, StateField)}
 
 
-def _read(state: Mapping[str, object], key: str, kind: type[object], caller: str) -> object:
+def read_value(state: Mapping[str, object], key: str, kind: type[object], caller: str) -> object:
     """Return a copy of `state[key]`; ValueError if it contains a value of another type."""
     container: type[object] | None = get_origin(kind)
     items: object = read_field(state, key, container or kind, caller)
@@ -98,6 +98,6 @@ def _read(state: Mapping[str, object], key: str, kind: type[object], caller: str
         return items
     inner, path = get_args(kind)[-1], f"{caller}.{key}"
     if is_dict(items):
-        return {n: _read({str(n): item}, str(n), inner, path) for n, item in items.items()}
+        return {n: read_value({str(n): item}, str(n), inner, path) for n, item in items.items()}
     indexed = {str(i): item for i, item in enumerate(as_items(items) or ())}
-    return [_read(indexed, index, inner, path) for index in indexed]
+    return [read_value(indexed, index, inner, path) for index in indexed]

@@ -99,12 +99,12 @@ class TrainingValues(TypedDict):
     net_outputs: list[object]
     parameters: list[str]
     callbacks: list[str]
-    states: Mapping[str, Mapping[str, object] | None]
+    states: dict[str, object]  # of each callback a dict, or None
     savers: list[int]
-    data: Mapping[str, object]
-    random: Mapping[str, object]
+    data: dict[str, object]
+    random: dict[str, object]
     # Older versions have saved none.
-    fingerprint: NotRequired[Mapping[str, str]]
+    fingerprint: NotRequired[dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -327,7 +327,7 @@ def read_field(state: Mapping[str, object], key: str, kind: type[object], caller
     value = state[key]
     if kind is float and type(value) is int:
         return float(value)
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
         raise ValueError(
             f"For '{caller}', the state's '{key}' must be of type {kind.__name__}, "
             f"but got {value!r}."
