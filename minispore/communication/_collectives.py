@@ -14,7 +14,7 @@ import numpy as np
 
 from minispore.common.parallel import ParallelMode, get_auto_parallel_context
 from minispore.communication import _watchdog
-from minispore.communication._world import GlobalComm, World, get_rank, require_world
+from minispore.communication._world import GlobalComm, World, require_world
 from minispore.engine.array import NUMPY_TYPES, Array, as_buffer, device_namespace, is_host, to_host
 from minispore.utils.checks import is_sequence
 
@@ -46,11 +46,6 @@ def is_data_parallel(caller: str) -> bool:
         return False
     require_world(caller)
     return True
-
-
-def is_chief() -> bool:
-    """Return whether this process has rank 0: the one that writes files and prints."""
-    return get_rank() == 0
 
 
 @contextmanager

@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.common import Tensor
-from minispore.communication import get_rank
 from minispore.nn import Cell, Optimizer
 from minispore.ops.summary import summary_subscribers
 from minispore.train.callback import RunContext
@@ -287,7 +286,7 @@ class Trainer:
         self.global_step: int = self._earlier_steps
         self.local_step: int = -1
         self.summaries: dict[tuple[str, str], Array] = {}
-        self.is_chief: bool = get_rank() == 0
+        self.is_chief: bool = run_context.is_chief
 
     @property
     def loop(self) -> Self:

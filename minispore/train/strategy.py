@@ -13,7 +13,7 @@ import numpy as np
 
 from minispore.common import Parameter, Tensor
 from minispore.common.tensor import host_tensor
-from minispore.communication import get_group_size
+from minispore.communication import get_group_size, get_rank
 from minispore.communication._collectives import (
     abort_unless_all_failed,
     all_gather_object,
@@ -22,7 +22,6 @@ from minispore.communication._collectives import (
     check_alike,
     described_setting,
     forbid_collectives,
-    is_chief,
     is_data_parallel,
     processes,
     shortened,
@@ -269,7 +268,7 @@ class DistributedCallbackManager(CallbackManager):
     def __init__(self, callbacks: Callback | Iterable[Callback] | None) -> None:
         items = list(callbacks) if isinstance(callbacks, Iterable) else flatten_callbacks(callbacks)
         super().__init__(items)
-        if not is_chief():
+        if get_rank() != 0:
             super().__init__(_replace_chief_only(items, self.callbacks))
 
     def wrap_hook(self, index: int, name: str, hook: Hook) -> Hook:

@@ -1,7 +1,6 @@
 """EarlyStopping: stop training when a monitored metric no longer improves."""
 
 from minispore.common import Parameter, Tensor
-from minispore.communication._collectives import is_chief
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import MonitoredMetric
 from minispore.train.protocol.run_context import RunContext
@@ -113,7 +112,7 @@ class EarlyStopping(StatefulMixin, Callback):
     def on_train_end(self, run_context: RunContext) -> None:
         """Print the epoch of the stop; restore the weights if training ended otherwise."""
         if self.stopped_epoch:
-            if self.verbose and is_chief():
+            if self.verbose and run_context.is_chief:
                 print(f"Epoch {self.stopped_epoch:05d}: early stopping", flush=True)
         else:
             self._restore(run_context)
@@ -121,7 +120,7 @@ class EarlyStopping(StatefulMixin, Callback):
     def _restore(self, run_context: RunContext) -> None:
         if not self._best_weights:
             return
-        if self.verbose and is_chief():
+        if self.verbose and run_context.is_chief:
             print("Restoring model weights from the end of the best epoch.", flush=True)
         for parameter in _parameters(run_context):
             if parameter.name in self._best_weights:

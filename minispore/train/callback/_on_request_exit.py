@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Self
 
-from minispore.communication._collectives import all_reduce_max, is_chief, is_data_parallel
+from minispore.communication._collectives import all_reduce_max, is_data_parallel
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.run_context import RunContext, SaveReason
 from minispore.train.resume.training_state import TrainingState
@@ -115,7 +115,7 @@ class OnRequestExit(Callback):
 
     def on_train_begin(self, run_context: RunContext) -> None:
         """Request that the run resumes from the file if it exists."""
-        if self._save_ckpt and is_chief():
+        if self._save_ckpt and run_context.is_chief:
             run_context.add_state_saver(self)
             remove_stale_temporaries(os.path.dirname(os.path.realpath(self.train_file)))
             self._resuming = os.path.exists(self.train_file)
@@ -152,7 +152,8 @@ class OnRequestExit(Callback):
     def on_eval_end(self, run_context: RunContext) -> None:
         """Save the network if `Model.eval` was stopped."""
         params = run_context.original_args()
-        if self._requested and self._save_ckpt and is_chief() and "train_network" not in params:
+        saves = self._save_ckpt and run_context.is_chief
+        if self._requested and saves and "train_network" not in params:
             os.makedirs(os.path.dirname(self.eval_file), exist_ok=True)
             save_checkpoint(params.eval_network, self.eval_file)
 

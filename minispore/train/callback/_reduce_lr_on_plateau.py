@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from minispore.communication._collectives import is_chief
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
 from minispore.train.protocol.monitor import MonitoredMetric
@@ -128,6 +127,6 @@ class ReduceLROnPlateau(StatefulMixin, Callback):
         # In float32, as the optimizer stores it, so that the printed rate is the one in use.
         new = max(old * np.float32(self.factor), np.float32(self.min_lr))
         rate.set_data(float(new))
-        if self.verbose and is_chief():
+        if self.verbose and run_context.is_chief:
             epoch = run_context.original_args().cur_epoch_num
             print(f"Epoch {epoch:05d}: {_CALLER} reducing learning rate to {new!s}.", flush=True)

@@ -1,7 +1,6 @@
 """TerminateOnNaN: stop the run when the loss is not finite."""
 
 from minispore.common import Tensor
-from minispore.communication._collectives import is_chief
 from minispore.train.protocol.callback import Callback
 from minispore.train.protocol.monitor import first_output, is_finite
 from minispore.train.protocol.pending_values import PendingDeviceValues, is_on_device
@@ -52,7 +51,7 @@ class TerminateOnNaN(Callback):
                 break
 
     def _stop(self, run_context: RunContext, step: int, loss: object) -> None:
-        if is_chief():
+        if run_context.is_chief:
             epoch = run_context.original_args().cur_epoch_num
             print(f"epoch: {epoch} step: {step}, loss is {loss}, the run is stopped", flush=True)
         run_context.request_stop()

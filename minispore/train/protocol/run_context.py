@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from minispore.common import Tensor
-from minispore.communication._collectives import is_chief
+from minispore.communication import get_rank
 from minispore.nn import Cell, Optimizer, TrainOneStepCell
 from minispore.nn._hooks import HookHandle
 from minispore.nn.wrap.cell_wrapper import GradientHook
@@ -241,7 +241,7 @@ class RunContext:
     @property
     def is_chief(self) -> bool:
         """Whether this process prints and writes files: it is the only one, or has rank 0."""
-        return is_chief()
+        return get_rank() == 0
 
     def request_stop(self, *, finished: bool = False) -> None:
         """Request a stop after the current step; a request cannot be withdrawn.
