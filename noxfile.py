@@ -19,11 +19,11 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check the types with five type checkers, and that all public types are known."""
+    """Check the types, those of programs with five type checkers; all public types are known."""
     session.install("-e", ".[types]")
     session.run("mypy")
     session.run("pyright")
-    session.run("basedpyright")
+    session.run("basedpyright", "examples", "tests/typing")
     session.run("ty", "check")
     session.run("pyrefly", "check")
     session.run("pyright", "--verifytypes", "minispore", "--ignoreexternal")

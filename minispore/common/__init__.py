@@ -25,5 +25,3 @@ __all__ = [
     "set_device",
     "set_seed",
 ]
-
-# Not by a definition, from which type checkers would conclude that every name exists.

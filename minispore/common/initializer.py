@@ -464,6 +464,3 @@ def _truncated(
         values.flat[remaining[accepted]] = drawn[accepted]
         remaining = remaining[~accepted]
     return values
-
-
-# Not by a definition, from which type checkers would conclude that every name exists.

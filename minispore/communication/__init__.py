@@ -24,5 +24,3 @@ __all__ = [
     "init",
     "release",
 ]
-
-# Not by a definition, from which type checkers would conclude that every name exists.

@@ -57,5 +57,3 @@ __all__ = [
     "register_backend",
     "register_namespace",
 ]
-
-# Not by a definition, from which type checkers would conclude that every name exists.

@@ -85,5 +85,3 @@ __all__: list[str] = [
 ]
 __all__ += _metrics.__all__
 __all__ += serialization.__all__
-
-# Not as a definition: type checkers would then accept every attribute.

@@ -19,5 +19,3 @@ __all__ = [
     "save_checkpoint",
     "wait_for_saves",
 ]
-
-# Not as a definition: type checkers would then accept every attribute.

@@ -75,7 +75,7 @@ def known_names_have_types(cb_params: _InternalCallbackParam) -> None:
     assert_type(cb_params["metrics"], dict[str, Any])
     assert_type(cb_params.get("cur_step_num"), int | None)
     assert_type(cb_params.get("cur_step_num", 0), int)
-    assert_type(cb_params.get("eval_results", {}), dict[str, Any])
+    assert_type(cb_params.get("eval_results", {}), dict[str, Any])  # ty: ignore[type-assertion-failure]  # pyrefly: ignore[assert-type]
     cb_params.cur_step_num = "three"  # type: ignore[assignment]
     cb_params.batch_num()  # type: ignore[operator]
     _ = "epoch " + cb_params.cur_epoch_num  # type: ignore[operator]

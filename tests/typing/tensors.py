@@ -70,12 +70,12 @@ def values_have_types(t: Tensor) -> None:
     assert_type(t.asnumpy(), NDArray[Any])
     # One can compute with it.
     assert_type(t.asnumpy().max() + 1, Any)
-    assert_type(t.asnumpy() + 1, NDArray[Any])
+    assert_type(t.asnumpy() + 1, NDArray[Any])  # ty: ignore[type-assertion-failure]
     assert_type(t.asnumpy()[1:], NDArray[Any])
     assert_type(t.asnumpy()[0] > 1, Any)
     assert_type(t.item(), bool | int | float)
     assert_type(t.tolist(), object)
-    assert_type(float(t), float)
+    assert_type(float(t), float)  # ty: ignore[type-assertion-failure]
     assert_type(len(t), int)
     # A tensor has no truth of its own but for one element; comparing is no bool.
     flag: bool = t > 0  # type: ignore[assignment]
