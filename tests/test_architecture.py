@@ -41,6 +41,8 @@ LAYERS_OF_MODULES = dict.fromkeys(
     ),
     4,
 )
+# The one import for type checkers only: the operations are below `Tensor`, which they return.
+TENSOR = "from minispore.common.tensor import Tensor"
 # Leaf packages, which import only these.
 ALLOWED_IMPORTS = {
     "dataset": {"utils", "engine", "common"},
@@ -97,7 +99,10 @@ def imported_names(module: str) -> list[tuple[str, str, int]]:
 def _imported_names(module: str) -> Iterator[tuple[str, str, int]]:
     path = MODULES[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    hidden = {id(node) for node in hidden_imports(module)}
     for node in ast.walk(tree(module)):
+        if id(node) in hidden:
+            continue
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, "", node.lineno
@@ -116,6 +121,16 @@ def _imported_names(module: str) -> Iterator[tuple[str, str, int]]:
             name = literal_start(node.args[0])
             if name:
                 yield name, "", node.lineno
+
+
+def hidden_imports(module: str) -> Iterator[ast.stmt]:
+    """Yield the imports of minispore that only type checkers read."""
+    for block in ast.walk(tree(module)):
+        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test):
+            for node in ast.walk(block):
+                is_import = isinstance(node, ast.Import | ast.ImportFrom)
+                if is_import and "minispore" in ast.unparse(node):
+                    yield node
 
 
 def called_name(call: ast.Call) -> str:
@@ -251,10 +266,8 @@ def test_no_import_is_hidden_from_the_interpreter() -> None:
     hidden = [
         f"{module}:{node.lineno}"
         for module in MODULES
-        for block in ast.walk(tree(module))
-        if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
-        for node in ast.walk(block)
-        if isinstance(node, ast.Import | ast.ImportFrom) and "minispore" in ast.unparse(node)
+        for node in hidden_imports(module)
+        if ast.unparse(node) != TENSOR or package_of(module) not in {"ops", "common"}
     ]
     assert hidden == []
 

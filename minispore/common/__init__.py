@@ -1,7 +1,7 @@
 """Tensors, parameters, initializers, data types, the random seed and the context."""
 
 # First, since `Tensor` is made of operations, and is complete before those that create tensors.
-import minispore.ops as _ops  # noqa: F401
+import minispore.ops as _ops  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from minispore.common.context import (
     GRAPH_MODE,
     PYNATIVE_MODE,

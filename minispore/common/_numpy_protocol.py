@@ -6,8 +6,11 @@ Applied to any other tensor it returns what numpy returns for an array. An opera
 and a tensor always returns a tensor.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +25,9 @@ from minispore.ops import (
 )
 from minispore.ops import manipulation as _shape
 from minispore.utils.checks import as_tuple, is_sequence, map_items
+
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
 
 Function = Callable[..., object]
 
@@ -47,39 +53,37 @@ _OPERATORS: dict[str, tuple[str, str]] = {
 }
 
 
-def _reduction(reduce: Callable[..., Variable]) -> Function:
-    def over_axis(a: Variable, axis: Axis = None, *, keepdims: bool = False) -> Variable:
+def _reduction(reduce: Callable[..., Tensor]) -> Function:
+    def over_axis(a: Tensor, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
         return reduce(a, axis, keepdims)
 
     return over_axis
 
 
-def _deviation(reduce: Callable[..., Variable]) -> Function:
-    def over_axis(
-        a: Variable, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False
-    ) -> Variable:
+def _deviation(reduce: Callable[..., Tensor]) -> Function:
+    def over_axis(a: Tensor, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False) -> Tensor:
         return reduce(a, axis, ddof, keepdims)
 
     return over_axis
 
 
-def _shape_of(a: Variable) -> Shape:
+def _shape_of(a: Tensor) -> Shape:
     return a.shape
 
 
-def _ndim_of(a: Variable) -> int:
+def _ndim_of(a: Tensor) -> int:
     return a.ndim
 
 
-def _ravel(a: Variable) -> Variable:
+def _ravel(a: Tensor) -> Tensor:
     return _shape.reshape(a, (-1,))
 
 
-def _transpose(a: Variable, axes: Sequence[int] | None = None) -> Variable:
+def _transpose(a: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     return _shape.permute(a, range(a.ndim)[::-1] if axes is None else axes)
 
 
-def _dot(a: Variable, b: Variable) -> Variable:
+def _dot(a: Tensor, b: Tensor) -> Tensor:
     if not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2):
         raise TypeError(_unsupported("dot", "an operand is neither a vector nor a matrix"))
     return linalg.matmul(a, b)

@@ -1,5 +1,7 @@
 """The tensor: an array with operators, methods, and a node of the graph."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import (
@@ -87,8 +89,8 @@ Bool: TypeAlias = bool
 
 
 def method(
-    function: Callable[Concatenate["Tensor", P], R],
-) -> Callable[Concatenate["Tensor", P], R]:
+    function: Callable[Concatenate[Tensor, P], R],
+) -> Callable[Concatenate[Tensor, P], R]:
     """Return `function`, with the type of a method of `Tensor`."""
     return function
 
@@ -166,7 +168,7 @@ class Tensor(Variable):
         return self
 
     @staticmethod
-    def from_numpy(array: NDArray[np.generic]) -> "Tensor":
+    def from_numpy(array: NDArray[np.generic]) -> Tensor:
         """Return a tensor that shares the memory of a numpy array.
 
         Args:
@@ -201,7 +203,7 @@ class Tensor(Variable):
         return tensor
 
     @staticmethod
-    def from_dlpack(array: SupportsDLPack) -> "Tensor":
+    def from_dlpack(array: SupportsDLPack) -> Tensor:
         """Return a tensor that shares the memory of another library's array.
 
         Args:
@@ -355,7 +357,7 @@ class Tensor(Variable):
         return apply_function(func, args, kwargs)
 
     def __array__(
-        self, dtype: "np.dtype[np.generic] | None" = None, copy: bool | None = None
+        self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None
     ) -> NDArray[Any]:
         check_not_differentiated(self)
         return np.array(to_host(self._data), dtype=dtype, copy=copy)
@@ -367,7 +369,7 @@ class Tensor(Variable):
         max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
-    ) -> "CapsuleType":
+    ) -> CapsuleType:
         check_not_differentiated(self)
         return to_dlpack(
             self._data, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
@@ -377,18 +379,18 @@ class Tensor(Variable):
         return dlpack_device(self._data)
 
     @property
-    def T(self) -> "Tensor":  # noqa: N802 (MindSpore's name)
+    def T(self) -> Tensor:  # noqa: N802 (MindSpore's name)
         """The tensor with its axes in reverse order."""
         return shapes.permute(self, range(self.ndim)[::-1])
 
     @property
-    def mT(self) -> "Tensor":  # noqa: N802
+    def mT(self) -> Tensor:  # noqa: N802
         """The tensor with its last two axes exchanged."""
         return shapes.swapaxes(self, -1, -2)
 
     # Protocols of Python.
 
-    def __iter__(self) -> "Iterator[Tensor]":
+    def __iter__(self) -> Iterator[Tensor]:
         if self.ndim == 0:
             raise TypeError("A tensor without axes cannot be iterated over.")
         return (self[i] for i in range(self.shape[0]))
@@ -396,10 +398,10 @@ class Tensor(Variable):
     def __contains__(self, item: object) -> bool:
         return _is_operand(item) and bool(reduction.any(comparison.equal(self, item)))
 
-    def __copy__(self) -> "Tensor":
+    def __copy__(self) -> Tensor:
         return Tensor(self)
 
-    def __deepcopy__(self, memo: dict[int, object]) -> "Tensor":
+    def __deepcopy__(self, memo: dict[int, object]) -> Tensor:
         return Tensor(self)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -408,110 +410,110 @@ class Tensor(Variable):
 
     # Operators.
 
-    def __neg__(self) -> "Tensor":
+    def __neg__(self) -> Tensor:
         return arithmetic.neg(self)
 
-    def __invert__(self) -> "Tensor":
+    def __invert__(self) -> Tensor:
         return comparison.bitwise_not(self)
 
-    def __abs__(self) -> "Tensor":
+    def __abs__(self) -> Tensor:
         return elementwise.abs(self)
 
-    def __round__(self) -> "Tensor":
+    def __round__(self) -> Tensor:
         return elementwise.round(self)
 
-    def __add__(self, other: Operand) -> "Tensor":
+    def __add__(self, other: Operand) -> Tensor:
         return arithmetic.add(self, other)
 
-    def __radd__(self, other: Operand) -> "Tensor":
+    def __radd__(self, other: Operand) -> Tensor:
         return arithmetic.add(other, self)
 
-    def __sub__(self, other: Operand) -> "Tensor":
+    def __sub__(self, other: Operand) -> Tensor:
         return arithmetic.sub(self, other)
 
-    def __rsub__(self, other: Operand) -> "Tensor":
+    def __rsub__(self, other: Operand) -> Tensor:
         return arithmetic.sub(other, self)
 
-    def __mul__(self, other: Operand) -> "Tensor":
+    def __mul__(self, other: Operand) -> Tensor:
         return arithmetic.mul(self, other)
 
-    def __rmul__(self, other: Operand) -> "Tensor":
+    def __rmul__(self, other: Operand) -> Tensor:
         return arithmetic.mul(other, self)
 
-    def __truediv__(self, other: Operand) -> "Tensor":
+    def __truediv__(self, other: Operand) -> Tensor:
         return arithmetic.div(self, other)
 
-    def __rtruediv__(self, other: Operand) -> "Tensor":
+    def __rtruediv__(self, other: Operand) -> Tensor:
         return arithmetic.div(other, self)
 
-    def __floordiv__(self, other: Operand) -> "Tensor":
+    def __floordiv__(self, other: Operand) -> Tensor:
         return arithmetic.floor_divide(self, other)
 
-    def __rfloordiv__(self, other: Operand) -> "Tensor":
+    def __rfloordiv__(self, other: Operand) -> Tensor:
         return arithmetic.floor_divide(other, self)
 
-    def __mod__(self, other: Operand) -> "Tensor":
+    def __mod__(self, other: Operand) -> Tensor:
         return arithmetic.remainder(self, other)
 
-    def __rmod__(self, other: Operand) -> "Tensor":
+    def __rmod__(self, other: Operand) -> Tensor:
         return arithmetic.remainder(other, self)
 
-    def __pow__(self, other: Operand) -> "Tensor":
+    def __pow__(self, other: Operand) -> Tensor:
         return arithmetic.pow(self, other)
 
-    def __rpow__(self, other: Operand) -> "Tensor":
+    def __rpow__(self, other: Operand) -> Tensor:
         return arithmetic.pow(other, self)
 
-    def __and__(self, other: Operand) -> "Tensor":
+    def __and__(self, other: Operand) -> Tensor:
         return comparison.bitwise_and(self, other)
 
-    def __rand__(self, other: Operand) -> "Tensor":
+    def __rand__(self, other: Operand) -> Tensor:
         return comparison.bitwise_and(other, self)
 
-    def __or__(self, other: Operand) -> "Tensor":
+    def __or__(self, other: Operand) -> Tensor:
         return comparison.bitwise_or(self, other)
 
-    def __ror__(self, other: Operand) -> "Tensor":
+    def __ror__(self, other: Operand) -> Tensor:
         return comparison.bitwise_or(other, self)
 
-    def __xor__(self, other: Operand) -> "Tensor":
+    def __xor__(self, other: Operand) -> Tensor:
         return comparison.bitwise_xor(self, other)
 
-    def __rxor__(self, other: Operand) -> "Tensor":
+    def __rxor__(self, other: Operand) -> Tensor:
         return comparison.bitwise_xor(other, self)
 
-    def __lt__(self, other: Operand) -> "Tensor":
+    def __lt__(self, other: Operand) -> Tensor:
         return comparison.less(self, other)
 
-    def __le__(self, other: Operand) -> "Tensor":
+    def __le__(self, other: Operand) -> Tensor:
         return comparison.less_equal(self, other)
 
-    def __gt__(self, other: Operand) -> "Tensor":
+    def __gt__(self, other: Operand) -> Tensor:
         return comparison.greater(self, other)
 
-    def __ge__(self, other: Operand) -> "Tensor":
+    def __ge__(self, other: Operand) -> Tensor:
         return comparison.greater_equal(self, other)
 
-    def __pos__(self) -> "Tensor":
+    def __pos__(self) -> Tensor:
         return self
 
-    def __matmul__(self, other: "Matrix") -> "Tensor":
+    def __matmul__(self, other: Matrix) -> Tensor:
         return linalg.matmul(self, _tensor(other)) if _is_matrix(other) else NotImplemented
 
-    def __rmatmul__(self, other: "Matrix") -> "Tensor":
+    def __rmatmul__(self, other: Matrix) -> Tensor:
         return linalg.matmul(_tensor(other), self) if _is_matrix(other) else NotImplemented
 
     # By identity, since `==` returns a tensor.
     def __hash__(self) -> int:
         return object.__hash__(self)
 
-    def __eq__(self, other: object) -> "Tensor":  # type: ignore[override]
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
         return comparison.equal(self, other) if _is_operand(other) else NotImplemented
 
-    def __ne__(self, other: object) -> "Tensor":  # type: ignore[override]
+    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
         return comparison.not_equal(self, other) if _is_operand(other) else NotImplemented
 
-    def __getitem__(self, index: object) -> "Tensor":
+    def __getitem__(self, index: object) -> Tensor:
         return indexing.getitem(self, index)
 
     def __setitem__(self, index: object, value: Operand) -> None:
@@ -527,16 +529,16 @@ class Tensor(Variable):
         recorded = isinstance(value, Tensor) and is_recorded(value)
         return recorded or is_recorded(self) or in_record_block()
 
-    def _rebind(self, other: "Tensor") -> None:
+    def _rebind(self, other: Tensor) -> None:
         self._data, self._node = other._data, other._node
 
-    def _adopt_data(self, other: "Tensor") -> None:
+    def _adopt_data(self, other: Tensor) -> None:
         if self._is_rebound(other):
             self._rebind(shapes.broadcast_to(elementwise.cast(other, self.dtype), self.shape))
         else:
             indexing.assign_at(self, ..., other)
 
-    def _assign(self, other: "Tensor", caller: str) -> "Tensor":
+    def _assign(self, other: Tensor, caller: str) -> Tensor:
         try:
             self._adopt_data(other)
         except ValueError:
@@ -551,27 +553,27 @@ class Tensor(Variable):
             ) from None
         return self
 
-    def add_(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
+    def add_(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """Add `alpha * other` in place."""
         return self._assign(
             arithmetic.add(*arithmetic.scale_other(self, other, alpha, "add_")), "add_"
         )
 
-    def sub_(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
+    def sub_(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """Subtract `alpha * other` in place."""
         return self._assign(
             arithmetic.sub(*arithmetic.scale_other(self, other, alpha, "sub_")), "sub_"
         )
 
-    def mul_(self, other: Operand) -> "Tensor":
+    def mul_(self, other: Operand) -> Tensor:
         """Multiply by `other` in place."""
         return self._assign(arithmetic.mul(self, other), "mul_")
 
-    def div_(self, other: Operand) -> "Tensor":
+    def div_(self, other: Operand) -> Tensor:
         """Divide by `other` in place."""
         return self._assign(arithmetic.div(self, other), "div_")
 
-    def copy_(self, src: "Tensor") -> "Tensor":
+    def copy_(self, src: Tensor) -> Tensor:
         """Replace the elements by those of `src`, which are broadcast."""
         check_tensor(src, "copy_", "src")
         return self._assign(src, "copy_")
@@ -595,13 +597,13 @@ class Tensor(Variable):
         self._data = elementwise.cast(self, dtype)._data
         return self.dtype
 
-    def fill_(self, value: "Tensor | Number") -> "Tensor":
+    def fill_(self, value: Tensor | Number) -> Tensor:
         """Replace every element by `value`."""
         check_type(value, (Tensor, int, float, bool), "value")
         data = array_from_values(value, None, "fill_", self._data)
         return self._assign(wrap(data, self), "fill_")
 
-    def zero_(self) -> "Tensor":
+    def zero_(self) -> Tensor:
         """Replace every element by 0."""
         return self.fill_(0)
 
@@ -715,10 +717,10 @@ class Tensor(Variable):
     baddbmm: Final = method(linalg.baddbmm)
 
     @overload
-    def remainder(self, other: Operand) -> "Tensor": ...
+    def remainder(self, other: Operand) -> Tensor: ...
     @overload
-    def remainder(self, *, divisor: Operand) -> "Tensor": ...
-    def remainder(self, other: Any = None, *, divisor: Any = None) -> "Tensor":
+    def remainder(self, *, divisor: Operand) -> Tensor: ...
+    def remainder(self, other: Any = None, *, divisor: Any = None) -> Tensor:
         """Return the remainder of the division by `other`, also called `divisor`, with its sign."""
         right: Operand = _either("remainder", other, divisor)
         return arithmetic.remainder(self, right)
@@ -726,11 +728,11 @@ class Tensor(Variable):
     # Methods whose arguments have two names. `dim` is `axis`, `keepdim` is `keepdims`, and the
     # forms with `dim` are those of PyTorch.
 
-    def add(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
+    def add(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """Return `self + alpha * other`."""
         return arithmetic.add(*arithmetic.scale_other(self, other, alpha, "add"))
 
-    def sub(self, other: Operand, *, alpha: Number = 1) -> "Tensor":
+    def sub(self, other: Operand, *, alpha: Number = 1) -> Tensor:
         """Return `self - alpha * other`."""
         return arithmetic.sub(*arithmetic.scale_other(self, other, alpha, "sub"))
 
@@ -742,7 +744,7 @@ class Tensor(Variable):
         *,
         dim: Axis = None,
         keepdim: Bool | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the sum over axes; of integers and bools in int64.
 
         The second argument is the data type, or a bool `keepdim`.
@@ -766,7 +768,7 @@ class Tensor(Variable):
         dim: Axis = None,
         keepdim: Bool | None = None,
         dtype: dtypes.DTypeLike | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the mean over axes, computed in `dtype`."""
         keep = _either("mean", keep_dims, keepdim, False)
         x = self if dtype is None else elementwise.cast(self, dtype)
@@ -777,7 +779,7 @@ class Tensor(Variable):
         dim: Axis = None,
         keepdim: Bool = False,
         dtype: dtypes.DTypeLike | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the product over axes; of integers and bools in int64."""
         return reduction.prod(self, dim, keepdim, dtype)
 
@@ -788,7 +790,7 @@ class Tensor(Variable):
         *,
         dim: Axis = None,
         keepdim: Bool | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return whether all elements along axes are true."""
         keep = _either("all", keep_dims, keepdim, False)
         return reduction.all(self, _either("all", axis, dim), keep)
@@ -800,7 +802,7 @@ class Tensor(Variable):
         *,
         dim: Axis = None,
         keepdim: Bool | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return whether at least one element along axes is true."""
         keep = _either("any", keep_dims, keepdim, False)
         return reduction.any(self, _either("any", axis, dim), keep)
@@ -812,7 +814,7 @@ class Tensor(Variable):
         *,
         dim: Int | None = None,
         keepdim: Bool | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the index of the first maximum along an axis, or of the flattened tensor."""
         keep = _either("argmax", keepdims, keepdim, False)
         return reduction.argmax(self, _either("argmax", axis, dim), keep)
@@ -824,13 +826,13 @@ class Tensor(Variable):
         *,
         dim: Int | None = None,
         keepdim: Bool | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the index of the first minimum along an axis, or of the flattened tensor."""
         keep = _either("argmin", keepdims, keepdim, False)
         return reduction.argmin(self, _either("argmin", axis, dim), keep)
 
     @overload
-    def max(self, dim: Int, keepdim: Bool = False) -> "tuple[Tensor, Tensor]": ...
+    def max(self, dim: Int, keepdim: Bool = False) -> tuple[Tensor, Tensor]: ...
     @overload
     def max(
         self,
@@ -838,8 +840,8 @@ class Tensor(Variable):
         keepdims: Bool = False,
         *,
         initial: Number | None = None,
-        where: Variable | None = None,
-    ) -> "Tensor": ...
+        where: Tensor | None = None,
+    ) -> Tensor: ...
     @overload
     def max(
         self,
@@ -847,19 +849,19 @@ class Tensor(Variable):
         axis: Int,
         keepdims: Bool = False,
         initial: Number | None = None,
-        where: Variable | None = None,
-    ) -> "Tensor": ...
+        where: Tensor | None = None,
+    ) -> Tensor: ...
     @overload
-    def max(self, axis: Int, /, *, keepdims: Bool) -> "Tensor": ...
+    def max(self, axis: Int, /, *, keepdims: Bool) -> Tensor: ...
     @overload
     def max(
         self, axis: Int | None = None, keepdims: Bool = False, *, return_indices: Literal[True]
-    ) -> "tuple[Tensor, Tensor]": ...
+    ) -> tuple[Tensor, Tensor]: ...
     @overload
     def max(
         self, axis: Sequence[Int], keepdims: Bool = False, *, return_indices: Literal[True]
-    ) -> "Tensor": ...
-    def max(self, *args: Any, **kwargs: Any) -> "Tensor | tuple[Tensor, Tensor]":
+    ) -> Tensor: ...
+    def max(self, *args: Any, **kwargs: Any) -> Tensor | tuple[Tensor, Tensor]:
         """Return the maximum over axes; `max(dim)` returns the maxima and their indices.
 
         So does `max(axis, keepdims, return_indices=True)` for one axis or all.
@@ -876,7 +878,7 @@ class Tensor(Variable):
         return reduction.amax(self, *args, **kwargs)
 
     @overload
-    def min(self, dim: Int, keepdim: Bool = False) -> "tuple[Tensor, Tensor]": ...
+    def min(self, dim: Int, keepdim: Bool = False) -> tuple[Tensor, Tensor]: ...
     @overload
     def min(
         self,
@@ -884,8 +886,8 @@ class Tensor(Variable):
         keepdims: Bool = False,
         *,
         initial: Number | None = None,
-        where: Variable | None = None,
-    ) -> "Tensor": ...
+        where: Tensor | None = None,
+    ) -> Tensor: ...
     @overload
     def min(
         self,
@@ -893,19 +895,19 @@ class Tensor(Variable):
         axis: Int,
         keepdims: Bool = False,
         initial: Number | None = None,
-        where: Variable | None = None,
-    ) -> "Tensor": ...
+        where: Tensor | None = None,
+    ) -> Tensor: ...
     @overload
-    def min(self, axis: Int, /, *, keepdims: Bool) -> "Tensor": ...
+    def min(self, axis: Int, /, *, keepdims: Bool) -> Tensor: ...
     @overload
     def min(
         self, axis: Int | None = None, keepdims: Bool = False, *, return_indices: Literal[True]
-    ) -> "tuple[Tensor, Tensor]": ...
+    ) -> tuple[Tensor, Tensor]: ...
     @overload
     def min(
         self, axis: Sequence[Int], keepdims: Bool = False, *, return_indices: Literal[True]
-    ) -> "Tensor": ...
-    def min(self, *args: Any, **kwargs: Any) -> "Tensor | tuple[Tensor, Tensor]":
+    ) -> Tensor: ...
+    def min(self, *args: Any, **kwargs: Any) -> Tensor | tuple[Tensor, Tensor]:
         """Return the minimum over axes; `min(dim)` returns the minima and their indices."""
         if kwargs.pop("return_indices", False):
             return self._extrema(reduction.min, reduction.amin, *args, **kwargs)
@@ -915,12 +917,12 @@ class Tensor(Variable):
 
     def _extrema(
         self,
-        with_indices: "Callable[..., tuple[Tensor, Tensor]]",
-        values: "Callable[..., Tensor]",
+        with_indices: Callable[..., tuple[Tensor, Tensor]],
+        values: Callable[..., Tensor],
         axis: Axis = None,
         keepdims: Bool = False,
         **settings: Any,  # noqa: ANN401
-    ) -> "Tensor | tuple[Tensor, Tensor]":
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Return extrema with their indices; of several axes without, as in MindSpore."""
         if isinstance(axis, tuple | list):
             return values(self, axis, keepdims, **settings)
@@ -935,7 +937,7 @@ class Tensor(Variable):
         dim: Axis = None,
         correction: Int | None = None,
         keepdim: Bool | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the standard deviation over axes; `correction` is `ddof`."""
         keep = _either("std", keepdims, keepdim, False)
         axes = _either("std", axis, dim)
@@ -950,7 +952,7 @@ class Tensor(Variable):
         dim: Axis = None,
         correction: Int | None = None,
         keepdim: Bool | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the variance over axes; `correction` is `ddof`."""
         keep = _either("var", keepdims, keepdim, False)
         axes = _either("var", axis, dim)
@@ -963,7 +965,7 @@ class Tensor(Variable):
         *,
         dim: Int | None = None,
         stable: Bool = True,
-    ) -> "tuple[Tensor, Tensor]":
+    ) -> tuple[Tensor, Tensor]:
         """Return the sorted elements along an axis and their indices; the sort is stable."""
         return reduction.sort(self, _either("sort", axis, dim, -1), descending)
 
@@ -974,7 +976,7 @@ class Tensor(Variable):
         *,
         dim: Int | None = None,
         stable: Bool = True,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the indices that sort the elements along an axis; the sort is stable."""
         return reduction.argsort(self, _either("argsort", axis, dim, -1), descending)
 
@@ -984,27 +986,27 @@ class Tensor(Variable):
         axis: Int = 0,
         *,
         dim: Int | None = None,
-    ) -> "tuple[Tensor, ...]":
+    ) -> tuple[Tensor, ...]:
         """Return the tensor split into parts along an axis."""
         return shapes.split(self, split_size_or_sections, _either("split", axis, dim, 0))
 
-    def chunk(self, chunks: Int, axis: Int = 0, *, dim: Int | None = None) -> "tuple[Tensor, ...]":
+    def chunk(self, chunks: Int, axis: Int = 0, *, dim: Int | None = None) -> tuple[Tensor, ...]:
         """Return the tensor split into `chunks` parts along an axis."""
         return shapes.chunk(self, chunks, _either("chunk", axis, dim, 0))
 
     @overload
-    def index_select(self, axis: Int, index: Variable) -> "Tensor": ...
+    def index_select(self, axis: Int, index: Variable) -> Tensor: ...
     @overload
-    def index_select(self, *, dim: Int, index: Variable) -> "Tensor": ...
-    def index_select(self, axis: Any = None, index: Any = None, dim: Any = None) -> "Tensor":
+    def index_select(self, *, dim: Int, index: Variable) -> Tensor: ...
+    def index_select(self, axis: Any = None, index: Any = None, dim: Any = None) -> Tensor:
         """Return the slices along an axis that a tensor of indices selects."""
         return indexing.index_select(self, _either("index_select", axis, dim), index)
 
     @overload
-    def gather(self, dim: Int, index: Variable) -> "Tensor": ...
+    def gather(self, dim: Int, index: Variable) -> Tensor: ...
     @overload
-    def gather(self, input_indices: Variable, axis: Int, batch_dims: Int = 0) -> "Tensor": ...
-    def gather(self, *args: Any, **kwargs: Any) -> "Tensor":
+    def gather(self, input_indices: Tensor, axis: Int, batch_dims: Int = 0) -> Tensor: ...
+    def gather(self, *args: Any, **kwargs: Any) -> Tensor:
         """Return elements that indices select along an axis.
 
         `gather(dim, index)` is `gather_elements(dim, index)`, and `gather(input_indices, axis)`
@@ -1022,17 +1024,17 @@ class Tensor(Variable):
         return function(self, *args, **kwargs)
 
     @overload
-    def scatter(self, axis: Int, index: Variable, src: "Tensor | Number") -> "Tensor": ...
+    def scatter(self, axis: Int, index: Tensor, src: Tensor | Number) -> Tensor: ...
     @overload
-    def scatter(self, *, dim: Int, index: Variable, src: "Tensor | Number") -> "Tensor": ...
+    def scatter(self, *, dim: Int, index: Tensor, src: Tensor | Number) -> Tensor: ...
     def scatter(
         self, axis: Any = None, index: Any = None, src: Any = None, *, dim: Any = None
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the tensor with the elements of `src` at indices along an axis."""
         source: Tensor | Number = src
         return indexing.scatter(self, _either("scatter", axis, dim), index, source)
 
-    def diagonal(self, offset: Int = 0, axis1: Int = 0, axis2: Int = 1) -> "Tensor":
+    def diagonal(self, offset: Int = 0, axis1: Int = 0, axis2: Int = 1) -> Tensor:
         """Return the diagonals of the matrices along two axes."""
         return indexing.diagonal(self, offset, axis1, axis2)
 
@@ -1042,7 +1044,7 @@ class Tensor(Variable):
         axis1: Int = 0,
         axis2: Int = 1,
         dtype: dtypes.DTypeLike | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the sums of the diagonals; of integers in int64."""
         return reduction.sum(self.diagonal(offset, axis1, axis2), -1, dtype=dtype)
 
@@ -1053,24 +1055,20 @@ class Tensor(Variable):
         dtype: dtypes.DTypeLike | None = None,
         *,
         dim: Axis = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the number of elements over axes that are not 0."""
         axes = _either("count_nonzero", axis, dim, ())
         return reduction.count_nonzero(self, axes, keep_dims, dtype or dtypes.int32)
 
-    def fill(self, value: "Tensor | Number") -> "Tensor":
+    def fill(self, value: Tensor | Number) -> Tensor:
         """Return a tensor of the same shape and type in which every element is `value`."""
         return elementwise.stop_gradient(elementwise.copy(self)).fill_(value)
 
-    def new_zeros(
-        self, size: Int | Sequence[Int], dtype: dtypes.DTypeLike | None = None
-    ) -> "Tensor":
+    def new_zeros(self, size: Int | Sequence[Int], dtype: dtypes.DTypeLike | None = None) -> Tensor:
         """Return zeros of another shape, on the same device and, without `dtype`, of this type."""
         return self._new(size, 0, dtype, "new_zeros")
 
-    def new_ones(
-        self, size: Int | Sequence[Int], dtype: dtypes.DTypeLike | None = None
-    ) -> "Tensor":
+    def new_ones(self, size: Int | Sequence[Int], dtype: dtypes.DTypeLike | None = None) -> Tensor:
         """Return ones of another shape, on the same device and, without `dtype`, of this type."""
         return self._new(size, 1, dtype, "new_ones")
 
@@ -1079,14 +1077,14 @@ class Tensor(Variable):
         size: Int | Sequence[Int],
         fill_value: Number,
         dtype: dtypes.DTypeLike | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return a number in another shape, on the same device, without `dtype` of this type."""
         check_type(fill_value, (int, float), "fill_value")
         return self._new(size, fill_value, dtype, "new_full")
 
     def _new(
         self, size: object, value: Number, dtype: dtypes.DTypeLike | None, caller: str
-    ) -> "Tensor":
+    ) -> Tensor:
         chosen = self.dtype if dtype is None else dtypes.as_dtype(dtype, caller)
         lengths = as_shape(size, caller, "size")
         try:
@@ -1096,43 +1094,43 @@ class Tensor(Variable):
         return wrap(data, self)
 
     @overload
-    def expand_as(self, other: Variable) -> "Tensor": ...
+    def expand_as(self, other: Variable) -> Tensor: ...
     @overload
-    def expand_as(self, *, x: Variable) -> "Tensor": ...
-    def expand_as(self, other: Any = None, *, x: Any = None) -> "Tensor":
+    def expand_as(self, *, x: Variable) -> Tensor: ...
+    def expand_as(self, other: Any = None, *, x: Any = None) -> Tensor:
         """Return the tensor broadcast to the shape of `other`, also called `x`."""
-        target: Variable = _either("expand_as", other, x)
+        target: Tensor = _either("expand_as", other, x)
         check_tensor(target, "expand_as", "other")
         return shapes.broadcast_to(self, target.shape)
 
-    def expand(self, *size: Int | Sequence[Int]) -> "Tensor":
+    def expand(self, *size: Int | Sequence[Int]) -> Tensor:
         """Return `self.broadcast_to(*size)`."""
         return self.broadcast_to(*size)
 
-    def view_as(self, other: Variable) -> "Tensor":
+    def view_as(self, other: Variable) -> Tensor:
         """Return the elements in the shape of `other`."""
         check_tensor(other, "view_as", "other")
         return shapes.reshape(self, other.shape)
 
-    def reshape_as(self, other: Variable) -> "Tensor":
+    def reshape_as(self, other: Variable) -> Tensor:
         """Return the elements in the shape of `other`."""
         check_tensor(other, "reshape_as", "other")
         return shapes.reshape(self, other.shape)
 
-    def ravel(self) -> "Tensor":
+    def ravel(self) -> Tensor:
         """Return the elements along one axis."""
         return shapes.reshape(self, (-1,))
 
-    def t(self) -> "Tensor":
+    def t(self) -> Tensor:
         """Return the transposed matrix, and any tensor of other than two axes itself."""
         return self.T if self.ndim == 2 else self
 
     @property
-    def data(self) -> "Tensor":
+    def data(self) -> Tensor:
         """The elements as a tensor that shares the memory, through which no gradient flows."""
         return elementwise.stop_gradient(self)
 
-    def register_hook(self, hook: "TensorHook") -> "TensorHookHandle":
+    def register_hook(self, hook: TensorHook) -> TensorHookHandle:
         """Call a function with the gradient of this tensor in the backward pass.
 
         For a parameter it is called whenever the gradient by it is computed. For another tensor it
@@ -1178,7 +1176,7 @@ class Tensor(Variable):
         """Raise a NotImplementedError: numpy has no type bfloat16. Use `half` or `float`."""
         raise NotImplementedError("For 'bfloat16', numpy has no such type: use 'half' or 'float'.")
 
-    def contiguous(self) -> "Tensor":
+    def contiguous(self) -> Tensor:
         """Return the tensor, in which the last axis varies fastest in memory."""
         return self if self.is_contiguous() else elementwise.copy(self)
 
@@ -1191,12 +1189,12 @@ class Tensor(Variable):
         return self.dtype.category == dtypes.FLOAT
 
     @overload
-    def flatten(self, start_dim: Int = 0, end_dim: Int = -1) -> "Tensor": ...
+    def flatten(self, start_dim: Int = 0, end_dim: Int = -1) -> Tensor: ...
     @overload
     def flatten(
         self, order: Literal["C", "F"], *, start_dim: Int = 0, end_dim: Int = -1
-    ) -> "Tensor": ...
-    def flatten(self, *args: Any, **kwargs: Any) -> "Tensor":
+    ) -> Tensor: ...
+    def flatten(self, *args: Any, **kwargs: Any) -> Tensor:
         """Return the tensor with the axes from `start_dim` to `end_dim` merged into one.
 
         With `order="F"`, the axes are reversed first.
@@ -1214,7 +1212,7 @@ class Tensor(Variable):
         settings: dict[str, Any] = {"start_dim": 0, **kwargs, **named}
         return shapes.flatten(self, **settings)
 
-    def reshape(self, *shape_: Int | Sequence[Int]) -> "Tensor":
+    def reshape(self, *shape_: Int | Sequence[Int]) -> Tensor:
         """Return the elements in another shape, which is one sequence or several ints.
 
         Examples:
@@ -1223,22 +1221,22 @@ class Tensor(Variable):
         """
         return shapes.reshape(self, _lengths(shape_))
 
-    def permute(self, *axis: Int | Sequence[Int]) -> "Tensor":
+    def permute(self, *axis: Int | Sequence[Int]) -> Tensor:
         """Return the tensor with its axes in another order."""
         return shapes.permute(self, _lengths(axis))
 
-    def transpose(self, *axes: Int | Sequence[Int]) -> "Tensor":
+    def transpose(self, *axes: Int | Sequence[Int]) -> Tensor:
         """Return the tensor with permuted axes, by default reversed; two ints exchange two axes."""
         if len(axes) == 2:
             first, second = _lengths(axes)
             return shapes.swapaxes(self, first, second)
         return shapes.permute(self, _lengths(axes) or range(self.ndim)[::-1])
 
-    def broadcast_to(self, *shape_: Int | Sequence[Int]) -> "Tensor":
+    def broadcast_to(self, *shape_: Int | Sequence[Int]) -> Tensor:
         """Return the tensor broadcast to another shape."""
         return shapes.broadcast_to(self, _lengths(shape_))
 
-    def view(self, *shape_: Int | Sequence[Int] | DType) -> "Tensor":
+    def view(self, *shape_: Int | Sequence[Int] | DType) -> Tensor:
         """Return `self.reshape(*shape_)`; with a data type, the same memory read as that type.
 
         Gradients do not flow to the memory.
@@ -1254,7 +1252,7 @@ class Tensor(Variable):
                 raise ValueError(f"For 'view', {error}") from None
         return self.reshape(*cast("tuple[Int | Sequence[Int], ...]", shape_))
 
-    def repeat(self, *repeats: Int | Sequence[Int]) -> "Tensor":
+    def repeat(self, *repeats: Int | Sequence[Int]) -> Tensor:
         """Return the tensor repeated as a whole along each axis, as `tile` does.
 
         Raises:
@@ -1278,7 +1276,7 @@ class Tensor(Variable):
         dtype: dtypes.DTypeLike | None = None,
         *,
         dim: Int | None = None,
-    ) -> "Tensor":
+    ) -> Tensor:
         """Return the cumulative sum along an axis, or of the flattened tensor."""
         place = _either("cumsum", axis, dim)
         if place is None:
@@ -1286,20 +1284,20 @@ class Tensor(Variable):
         return reduction.cumsum(self, place, dtype)
 
     def repeat_interleave(
-        self, repeats: Int | Sequence[Int] | Variable, dim: Int | None = None
-    ) -> "Tensor":
+        self, repeats: Int | Sequence[Int] | Tensor, dim: Int | None = None
+    ) -> Tensor:
         """Return the tensor with each element repeated along an axis, or flattened."""
         return shapes.repeat_interleave(self, repeats, dim)
 
-    def copy(self) -> "Tensor":
+    def copy(self) -> Tensor:
         """Return a copy in memory of its own; gradients flow through it."""
         return elementwise.copy(self)
 
-    def clone(self) -> "Tensor":
+    def clone(self) -> Tensor:
         """Return `self.copy()`."""
         return elementwise.copy(self)
 
-    def astype(self, dtype: dtypes.DTypeLike, copy: Bool = True) -> "Tensor":
+    def astype(self, dtype: dtypes.DTypeLike, copy: Bool = True) -> Tensor:
         """Return the elements in another data type; differentiable between float types."""
         other = elementwise.cast(self, dtype)
         return elementwise.copy(self) if copy and other is self else other
@@ -1311,14 +1309,14 @@ class Tensor(Variable):
         dtype: dtypes.DTypeLike | None = None,
         non_blocking: Bool = False,
         copy: Bool = False,
-    ) -> "Tensor": ...
+    ) -> Tensor: ...
     @overload
     def to(
         self, dtype: dtypes.DTypeLike, non_blocking: Bool = False, copy: Bool = False
-    ) -> "Tensor": ...
+    ) -> Tensor: ...
     @overload
-    def to(self, other: Variable, non_blocking: Bool = False, copy: Bool = False) -> "Tensor": ...
-    def to(self, *args: object, **kwargs: object) -> "Tensor":
+    def to(self, other: Tensor, non_blocking: Bool = False, copy: Bool = False) -> Tensor: ...
+    def to(self, *args: object, **kwargs: object) -> Tensor:
         """Return the tensor on another device, "CPU" or "GPU", and in another data type.
 
         The forms are `to(device, dtype)`, `to(dtype)`, and `to(other)` for the device and type of
@@ -1347,7 +1345,7 @@ class Tensor(Variable):
             self, _device_transfer.parse_to_arguments(args, kwargs, "to"), "to"
         )
 
-    def move_to(self, to: str, blocking: Bool = True) -> "Tensor":
+    def move_to(self, to: str, blocking: Bool = True) -> Tensor:
         """Return the tensor on the device "CPU" or "GPU"; `blocking` has no effect.
 
         Raises:
@@ -1364,40 +1362,40 @@ class Tensor(Variable):
         check_one_of(to, ("CPU", "GPU"), "to")
         return _device_transfer.to_device(self, "GPU" if to == "GPU" else "CPU", "move_to")
 
-    def type_as(self, other: Variable) -> "Tensor":
+    def type_as(self, other: Variable) -> Tensor:
         """Return the elements in the data type of `other`."""
         check_tensor(other, "type_as", "other")
         return elementwise.cast(self, dtype_of(other))
 
-    def float(self) -> "Tensor":
+    def float(self) -> Tensor:
         """Return the elements as float32."""
         return elementwise.cast(self, dtypes.float32)
 
-    def half(self) -> "Tensor":
+    def half(self) -> Tensor:
         """Return the elements as float16."""
         return elementwise.cast(self, dtypes.float16)
 
-    def double(self) -> "Tensor":
+    def double(self) -> Tensor:
         """Return the elements as float64."""
         return elementwise.cast(self, dtypes.float64)
 
-    def byte(self) -> "Tensor":
+    def byte(self) -> Tensor:
         """Return the elements as uint8."""
         return elementwise.cast(self, dtypes.uint8)
 
-    def short(self) -> "Tensor":
+    def short(self) -> Tensor:
         """Return the elements as int16."""
         return elementwise.cast(self, dtypes.int16)
 
-    def int(self) -> "Tensor":
+    def int(self) -> Tensor:
         """Return the elements as int32."""
         return elementwise.cast(self, dtypes.int32)
 
-    def long(self) -> "Tensor":
+    def long(self) -> Tensor:
         """Return the elements as int64."""
         return elementwise.cast(self, dtypes.int64)
 
-    def bool(self) -> "Tensor":
+    def bool(self) -> Tensor:
         """Return the elements as bool."""
         return elementwise.cast(self, dtypes.bool_)
 
@@ -1416,7 +1414,7 @@ class TensorHookHandle:
             self._hooks.remove(self._hook)
 
 
-def gradient_hooks(tensor: Tensor) -> "list[TensorHook]":
+def gradient_hooks(tensor: Tensor) -> list[TensorHook]:
     """Return the hooks that `Tensor.register_hook` has registered; a new list if there are none."""
     owner = getattr(tensor._node and tensor._node.rule, "__self__", None)
     return owner.hooks if isinstance(owner, _GradientHooks) else []

@@ -1,14 +1,19 @@
 """Move variables between devices; differentiable, since gradients move back."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from minispore.engine import array, dtypes
 from minispore.engine.array import Array, DeviceTarget, device_of
-from minispore.engine.dispatch import OptionalPullback, T, Variable, apply1, cast_to, dtype_of
+from minispore.engine.dispatch import OptionalPullback, Variable, apply1, cast_to, dtype_of
 from minispore.engine.dtypes import DType
 from minispore.engine.rules import elementwise as rules
 from minispore.utils.checks import check_bool, check_type, describe_value
+
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
 
 
 class ToOptions(NamedTuple):
@@ -80,7 +85,7 @@ def check_device(name: object, caller: str) -> DeviceTarget:
             )
 
 
-def to(x: T, there: ToOptions, caller: str) -> T:
+def to(x: Tensor, there: ToOptions, caller: str) -> Tensor:
     """Return `x` on another device and in another type; `x` itself if nothing changes.
 
     Raises:
@@ -92,7 +97,7 @@ def to(x: T, there: ToOptions, caller: str) -> T:
     return apply1(rules.copy, x) if there.copy and result is x else result
 
 
-def to_device(x: T, target: DeviceTarget, caller: str) -> T:
+def to_device(x: Tensor, target: DeviceTarget, caller: str) -> Tensor:
     """Return `x` on another device; `x` itself if it is there.
 
     Raises:
@@ -105,7 +110,7 @@ def to_device(x: T, target: DeviceTarget, caller: str) -> T:
     def put(a: Array, where: DeviceTarget) -> Array:
         # In a second derivative the rule is applied to variables.
         if isinstance(a, Variable):
-            return cast("Array", to_device(a, where, caller))
+            return cast("Array", to_device(cast("Tensor", a), where, caller))
         return array.to_device(a, where, caller)
 
     def move(a: Array) -> tuple[Array, tuple[OptionalPullback]]:

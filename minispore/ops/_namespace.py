@@ -4,13 +4,20 @@ A rule that is called with variables computes with these functions, so that its 
 recorded themselves: see `rerecord_pullbacks`.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from minispore.engine.array import Axis, Shape, device_namespace
-from minispore.engine.dispatch import T, apply1, cast_to, wrap
+from minispore.engine.dispatch import apply1, cast_to, wrap
 from minispore.engine.dtypes import as_dtype
 from minispore.engine.rules import indexing as rules
 from minispore.engine.rules import reduction as reduction_rules
 from minispore.engine.rules import unfold as window_rules
 from minispore.ops import arithmetic, comparison, elementwise, manipulation, reduction
+
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
 
 abs = elementwise.abs
 exp = elementwise.exp
@@ -45,51 +52,51 @@ max = reduction.amax
 min = reduction.amin
 
 
-def sum(x: T, /, *, axis: Axis = None, keepdims: bool = False) -> T:
+def sum(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """Return the sum over `axis`."""
     return x if axis == () else reduction.sum(x, axis, keepdims)
 
 
-def mean(x: T, /, *, axis: Axis = None, keepdims: bool = False) -> T:
+def mean(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """Return the mean over `axis`."""
     return reduction.mean(x, axis, keepdims)
 
 
-def cumulative_sum(x: T, /, *, axis: int) -> T:
+def cumulative_sum(x: Tensor, /, *, axis: int) -> Tensor:
     """Return the cumulative sum along `axis`."""
     return apply1(reduction_rules.cumsum, x, axis)
 
 
-def astype(x: T, dtype: object, /) -> T:
+def astype(x: Tensor, dtype: object, /) -> Tensor:
     """Return `x` in another type."""
     return cast_to(x, as_dtype(dtype, "astype"))
 
 
-def zeros_like(x: T, /) -> T:
+def zeros_like(x: Tensor, /) -> Tensor:
     """Return zeros of the shape and type of `x`."""
     return wrap(device_namespace(x._data).zeros_like(x._data), x)
 
 
-def ones_like(x: T, /) -> T:
+def ones_like(x: Tensor, /) -> Tensor:
     """Return ones of the shape and type of `x`."""
     return wrap(device_namespace(x._data).ones_like(x._data), x)
 
 
-def getitem(x: T, /, *, index: tuple[object, ...]) -> T:
+def getitem(x: Tensor, /, *, index: tuple[object, ...]) -> Tensor:
     """Return `x[index]`."""
     return apply1(rules.getitem, x, index)
 
 
-def scatter_add(values: T, /, *, index: tuple[object, ...], shape: Shape) -> T:
+def scatter_add(values: Tensor, /, *, index: tuple[object, ...], shape: Shape) -> Tensor:
     """Return zeros of `shape` with `values` added at `index`."""
     return apply1(rules.scatter_add, values, index, shape)
 
 
-def unfold(x: T, /, *, axis: int, kernel_size: int, stride: int, dilation: int) -> T:
+def unfold(x: Tensor, /, *, axis: int, kernel_size: int, stride: int, dilation: int) -> Tensor:
     """Return the sliding windows along an axis."""
     return apply1(window_rules.unfold, x, axis, kernel_size, stride, dilation)
 
 
-def fold(x: T, /, *, axis: int, length: int, stride: int, dilation: int) -> T:
+def fold(x: Tensor, /, *, axis: int, length: int, stride: int, dilation: int) -> Tensor:
     """Return the sum of windows along an axis."""
     return apply1(window_rules.fold, x, axis, length, stride, dilation)

@@ -1,11 +1,16 @@
 """The geometry of windows over the rows and columns of images: size, stride, dilation, padding."""
 
-from typing import NamedTuple, TypeAlias
+from __future__ import annotations
 
-from minispore.engine.dispatch import T, apply1
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from minispore.engine.dispatch import apply1
 from minispore.engine.rules import shape, unfold
 from minispore.ops.manipulation import pad_constant
 from minispore.utils.checks import as_items, check_int, describe_value, is_tuple
+
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
 
 # MindSpore's padding modes.
 PAD_MODES = ("same", "valid", "pad")
@@ -48,14 +53,14 @@ class WindowGeometry(NamedTuple):
             length + self.pad_before + self.pad_after - self.effective_kernel_size
         ) // self.stride + 1
 
-    def with_same_padding(self, length: int) -> "WindowGeometry":
+    def with_same_padding(self, length: int) -> WindowGeometry:
         """Return the geometry padded to ⌈length / stride⌉ windows, with an odd element after."""
         around = max(
             (-(-length // self.stride) - 1) * self.stride + self.effective_kernel_size - length, 0
         )
         return self._replace(pad_before=around // 2, pad_after=around - around // 2)
 
-    def with_ceil_mode(self, length: int) -> "WindowGeometry":
+    def with_ceil_mode(self, length: int) -> WindowGeometry:
         """Return the geometry padded to one more window, if it begins inside the padded axis."""
         room = length + self.pad_before + self.pad_after - self.effective_kernel_size
         count = -(-room // self.stride) + 1
@@ -65,17 +70,19 @@ class WindowGeometry(NamedTuple):
         return self._replace(pad_after=max(more, 0))
 
 
-def nchw_to_hcwn(x: T) -> T:
+def nchw_to_hcwn(x: Tensor) -> Tensor:
     """Return images (N, C, H, W) as (H, C, W, N)."""
     return apply1(shape.permute, x, _NCHW_TO_HCWN)
 
 
-def hcwn_to_nchw(x: T) -> T:
+def hcwn_to_nchw(x: Tensor) -> Tensor:
     """Return images (H, C, W, N) as (N, C, H, W)."""
     return apply1(shape.permute, x, _HCWN_TO_NCHW)
 
 
-def pad_spatial(x: T, rows: WindowGeometry, columns: WindowGeometry, value: float = 0) -> T:
+def pad_spatial(
+    x: Tensor, rows: WindowGeometry, columns: WindowGeometry, value: float = 0
+) -> Tensor:
     """Return images (H, C, W, N) with `value` around them."""
     added = [
         (rows.pad_before, rows.pad_after),
@@ -86,12 +93,12 @@ def pad_spatial(x: T, rows: WindowGeometry, columns: WindowGeometry, value: floa
     return pad_constant(x, added, value)
 
 
-def unfold_axis(x: T, axis: int, window: WindowGeometry) -> T:
+def unfold_axis(x: Tensor, axis: int, window: WindowGeometry) -> Tensor:
     """Return the windows along `axis`, which is replaced by the two axes (count, size)."""
     return apply1(unfold.unfold, x, axis, window.kernel_size, window.stride, window.dilation)
 
 
-def fold_axis(x: T, axis: int, window: WindowGeometry) -> T:
+def fold_axis(x: Tensor, axis: int, window: WindowGeometry) -> Tensor:
     """Return the sum of the windows (count, size) at `axis`, in the shortest axis that has them."""
     length = (x.shape[axis] - 1) * window.stride + window.effective_kernel_size
     return apply1(unfold.fold, x, axis, length, window.stride, window.dilation)

@@ -1,14 +1,14 @@
 """Arithmetic of two operands, which are broadcast; one of them may be a number."""
 
-from typing import Final, Literal, overload
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, overload
 
 from minispore.engine import dtypes
 from minispore.engine.array import Array, decide, device_namespace, to_host
 from minispore.engine.dispatch import (
     Number,
-    T,
     Values,
-    Variable,
     apply1,
     apply2,
     apply3,
@@ -27,6 +27,9 @@ from minispore.engine.rules import arithmetic as rules
 from minispore.engine.rules import elementwise
 from minispore.ops._primitive import primitive
 from minispore.utils.checks import check_one_of, check_type
+
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
 
 __all__ = [
     "Add",
@@ -59,7 +62,7 @@ __all__ = [
 ]
 
 
-def add(input: T | Values, other: T | Values) -> T:
+def add(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return `input + other`, elementwise and broadcast.
 
     Args:
@@ -83,7 +86,7 @@ def add(input: T | Values, other: T | Values) -> T:
 Add: Final = primitive("Add", add)
 
 
-def sub(input: T | Values, other: T | Values) -> T:
+def sub(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return `input - other`, elementwise and broadcast.
 
     Args:
@@ -108,7 +111,7 @@ def sub(input: T | Values, other: T | Values) -> T:
     return apply2(rules.subtract, x, y)
 
 
-def subtract(input: T | Values, other: T | Values, *, alpha: Number = 1) -> T:
+def subtract(input: Tensor | Values, other: Tensor | Values, *, alpha: Number = 1) -> Tensor:
     """Return `input - alpha * other`, elementwise and broadcast.
 
     Args:
@@ -134,7 +137,9 @@ def subtract(input: T | Values, other: T | Values, *, alpha: Number = 1) -> T:
     return apply2(rules.subtract, x, y)
 
 
-def scale_other(input: T | Values, other: T | Values, alpha: Number, caller: str) -> tuple[T, T]:
+def scale_other(
+    input: Tensor | Values, other: Tensor | Values, alpha: Number, caller: str
+) -> tuple[Tensor, Tensor]:
     """Return both operands in their common type, the second one multiplied by `alpha`."""
     check_type(alpha, (int, float), "alpha", caller)
     x, y = promote_operands(input, other, caller)
@@ -152,7 +157,7 @@ def scale_other(input: T | Values, other: T | Values, alpha: Number, caller: str
 Sub: Final = primitive("Sub", sub)
 
 
-def mul(input: T | Values, other: T | Values) -> T:
+def mul(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return `input * other`, elementwise and broadcast.
 
     Args:
@@ -178,11 +183,11 @@ Mul: Final = primitive("Mul", mul)
 
 
 def div(
-    input: T | Values,
-    other: T | Values,
+    input: Tensor | Values,
+    other: Tensor | Values,
     *,
     rounding_mode: Literal["floor", "trunc"] | None = None,
-) -> T:
+) -> Tensor:
     """Return `input / other`, elementwise and broadcast.
 
     Args:
@@ -220,7 +225,7 @@ Div: Final = primitive("Div", div)
 RealDiv: Final = primitive("RealDiv", div)
 
 
-def floor_divide(input: T | Values, other: T | Values) -> T:
+def floor_divide(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return the quotient rounded down, elementwise and broadcast; its gradient is zero.
 
     Args:
@@ -248,7 +253,7 @@ def floor_divide(input: T | Values, other: T | Values) -> T:
 FloorDiv: Final = primitive("FloorDiv", floor_divide)
 
 
-def remainder(input: T | Values, other: T | Values) -> T:
+def remainder(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return `input - (input // other) * other`, which has the sign of `other`.
 
     Args:
@@ -276,7 +281,7 @@ def remainder(input: T | Values, other: T | Values) -> T:
     return apply2(rules.remainder, x, y)
 
 
-def pow(input: T | Values, exponent: T | Values) -> T:
+def pow(input: Tensor | Values, exponent: Tensor | Values) -> Tensor:
     """Return `input` to the power `exponent`, elementwise and broadcast.
 
     A negative power of an integer is the float result cut to an integer: 0 except for 1 and -1.
@@ -325,7 +330,7 @@ def _any_below_zero(x: Array) -> bool:
     return bool(to_host(device_namespace(x).any(x < 0)))
 
 
-def neg(input: T) -> T:
+def neg(input: Tensor) -> Tensor:
     """Return `-input`.
 
     Args:
@@ -353,7 +358,7 @@ negative = neg
 Neg: Final = primitive("Neg", neg)
 
 
-def maximum(input: T | Values, other: T | Values) -> T:
+def maximum(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return the larger of two elements; equal elements each receive half of the gradient.
 
     Args:
@@ -377,7 +382,7 @@ def maximum(input: T | Values, other: T | Values) -> T:
 Maximum: Final = primitive("Maximum", maximum)
 
 
-def minimum(input: T | Values, other: T | Values) -> T:
+def minimum(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return the smaller of two elements; equal elements each receive half of the gradient.
 
     Args:
@@ -402,10 +407,10 @@ Minimum: Final = primitive("Minimum", minimum)
 
 
 @overload
-def where(condition: T, input: Number, other: Number) -> T: ...
+def where(condition: Tensor, input: Number, other: Number) -> Tensor: ...
 @overload
-def where(condition: Variable, input: T | Values, other: T | Values) -> T: ...
-def where(condition: Variable, input: Variable | Values, other: Variable | Values) -> Variable:
+def where(condition: Tensor, input: Tensor | Values, other: Tensor | Values) -> Tensor: ...
+def where(condition: Tensor, input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return elements of `input` where `condition` is true, and of `other` elsewhere.
 
     Args:

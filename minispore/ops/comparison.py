@@ -1,15 +1,15 @@
 """Comparison and logic, with bool results and no gradients."""
 
+from __future__ import annotations
+
 import operator
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace
 from minispore.engine.dispatch import (
-    T,
     Values,
-    Variable,
     apply_nondifferentiable,
     check_tensor,
     dtype_of,
@@ -17,6 +17,9 @@ from minispore.engine.dispatch import (
     wrap,
 )
 from minispore.ops._primitive import primitive
+
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
 
 __all__ = [
     "Equal",
@@ -51,7 +54,7 @@ __all__ = [
 ]
 
 
-def equal(input: T | Values, other: T | Values) -> T:
+def equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return whether two elements are equal.
 
     Args:
@@ -75,7 +78,7 @@ eq = equal
 Equal: Final = primitive("Equal", equal)
 
 
-def not_equal(input: T | Values, other: T | Values) -> T:
+def not_equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return whether two elements differ.
 
     Args:
@@ -99,7 +102,7 @@ ne = not_equal
 NotEqual: Final = primitive("NotEqual", not_equal)
 
 
-def less(input: T | Values, other: T | Values) -> T:
+def less(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return whether `input < other`, elementwise.
 
     Args:
@@ -123,7 +126,7 @@ lt = less
 Less: Final = primitive("Less", less)
 
 
-def less_equal(input: T | Values, other: T | Values) -> T:
+def less_equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return whether `input <= other`, elementwise.
 
     Args:
@@ -147,7 +150,7 @@ le = less_equal
 LessEqual: Final = primitive("LessEqual", less_equal)
 
 
-def greater(input: T | Values, other: T | Values) -> T:
+def greater(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return whether `input > other`, elementwise.
 
     Args:
@@ -171,7 +174,7 @@ gt = greater
 Greater: Final = primitive("Greater", greater)
 
 
-def greater_equal(input: T | Values, other: T | Values) -> T:
+def greater_equal(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return whether `input >= other`, elementwise.
 
     Args:
@@ -195,7 +198,7 @@ ge = greater_equal
 GreaterEqual: Final = primitive("GreaterEqual", greater_equal)
 
 
-def logical_and(input: T | bool, other: T | bool) -> T:
+def logical_and(input: Tensor | bool, other: Tensor | bool) -> Tensor:
     """Return whether both elements are true; a number is true unless it is 0.
 
     Args:
@@ -218,7 +221,7 @@ def logical_and(input: T | bool, other: T | bool) -> T:
 LogicalAnd: Final = primitive("LogicalAnd", logical_and)
 
 
-def logical_or(input: T | bool, other: T | bool) -> T:
+def logical_or(input: Tensor | bool, other: Tensor | bool) -> Tensor:
     """Return whether at least one of two elements is true.
 
     Args:
@@ -241,7 +244,7 @@ def logical_or(input: T | bool, other: T | bool) -> T:
 LogicalOr: Final = primitive("LogicalOr", logical_or)
 
 
-def logical_xor(input: T | bool, other: T | bool) -> T:
+def logical_xor(input: Tensor | bool, other: Tensor | bool) -> Tensor:
     """Return whether exactly one of two elements is true.
 
     Args:
@@ -261,7 +264,7 @@ def logical_xor(input: T | bool, other: T | bool) -> T:
     return _apply("logical_xor", input, other)
 
 
-def logical_not(input: T) -> T:
+def logical_not(input: Tensor) -> Tensor:
     """Return whether each element is false.
 
     Args:
@@ -284,7 +287,7 @@ def logical_not(input: T) -> T:
 LogicalNot: Final = primitive("LogicalNot", logical_not)
 
 
-def bitwise_and(input: T | Values, other: T | Values) -> T:
+def bitwise_and(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return the bits that are set in both elements; of bools the logical and.
 
     Args:
@@ -307,7 +310,7 @@ def bitwise_and(input: T | Values, other: T | Values) -> T:
     return _apply_bitwise("bitwise_and", input, other)
 
 
-def bitwise_or(input: T | Values, other: T | Values) -> T:
+def bitwise_or(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return the bits that are set in at least one element; of bools the logical or.
 
     Args:
@@ -330,7 +333,7 @@ def bitwise_or(input: T | Values, other: T | Values) -> T:
     return _apply_bitwise("bitwise_or", input, other)
 
 
-def bitwise_xor(input: T | Values, other: T | Values) -> T:
+def bitwise_xor(input: Tensor | Values, other: Tensor | Values) -> Tensor:
     """Return the bits that are set in exactly one element; of bools the exclusive or.
 
     Args:
@@ -353,7 +356,7 @@ def bitwise_xor(input: T | Values, other: T | Values) -> T:
     return _apply_bitwise("bitwise_xor", input, other)
 
 
-def bitwise_not(input: T) -> T:
+def bitwise_not(input: Tensor) -> Tensor:
     """Return each element with every bit inverted; of bools the logical not.
 
     Args:
@@ -379,21 +382,21 @@ def bitwise_not(input: T) -> T:
 
 def _apply(
     name: str,
-    input: T | Values,
-    other: T | Values,
+    input: Tensor | Values,
+    other: Tensor | Values,
     compute: Callable[[Array, Array], Array] | None = None,
-) -> T:
+) -> Tensor:
     """Return `compute` of two operands; by default the array library's function `name`."""
     x, y = promote_operands(input, other, name)
     return apply_nondifferentiable(compute or getattr(device_namespace(x._data), name), x, y, name)
 
 
-def _apply_bitwise(name: str, input: T | Values, other: T | Values) -> T:
+def _apply_bitwise(name: str, input: Tensor | Values, other: Tensor | Values) -> Tensor:
     x, y = promote_operands(input, other, name)
     _check_no_floats(x, name)
     return _apply(name, x, y)
 
 
-def _check_no_floats(x: Variable, caller: str) -> None:
+def _check_no_floats(x: Tensor, caller: str) -> None:
     if dtype_of(x).category == dtypes.FLOAT:
         raise TypeError(f"For '{caller}', the operands must be integers or bools, but got floats.")

@@ -1,9 +1,12 @@
 """2D convolution, as a matrix product of unfolded windows and kernels."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from minispore.engine.array import Shape, is_host
-from minispore.engine.dispatch import T, apply1, apply2, as_float, check_tensor, promote_operands
+from minispore.engine.dispatch import apply1, apply2, as_float, check_tensor, promote_operands
 from minispore.engine.rules import indexing, linalg, shape, unfold
 from minispore.ops._windows import (
     COLUMNS,
@@ -23,21 +26,24 @@ from minispore.ops.arithmetic import add
 from minispore.ops.manipulation import pad_constant
 from minispore.utils.checks import as_items, check_int, check_one_of
 
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
+
 __all__ = [
     "conv2d",
 ]
 
 
 def conv2d(
-    input: T,
-    weight: T,
-    bias: T | None = None,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
     stride: int | tuple[int, int] = 1,
     pad_mode: str = "valid",
     padding: int | Sequence[int] = 0,
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
-) -> T:
+) -> Tensor:
     """Return the 2D convolution (cross-correlation) of images with kernels.
 
     Args:
@@ -90,16 +96,16 @@ def check_padding(pad_mode: object, padding: Padding, caller: str) -> None:
 
 
 def conv2d_unchecked(
-    input: T,
-    weight: T,
-    bias: T | None,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
     stride: tuple[int, int],
     pad_mode: str,
     padding: Padding,
     dilation: tuple[int, int],
     groups: int,
     caller: str,
-) -> T:
+) -> Tensor:
     """Return `conv2d` for arguments that have been checked."""
     x, w = promote_operands(as_float(input, caller), as_float(weight, caller, "weight"), caller)
     _check_shapes(x.shape, w.shape, groups, caller)
@@ -118,16 +124,16 @@ def conv2d_unchecked(
 
 
 def conv2d_transpose_unchecked(
-    input: T,
-    weight: T,
-    bias: T | None,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
     stride: tuple[int, int],
     pad_mode: str,
     padding: Padding,
     dilation: tuple[int, int],
     groups: int,
     caller: str,
-) -> T:
+) -> Tensor:
     """Return the gradient of `conv2d` by its images, where `input` is that by its result.
 
     Args:
@@ -184,7 +190,7 @@ def conv2d_transpose_unchecked(
     return hcwn_to_nchw(_add_bias(apply1(indexing.getitem, y, inner), bias, caller))
 
 
-def _add_bias(y: T, bias: T | None, caller: str) -> T:
+def _add_bias(y: Tensor, bias: Tensor | None, caller: str) -> Tensor:
     """Return images whose second axis has the channels with the bias of each channel added."""
     if bias is None:
         return y
@@ -197,7 +203,7 @@ def _add_bias(y: T, bias: T | None, caller: str) -> T:
     return add(y, apply1(shape.reshape, b, (*b.shape, 1, 1)))
 
 
-def _mix_channels(x: T, w: T, stride: tuple[int, int]) -> T:
+def _mix_channels(x: Tensor, w: Tensor, stride: tuple[int, int]) -> Tensor:
     """Return images (N, C, H, W), of whose pixels each is the product of a 1 × 1 kernel and one."""
     if stride != (1, 1):
         steps = tuple(slice(None, None, step) for step in stride)
@@ -208,7 +214,7 @@ def _mix_channels(x: T, w: T, stride: tuple[int, int]) -> T:
     return apply1(shape.reshape, y, (n, w.shape[0], height, width))
 
 
-def _depthwise(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry) -> T:
+def _depthwise(x: Tensor, w: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> Tensor:
     """Return images (N, C, H, W), of whose channels each is convolved with a kernel of its own."""
     y = apply1(shape.permute, x, (1, 0, 2, 3))
     added = [(rows.pad_before, rows.pad_after), (columns.pad_before, columns.pad_after)]
@@ -221,7 +227,9 @@ def _depthwise(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry) -> T:
     return apply1(shape.permute, y, (1, 0, 2, 3))
 
 
-def _unfold_and_matmul(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry, groups: int) -> T:
+def _unfold_and_matmul(
+    x: Tensor, w: Tensor, rows: WindowGeometry, columns: WindowGeometry, groups: int
+) -> Tensor:
     """Return the product of windows and kernels, as images (H, C, W, N)."""
     n, channels, height, width = x.shape
     kernels = w.shape[0]
@@ -241,7 +249,9 @@ def _unfold_and_matmul(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry
     return apply1(shape.reshape, apply2(linalg.matmul, matrix, y), (down, kernels, right, n))
 
 
-def _matmul_and_fold(x: T, w: T, rows: WindowGeometry, columns: WindowGeometry, groups: int) -> T:
+def _matmul_and_fold(
+    x: Tensor, w: Tensor, rows: WindowGeometry, columns: WindowGeometry, groups: int
+) -> Tensor:
     """Return the transpose of `_unfold_and_matmul`: its steps in reverse, without padding."""
     n, kernels, down, right = x.shape
     channels = w.shape[1] * groups

@@ -9,7 +9,7 @@ import numpy as np
 from minispore.common.tensor import Tensor
 from minispore.engine import dtypes
 from minispore.engine.array import Array, current_namespace, device_namespace, from_host, to_host
-from minispore.engine.dispatch import Number, Variable, check_tensor, dtype_of
+from minispore.engine.dispatch import Number, check_tensor, dtype_of
 from minispore.engine.dtypes import DType, DTypeLike
 from minispore.ops._primitive import primitive
 from minispore.ops.manipulation import as_shape
@@ -166,7 +166,7 @@ def tuple_to_array(input_x: tuple[Number, ...]) -> Tensor:
     return Tensor(input_x, dtypes.int32 if kinds == {int} else dtypes.float32)
 
 
-def zeros_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
     """Return zeros in the shape of a tensor.
 
     Args:
@@ -190,7 +190,7 @@ def zeros_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
 ZerosLike: Final = primitive("ZerosLike", zeros_like)
 
 
-def ones_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
+def ones_like(input: Tensor, *, dtype: DTypeLike | None = None) -> Tensor:
     """Return ones in the shape of a tensor.
 
     Args:
@@ -214,7 +214,7 @@ def ones_like(input: Variable, *, dtype: DTypeLike | None = None) -> Tensor:
 OnesLike: Final = primitive("OnesLike", ones_like)
 
 
-def full_like(input: Variable, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
+def full_like(input: Tensor, fill_value: Number, *, dtype: DTypeLike | None = None) -> Tensor:
     """Return a number in the shape of a tensor.
 
     Args:
@@ -356,7 +356,7 @@ def _type(dtype: DTypeLike | None, caller: str, default: DType = dtypes.float32)
     return (default if dtype is None else dtypes.as_dtype(dtype, caller)).numpy_dtype
 
 
-def _like(x: Variable, dtype: DTypeLike | None, caller: str) -> object:
+def _like(x: Tensor, dtype: DTypeLike | None, caller: str) -> object:
     """Return the array library's type for a user's, or that of `x` if that is None."""
     check_tensor(x, caller)
     return _type(dtype, caller, dtype_of(x))
@@ -371,7 +371,7 @@ def _default_dtype(*numbers: Number) -> DType:
 
 def _end(value: object, name: str) -> float:
     """Return an end of a range, a number or a tensor without axes, as a number."""
-    if not isinstance(value, Variable):
+    if not isinstance(value, Tensor):
         check_type(value, (int, float, bool, Tensor), name, "linspace")
         return cast("float", value)
     if dtype_of(value).category != dtypes.FLOAT:

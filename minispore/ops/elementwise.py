@@ -1,16 +1,17 @@
 """Functions of each element. Integers are computed as float32 where a float is needed."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from inspect import signature
-from typing import Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 from typing import cast as as_type
 
 from minispore.engine import dtypes
 from minispore.engine.array import device_namespace
 from minispore.engine.dispatch import (
     Number,
-    T,
     Variable,
     apply1,
     as_float,
@@ -35,6 +36,9 @@ from minispore.utils.checks import (
     check_type,
     map_items,
 )
+
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
 
 __all__ = [
     "asin",
@@ -190,7 +194,7 @@ def _documented(x: float, value: float, **others: str) -> Callable[[Function], F
 
 
 @_documented(1.0, 2.7183)
-def exp(input: T) -> T:
+def exp(input: Tensor) -> Tensor:
     """Return e raised to the power of each element."""
     return apply1(rules.exp, as_float(input, "exp"))
 
@@ -199,7 +203,7 @@ Exp: Final = primitive("Exp", exp)
 
 
 @_documented(10.0, 2.3026)
-def log(input: T) -> T:
+def log(input: Tensor) -> Tensor:
     """Return the natural logarithm of each element."""
     return apply1(rules.log, as_float(input, "log"))
 
@@ -208,7 +212,7 @@ Log: Final = primitive("Log", log)
 
 
 @_documented(1.0, 0.6931)
-def log1p(input: T) -> T:
+def log1p(input: Tensor) -> Tensor:
     """Return log(1 + x) for each element x, which is as accurate for small ones."""
     return apply1(rules.log1p, as_float(input, "log1p"))
 
@@ -217,25 +221,25 @@ Log1p: Final = primitive("Log1p", log1p)
 
 
 @_documented(8.0, 3.0)
-def log2(input: T) -> T:
+def log2(input: Tensor) -> Tensor:
     """Return the logarithm to the base 2 of each element."""
     return div(apply1(rules.log, as_float(input, "log2")), math.log(2.0))
 
 
 @_documented(100.0, 2.0)
-def log10(input: T) -> T:
+def log10(input: Tensor) -> Tensor:
     """Return the logarithm to the base 10 of each element."""
     return div(apply1(rules.log, as_float(input, "log10")), math.log(10.0))
 
 
 @_documented(3.0, 8.0)
-def exp2(input: T) -> T:
+def exp2(input: Tensor) -> Tensor:
     """Return 2 raised to the power of each element."""
     return pow(2.0, as_float(input, "exp2"))
 
 
 @_documented(4.0, 0.25)
-def reciprocal(input: T) -> T:
+def reciprocal(input: Tensor) -> Tensor:
     """Return 1 / x for each element x."""
     return div(1.0, as_float(input, "reciprocal"))
 
@@ -244,7 +248,7 @@ Reciprocal: Final = primitive("Reciprocal", reciprocal)
 
 
 @_documented(4.0, 0.5)
-def rsqrt(input: T) -> T:
+def rsqrt(input: Tensor) -> Tensor:
     """Return 1 / sqrt(x) for each element x."""
     return div(1.0, apply1(rules.sqrt, as_float(input, "rsqrt")))
 
@@ -253,7 +257,7 @@ Rsqrt: Final = primitive("Rsqrt", rsqrt)
 
 
 @_documented(2.0, 1.4142)
-def sqrt(x: T) -> T:
+def sqrt(x: Tensor) -> Tensor:
     """Return the square root of each element."""
     return apply1(rules.sqrt, as_float(x, "sqrt", "x"))
 
@@ -261,7 +265,7 @@ def sqrt(x: T) -> T:
 Sqrt: Final = primitive("Sqrt", sqrt)
 
 
-def square(input: T) -> T:
+def square(input: Tensor) -> Tensor:
     """Return the square of each element.
 
     Args:
@@ -284,7 +288,7 @@ def square(input: T) -> T:
 Square: Final = primitive("Square", square)
 
 
-def abs(input: T) -> T:
+def abs(input: Tensor) -> Tensor:
     """Return the absolute value of each element; its derivative at 0 is 0.
 
     Args:
@@ -308,7 +312,7 @@ absolute = abs
 Abs: Final = primitive("Abs", abs)
 
 
-def sign(input: T) -> T:
+def sign(input: Tensor) -> Tensor:
     """Return -1, 0 or 1 for each element; the gradient is zero.
 
     Args:
@@ -336,7 +340,7 @@ Sign: Final = primitive("Sign", sign)
 
 
 @_documented(1.0, 0.7616)
-def tanh(input: T) -> T:
+def tanh(input: Tensor) -> Tensor:
     """Return the hyperbolic tangent of each element."""
     return apply1(rules.tanh, as_float(input, "tanh"))
 
@@ -345,7 +349,7 @@ Tanh: Final = primitive("Tanh", tanh)
 
 
 @_documented(1.0, 1.1752)
-def sinh(input: T) -> T:
+def sinh(input: Tensor) -> Tensor:
     """Return the hyperbolic sine of each element."""
     x = as_float(input, "sinh")
     return mul(sub(apply1(rules.expm1, x), apply1(rules.expm1, neg(x))), 0.5)
@@ -355,7 +359,7 @@ Sinh: Final = primitive("Sinh", sinh)
 
 
 @_documented(1.0, 1.5431)
-def cosh(input: T) -> T:
+def cosh(input: Tensor) -> Tensor:
     """Return the hyperbolic cosine of each element."""
     x = as_float(input, "cosh")
     return mul(add(apply1(rules.exp, x), apply1(rules.exp, neg(x))), 0.5)
@@ -365,14 +369,14 @@ Cosh: Final = primitive("Cosh", cosh)
 
 
 @_documented(1.0, 0.2384)
-def tanhshrink(input: T) -> T:
+def tanhshrink(input: Tensor) -> Tensor:
     """Return x - tanh(x) for each element x."""
     x = as_float(input, "tanhshrink")
     return sub(x, apply1(rules.tanh, x))
 
 
 @_documented(1.0, 0.8415)
-def sin(input: T) -> T:
+def sin(input: Tensor) -> Tensor:
     """Return the sine of each element, in radians."""
     return apply1(rules.sin, as_float(input, "sin"))
 
@@ -381,7 +385,7 @@ Sin: Final = primitive("Sin", sin)
 
 
 @_documented(1.0, 0.5403)
-def cos(input: T) -> T:
+def cos(input: Tensor) -> Tensor:
     """Return the cosine of each element, in radians."""
     return apply1(rules.cos, as_float(input, "cos"))
 
@@ -390,7 +394,7 @@ Cos: Final = primitive("Cos", cos)
 
 
 @_documented(1.0, 1.5574)
-def tan(input: T) -> T:
+def tan(input: Tensor) -> Tensor:
     """Return the tangent of each element, in radians."""
     return apply1(rules.tan, as_float(input, "tan"))
 
@@ -399,7 +403,7 @@ Tan: Final = primitive("Tan", tan)
 
 
 @_documented(0.5, 0.5236)
-def asin(input: T) -> T:
+def asin(input: Tensor) -> Tensor:
     """Return the inverse sine of each element, in radians."""
     return apply1(rules.asin, as_float(input, "asin"))
 
@@ -409,7 +413,7 @@ Asin: Final = primitive("Asin", asin)
 
 
 @_documented(0.5, 1.0472)
-def acos(input: T) -> T:
+def acos(input: Tensor) -> Tensor:
     """Return the inverse cosine of each element, in radians."""
     return apply1(rules.acos, as_float(input, "acos"))
 
@@ -419,7 +423,7 @@ ACos: Final = primitive("ACos", acos)
 
 
 @_documented(0.5, 0.4636)
-def atan(input: T) -> T:
+def atan(input: Tensor) -> Tensor:
     """Return the inverse tangent of each element, in radians."""
     return apply1(rules.atan, as_float(input, "atan"))
 
@@ -429,7 +433,7 @@ Atan: Final = primitive("Atan", atan)
 
 
 @_documented(0.5, 0.4812)
-def asinh(input: T) -> T:
+def asinh(input: Tensor) -> Tensor:
     """Return the inverse hyperbolic sine of each element."""
     return apply1(rules.asinh, as_float(input, "asinh"))
 
@@ -439,7 +443,7 @@ Asinh: Final = primitive("Asinh", asinh)
 
 
 @_documented(2.0, 1.317)
-def acosh(input: T) -> T:
+def acosh(input: Tensor) -> Tensor:
     """Return the inverse hyperbolic cosine of each element."""
     return apply1(rules.acosh, as_float(input, "acosh"))
 
@@ -449,7 +453,7 @@ Acosh: Final = primitive("Acosh", acosh)
 
 
 @_documented(0.5, 0.5493)
-def atanh(input: T) -> T:
+def atanh(input: Tensor) -> Tensor:
     """Return the inverse hyperbolic tangent of each element."""
     return apply1(rules.atanh, as_float(input, "atanh"))
 
@@ -459,7 +463,7 @@ Atanh: Final = primitive("Atanh", atanh)
 
 
 @_documented(1.0, 0.7311)
-def sigmoid(input: T) -> T:
+def sigmoid(input: Tensor) -> Tensor:
     """Return 1 / (1 + exp(-x)) for each element x."""
     return apply1(rules.sigmoid, as_float(input, "sigmoid"))
 
@@ -468,7 +472,7 @@ Sigmoid: Final = primitive("Sigmoid", sigmoid)
 
 
 @_documented(1.0, 0.8427)
-def erf(input: T) -> T:
+def erf(input: Tensor) -> Tensor:
     """Return the error function of each element."""
     x = as_float(input, "erf")
     return cast_to(apply1(rules.erf, widen(x)), dtype_of(x))
@@ -478,7 +482,7 @@ Erf: Final = primitive("Erf", erf)
 
 
 @_documented(1.0, 0.1573)
-def erfc(input: T) -> T:
+def erfc(input: Tensor) -> Tensor:
     """Return 1 - erf(x) for each element x, without the rounding of that difference."""
     x = as_float(input, "erfc")
     return cast_to(apply1(rules.erfc, widen(x)), dtype_of(x))
@@ -488,7 +492,7 @@ Erfc: Final = primitive("Erfc", erfc)
 
 
 @_documented(1.0, 1.7183)
-def expm1(input: T) -> T:
+def expm1(input: Tensor) -> Tensor:
     """Return exp(x) - 1 for each element x, which is as accurate for small ones."""
     return apply1(rules.expm1, as_float(input, "expm1"))
 
@@ -496,7 +500,7 @@ def expm1(input: T) -> T:
 Expm1: Final = primitive("Expm1", expm1)
 
 
-def softplus(input: T, beta: Number = 1, threshold: Number = 20) -> T:
+def softplus(input: Tensor, beta: Number = 1, threshold: Number = 20) -> Tensor:
     """Return log(1 + exp(beta * x)) / beta for each element x: a smooth `relu`.
 
     Args:
@@ -526,7 +530,7 @@ def softplus(input: T, beta: Number = 1, threshold: Number = 20) -> T:
     return where(greater(scaled, threshold), x, div(apply1(rules.softplus, scaled), beta))
 
 
-def relu(input: T) -> T:
+def relu(input: Tensor) -> Tensor:
     """Return max(x, 0) for each element x; the derivative at 0 is 0.
 
     Args:
@@ -552,14 +556,14 @@ ReLU: Final = primitive("ReLU", relu)
 
 
 @_documented(-1.0, -0.2, alpha="The slope below 0, a number.")
-def leaky_relu(input: T, alpha: float = 0.2) -> T:
+def leaky_relu(input: Tensor, alpha: float = 0.2) -> Tensor:
     """Return x for each element x >= 0, and alpha * x below."""
     x = as_float(input, "leaky_relu")
     check_type(alpha, (int, float), "alpha")
     return (maximum if alpha <= 1 else minimum)(x, mul(x, alpha))
 
 
-def prelu(input: T, weight: T) -> T:
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """Return x for each element x > 0, and `weight * x` elsewhere.
 
     Args:
@@ -595,7 +599,7 @@ PReLU: Final = primitive("PReLU", prelu)
 
 
 @_documented(7.0, 6.0)
-def relu6(x: T) -> T:
+def relu6(x: Tensor) -> Tensor:
     """Return min(max(x, 0), 6) for each element x."""
     return apply1(rules.clip, apply1(rules.relu, as_float(x, "relu6", "x")), None, 6.0)
 
@@ -604,7 +608,7 @@ ReLU6: Final = primitive("ReLU6", relu6)
 
 
 @_documented(1.0, 0.8413, approximate="'none', or 'tanh' for an approximation by tanh.")
-def gelu(input: T, approximate: Literal["none", "tanh"] = "none") -> T:
+def gelu(input: Tensor, approximate: Literal["none", "tanh"] = "none") -> Tensor:
     """Return x P(X <= x) for each element x, where X is normally distributed."""
     own = as_float(input, "gelu")
     check_one_of(approximate, ("none", "tanh"), "approximate")
@@ -628,21 +632,21 @@ class GeLU(Primitive):
     Source: MindSpore's `mindspore.ops.GeLU`.
     """
 
-    def __call__(self, x: T) -> T:
+    def __call__(self, x: Tensor) -> Tensor:
         """Apply the operation."""
         check_category(x, dtypes.FLOAT, "GeLU", "x")
         return gelu(x, "tanh")
 
 
 @_documented(-1.0, -0.6321, alpha="The negative of the limit at -inf, a number.")
-def elu(input_x: T, alpha: float = 1.0) -> T:
+def elu(input_x: Tensor, alpha: float = 1.0) -> Tensor:
     """Return x for each element x >= 0, and alpha * (exp(x) - 1) below."""
     check_type(alpha, (int, float), "alpha")
     return _exponential_linear(as_float(input_x, "elu", "input_x"), alpha, 1.0)
 
 
 @_documented(-1.0, -0.6321, alpha="The negative of the limit at -inf, a number other than 0.")
-def celu(x: T, alpha: float = 1.0) -> T:
+def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """Return x for each element x >= 0, and alpha * (exp(x / alpha) - 1) below."""
     check_type(alpha, (int, float), "alpha")
     if alpha == 0:
@@ -651,7 +655,7 @@ def celu(x: T, alpha: float = 1.0) -> T:
 
 
 @_documented(-1.0, -1.1113)
-def selu(input_x: T) -> T:
+def selu(input_x: Tensor) -> Tensor:
     """Return `1.0507 * elu(x, 1.6733)` for each element x."""
     x = as_float(input_x, "selu", "input_x")
     return mul(_exponential_linear(x, 1.6732632423543772, 1.0), 1.0507009873554805)
@@ -660,21 +664,21 @@ def selu(input_x: T) -> T:
 SeLU: Final = primitive("SeLU", selu)
 
 
-def _exponential_linear(x: T, alpha: float, scale: float) -> T:
+def _exponential_linear(x: Tensor, alpha: float, scale: float) -> Tensor:
     """Return x >= 0, and alpha * (exp(x / scale) - 1) below, where nothing overflows."""
     below = apply1(rules.expm1, div(apply1(rules.clip, x, None, 0.0), scale))
     return where(greater_equal(x, 0), x, mul(below, alpha))
 
 
 @_documented(1.0, 0.7311)
-def silu(input: T) -> T:
+def silu(input: Tensor) -> Tensor:
     """Return x * sigmoid(x) for each element x, also called swish."""
     x = as_float(input, "silu")
     return mul(x, apply1(rules.sigmoid, x))
 
 
 @_documented(1.0, 0.8651)
-def mish(x: T) -> T:
+def mish(x: Tensor) -> Tensor:
     """Return x * tanh(softplus(x)) for each element x."""
     values = as_float(x, "mish", "x")
     return mul(values, apply1(rules.tanh, apply1(rules.softplus, values)))
@@ -684,7 +688,7 @@ Mish: Final = primitive("Mish", mish)
 
 
 @_documented(1.0, 0.5)
-def softsign(x: T) -> T:
+def softsign(x: Tensor) -> Tensor:
     """Return x / (1 + |x|) for each element x."""
     values = as_float(x, "softsign", "x")
     return div(values, add(apply1(rules.absolute, values), 1.0))
@@ -694,14 +698,14 @@ Softsign: Final = primitive("Softsign", softsign)
 
 
 @_documented(1.0, -0.3133)
-def logsigmoid(x: T) -> T:
+def logsigmoid(x: Tensor) -> Tensor:
     """Return log(sigmoid(x)) for each element x, without overflow."""
     values = as_float(x, "logsigmoid", "x")
     return neg(apply1(rules.softplus, neg(values)))
 
 
 @_documented(1.0, 0.6667)
-def hardsigmoid(input: T) -> T:
+def hardsigmoid(input: Tensor) -> Tensor:
     """Return min(max(x / 6 + 0.5, 0), 1) for each element x."""
     x = as_float(input, "hardsigmoid")
     return where(greater_equal(x, 3), 1.0, div(apply1(rules.relu, add(x, 3.0)), 6.0))
@@ -711,7 +715,7 @@ HSigmoid: Final = primitive("HSigmoid", hardsigmoid)
 
 
 @_documented(1.0, 0.6667)
-def hardswish(input: T) -> T:
+def hardswish(input: Tensor) -> Tensor:
     """Return x * hardsigmoid(x) for each element x."""
     x = as_float(input, "hardswish")
     return mul(x, div(apply1(rules.clip, add(x, 3.0), 0.0, 6.0), 6.0))
@@ -720,7 +724,7 @@ def hardswish(input: T) -> T:
 HSwish: Final = primitive("HSwish", hardswish)
 
 
-def hardtanh(input: T, min_val: Number = -1.0, max_val: Number = 1.0) -> T:
+def hardtanh(input: Tensor, min_val: Number = -1.0, max_val: Number = 1.0) -> Tensor:
     """Return each element limited to [min_val, max_val]; the derivative at the bounds is 1/2.
 
     Args:
@@ -745,7 +749,7 @@ def hardtanh(input: T, min_val: Number = -1.0, max_val: Number = 1.0) -> T:
 
 
 @_documented(1.0, 0.5, lambd="The threshold, at least 0.")
-def softshrink(input: T, lambd: float = 0.5) -> T:
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Return each element moved towards 0 by `lambd`, and 0 for smaller ones."""
     x = as_float(input, "softshrink")
     check_number(lambd, "lambd", low=0.0)
@@ -753,14 +757,16 @@ def softshrink(input: T, lambd: float = 0.5) -> T:
 
 
 @_documented(1.0, 1.0, lambd="The threshold.")
-def hardshrink(input: T, lambd: float = 0.5) -> T:
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """Return each element, but 0 for those of absolute value up to `lambd`."""
     x = as_float(input, "hardshrink")
     check_type(lambd, (int, float), "lambd")
     return where(less_equal(apply1(rules.absolute, x), lambd), 0.0, x)
 
 
-def clip(input: T, min: T | Number | None = None, max: T | Number | None = None) -> T:
+def clip(
+    input: Tensor, min: Tensor | Number | None = None, max: Tensor | Number | None = None
+) -> Tensor:
     """Return `input` limited to the interval [min, max].
 
     Bounds may be tensors, which broadcast. Where `min` exceeds `max`, the result is `max`. A float
@@ -818,7 +824,7 @@ def clip(input: T, min: T | Number | None = None, max: T | Number | None = None)
 clamp = clip
 
 
-def floor(input: T) -> T:
+def floor(input: Tensor) -> Tensor:
     """Return the largest integer at most each element; the gradient is zero.
 
     Args:
@@ -841,7 +847,7 @@ def floor(input: T) -> T:
 Floor: Final = primitive("Floor", floor)
 
 
-def ceil(input: T) -> T:
+def ceil(input: Tensor) -> Tensor:
     """Return the smallest integer at least each element; the gradient is zero.
 
     Args:
@@ -868,7 +874,7 @@ def ceil(input: T) -> T:
 Ceil: Final = primitive("Ceil", ceil)
 
 
-def trunc(input: T) -> T:
+def trunc(input: Tensor) -> Tensor:
     """Return each element without its fraction; the gradient is zero.
 
     Args:
@@ -895,7 +901,7 @@ def trunc(input: T) -> T:
 Trunc: Final = primitive("Trunc", trunc)
 
 
-def frac(x: T) -> T:
+def frac(x: Tensor) -> Tensor:
     """Return the fraction of each element, which has its sign.
 
     Args:
@@ -919,7 +925,7 @@ def frac(x: T) -> T:
     return sub(x, trunc(x))
 
 
-def round(input: T) -> T:
+def round(input: Tensor) -> Tensor:
     """Return each element rounded, halves to the even integer; the gradient is zero.
 
     Args:
@@ -943,7 +949,7 @@ def round(input: T) -> T:
     return wrap(device_namespace(input._data).round(input._data), input)
 
 
-def isnan(input: T) -> T:
+def isnan(input: Tensor) -> Tensor:
     """Return whether each element is NaN.
 
     Args:
@@ -963,7 +969,7 @@ def isnan(input: T) -> T:
     return wrap(device_namespace(input._data).isnan(input._data), input)
 
 
-def isinf(input: T) -> T:
+def isinf(input: Tensor) -> Tensor:
     """Return whether each element is infinite.
 
     Args:
@@ -983,7 +989,7 @@ def isinf(input: T) -> T:
     return wrap(device_namespace(input._data).isinf(input._data), input)
 
 
-def isfinite(input: T) -> T:
+def isfinite(input: Tensor) -> Tensor:
     """Return whether each element is neither infinite nor NaN.
 
     Args:
@@ -1003,12 +1009,12 @@ def isfinite(input: T) -> T:
     return wrap(device_namespace(input._data).isfinite(input._data), input)
 
 
-def copy(input: T) -> T:
+def copy(input: Tensor) -> Tensor:
     """Return a copy of `input`, through which the gradient flows."""
     return apply1(rules.copy, input)
 
 
-def cast(input: T, dtype: dtypes.DTypeLike) -> T:
+def cast(input: Tensor, dtype: dtypes.DTypeLike) -> Tensor:
     """Return `input` converted to another data type; differentiable between float types.
 
     Args:

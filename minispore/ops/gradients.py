@@ -20,8 +20,6 @@ from minispore.common.parameter import Parameter, ParameterTuple
 from minispore.common.tensor import Tensor
 from minispore.engine.array import Array, ensure_owned, namespace
 from minispore.engine.dispatch import (
-    T,
-    Variable,
     apply1,
     cast_to,
     dtype_of,
@@ -82,16 +80,16 @@ class ValueAndGradients(NamedTuple):
     """The outputs of a function, and its gradients by its inputs and by the weights."""
 
     outputs: object
-    inputs: tuple[Variable, ...]
-    weights: tuple[Variable, ...]
+    inputs: tuple[Tensor, ...]
+    weights: tuple[Tensor, ...]
 
 
-def _is_frozen(x: Variable) -> bool:
+def _is_frozen(x: Tensor) -> bool:
     """Return whether `x` is a parameter without `requires_grad`, whose gradient is zero."""
     return isinstance(x, Parameter) and not x.requires_grad
 
 
-def _as_leaf(x: T) -> T:
+def _as_leaf(x: Tensor) -> Tensor:
     """Return the same value as a leaf of the graph, unless it is a frozen parameter.
 
     Where the function also reaches `x` other than by its arguments, that is a constant.
@@ -104,8 +102,8 @@ def _as_leaf(x: T) -> T:
 
 
 def _backward_create_graph(
-    outputs: list[tuple[Variable, Variable]], inputs: set[int], first_number: int
-) -> dict[int, Variable]:
+    outputs: list[tuple[Tensor, Tensor]], inputs: set[int], first_number: int
+) -> dict[int, Tensor]:
     seeds = [(y._node, g) for y, g in outputs if y._node is not None]
     return backward_pass(
         seeds,
@@ -117,8 +115,8 @@ def _backward_create_graph(
 
 
 def _backward_arrays(
-    outputs: list[tuple[Variable, Variable]], inputs: set[int], first_number: int
-) -> dict[int, Variable]:
+    outputs: list[tuple[Tensor, Tensor]], inputs: set[int], first_number: int
+) -> dict[int, Tensor]:
     seeds: list[tuple[Node, Array]] = []
     # The pullbacks of a sum return the same array, that of a reshape a view; a write into one
     # gradient must not change another.
@@ -128,7 +126,7 @@ def _backward_arrays(
             seeds.append((y._node, seed._data))
             taken.add(id(seed._data))
     gradients = backward_pass(seeds, inputs, first_number, _pullbacks, add)
-    result: dict[int, Variable] = {}
+    result: dict[int, Tensor] = {}
     for number, gradient in gradients.items():
         identity = id(gradient)
         result[number] = wrap(ensure_owned(gradient, copy=identity in taken), outputs[0][1])
@@ -224,7 +222,7 @@ def compute_gradients(
         RuntimeError: A position names no argument, or one that is not a tensor.
         ValueError: `sens` has another shape than the outputs, or `has_aux` does not match them.
     """
-    inputs: list[Variable] = _inputs(args, positions, caller)
+    inputs: list[Tensor] = _inputs(args, positions, caller)
     args = list(args)
     # Inside another differentiation the backward pass is part of what is being differentiated.
     if in_record_block():
@@ -235,7 +233,7 @@ def compute_gradients(
     # Weights that are in no graph, such as plain tensors, become inputs of this one.
     bare = [x for x in weights if x._node is None and not _is_frozen(x)]
 
-    def differentiate() -> tuple[object, tuple[Variable, ...], list[int], dict[int, Variable]]:
+    def differentiate() -> tuple[object, tuple[Tensor, ...], list[int], dict[int, Tensor]]:
         try:
             first_number = next_number()
             leaves = [_as_leaf(x) for x in inputs]
@@ -282,22 +280,22 @@ def compute_gradients(
     return ValueAndGradients(outputs, tuple(gradients[:count]), tuple(gradients[count:]))
 
 
-def _finished(x: Variable, gradient: Variable) -> Variable:
+def _finished(x: Tensor, gradient: Tensor) -> Tensor:
     """Return the gradient by an input as its hooks return it, which are the rule of its node.
 
     The gradient by integers is one of integers, although pullbacks may multiply by floats.
     """
     node = x._node
     if node is not None and node.rule is not None and not node.parents:
-        _, (hooks,) = cast("tuple[object, tuple[Callable[[Variable], Variable]]]", node.rule(x))
+        _, (hooks,) = cast("tuple[object, tuple[Callable[[Tensor], Tensor]]]", node.rule(x))
         gradient = hooks(gradient)
     own = dtype_of(x)
     return gradient if own.category == FLOAT else cast_to(gradient, own)
 
 
-def _inputs(args: Sequence[object], positions: tuple[int, ...], caller: str) -> list[Variable]:
+def _inputs(args: Sequence[object], positions: tuple[int, ...], caller: str) -> list[Tensor]:
     """Return the arguments at the positions; raise RuntimeError if one is not a tensor."""
-    inputs: list[Variable] = []
+    inputs: list[Tensor] = []
     for position in positions:
         if position >= len(args):
             raise RuntimeError(
@@ -316,7 +314,7 @@ def _inputs(args: Sequence[object], positions: tuple[int, ...], caller: str) -> 
 
 def _output_gradients(
     outputs: object, sens: object, has_aux: bool, caller: str
-) -> list[tuple[Variable, Variable]]:
+) -> list[tuple[Tensor, Tensor]]:
     """Return the outputs to differentiate, each with its gradient: ones, or those of `sens`."""
     if has_aux:
         items = as_items(outputs)
@@ -326,7 +324,7 @@ def _output_gradients(
                 f"which the first is differentiated, but it returned {describe_value(outputs)}."
             )
         outputs = items[0]
-    tensors = [outputs] if isinstance(outputs, Variable) else tree_leaves(outputs)
+    tensors = [outputs] if isinstance(outputs, Tensor) else tree_leaves(outputs)
     # A number is a constant. Any other value has lost its graph.
     if not tensors and not isinstance(outputs, int | float):
         raise TypeError(
@@ -344,9 +342,9 @@ def _output_gradients(
     return list(zip(tensors, gradients, strict=True))
 
 
-def tree_leaves(outputs: object) -> list[Variable]:
+def tree_leaves(outputs: object) -> list[Tensor]:
     """Return the tensors that a function returned, also out of nested lists and tuples."""
-    if isinstance(outputs, Variable):
+    if isinstance(outputs, Tensor):
         return [outputs]
     return [y for item in as_items(outputs) or () for y in tree_leaves(item)]
 

@@ -1,8 +1,10 @@
 """Indexing: any part of a tensor, and a tensor with any part replaced."""
 
+from __future__ import annotations
+
 from math import prod
 from types import EllipsisType
-from typing import Final, Literal, cast, overload
+from typing import TYPE_CHECKING, Final, Literal, cast, overload
 
 import numpy as np
 
@@ -19,7 +21,6 @@ from minispore.engine.array import (
 )
 from minispore.engine.dispatch import (
     Number,
-    T,
     Values,
     Variable,
     apply1,
@@ -47,6 +48,9 @@ from minispore.utils.checks import (
     describe_value,
 )
 
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
+
 __all__ = [
     "Gather",
     "GatherD",
@@ -73,7 +77,7 @@ __all__ = [
 _BASIC_ITEMS: tuple[type, ...] = (int, slice, EllipsisType, np.integer)
 
 
-def getitem(input: T, index: object) -> T:
+def getitem(input: Tensor, index: object) -> Tensor:
     """Return `input[index]` for ints, slices, None, `...`, bools, and lists or tensors of ints."""
     key = as_index(index, input._data)
     try:
@@ -84,7 +88,7 @@ def getitem(input: T, index: object) -> T:
         ) from None
 
 
-def setitem(input: T, index: object, value: T | Values) -> T:
+def setitem(input: Tensor, index: object, value: Tensor | Values) -> Tensor:
     """Return `input` with `value` at `index` as a new tensor; both receive a gradient."""
     values = _as_values_for(input, value)
     xp = device_namespace(input._data)
@@ -101,7 +105,7 @@ def setitem(input: T, index: object, value: T | Values) -> T:
     return apply3(where, wrap(source._data < 0, input), input, values)
 
 
-def assign_at(input: Variable, index: object, value: Variable | Values) -> None:
+def assign_at(input: Tensor, index: object, value: Tensor | Values) -> None:
     """Write `value` at `index` into the memory of `input`, without recording."""
     key = as_index(index, input._data)
     values = _as_values_for(input, value)
@@ -117,7 +121,7 @@ def _on_one_line(index: object) -> str:
     return " ".join(repr(index).split())
 
 
-def gather(input_params: T, input_indices: Variable, axis: int, batch_dims: int = 0) -> T:
+def gather(input_params: Tensor, input_indices: Tensor, axis: int, batch_dims: int = 0) -> Tensor:
     """Return the slices of `input_params` along an axis that the indices select.
 
     Args:
@@ -167,7 +171,7 @@ def gather(input_params: T, input_indices: Variable, axis: int, batch_dims: int 
     return permute(found, (*order, *range(count + inner, found.ndim))) if inner else found
 
 
-def gather_elements(input: T, dim: int, index: Variable) -> T:
+def gather_elements(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """Return, for each position of `index`, the element of `input` there with `index` along `dim`.
 
     Args:
@@ -197,7 +201,7 @@ def gather_elements(input: T, dim: int, index: Variable) -> T:
 GatherD: Final = primitive("GatherD", gather_elements)
 
 
-def gather_nd(input_x: T, indices: Variable) -> T:
+def gather_nd(input_x: Tensor, indices: Tensor) -> Tensor:
     """Return the elements or slices of `input_x` at positions.
 
     Args:
@@ -234,7 +238,7 @@ def gather_nd(input_x: T, indices: Variable) -> T:
 GatherNd: Final = primitive("GatherNd", gather_nd)
 
 
-def unsorted_segment_sum(input_x: T, segment_ids: Variable, num_segments: int) -> T:
+def unsorted_segment_sum(input_x: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
     """Return the sums of the slices of `input_x` with equal numbers.
 
     Args:
@@ -282,7 +286,7 @@ def unsorted_segment_sum(input_x: T, segment_ids: Variable, num_segments: int) -
 UnsortedSegmentSum: Final = primitive("UnsortedSegmentSum", unsorted_segment_sum)
 
 
-def unique(input: T) -> tuple[T, T]:
+def unique(input: Tensor) -> tuple[Tensor, Tensor]:
     """Return the different elements, in the order of their first occurrence, and their places.
 
     Args:
@@ -309,7 +313,7 @@ def unique(input: T) -> tuple[T, T]:
     return wrap(to_device_of(values, like), input), wrap(to_device_of(index, like), input)
 
 
-def index_select(input: T, axis: int, index: Variable) -> T:
+def index_select(input: Tensor, axis: int, index: Tensor) -> Tensor:
     """Return the slices of `input` along an axis that the indices select.
 
     Args:
@@ -342,7 +346,7 @@ def index_select(input: T, axis: int, index: Variable) -> T:
     return _getitem_with_caller(input, (slice(None),) * place + (index._data,), "index_select")
 
 
-def scatter(input: T, axis: int, index: Variable, src: T | Number) -> T:
+def scatter(input: Tensor, axis: int, index: Tensor, src: Tensor | Number) -> Tensor:
     """Return `input` with the elements of `src` at the indices along an axis.
 
     Args:
@@ -381,7 +385,7 @@ def scatter(input: T, axis: int, index: Variable, src: T | Number) -> T:
         raise IndexError(f"For 'scatter', {error}") from None
 
 
-def masked_select(input: T, mask: Variable) -> T:
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """Return the elements at which `mask` is true.
 
     Args:
@@ -412,10 +416,10 @@ def masked_select(input: T, mask: Variable) -> T:
 
 
 @overload
-def nonzero(input: T, *, as_tuple: Literal[False] = False) -> T: ...
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False) -> Tensor: ...
 @overload
-def nonzero(input: T, *, as_tuple: Literal[True]) -> tuple[T, ...]: ...
-def nonzero(input: T, *, as_tuple: bool = False) -> T | tuple[T, ...]:
+def nonzero(input: Tensor, *, as_tuple: Literal[True]) -> tuple[Tensor, ...]: ...
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]:
     """Return the indices of the elements other than 0.
 
     Args:
@@ -445,7 +449,7 @@ def nonzero(input: T, *, as_tuple: bool = False) -> T | tuple[T, ...]:
     return wrap(device_namespace(input._data).stack(indices, axis=1), input)
 
 
-def diagonal(input: T, offset: int = 0, dim1: int = 0, dim2: int = 1) -> T:
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return the diagonals of the matrices along two axes.
 
     Args:
@@ -485,12 +489,12 @@ def diagonal(input: T, offset: int = 0, dim1: int = 0, dim2: int = 1) -> T:
 
 
 def one_hot(
-    indices: T,
+    indices: Tensor,
     depth: int,
-    on_value: Variable | Number = 1,
-    off_value: Variable | Number = 0,
+    on_value: Tensor | Number = 1,
+    off_value: Tensor | Number = 0,
     axis: int = -1,
-) -> T:
+) -> Tensor:
     """Return `on_value` at each index of a new axis, and `off_value` elsewhere.
 
     An index out of range has no `on_value`.
@@ -542,7 +546,7 @@ def one_hot(
     return wrap(xp.where(hit, *either), indices)
 
 
-def masked_fill(input_x: T, mask: Variable, value: T | Number) -> T:
+def masked_fill(input_x: Tensor, mask: Tensor, value: Tensor | Number) -> Tensor:
     """Return `value` where `mask` is true, and `input_x` elsewhere.
 
     Args:
@@ -587,7 +591,7 @@ def masked_fill(input_x: T, mask: Variable, value: T | Number) -> T:
         raise broadcast_error(caller, input_x.shape, mask.shape) from None
 
 
-def tril(input: T, diagonal: int = 0) -> T:
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """Return the lower triangles of matrices, with zeros above a diagonal.
 
     Args:
@@ -610,7 +614,7 @@ def tril(input: T, diagonal: int = 0) -> T:
     return _triangle(input, diagonal, "tril")
 
 
-def triu(input: T, diagonal: int = 0) -> T:
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """Return the upper triangles of matrices, with zeros below a diagonal.
 
     Args:
@@ -633,7 +637,7 @@ def triu(input: T, diagonal: int = 0) -> T:
     return _triangle(input, diagonal, "triu")
 
 
-def _triangle(x: T, diagonal: int, caller: str) -> T:
+def _triangle(x: Tensor, diagonal: int, caller: str) -> Tensor:
     check_tensor(x, caller)
     check_int(diagonal, "diagonal", caller)
     if x.ndim < 2:
@@ -691,7 +695,7 @@ def _as_numpy_index(item: object) -> HostArray | None:
 
 
 def _places_along(
-    input: Variable, axis: int, index: Variable, name: str, caller: str
+    input: Tensor, axis: int, index: Tensor, name: str, caller: str
 ) -> tuple[Array, ...]:
     """Return the position of each element of `index`, which selects along one axis."""
     check_category(index, dtypes.INTEGER, caller, "index")
@@ -704,14 +708,14 @@ def _places_along(
     return tuple(index._data if i == place else _indices_along(i, index) for i in range(index.ndim))
 
 
-def _indices_along(axis: int, x: Variable) -> Array:
+def _indices_along(axis: int, x: Tensor) -> Array:
     """Return the indices of `x` along an axis, in a shape that broadcasts with it."""
     xp = device_namespace(x._data)
     indices = xp.arange(0, x.shape[axis], 1, dtypes.int64.numpy_dtype)
     return xp.reshape(indices, (-1, *(1,) * (x.ndim - axis - 1)))
 
 
-def _as_values_for(input: T, value: T | Values) -> T:
+def _as_values_for(input: Tensor, value: Tensor | Values) -> Tensor:
     """Return `value` as a variable of the type of `input`."""
     values = value if isinstance(value, Variable) else promote_operands(input, value, "setitem")[1]
     if values.ndim and prod(values.shape) == 1:
@@ -720,7 +724,7 @@ def _as_values_for(input: T, value: T | Values) -> T:
     return cast_to(values, dtype_of(input))
 
 
-def _getitem_with_caller(x: T, index: tuple[object, ...], caller: str) -> T:
+def _getitem_with_caller(x: Tensor, index: tuple[object, ...], caller: str) -> Tensor:
     try:
         return apply1(rules.getitem, x, index)
     except IndexError as error:
@@ -758,7 +762,7 @@ class OneHot(Primitive):
     def __init__(self, axis: int = -1) -> None:
         self.axis: int = check_int(axis, "axis")
 
-    def __call__(self, indices: T, depth: int, on_value: Variable, off_value: Variable) -> T:
+    def __call__(self, indices: Tensor, depth: int, on_value: Tensor, off_value: Tensor) -> Tensor:
         """Apply the operation."""
         return one_hot(indices, depth, on_value, off_value, self.axis)
 
@@ -780,7 +784,7 @@ class Gather(Primitive):
     def __init__(self, batch_dims: int = 0) -> None:
         self.batch_dims: int = check_int(batch_dims, "batch_dims")
 
-    def __call__(self, input_params: T, input_indices: Variable, axis: int) -> T:
+    def __call__(self, input_params: Tensor, input_indices: Tensor, axis: int) -> Tensor:
         """Apply the operation."""
         return gather(input_params, input_indices, axis, self.batch_dims)
 
@@ -820,8 +824,12 @@ class StridedSlice(Primitive):
         self.shrink_axis_mask: int = check_int(shrink_axis_mask, "shrink_axis_mask", low=0)
 
     def __call__(
-        self, input_x: T, begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]
-    ) -> T:
+        self,
+        input_x: Tensor,
+        begin: tuple[int, ...],
+        end: tuple[int, ...],
+        strides: tuple[int, ...],
+    ) -> Tensor:
         """Apply the operation."""
         check_tensor(input_x, "StridedSlice", "input_x")
         if not len(begin) == len(end) == len(strides):

@@ -1,6 +1,9 @@
 """Sequences and images of another size."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +11,6 @@ from numpy.typing import NDArray
 from minispore.engine import dtypes
 from minispore.engine.array import Shape, to_device_of
 from minispore.engine.dispatch import (
-    T,
     cast_to,
     check_category,
     check_tensor,
@@ -30,6 +32,9 @@ from minispore.utils.checks import (
     check_type,
     describe_value,
 )
+
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
 
 __all__ = ["ResizeNearestNeighbor", "interpolate"]
 
@@ -62,7 +67,7 @@ class ResizeNearestNeighbor(Primitive):
         check_one_of(half_pixel_centers, (False,), "half_pixel_centers")
         self.align_corners = align_corners
 
-    def __call__(self, input_x: T) -> T:
+    def __call__(self, input_x: Tensor) -> Tensor:
         """Apply the operation."""
         check_tensor(input_x, "ResizeNearestNeighbor", "input_x")
         check_images(input_x, "input_x", "ResizeNearestNeighbor")
@@ -80,13 +85,13 @@ class ResizeNearestNeighbor(Primitive):
 
 
 def interpolate(
-    input: T,
+    input: Tensor,
     size: int | Sequence[int] | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
-) -> T:
+) -> Tensor:
     """Return sequences or images of another size.
 
     Args:
@@ -186,5 +191,5 @@ def _new_lengths(old: Shape, size: object, scale_factor: object) -> list[int]:
     ]
 
 
-def _blend(x: T, y: T, weight: T) -> T:
+def _blend(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
     return add(mul(x, sub(1, weight)), mul(y, weight))

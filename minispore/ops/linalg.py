@@ -1,14 +1,15 @@
 """Matrix products."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import prod
 from string import ascii_letters
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from minispore.engine.array import Shape
 from minispore.engine.dispatch import (
     Number,
-    T,
     Variable,
     apply2,
     apply3,
@@ -42,6 +43,9 @@ from minispore.utils.checks import (
     describe_value,
 )
 
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
+
 __all__ = [
     "BatchMatMul",
     "BiasAdd",
@@ -63,7 +67,7 @@ __all__ = [
 ]
 
 
-def matmul(input: T, other: T) -> T:
+def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Return the matrix product of two tensors.
 
     Leading axes are stacks of matrices, which broadcast. A vector counts as one row on the left and
@@ -103,7 +107,7 @@ def matmul(input: T, other: T) -> T:
     return squeeze(product, -1 if y.ndim == 1 else -2) if x.ndim == 1 else product
 
 
-def mm(input: T, mat2: T) -> T:
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """Return the product of two matrices, without broadcasting.
 
     Args:
@@ -126,7 +130,7 @@ def mm(input: T, mat2: T) -> T:
     return _product_of_axes(input, mat2, "mm", "input", "mat2", 2, 2)
 
 
-def mv(mat: T, vec: T) -> T:
+def mv(mat: Tensor, vec: Tensor) -> Tensor:
     """Return the product of a matrix and a vector.
 
     Args:
@@ -149,7 +153,9 @@ def mv(mat: T, vec: T) -> T:
     return _product_of_axes(mat, vec, "mv", "mat", "vec", 2, 1)
 
 
-def _product_of_axes(x: T, y: T, caller: str, left: str, right: str, m: int, n: int) -> T:
+def _product_of_axes(
+    x: Tensor, y: Tensor, caller: str, left: str, right: str, m: int, n: int
+) -> Tensor:
     check_tensor(x, caller, left)
     check_tensor(y, caller, right)
     if (x.ndim, y.ndim) != (m, n) or x.shape[-1] != y.shape[0]:
@@ -161,7 +167,7 @@ def _product_of_axes(x: T, y: T, caller: str, left: str, right: str, m: int, n: 
     return matmul(*promote_operands(x, y, caller))
 
 
-def dot(input: T, other: T) -> T:
+def dot(input: Tensor, other: Tensor) -> Tensor:
     """Return the sums of products over the last axis of `input` and the last but one of `other`.
 
     Args:
@@ -197,7 +203,7 @@ def dot(input: T, other: T) -> T:
     return reshape(apply2(rules.matmul, rows, columns), (*x.shape[:-1], *others))
 
 
-def einsum(equation: str | T, *operands: T | Sequence[object]) -> T:
+def einsum(equation: str | Tensor, *operands: Tensor | Sequence[object]) -> Tensor:
     """Return sums of products of elements, by the Einstein summation convention.
 
     A letter names an axis in each operand. Elements with equal indices are multiplied, and the
@@ -271,10 +277,10 @@ _Lengths: TypeAlias = dict[str | int, int]
 
 
 def _equation_and_operands(
-    equation: str | T, operands: Sequence[T | Sequence[object]]
-) -> tuple[str, list[T]]:
+    equation: str | Tensor, operands: Sequence[Tensor | Sequence[object]]
+) -> tuple[str, list[Tensor]]:
     """Return the equation and the operands of `einsum`, of which each may be followed by axes."""
-    items: list[T | Sequence[object]] = [*operands]
+    items: list[Tensor | Sequence[object]] = [*operands]
     text = equation if isinstance(equation, str) else ""
     if not isinstance(equation, str):
         items.insert(0, equation)
@@ -288,7 +294,7 @@ def _equation_and_operands(
         names = ["".join(_axis_name(item) for item in each or ()) for each in lists]
         text = f"{','.join(names[:-1])}->{names[-1]}"
         items = items[:-1:2]
-    tensors: list[T] = []
+    tensors: list[Tensor] = []
     for i, x in enumerate(items):
         check_tensor(x, "einsum", f"operands[{i}]")
         if not isinstance(x, Sequence):
@@ -319,7 +325,7 @@ def _axis_labels(term: str, shape: Shape, equation: str) -> _Labels:
     return [*first, *range(-count, 0), *last]
 
 
-def _lengths_of_axes(labels: Sequence[_Labels], tensors: Sequence[T], text: str) -> _Lengths:
+def _lengths_of_axes(labels: Sequence[_Labels], tensors: Sequence[Tensor], text: str) -> _Lengths:
     lengths: _Lengths = {}
     for each, x in zip(labels, tensors, strict=True):
         for label, n in zip(each, x.shape, strict=True):
@@ -334,7 +340,7 @@ def _lengths_of_axes(labels: Sequence[_Labels], tensors: Sequence[T], text: str)
     return lengths
 
 
-def _with_different_axes(x: T, labels: _Labels) -> tuple[T, _Labels]:
+def _with_different_axes(x: Tensor, labels: _Labels) -> tuple[Tensor, _Labels]:
     """Return the diagonal of axes that have the same name."""
     labels = list(labels)
     for label in [label for i, label in enumerate(labels) if label in labels[:i]]:
@@ -350,7 +356,7 @@ def _with_different_axes(x: T, labels: _Labels) -> tuple[T, _Labels]:
     return x, labels
 
 
-def _sum_axes(x: T, labels: _Labels, needed: set[str | int]) -> tuple[T, _Labels]:
+def _sum_axes(x: Tensor, labels: _Labels, needed: set[str | int]) -> tuple[Tensor, _Labels]:
     """Return the sum over the axes that are not needed."""
     axes = tuple(i for i, label in enumerate(labels) if label not in needed)
     if axes:
@@ -359,8 +365,8 @@ def _sum_axes(x: T, labels: _Labels, needed: set[str | int]) -> tuple[T, _Labels
 
 
 def _contract(
-    x: T, left: _Labels, y: T, right: _Labels, needed: set[str | int], lengths: _Lengths
-) -> tuple[T, _Labels]:
+    x: Tensor, left: _Labels, y: Tensor, right: _Labels, needed: set[str | int], lengths: _Lengths
+) -> tuple[Tensor, _Labels]:
     """Return the product of two operands, summed over their axes that are not needed, by matmul."""
     x, left = _sum_axes(x, left, needed.union(right))
     y, right = _sum_axes(y, right, needed.union(left))
@@ -372,7 +378,7 @@ def _contract(
     sizes = [prod(lengths[label] for label in each) for each in (rows, summed, columns)]
     outer = tuple(lengths[label] for label in batch)
 
-    def matrices(tensor: T, own: _Labels, order: _Labels, shape: tuple[int, int]) -> T:
+    def matrices(tensor: Tensor, own: _Labels, order: _Labels, shape: tuple[int, int]) -> Tensor:
         tensor = permute(tensor, tuple(own.index(label) for label in order))
         tensor = broadcast_to(tensor, tuple(lengths[label] for label in order))
         return reshape(tensor, (*outer, *shape))
@@ -384,7 +390,7 @@ def _contract(
     return reshape(product, tuple(lengths[label] for label in labels)), labels
 
 
-def outer(input: T, vec2: T) -> T:
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """Return the products of all elements of one tensor with all of another.
 
     Args:
@@ -410,7 +416,9 @@ def outer(input: T, vec2: T) -> T:
 ger = outer
 
 
-def addmm(input: T, mat1: T, mat2: T, *, beta: Number = 1, alpha: Number = 1) -> T:
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """Return `beta * input + alpha * (mat1 @ mat2)`.
 
     Args:
@@ -437,7 +445,9 @@ def addmm(input: T, mat1: T, mat2: T, *, beta: Number = 1, alpha: Number = 1) ->
     return _weighted_sum(input, product, beta, alpha, "addmm")
 
 
-def addmv(input: T, mat: T, vec: T, *, beta: Number = 1, alpha: Number = 1) -> T:
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """Return `beta * input + alpha * (mat @ vec)`.
 
     Args:
@@ -464,7 +474,9 @@ def addmv(input: T, mat: T, vec: T, *, beta: Number = 1, alpha: Number = 1) -> T
     return _weighted_sum(input, product, beta, alpha, "addmv")
 
 
-def baddbmm(input: T, batch1: T, batch2: T, beta: Number = 1, alpha: Number = 1) -> T:
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """Return `beta * input + alpha * bmm(batch1, batch2)`.
 
     Args:
@@ -493,7 +505,7 @@ def baddbmm(input: T, batch1: T, batch2: T, beta: Number = 1, alpha: Number = 1)
     )
 
 
-def _weighted_sum(x: T, y: T, beta: Number, alpha: Number, caller: str) -> T:
+def _weighted_sum(x: Tensor, y: Tensor, beta: Number, alpha: Number, caller: str) -> Tensor:
     check_tensor(x, caller)
     check_type(beta, (int, float), "beta", caller)
     check_type(alpha, (int, float), "alpha", caller)
@@ -503,7 +515,7 @@ def _weighted_sum(x: T, y: T, beta: Number, alpha: Number, caller: str) -> T:
         raise broadcast_error(caller, x.shape, y.shape) from None
 
 
-def trace(input: T) -> T:
+def trace(input: Tensor) -> Tensor:
     """Return the sum of the elements on the main diagonal of a matrix.
 
     Args:
@@ -530,7 +542,7 @@ def trace(input: T) -> T:
     return reduce_sum(diagonal(input), dtype=dtype_of(input))
 
 
-def bmm(input_x: T, mat2: T) -> T:
+def bmm(input_x: Tensor, mat2: Tensor) -> Tensor:
     """Return the matrix products of two stacks of matrices, without broadcasting.
 
     Args:
@@ -554,7 +566,7 @@ def bmm(input_x: T, mat2: T) -> T:
     return _bmm(input_x, mat2, "bmm", "input_x", "mat2")
 
 
-def _bmm(x: T, y: T, caller: str, left: str, right: str) -> T:
+def _bmm(x: Tensor, y: Tensor, caller: str, left: str, right: str) -> Tensor:
     check_tensor(x, caller, left)
     check_tensor(y, caller, right)
     if min(x.ndim, y.ndim) < 2 or x.shape[:-2] != y.shape[:-2]:
@@ -570,7 +582,7 @@ def _bmm(x: T, y: T, caller: str, left: str, right: str) -> T:
     return apply2(rules.matmul, *promote_operands(x, y, caller))
 
 
-def dense(input: T, weight: T, bias: T | None = None) -> T:
+def dense(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return `input @ weight.T + bias`: a fully connected layer.
 
     Args:
@@ -614,7 +626,7 @@ def dense(input: T, weight: T, bias: T | None = None) -> T:
     return reshape(apply3(rules.dense, rows, w, b), (*own[:-1], kernel[0]))
 
 
-def bias_add(input_x: T, bias: T) -> T:
+def bias_add(input_x: Tensor, bias: Tensor) -> Tensor:
     """Return `input_x` with a number added to each channel.
 
     Args:
@@ -662,7 +674,7 @@ class BiasAdd(Primitive):
         check_one_of(data_format, ("NCHW",), "data_format")
         self.data_format = data_format
 
-    def __call__(self, input_x: T, bias: T) -> T:
+    def __call__(self, input_x: Tensor, bias: Tensor) -> Tensor:
         """Apply the operation."""
         return bias_add(input_x, bias)
 
@@ -675,7 +687,7 @@ class _Product(Primitive):
         self.transpose_a = transpose_a
         self.transpose_b = transpose_b
 
-    def __call__(self, input: T, mat2: T) -> T:
+    def __call__(self, input: Tensor, mat2: Tensor) -> Tensor:
         """Apply the operation."""
         x = swapaxes(input, -2, -1) if self.transpose_a else input
         y = swapaxes(mat2, -2, -1) if self.transpose_b else mat2

@@ -1,15 +1,15 @@
 """Losses: elementwise losses, cross entropy of classes, and binary cross entropy of logits."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
 from math import nan
-from typing import Generic, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from minispore.engine import dtypes
 from minispore.engine.array import Array, decide, device_namespace, is_host, require, to_host
 from minispore.engine.dispatch import (
-    T,
-    Variable,
     apply1,
     apply2,
     as_float,
@@ -42,6 +42,9 @@ from minispore.ops.reduction import mean, sum
 from minispore.utils.checks import check_int, check_one_of, check_type
 from minispore.utils.warn import warn_at_caller
 
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
+
 __all__ = [
     "BinaryCrossEntropy",
     "KLDivLoss",
@@ -63,7 +66,7 @@ DivergenceReduction: TypeAlias = Literal["mean", "sum", "none", "batchmean"]
 DIVERGENCE_REDUCTIONS = (*REDUCTIONS, "batchmean")
 
 
-def mse_loss(input: T, target: T, reduction: Reduction = "mean") -> T:
+def mse_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """Return the squared difference of `input` and `target`, averaged by default.
 
     Args:
@@ -86,7 +89,7 @@ def mse_loss(input: T, target: T, reduction: Reduction = "mean") -> T:
     return apply_reduction(apply1(elementwise.square, as_float(x, "mse_loss")), reduction)
 
 
-def l1_loss(input: T, target: T, reduction: Reduction = "mean") -> T:
+def l1_loss(input: Tensor, target: Tensor, reduction: Reduction = "mean") -> Tensor:
     """Return the absolute difference of `input` and `target`, averaged by default.
 
     Args:
@@ -109,7 +112,7 @@ def l1_loss(input: T, target: T, reduction: Reduction = "mean") -> T:
     return apply_reduction(apply1(elementwise.absolute, x), reduction)
 
 
-def warn_of_broadcasting(input: Variable, target: Variable, caller: str) -> None:
+def warn_of_broadcasting(input: Tensor, target: Tensor, caller: str) -> None:
     """Warn if two shapes differ, unless one of them is a scalar's.
 
     With outputs of shape (N, 1) and labels of shape (N,) every output is compared with every
@@ -123,14 +126,14 @@ def warn_of_broadcasting(input: Variable, target: Variable, caller: str) -> None
         )
 
 
-def apply_reduction(losses: T, reduction: Reduction) -> T:
+def apply_reduction(losses: Tensor, reduction: Reduction) -> Tensor:
     """Return the mean or the sum of losses, in their type, or the losses themselves."""
     if reduction == "mean":
         return mean(losses)
     return sum(losses, dtype=dtype_of(losses)) if reduction == "sum" else losses
 
 
-def _difference(input: T, target: T, reduction: Reduction, caller: str) -> T:
+def _difference(input: Tensor, target: Tensor, reduction: Reduction, caller: str) -> Tensor:
     check_tensor(input, caller)
     check_tensor(target, caller, "target")
     check_one_of(reduction, REDUCTIONS, "reduction", caller)
@@ -147,25 +150,25 @@ def _difference(input: T, target: T, reduction: Reduction, caller: str) -> T:
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 
-class ClassificationLossOptions(NamedTuple, Generic[T]):
+class ClassificationLossOptions(NamedTuple):
     """The options of a classification loss, and the names that its messages use."""
 
     caller: str
     names: tuple[str, str]
-    weight: T | None
+    weight: Tensor | None
     ignore_index: int | None
     reduction: Reduction
     label_smoothing: float
 
 
 def cross_entropy(
-    input: T,
-    target: T,
-    weight: T | None = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     ignore_index: int = -100,
     reduction: Reduction = "mean",
     label_smoothing: float = 0.0,
-) -> T:
+) -> Tensor:
     """Return −log of the probability that softmax gives to the target class.
 
     Args:
@@ -201,7 +204,7 @@ def cross_entropy(
     return from_logits(input, target, options)
 
 
-def softmax_cross_entropy(logits: T, targets: T) -> T:
+def softmax_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     """Return −Σ targets · log_softmax(logits) over the last axis.
 
     Args:
@@ -233,13 +236,13 @@ def softmax_cross_entropy(logits: T, targets: T) -> T:
 
 
 def nll_loss(
-    inputs: T,
-    target: T,
-    weight: T | None = None,
+    inputs: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
     ignore_index: int = -100,
     reduction: Reduction = "mean",
     label_smoothing: float = 0.0,
-) -> T:
+) -> Tensor:
     """Return the negative log-likelihood of the target class, from log-probabilities.
 
     Args:
@@ -279,7 +282,7 @@ def nll_loss(
     return _loss_of_labels(_classes_last(x, axis), target, options, _nll, _nll_of_probabilities)
 
 
-def check_settings(options: ClassificationLossOptions[T]) -> None:
+def check_settings(options: ClassificationLossOptions) -> None:
     """Raise TypeError or ValueError unless the options are valid."""
     if options.weight is not None:
         check_tensor(options.weight, options.caller, "weight")
@@ -293,7 +296,7 @@ def check_settings(options: ClassificationLossOptions[T]) -> None:
         )
 
 
-def from_logits(logits: T, labels: T, options: ClassificationLossOptions[T]) -> T:
+def from_logits(logits: Tensor, labels: Tensor, options: ClassificationLossOptions) -> Tensor:
     """Return the cross entropy of logits and labels, as `cross_entropy` defines it."""
     x = as_float(logits, options.caller, options.names[0])
     check_tensor(labels, options.caller, options.names[1])
@@ -327,7 +330,7 @@ def _any_wrong(labels: Array, classes: int, ignored: int | None) -> bool:
     return bool(to_host(xp.any(wrong)))
 
 
-def _axis_of_classes(x: T, labels: T, options: ClassificationLossOptions[T]) -> int:
+def _axis_of_classes(x: Tensor, labels: Tensor, options: ClassificationLossOptions) -> int:
     """Return the axis of the classes; raise ValueError unless the shapes match."""
     shape = x.shape
     axis = min(len(shape) - 1, 1)
@@ -343,7 +346,7 @@ def _axis_of_classes(x: T, labels: T, options: ClassificationLossOptions[T]) -> 
     return axis
 
 
-def _shape_error(x: T, labels: T, options: ClassificationLossOptions[T]) -> ValueError:
+def _shape_error(x: Tensor, labels: Tensor, options: ClassificationLossOptions) -> ValueError:
     first, second = options.names
     also = "" if options.caller == "nll_loss" else f" or that of '{first}'"
     return ValueError(
@@ -353,12 +356,12 @@ def _shape_error(x: T, labels: T, options: ClassificationLossOptions[T]) -> Valu
 
 
 def _loss_of_labels(
-    x: T,
-    labels: T,
-    options: ClassificationLossOptions[T],
-    loss_at_labels: Callable[[T, Variable, Reduction], T],
-    loss_of_probabilities: Callable[[T, T], T],
-) -> T:
+    x: Tensor,
+    labels: Tensor,
+    options: ClassificationLossOptions,
+    loss_at_labels: Callable[[Tensor, Tensor, Reduction], Tensor],
+    loss_of_probabilities: Callable[[Tensor, Tensor], Tensor],
+) -> Tensor:
     """Return the reduced loss of class labels.
 
     Args:
@@ -413,22 +416,22 @@ def _loss_of_labels(
     return cast_to(losses, dtype_of(x))
 
 
-def _cross_entropy(logits: T, labels: Variable, reduction: Reduction) -> T:
+def _cross_entropy(logits: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:
     index = _index_of_labels(labels)
     return cast_to(apply1(cross_entropy_rule, widen(logits), index, reduction), dtype_of(logits))
 
 
-def _nll(x: T, labels: Variable, reduction: Reduction) -> T:
+def _nll(x: Tensor, labels: Tensor, reduction: Reduction) -> Tensor:
     picked = apply1(indexing.getitem, x, _index_of_labels(labels))
     return apply_reduction(neg(picked), reduction)
 
 
-def _nll_of_probabilities(x: T, targets: T) -> T:
+def _nll_of_probabilities(x: Tensor, targets: Tensor) -> Tensor:
     # A class with probability 0 does not count, even if its logarithm is infinite.
     return sum(mul(where(equal(targets, 0), 0, neg(x)), targets), -1)
 
 
-def _index_of_labels(labels: Variable) -> tuple[Array, ...]:
+def _index_of_labels(labels: Tensor) -> tuple[Array, ...]:
     """Return the index of the labels' elements in an array with the classes as the last axis."""
     xp, shape = device_namespace(labels._data), labels.shape
     index = [xp.arange(0, n, 1, dtypes.int64.numpy_dtype) for n in shape]
@@ -437,7 +440,7 @@ def _index_of_labels(labels: Variable) -> tuple[Array, ...]:
     return (*index, labels._data)
 
 
-def _weighted(targets: T, x: T, options: ClassificationLossOptions[T]) -> T:
+def _weighted(targets: Tensor, x: Tensor, options: ClassificationLossOptions) -> Tensor:
     """Return target probabilities with label smoothing and the weights of the classes."""
     if options.label_smoothing:
         # In the finer of the two types: one-hot targets are float32.
@@ -448,7 +451,7 @@ def _weighted(targets: T, x: T, options: ClassificationLossOptions[T]) -> T:
 
 
 def _check_kind(
-    labels: Variable, category: int, expected: str, options: ClassificationLossOptions[T]
+    labels: Tensor, category: int, expected: str, options: ClassificationLossOptions
 ) -> None:
     if dtype_of(labels).category != category:
         raise TypeError(
@@ -457,19 +460,19 @@ def _check_kind(
         )
 
 
-def _classes_last(x: T, axis: int) -> T:
+def _classes_last(x: Tensor, axis: int) -> Tensor:
     if axis == x.ndim - 1:
         return x
     return permute(x, (0, *range(2, x.ndim), 1))
 
 
 def binary_cross_entropy_with_logits(
-    input: T,
-    target: T,
-    weight: T | None = None,
-    pos_weight: T | None = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
     reduction: Reduction = "mean",
-) -> T:
+) -> Tensor:
     """Return −(y log p + (1 − y) log(1 − p)), where p is the sigmoid of `input` and y is `target`.
 
     Args:
@@ -524,14 +527,14 @@ class SigmoidCrossEntropyWithLogits(Primitive):
     Source: MindSpore's `mindspore.ops.SigmoidCrossEntropyWithLogits`.
     """
 
-    def __call__(self, logits: T, label: T) -> T:
+    def __call__(self, logits: Tensor, label: Tensor) -> Tensor:
         """Apply the operation."""
         return binary_cross_entropy_with_logits(logits, label, reduction="none")
 
 
 def binary_cross_entropy(
-    logits: T, labels: T, weight: T | None = None, reduction: Reduction = "mean"
-) -> T:
+    logits: Tensor, labels: Tensor, weight: Tensor | None = None, reduction: Reduction = "mean"
+) -> Tensor:
     """Return −(y log x + (1 − y) log(1 − x)) of probabilities x and targets y.
 
     The arguments of the logarithms are increased by 1e-12, so the loss of an element is at most
@@ -561,8 +564,8 @@ def binary_cross_entropy(
 
 
 def binary_cross_entropy_as(
-    caller: str, logits: T, labels: T, weight: T | None, reduction: Reduction
-) -> T:
+    caller: str, logits: Tensor, labels: Tensor, weight: Tensor | None, reduction: Reduction
+) -> Tensor:
     """Return `binary_cross_entropy` of the other arguments, for a caller that errors name."""
     check_one_of(reduction, REDUCTIONS, "reduction", caller)
     x = as_float(logits, caller, "logits")
@@ -605,12 +608,12 @@ class BinaryCrossEntropy(Primitive):
         check_one_of(reduction, REDUCTIONS, "reduction")
         self.reduction: Reduction = reduction
 
-    def __call__(self, logits: T, labels: T, weight: T | None = None) -> T:
+    def __call__(self, logits: Tensor, labels: Tensor, weight: Tensor | None = None) -> Tensor:
         """Apply the operation."""
         return binary_cross_entropy(logits, labels, weight, self.reduction)
 
 
-def kl_div(logits: T, labels: T, reduction: DivergenceReduction = "mean") -> T:
+def kl_div(logits: Tensor, labels: Tensor, reduction: DivergenceReduction = "mean") -> Tensor:
     """Return the Kullback–Leibler divergence y · (log y − x) of probabilities y and logarithms x.
 
     Args:
@@ -635,7 +638,9 @@ def kl_div(logits: T, labels: T, reduction: DivergenceReduction = "mean") -> T:
     return kl_div_as("kl_div", logits, labels, reduction)
 
 
-def kl_div_as(caller: str, logits: T, labels: T, reduction: DivergenceReduction) -> T:
+def kl_div_as(
+    caller: str, logits: Tensor, labels: Tensor, reduction: DivergenceReduction
+) -> Tensor:
     """Return `kl_div` of the other arguments, for a caller that errors name."""
     check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction", caller)
     x = as_float(logits, caller, "logits")
@@ -669,12 +674,12 @@ class KLDivLoss(Primitive):
         check_one_of(reduction, DIVERGENCE_REDUCTIONS, "reduction")
         self.reduction: DivergenceReduction = reduction
 
-    def __call__(self, logits: T, labels: T) -> T:
+    def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Apply the operation."""
         return kl_div(logits, labels, self.reduction)
 
 
-def _check_shapes(logits: Variable, labels: Variable, caller: str) -> None:
+def _check_shapes(logits: Tensor, labels: Tensor, caller: str) -> None:
     if logits.shape != labels.shape:
         raise ValueError(
             f"For '{caller}', 'logits' and 'labels' must be of one shape, "
@@ -682,7 +687,7 @@ def _check_shapes(logits: Variable, labels: Variable, caller: str) -> None:
         )
 
 
-def _check_factor(factor: Variable | None, x: Variable, name: str, caller: str) -> None:
+def _check_factor(factor: Tensor | None, x: Tensor, name: str, caller: str) -> None:
     if factor is None:
         return
     check_tensor(factor, caller, name)

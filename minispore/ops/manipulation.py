@@ -1,9 +1,11 @@
 """Reshape, permute, join, split, repeat and pad tensors, and check shapes and axes."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from math import prod
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,6 @@ from minispore.engine import dtypes
 from minispore.engine.array import Axis, Shape, device_namespace, to_device_of, to_host
 from minispore.engine.dispatch import (
     Number,
-    T,
     Variable,
     apply1,
     apply_n,
@@ -26,6 +27,9 @@ from minispore.engine.rules import shape as rules
 from minispore.ops._primitive import Primitive, primitive
 from minispore.ops.arithmetic import add
 from minispore.utils.checks import as_items, check_int, check_one_of, check_type, describe_value
+
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
 
 __all__ = [
     "BroadcastTo",
@@ -75,7 +79,7 @@ _INT32_MAX = (1 << 31) - 1
 _INTS = (int, cast("type[int]", np.integer))
 
 
-def reshape(input: T, shape: Sequence[int]) -> T:
+def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
     """Return the elements, in the same order, in another shape.
 
     Args:
@@ -113,7 +117,7 @@ def reshape(input: T, shape: Sequence[int]) -> T:
 Reshape: Final = primitive("Reshape", reshape)
 
 
-def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> T:
+def flatten(input: Tensor, order: str = "C", *, start_dim: int = 1, end_dim: int = -1) -> Tensor:
     """Return `input` with the axes from `start_dim` to `end_dim` merged into one.
 
     Args:
@@ -158,7 +162,7 @@ def flatten(input: T, order: str = "C", *, start_dim: int = 1, end_dim: int = -1
 Flatten: Final = primitive("Flatten", flatten)
 
 
-def permute(input: T, axis: Sequence[int]) -> T:
+def permute(input: Tensor, axis: Sequence[int]) -> Tensor:
     """Return `input` with its axes in another order.
 
     Args:
@@ -193,7 +197,7 @@ transpose = permute
 Transpose: Final = primitive("Transpose", permute)
 
 
-def swapaxes(input: T, axis0: int, axis1: int) -> T:
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """Return `input` with two axes exchanged.
 
     Args:
@@ -222,7 +226,7 @@ def swapaxes(input: T, axis0: int, axis1: int) -> T:
 swapdims = swapaxes
 
 
-def movedim(x: T, source: int | Sequence[int], destination: int | Sequence[int]) -> T:
+def movedim(x: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Return `x` with axes moved to other positions, while the others stay in their order.
 
     Args:
@@ -262,7 +266,7 @@ def movedim(x: T, source: int | Sequence[int], destination: int | Sequence[int])
 moveaxis = movedim
 
 
-def broadcast_to(input: T, shape: Sequence[int]) -> T:
+def broadcast_to(input: Tensor, shape: Sequence[int]) -> Tensor:
     """Return `input` repeated along axes of length 1, or new leading axes, to a shape.
 
     Args:
@@ -295,7 +299,7 @@ def broadcast_to(input: T, shape: Sequence[int]) -> T:
         ) from None
 
 
-def expand_dims(input_x: T, axis: int) -> T:
+def expand_dims(input_x: Tensor, axis: int) -> Tensor:
     """Return `input` with a new axis of length 1.
 
     Args:
@@ -320,7 +324,7 @@ def expand_dims(input_x: T, axis: int) -> T:
 ExpandDims: Final = primitive("ExpandDims", expand_dims)
 
 
-def unsqueeze(input: T, dim: int) -> T:
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """Return `input` with a new axis of length 1; `expand_dims` under PyTorch's name.
 
     Args:
@@ -340,7 +344,7 @@ def unsqueeze(input: T, dim: int) -> T:
     return apply1(rules.expand_dims, input, place)
 
 
-def squeeze(input: T, axis: int | tuple[int, ...] | None = None) -> T:
+def squeeze(input: Tensor, axis: int | tuple[int, ...] | None = None) -> Tensor:
     """Return `input` without axes of length 1.
 
     Args:
@@ -375,7 +379,7 @@ def squeeze(input: T, axis: int | tuple[int, ...] | None = None) -> T:
     return apply1(rules.squeeze, input, places)
 
 
-def concat(tensors: Sequence[T], axis: int = 0) -> T:
+def concat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Return tensors joined along an existing axis.
 
     Args:
@@ -413,7 +417,7 @@ def concat(tensors: Sequence[T], axis: int = 0) -> T:
 cat = concat
 
 
-def stack(tensors: Sequence[T], axis: int = 0) -> T:
+def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Return tensors of equal shape joined along a new axis.
 
     Args:
@@ -443,7 +447,9 @@ def stack(tensors: Sequence[T], axis: int = 0) -> T:
     return apply_n(rules.stack, operands, place)
 
 
-def split(tensor: T, split_size_or_sections: int | Sequence[int], axis: int = 0) -> tuple[T, ...]:
+def split(
+    tensor: Tensor, split_size_or_sections: int | Sequence[int], axis: int = 0
+) -> tuple[Tensor, ...]:
     """Return `tensor` split into parts along an axis.
 
     Args:
@@ -488,7 +494,7 @@ def split(tensor: T, split_size_or_sections: int | Sequence[int], axis: int = 0)
     )
 
 
-def chunk(input: T, chunks: int, axis: int = 0) -> tuple[T, ...]:
+def chunk(input: Tensor, chunks: int, axis: int = 0) -> tuple[Tensor, ...]:
     """Return `input` split along an axis into equally long parts, of which the last may be shorter.
 
     Args:
@@ -515,7 +521,7 @@ def chunk(input: T, chunks: int, axis: int = 0) -> tuple[T, ...]:
     return split(input, max(1, -(-input.shape[place] // chunks)), place)
 
 
-def unbind(input: T, dim: int = 0) -> tuple[T, ...]:
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Return the slices of `input` along an axis, which they no longer have.
 
     Args:
@@ -538,7 +544,7 @@ def unbind(input: T, dim: int = 0) -> tuple[T, ...]:
     return tuple(apply1(indexing.getitem, input, (*before, i)) for i in range(input.shape[place]))
 
 
-def unstack(input_x: T, axis: int = 0) -> tuple[T, ...]:
+def unstack(input_x: Tensor, axis: int = 0) -> tuple[Tensor, ...]:
     """Return `unbind(input_x, axis)`.
 
     Args:
@@ -559,7 +565,7 @@ def unstack(input_x: T, axis: int = 0) -> tuple[T, ...]:
     return unbind(input_x, normalize_axis_index(axis, input_x.ndim, "axis", "unstack"))
 
 
-def _promote_tensors(tensors: Sequence[T], caller: str) -> list[T]:
+def _promote_tensors(tensors: Sequence[Tensor], caller: str) -> list[Tensor]:
     if not isinstance(tensors, list | tuple):
         raise TypeError(
             f"For '{caller}', the argument 'tensors' must be a list or tuple of Tensors, "
@@ -579,7 +585,7 @@ def _shape_without_axis(shape: Shape, axis: int) -> Shape:
     return shape[:axis] + shape[axis + 1 :]
 
 
-def tile(input: T, dims: tuple[int, ...]) -> T:
+def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     """Return `input` repeated as a whole along each axis.
 
     Args:
@@ -619,8 +625,8 @@ Tile: Final = primitive("Tile", tile)
 
 
 def repeat_interleave(
-    input: T, repeats: int | Sequence[int] | Variable, axis: int | None = None
-) -> T:
+    input: Tensor, repeats: int | Sequence[int] | Tensor, axis: int | None = None
+) -> Tensor:
     """Return `input` with each element along an axis repeated.
 
     Args:
@@ -664,13 +670,13 @@ def repeat_interleave(
     return take_places(x, place, np.repeat(np.arange(length), counts))
 
 
-def take_places(x: T, axis: int, places: NDArray[np.int64]) -> T:
+def take_places(x: Tensor, axis: int, places: NDArray[np.int64]) -> Tensor:
     """Return the elements at `places` along an axis, which is not negative."""
     index = to_device_of(places, x._data)
     return apply1(indexing.getitem, x, (slice(None),) * axis + (index,))
 
 
-def repeat_elements(x: T, rep: int, axis: int = 0) -> T:
+def repeat_elements(x: Tensor, rep: int, axis: int = 0) -> Tensor:
     """Return `repeat_interleave(x, rep, axis)`.
 
     Args:
@@ -694,7 +700,7 @@ def repeat_elements(x: T, rep: int, axis: int = 0) -> T:
     return repeat_interleave(x, rep, place)
 
 
-def flip(input: T, dims: Sequence[int]) -> T:
+def flip(input: Tensor, dims: Sequence[int]) -> Tensor:
     """Return `input` with the elements along axes in reverse order.
 
     Args:
@@ -725,7 +731,9 @@ def flip(input: T, dims: Sequence[int]) -> T:
     return apply1(indexing.getitem, input, steps)
 
 
-def roll(input: T, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None) -> T:
+def roll(
+    input: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] | None = None
+) -> Tensor:
     """Return `input` with the elements moved along axes; the last ones come first.
 
     Args:
@@ -762,7 +770,7 @@ def roll(input: T, shifts: int | Sequence[int], dims: int | Sequence[int] | None
     return reshape(x, input.shape)
 
 
-def meshgrid(*inputs: T, indexing: str = "xy") -> tuple[T, ...]:
+def meshgrid(*inputs: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
     """Return the coordinates of the points of a grid.
 
     Args:
@@ -816,8 +824,8 @@ def _as_repeats(repeats: object, caller: str) -> tuple[int, ...]:
 
 
 def pad(
-    input_x: T, padding: Sequence[int], mode: str = "constant", value: Number | None = None
-) -> T:
+    input_x: Tensor, padding: Sequence[int], mode: str = "constant", value: Number | None = None
+) -> Tensor:
     """Return `input_x` with elements added before and after its last axes, or removed.
 
     Args:
@@ -878,7 +886,7 @@ def pad(
 
 def _places_beyond(
     length: int, before: int, after: int, mode: str
-) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return for each element of a padded axis its place on the axis that is padded."""
     most = {"reflect": length - 1, "circular": length}.get(mode, _INT32_MAX if length else 0)
     if max(before, after) > most:
@@ -895,7 +903,7 @@ def _places_beyond(
     return np.where(places < length, places, 2 * (length - 1) - places)
 
 
-def pad_constant(x: T, added: Sequence[tuple[int, int]], value: float) -> T:
+def pad_constant(x: Tensor, added: Sequence[tuple[int, int]], value: float) -> Tensor:
     """Return `x` with `value` added before and after each axis; `added` has the two numbers."""
     index = tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, added, strict=True))
     shape = tuple(a + n + b for n, (a, b) in zip(x.shape, added, strict=True))
@@ -996,7 +1004,7 @@ class Concat(Primitive):
     def __init__(self, axis: int = 0) -> None:
         self.axis: int = check_int(axis, "axis")
 
-    def __call__(self, tensors: Sequence[T]) -> T:
+    def __call__(self, tensors: Sequence[Tensor]) -> Tensor:
         """Apply the operation."""
         return concat(tensors, self.axis)
 
@@ -1020,7 +1028,7 @@ class Split(Primitive):
         self.axis: int = check_int(axis, "axis")
         self.output_num: int = check_int(output_num, "output_num", low=1)
 
-    def __call__(self, input_x: T) -> tuple[T, ...]:
+    def __call__(self, input_x: Tensor) -> tuple[Tensor, ...]:
         """Apply the operation."""
         check_tensor(input_x, "Split", "input_x")
         place = normalize_axis_index(self.axis, input_x.ndim, "axis", "Split")
@@ -1049,7 +1057,7 @@ class Stack(Primitive):
     def __init__(self, axis: int = 0) -> None:
         self.axis: int = check_int(axis, "axis")
 
-    def __call__(self, tensors: Sequence[T]) -> T:
+    def __call__(self, tensors: Sequence[Tensor]) -> Tensor:
         """Apply the operation."""
         return stack(tensors, self.axis)
 
@@ -1073,7 +1081,7 @@ class Unstack(Primitive):
         self.axis: int = check_int(axis, "axis")
         self.num = num
 
-    def __call__(self, input_x: T) -> tuple[T, ...]:
+    def __call__(self, input_x: Tensor) -> tuple[Tensor, ...]:
         """Apply the operation."""
         return unstack(input_x, self.axis)
 
@@ -1095,7 +1103,7 @@ class Squeeze(Primitive):
     def __init__(self, axis: int | tuple[int, ...] = ()) -> None:
         self.axis = axis
 
-    def __call__(self, input: T) -> T:
+    def __call__(self, input: Tensor) -> Tensor:
         """Apply the operation."""
         return squeeze(input, None if self.axis == () else self.axis)
 
@@ -1117,6 +1125,6 @@ class BroadcastTo(Primitive):
     def __init__(self, shape: Sequence[int]) -> None:
         self.shape = shape
 
-    def __call__(self, input: T) -> T:
+    def __call__(self, input: Tensor) -> Tensor:
         """Apply the operation."""
         return broadcast_to(input, self.shape)

@@ -1,13 +1,14 @@
 """Batch and layer normalization."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 from minispore.engine import dtypes
 from minispore.engine.array import Array, device_namespace
 from minispore.engine.dispatch import (
-    T,
-    Variable,
     apply1,
     apply3,
     as_float,
@@ -23,6 +24,9 @@ from minispore.ops.elementwise import sqrt
 from minispore.ops.manipulation import as_shape
 from minispore.utils.checks import check_bool, check_number
 
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
+
 __all__ = [
     "batch_norm",
     "layer_norm",
@@ -30,15 +34,15 @@ __all__ = [
 
 
 def batch_norm(
-    input_x: T,
-    running_mean: T,
-    running_var: T,
-    weight: T,
-    bias: T,
+    input_x: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    weight: Tensor,
+    bias: Tensor,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-05,
-) -> T:
+) -> Tensor:
     """Return (x − mean) / √(variance + eps) · weight + bias for each channel.
 
     Args:
@@ -112,12 +116,12 @@ def batch_norm(
 
 
 def layer_norm(
-    input: T,
+    input: Tensor,
     normalized_shape: int | Sequence[int],
-    weight: T | None = None,
-    bias: T | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-05,
-) -> T:
+) -> Tensor:
     """Return (x − mean) / √(variance + eps) · weight + bias over the last axes of each sample.
 
     Args:
@@ -162,7 +166,7 @@ def layer_norm(
     return y
 
 
-def standardize(x: T, first: int, epsilon: float) -> T:
+def standardize(x: Tensor, first: int, epsilon: float) -> Tensor:
     """Return (x − mean) / √(variance + epsilon) over the axes from `first`."""
     y = apply1(normalization.standardize, widen(x), tuple(range(first, x.ndim)), epsilon)
     return cast_to(y, dtype_of(x))
@@ -178,20 +182,22 @@ def check_epsilon(value: object, name: str, caller: str) -> float:
     return number
 
 
-def _move(running: Variable, batch: Array, by: float) -> None:
+def _move(running: Tensor, batch: Array, by: float) -> None:
     """Move a running statistic in place towards that of a batch."""
     xp, own = device_namespace(batch), writable(running)
     xp.multiply(own, 1 - by, out=own)
     xp.add(own, xp.astype(xp.reshape(batch, own.shape) * by, own.dtype), out=own)
 
 
-def _normalize_with_running_stats(x: T, mean: T, variance: T, epsilon: float) -> T:
+def _normalize_with_running_stats(
+    x: Tensor, mean: Tensor, variance: Tensor, epsilon: float
+) -> Tensor:
     center, spread = (
         _per_channel(cast_to(value, dtype_of(x)), x.ndim) for value in (mean, variance)
     )
     return div(sub(x, center), sqrt(add(spread, epsilon)))
 
 
-def _per_channel(values: T, ndim: int) -> T:
+def _per_channel(values: Tensor, ndim: int) -> Tensor:
     """Return one number per channel in a shape that broadcasts with (n, channels, …)."""
     return apply1(shape.reshape, values, (*values.shape, *(1,) * (ndim - 2)))

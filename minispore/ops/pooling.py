@@ -1,15 +1,15 @@
 """Max and average pooling of images."""
 
+from __future__ import annotations
+
 from itertools import starmap
-from typing import Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast, overload
 
 import numpy as np
 
 from minispore.engine import dtypes
 from minispore.engine.array import Array, DeviceNamespace, device_namespace
 from minispore.engine.dispatch import (
-    T,
-    Variable,
     apply1,
     as_float,
     cast_to,
@@ -41,6 +41,9 @@ from minispore.utils.checks import (
     check_one_of,
 )
 
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
+
 __all__ = [
     "AvgPool",
     "MaxPool",
@@ -53,17 +56,17 @@ Pair: TypeAlias = int | tuple[int, int]
 
 @overload
 def max_pool2d(
-    x: T,
+    x: Tensor,
     kernel_size: Pair,
     stride: Pair | None = None,
     padding: Pair = 0,
     dilation: Pair = 1,
     return_indices: Literal[False] = False,
     ceil_mode: bool = False,
-) -> T: ...
+) -> Tensor: ...
 @overload
 def max_pool2d(
-    x: T,
+    x: Tensor,
     kernel_size: Pair,
     stride: Pair | None = None,
     padding: Pair = 0,
@@ -71,16 +74,16 @@ def max_pool2d(
     *,
     return_indices: Literal[True],
     ceil_mode: bool = False,
-) -> tuple[T, T]: ...
+) -> tuple[Tensor, Tensor]: ...
 def max_pool2d(
-    x: T,
+    x: Tensor,
     kernel_size: Pair,
     stride: Pair | None = None,
     padding: Pair = 0,
     dilation: Pair = 1,
     return_indices: bool = False,
     ceil_mode: bool = False,
-) -> T | tuple[T, T]:
+) -> Tensor | tuple[Tensor, Tensor]:
     """Return the maximum of each window of an image.
 
     Args:
@@ -124,14 +127,14 @@ def max_pool2d(
 
 
 def avg_pool2d(
-    input_x: T,
+    input_x: Tensor,
     kernel_size: Pair = 1,
     stride: Pair = 1,
     padding: int | tuple[int, int, int, int] = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int = 0,
-) -> T:
+) -> Tensor:
     """Return the mean of each window of an image.
 
     Args:
@@ -177,7 +180,7 @@ def avg_pool2d(
     return avg_pool(x, rows, columns, ceil_mode, count_include_pad, divisor_override, caller)
 
 
-def check_images(x: Variable, name: str, caller: str) -> None:
+def check_images(x: Tensor, name: str, caller: str) -> None:
     """Raise ValueError unless `x` has the four axes of images."""
     if x.ndim != 4:
         raise ValueError(
@@ -195,7 +198,7 @@ def check_max_padding(padding: tuple[int, int], size: tuple[int, int], caller: s
 
 
 def resolve_geometry(
-    x: Variable, rows: WindowGeometry, columns: WindowGeometry, ceil_mode: bool, caller: str
+    x: Tensor, rows: WindowGeometry, columns: WindowGeometry, ceil_mode: bool, caller: str
 ) -> tuple[WindowGeometry, WindowGeometry]:
     """Return the geometry of the windows in images (n, channels, height, width).
 
@@ -212,14 +215,14 @@ def resolve_geometry(
     )
 
 
-def max_pool(x: T, rows: WindowGeometry, columns: WindowGeometry) -> T:
+def max_pool(x: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> Tensor:
     """Return the maximum of each window: first over its rows, then over their maxima."""
     y = pad_spatial(nchw_to_hcwn(x), rows, columns, _lowest_value(x))
     y = apply1(unfold.max_over_window, unfold_axis(y, COLUMNS, columns), COLUMNS + 1)
     return hcwn_to_nchw(apply1(unfold.max_over_window, unfold_axis(y, ROWS, rows), ROWS + 1))
 
 
-def max_pool_indices(x: T, rows: WindowGeometry, columns: WindowGeometry) -> T:
+def max_pool_indices(x: Tensor, rows: WindowGeometry, columns: WindowGeometry) -> Tensor:
     """Return the index of the first maximum of each window in the flattened image."""
     height, width = x.shape[2:]
     y = unfold_axis(
@@ -243,14 +246,14 @@ def max_pool_indices(x: T, rows: WindowGeometry, columns: WindowGeometry) -> T:
 
 
 def avg_pool(
-    x: T,
+    x: Tensor,
     rows: WindowGeometry,
     columns: WindowGeometry,
     ceil_mode: bool,
     count_include_pad: bool,
     divisor: int,
     caller: str,
-) -> T:
+) -> Tensor:
     """Return the sum of each window divided by `divisor`, or by its number of elements if 0."""
     height, width = x.shape[2:]
     high, wide = resolve_geometry(x, rows, columns, ceil_mode, caller)
@@ -294,7 +297,7 @@ def _along(xp: DeviceNamespace[Array], values: Array, axis: int) -> Array:
     return xp.reshape(values, (*values.shape, *(1,) * (3 - axis)))
 
 
-def _lowest_value(x: Variable) -> float:
+def _lowest_value(x: Tensor) -> float:
     """Return the smallest number of the type of `x`."""
     if dtype_of(x).category == dtypes.FLOAT:
         return -np.inf
@@ -318,7 +321,7 @@ class _Pool(Primitive):
         self._rows = WindowGeometry(size[0], step[0], 1, 0, 0)
         self._columns = WindowGeometry(size[1], step[1], 1, 0, 0)
 
-    def _geometry(self, x: Variable) -> tuple[WindowGeometry, WindowGeometry]:
+    def _geometry(self, x: Tensor) -> tuple[WindowGeometry, WindowGeometry]:
         caller = type(self).__name__
         check_tensor(x, caller, "x")
         check_images(x, "x", caller)
@@ -347,7 +350,7 @@ class MaxPool(_Pool):
     Source: MindSpore's `mindspore.ops.MaxPool`.
     """
 
-    def __call__(self, x: T) -> T:
+    def __call__(self, x: Tensor) -> Tensor:
         """Apply the operation."""
         return max_pool(x, *self._geometry(x))
 
@@ -370,7 +373,7 @@ class AvgPool(_Pool):
     Source: MindSpore's `mindspore.ops.AvgPool`.
     """
 
-    def __call__(self, x: T) -> T:
+    def __call__(self, x: Tensor) -> Tensor:
         """Apply the operation."""
         rows, columns = self._geometry(x)
         return avg_pool(as_float(x, "AvgPool", "x"), rows, columns, False, False, 0, "AvgPool")

@@ -1,15 +1,16 @@
 """Reductions over axes with statistics and norms; softmax, cumulative sums and sorting."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from math import inf
+from typing import TYPE_CHECKING
 
 from minispore.engine import dtypes
 from minispore.engine.array import Array, Axis, device_namespace
 from minispore.engine.dispatch import (
     Number,
-    T,
-    Variable,
     apply1,
     as_float,
     broadcast_error,
@@ -40,6 +41,9 @@ from minispore.ops.manipulation import (
 )
 from minispore.utils.checks import as_items, check_bool, check_int, check_one_of, check_type
 from minispore.utils.warn import warn_at_caller
+
+if TYPE_CHECKING:
+    from minispore.common.tensor import Tensor
 
 __all__ = [
     "ArgMaxWithValue",
@@ -88,8 +92,8 @@ _MATRIX_NORMS = ("fro", 1, -1, inf, -inf)
 
 
 def sum(
-    input: T, dim: Axis = None, keepdim: bool = False, *, dtype: dtypes.DTypeLike | None = None
-) -> T:
+    input: Tensor, dim: Axis = None, keepdim: bool = False, *, dtype: dtypes.DTypeLike | None = None
+) -> Tensor:
     """Return the sum over axes.
 
     Args:
@@ -120,7 +124,7 @@ def sum(
     return cast_to(apply1(rules.sum, cast_to(input, result_type), axis, keepdim), result_type)
 
 
-def mean(x: T, axis: Axis = None, keep_dims: bool = False) -> T:
+def mean(x: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     """Return the mean over axes.
 
     Args:
@@ -146,13 +150,13 @@ def mean(x: T, axis: Axis = None, keep_dims: bool = False) -> T:
 
 
 def amax(
-    input: T,
+    input: Tensor,
     axis: Axis = None,
     keepdims: bool = False,
     *,
     initial: Number | None = None,
-    where: Variable | None = None,
-) -> T:
+    where: Tensor | None = None,
+) -> Tensor:
     """Return the maximum over axes; equal elements share the gradient equally.
 
     Args:
@@ -182,13 +186,13 @@ def amax(
 
 
 def amin(
-    input: T,
+    input: Tensor,
     axis: Axis = None,
     keepdims: bool = False,
     *,
     initial: Number | None = None,
-    where: Variable | None = None,
-) -> T:
+    where: Tensor | None = None,
+) -> Tensor:
     """Return the minimum over axes; equal elements share the gradient equally.
 
     Args:
@@ -218,13 +222,13 @@ def amin(
 
 
 def max(
-    input: T,
+    input: Tensor,
     axis: int | None = None,
     keepdims: bool = False,
     *,
     initial: Number | None = None,
-    where: Variable | None = None,
-) -> tuple[T, T]:
+    where: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """Return the maximum along an axis and its index.
 
     The gradient flows to the first of equal elements; without an axis they share it equally.
@@ -255,13 +259,13 @@ def max(
 
 
 def min(
-    input: T,
+    input: Tensor,
     axis: int | None = None,
     keepdims: bool = False,
     *,
     initial: Number | None = None,
-    where: Variable | None = None,
-) -> tuple[T, T]:
+    where: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """Return the minimum along an axis and its index.
 
     The gradient flows to the first of equal elements; without an axis they share it equally.
@@ -291,13 +295,13 @@ def min(
     return _extremum_and_index(x, axis, keepdims, amin, argmin, "min")
 
 
-def _checked_axes(input: Variable, axis: Axis, keep_dims: bool, caller: str) -> Axis:
+def _checked_axes(input: Tensor, axis: Axis, keep_dims: bool, caller: str) -> Axis:
     check_tensor(input, caller)
     check_bool(keep_dims, "keep_dims", caller)
     return normalize_axis_tuple(axis, input.ndim, caller)
 
 
-def all(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
+def all(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     """Return whether all elements along axes are true.
 
     Args:
@@ -320,7 +324,7 @@ def all(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
     return wrap(xp.all(input._data, axis=axes, keepdims=keep_dims), input)
 
 
-def any(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
+def any(input: Tensor, axis: Axis = None, keep_dims: bool = False) -> Tensor:
     """Return whether at least one element along axes is true.
 
     Args:
@@ -343,7 +347,7 @@ def any(input: T, axis: Axis = None, keep_dims: bool = False) -> T:
     return wrap(xp.any(input._data, axis=axes, keepdims=keep_dims), input)
 
 
-def logsumexp(input: T, dim: Axis, keepdim: bool = False) -> T:
+def logsumexp(input: Tensor, dim: Axis, keepdim: bool = False) -> Tensor:
     """Return log(sum(exp(input))) over axes, computed without overflow.
 
     Args:
@@ -370,7 +374,7 @@ def logsumexp(input: T, dim: Axis, keepdim: bool = False) -> T:
     return cast_to(apply1(rules.logsumexp, widen(x), axes, keepdim), dtype_of(x))
 
 
-def softmax(input: T, axis: int = -1, *, dtype: dtypes.DTypeLike | None = None) -> T:
+def softmax(input: Tensor, axis: int = -1, *, dtype: dtypes.DTypeLike | None = None) -> Tensor:
     """Return exp(x) / sum(exp(x)) along an axis, computed without overflow.
 
     Args:
@@ -397,7 +401,7 @@ def softmax(input: T, axis: int = -1, *, dtype: dtypes.DTypeLike | None = None) 
     return _apply_along_axis(rules.softmax, x, axis, "softmax")
 
 
-def log_softmax(logits: T, axis: int = -1) -> T:
+def log_softmax(logits: Tensor, axis: int = -1) -> Tensor:
     """Return the logarithm of `softmax` along an axis, computed without overflow.
 
     Args:
@@ -422,14 +426,14 @@ def log_softmax(logits: T, axis: int = -1) -> T:
 
 
 def _apply_along_axis(
-    rule: Callable[[Array, int], Unary[Array]], x: T, axis: int, caller: str
-) -> T:
+    rule: Callable[[Array, int], Unary[Array]], x: Tensor, axis: int, caller: str
+) -> Tensor:
     place = normalize_axis_index(axis, x.ndim, "axis", caller)
     check_nonempty(x.shape, place, caller)
     return cast_to(apply1(rule, widen(x), place), dtype_of(x))
 
 
-def argmax(input: T, dim: int | None = None, keepdim: bool = False) -> T:
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Return the index of the first maximum along an axis.
 
     Args:
@@ -457,7 +461,7 @@ def argmax(input: T, dim: int | None = None, keepdim: bool = False) -> T:
     return cast_to(wrap(index, input), dtypes.int64)  # it is int32 where addresses have 32 bits
 
 
-def argmin(input: T, axis: int | None = None, keepdims: bool = False) -> T:
+def argmin(input: Tensor, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Return the index of the first minimum along an axis.
 
     Args:
@@ -486,13 +490,13 @@ def argmin(input: T, axis: int | None = None, keepdims: bool = False) -> T:
 
 
 def _extremum_and_index(
-    x: T,
+    x: Tensor,
     axis: int | None,
     keepdims: bool,
-    extremum: Callable[[T, None, bool], T],
-    index_of_extremum: Callable[[T, int | None, bool], T],
+    extremum: Callable[[Tensor, None, bool], Tensor],
+    index_of_extremum: Callable[[Tensor, int | None, bool], Tensor],
     caller: str,
-) -> tuple[T, T]:
+) -> tuple[Tensor, Tensor]:
     check_bool(keepdims, "keepdims", caller)
     place = _axis_with_elements(x, axis, caller)
     if place is None:
@@ -503,12 +507,12 @@ def _extremum_and_index(
 
 
 def _with_initial(
-    x: T,
+    x: Tensor,
     initial: Number | None,
-    mask: Variable | None,
-    extremum: Callable[[T, Number], T],
+    mask: Tensor | None,
+    extremum: Callable[[Tensor, Number], Tensor],
     caller: str,
-) -> T:
+) -> Tensor:
     """Return the elements that count for a maximum or minimum, or `initial` where that does."""
     if initial is None:
         if mask is not None:
@@ -528,23 +532,21 @@ def _with_initial(
         raise broadcast_error(caller, x.shape, mask.shape) from None
 
 
-def _axis_with_elements(
-    x: Variable, axis: int | None, caller: str, name: str = "axis"
-) -> int | None:
+def _axis_with_elements(x: Tensor, axis: int | None, caller: str, name: str = "axis") -> int | None:
     place = None if axis is None else normalize_axis_index(axis, x.ndim, name, caller)
     check_nonempty(x.shape, place, caller)
     return place
 
 
-def _axes_with_elements(x: Variable, axis: Axis, caller: str, name: str = "axis") -> Axis:
+def _axes_with_elements(x: Tensor, axis: Axis, caller: str, name: str = "axis") -> Axis:
     axes = normalize_axis_tuple(axis, x.ndim, caller, name)
     check_nonempty(x.shape, axes, caller)
     return axes
 
 
 def prod(
-    input: T, axis: Axis = None, keep_dims: bool = False, dtype: dtypes.DTypeLike | None = None
-) -> T:
+    input: Tensor, axis: Axis = None, keep_dims: bool = False, dtype: dtypes.DTypeLike | None = None
+) -> Tensor:
     """Return the product over axes.
 
     Args:
@@ -585,7 +587,7 @@ def prod(
     return reshape(factors, kept if keep_dims else rest)
 
 
-def _as_factors(x: T, dtype: dtypes.DTypeLike | None, caller: str) -> T:
+def _as_factors(x: Tensor, dtype: dtypes.DTypeLike | None, caller: str) -> Tensor:
     """Return `x` in the type to multiply in."""
     if dtype is not None:
         return cast_to(x, dtypes.as_dtype(dtype, caller))
@@ -593,11 +595,11 @@ def _as_factors(x: T, dtype: dtypes.DTypeLike | None, caller: str) -> T:
 
 
 def count_nonzero(
-    x: T,
+    x: Tensor,
     axis: Axis = (),
     keep_dims: bool = False,
     dtype: dtypes.DTypeLike = dtypes.int32,
-) -> T:
+) -> Tensor:
     """Return the number of elements over axes that are not 0.
 
     Args:
@@ -625,7 +627,7 @@ def count_nonzero(
     )
 
 
-def cumsum(x: T, axis: int, dtype: dtypes.DTypeLike | None = None) -> T:
+def cumsum(x: Tensor, axis: int, dtype: dtypes.DTypeLike | None = None) -> Tensor:
     """Return the cumulative sum along an axis.
 
     Args:
@@ -654,7 +656,7 @@ def cumsum(x: T, axis: int, dtype: dtypes.DTypeLike | None = None) -> T:
     return cast_to(apply1(rules.cumsum, widen(cast_to(x, result_type)), place), result_type)
 
 
-def cumprod(input: T, dim: int, dtype: dtypes.DTypeLike | None = None) -> T:
+def cumprod(input: Tensor, dim: int, dtype: dtypes.DTypeLike | None = None) -> Tensor:
     """Return the cumulative product along an axis.
 
     Args:
@@ -687,7 +689,7 @@ def cumprod(input: T, dim: int, dtype: dtypes.DTypeLike | None = None) -> T:
     return cast_to(x, dtype_of(factors))
 
 
-def sort(input_x: T, axis: int = -1, descending: bool = False) -> tuple[T, T]:
+def sort(input_x: Tensor, axis: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
     """Return the sorted elements along an axis and their indices.
 
     The sort is stable; NaN counts as the largest.
@@ -718,7 +720,7 @@ def sort(input_x: T, axis: int = -1, descending: bool = False) -> tuple[T, T]:
     return gather_elements(input_x, place, indices), indices
 
 
-def argsort(input: T, axis: int = -1, descending: bool = False) -> T:
+def argsort(input: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
     """Return the indices that sort the elements along an axis; the sort is stable.
 
     Args:
@@ -747,8 +749,8 @@ def argsort(input: T, axis: int = -1, descending: bool = False) -> T:
 
 
 def topk(
-    input: T, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
-) -> tuple[T, T]:
+    input: Tensor, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
     """Return the `k` largest elements along an axis, in order, and their indices.
 
     Args:
@@ -783,7 +785,7 @@ def topk(
     return gather_elements(input, place, first), first
 
 
-def _argsort(x: T, axis: int, descending: bool) -> T:
+def _argsort(x: Tensor, axis: int, descending: bool) -> Tensor:
     """Return the indices that sort `x` along an axis; the order of equal elements stays."""
     xp = device_namespace(x._data)
     if not descending:
@@ -796,7 +798,7 @@ def _argsort(x: T, axis: int, descending: bool) -> T:
     return wrap(xp.astype(order, dtypes.int32.numpy_dtype), x)
 
 
-def var(input: T, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = False) -> T:
+def var(input: Tensor, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = False) -> Tensor:
     """Return the variance over axes: the mean square of the distance from the mean.
 
     Args:
@@ -822,7 +824,7 @@ def var(input: T, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = Fals
     return cast_to(_variance(input, axis, ddof, keepdims, "var"), dtype_of(input))
 
 
-def std(input: T, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = False) -> T:
+def std(input: Tensor, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = False) -> Tensor:
     """Return the standard deviation over axes; its derivative where it is 0 is 0.
 
     Args:
@@ -848,13 +850,13 @@ def std(input: T, axis: Axis = None, ddof: int | bool = 0, keepdims: bool = Fals
 
 
 def norm(
-    A: T,
+    A: Tensor,
     ord: float | str | None = None,
     dim: Axis = None,
     keepdim: bool = False,
     *,
     dtype: dtypes.DTypeLike | None = None,
-) -> T:
+) -> Tensor:
     """Return a norm of vectors or matrices; its derivative where it is 0 is 0.
 
     Args:
@@ -900,7 +902,7 @@ def norm(
     return cast_to(value, dtype_of(x))
 
 
-def _variance(x: T, axis: Axis, ddof: int, keepdims: bool, caller: str) -> T:
+def _variance(x: Tensor, axis: Axis, ddof: int, keepdims: bool, caller: str) -> Tensor:
     check_category(x, dtypes.FLOAT, caller)
     axes = normalize_axis_tuple(axis, x.ndim, caller)
     check_type(ddof, (int, bool), "ddof", caller)
@@ -934,7 +936,7 @@ def _axes_of_norm(dim: object, ndim: int, ord: object) -> tuple[int, ...]:
     return axes
 
 
-def _vector_norm(x: T, axes: tuple[int, ...], ord: float, keepdim: bool) -> T:
+def _vector_norm(x: Tensor, axes: tuple[int, ...], ord: float, keepdim: bool) -> Tensor:
     if ord in (inf, -inf):
         check_nonempty(x.shape, axes, "norm")
         largest = rules.max if ord > 0 else rules.min
@@ -946,7 +948,7 @@ def _vector_norm(x: T, axes: tuple[int, ...], ord: float, keepdim: bool) -> T:
     return total if ord == 1 else _root(total, ord)
 
 
-def _matrix_norm(x: T, axes: tuple[int, ...], ord: float | str, keepdim: bool) -> T:
+def _matrix_norm(x: Tensor, axes: tuple[int, ...], ord: float | str, keepdim: bool) -> Tensor:
     if ord in (2, -2, "nuc"):
         raise ValueError(
             f"For 'norm', the argument 'ord' must not be {ord!r} for matrices: singular values are "
@@ -963,7 +965,7 @@ def _matrix_norm(x: T, axes: tuple[int, ...], ord: float | str, keepdim: bool) -
     return value if keepdim else apply1(shape_rules.squeeze, value, axes)
 
 
-def _root(x: T, degree: float) -> T:
+def _root(x: Tensor, degree: float) -> Tensor:
     """Return the root of `x`, whose infinite derivative at 0 is replaced by 0."""
     nothing = equal(x, 0)
     some = where(nothing, 1, x)
@@ -991,7 +993,7 @@ class ReduceSum(Reduction):
         check_bool(skip_mode, "skip_mode")
         self.skip_mode = skip_mode
 
-    def __call__(self, x: T, axis: Axis = ()) -> T:
+    def __call__(self, x: Tensor, axis: Axis = ()) -> Tensor:
         """Apply the operation."""
         if self.skip_mode and axis == ():
             return x
@@ -1012,7 +1014,7 @@ class ReduceProd(Reduction):
     Source: MindSpore's `mindspore.ops.ReduceProd`.
     """
 
-    def __call__(self, x: T, axis: Axis = ()) -> T:
+    def __call__(self, x: Tensor, axis: Axis = ()) -> Tensor:
         """Apply the operation."""
         return prod(x, axis, self.keep_dims, dtype_of(x))
 
@@ -1031,7 +1033,7 @@ class ReduceMean(Reduction):
     Source: MindSpore's `mindspore.ops.ReduceMean`.
     """
 
-    def __call__(self, x: T, axis: Axis = ()) -> T:
+    def __call__(self, x: Tensor, axis: Axis = ()) -> Tensor:
         """Apply the operation."""
         return mean(x, axis, self.keep_dims)
 
@@ -1050,7 +1052,7 @@ class ReduceMax(Reduction):
     Source: MindSpore's `mindspore.ops.ReduceMax`.
     """
 
-    def __call__(self, x: T, axis: Axis = ()) -> T:
+    def __call__(self, x: Tensor, axis: Axis = ()) -> Tensor:
         """Apply the operation."""
         return amax(x, axis, self.keep_dims)
 
@@ -1069,7 +1071,7 @@ class ReduceMin(Reduction):
     Source: MindSpore's `mindspore.ops.ReduceMin`.
     """
 
-    def __call__(self, x: T, axis: Axis = ()) -> T:
+    def __call__(self, x: Tensor, axis: Axis = ()) -> Tensor:
         """Apply the operation."""
         return amin(x, axis, self.keep_dims)
 
@@ -1093,7 +1095,7 @@ class Argmax(Primitive):
         self.axis: int = check_int(axis, "axis")
         self.output_type = output_type
 
-    def __call__(self, input_x: T) -> T:
+    def __call__(self, input_x: Tensor) -> Tensor:
         """Apply the operation."""
         return cast_to(argmax(input_x, self.axis), dtypes.as_dtype(self.output_type, "Argmax"))
 
@@ -1113,7 +1115,7 @@ class Argmin(Argmax):
     Source: MindSpore's `mindspore.ops.Argmin`.
     """
 
-    def __call__(self, input_x: T) -> T:
+    def __call__(self, input_x: Tensor) -> Tensor:
         """Apply the operation."""
         return cast_to(argmin(input_x, self.axis), dtypes.as_dtype(self.output_type, "Argmin"))
 
@@ -1138,7 +1140,7 @@ class ArgMaxWithValue(Primitive):
         check_bool(keep_dims, "keep_dims", type(self).__name__)
         self.keep_dims = keep_dims
 
-    def __call__(self, input: T) -> tuple[T, T]:
+    def __call__(self, input: Tensor) -> tuple[Tensor, Tensor]:
         """Apply the operation."""
         value, index = max(input, self.axis, self.keep_dims)
         return index, value
@@ -1159,7 +1161,7 @@ class ArgMinWithValue(ArgMaxWithValue):
     Source: MindSpore's `mindspore.ops.ArgMinWithValue`.
     """
 
-    def __call__(self, input: T) -> tuple[T, T]:
+    def __call__(self, input: Tensor) -> tuple[Tensor, Tensor]:
         """Apply the operation."""
         value, index = min(input, self.axis, self.keep_dims)
         return index, value
@@ -1185,7 +1187,7 @@ class L2Normalize(Primitive):
         check_type(epsilon, (int, float), "epsilon")
         self.epsilon = epsilon
 
-    def __call__(self, input_x: T) -> T:
+    def __call__(self, input_x: Tensor) -> Tensor:
         """Apply the operation."""
         x = as_float(input_x, "L2Normalize", "input_x")
         wide = widen(x)
@@ -1210,7 +1212,7 @@ class Softmax(Primitive):
     def __init__(self, axis: int = -1) -> None:
         self.axis: int = check_int(axis, "axis")
 
-    def __call__(self, input: T) -> T:
+    def __call__(self, input: Tensor) -> Tensor:
         """Apply the operation."""
         return softmax(input, self.axis)
 
@@ -1232,7 +1234,7 @@ class LogSoftmax(Primitive):
     def __init__(self, axis: int = -1) -> None:
         self.axis: int = check_int(axis, "axis")
 
-    def __call__(self, logits: T) -> T:
+    def __call__(self, logits: Tensor) -> Tensor:
         """Apply the operation."""
         return log_softmax(logits, self.axis)
 
@@ -1251,7 +1253,7 @@ class ReduceAll(Reduction):
     Source: MindSpore's `mindspore.ops.ReduceAll`.
     """
 
-    def __call__(self, input: T, axis: Axis = None) -> T:
+    def __call__(self, input: Tensor, axis: Axis = None) -> Tensor:
         """Apply the operation."""
         return all(input, axis, self.keep_dims)
 
@@ -1270,7 +1272,7 @@ class ReduceAny(Reduction):
     Source: MindSpore's `mindspore.ops.ReduceAny`.
     """
 
-    def __call__(self, x: T, axis: Axis = ()) -> T:
+    def __call__(self, x: Tensor, axis: Axis = ()) -> Tensor:
         """Apply the operation."""
         return any(x, axis, self.keep_dims)
 
@@ -1295,7 +1297,7 @@ class Sort(Primitive):
         check_bool(descending, "descending")
         self.descending = descending
 
-    def __call__(self, x: T) -> tuple[T, T]:
+    def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Apply the operation."""
         return sort(x, self.axis, self.descending)
 
@@ -1318,6 +1320,6 @@ class TopK(Primitive):
         check_bool(sorted, "sorted")
         self.sorted = sorted
 
-    def __call__(self, input_x: T, k: int) -> tuple[T, T]:
+    def __call__(self, input_x: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """Apply the operation."""
         return topk(input_x, k)

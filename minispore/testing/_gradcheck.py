@@ -184,7 +184,7 @@ class _FunctionAtPoint:
             "gradcheck",
             sens=tuple(seeds),
         )
-        return cast("tuple[Tensor, ...]", (*gradients.inputs, *gradients.weights))
+        return (*gradients.inputs, *gradients.weights)
 
     def perturbed(self, number: int, step: Floats) -> tuple[list[Floats], Floats]:
         """Return the outputs after a step of a variable, and its value, rounded to its dtype."""

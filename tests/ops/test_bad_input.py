@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import minispore as ms
 from minispore import Parameter, Tensor, ops
 from minispore.engine.array import is_ndarray
-from minispore.engine.dispatch import T, Variable
 from minispore.ops import elementwise, operations
 from minispore.utils.checks import as_items, describe_value
 
@@ -360,8 +359,8 @@ def tensor_arguments() -> Iterator[tuple[str, str]]:
     for name in VALID:
         function = getattr(ops, name)
         if inspect.isfunction(function):
-            hints = get_type_hints(function)
-            yield from ((name, key) for key, hint in hints.items() if hint in (T, Variable, Tensor))
+            hints = get_type_hints(function, localns={"Tensor": Tensor})
+            yield from ((name, key) for key, hint in hints.items() if hint is Tensor)
 
 
 @pytest.mark.parametrize(("name", "argument"), [a for a in tensor_arguments() if a[1] != "return"])

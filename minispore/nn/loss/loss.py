@@ -485,7 +485,7 @@ class CrossEntropyLoss(LossBase):
         """
         return from_logits(logits, labels, self._settings())
 
-    def _settings(self) -> ClassificationLossOptions[Tensor]:
+    def _settings(self) -> ClassificationLossOptions:
         return ClassificationLossOptions(
             "CrossEntropyLoss",
             ("logits", "labels"),
@@ -593,7 +593,7 @@ class SoftmaxCrossEntropyWithLogits(LossBase):
             )
         if self.sparse:
             names = ("logits", "labels")
-            options = ClassificationLossOptions[Tensor](
+            options = ClassificationLossOptions(
                 "SoftmaxCrossEntropyWithLogits", names, None, None, self.reduction, 0.0
             )
             return from_logits(widen(logits), labels, options)
