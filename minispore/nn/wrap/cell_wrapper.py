@@ -17,6 +17,7 @@ from minispore.nn._hooks import Entry, HookHandle
 from minispore.nn.cell import Cell, Constructs
 from minispore.nn.optim.optimizer import DonatedGradients, Optimizer
 from minispore.nn.wrap.grad_reducer import DistributedGradReducer, broadcast_parameters
+from minispore.ops.gradients import compute_gradients
 from minispore.utils.checks import as_items, check_arguments, check_type, describe_value
 from minispore.utils.warn import warn_at_caller
 
@@ -272,25 +273,28 @@ class TrainOneStepCell(Cell):
             # The other processes have data for this step; the mean over no rows would be NaN.
             gradients = tuple(ops.zeros_like(weight) for weight in self.weights)
             loss = Tensor(0.0)
-        elif not isinstance(scale, Tensor) and scale == 1:
-            loss, gradients = ops.value_and_grad(self.network, None, self.weights)(*inputs)
         else:
-
-            def scaled(*inputs: Tensor) -> tuple[object, Tensor]:
-                outputs = self.network(*inputs)
-                items = cast("Sequence[Tensor]", as_items(outputs) or (outputs,))
-                return [each * scale for each in items], outputs
-
-            outputs, gradients = ops.value_and_grad(scaled, None, self.weights, has_aux=True)(
-                *inputs
+            # What `value_and_grad` calls, without a new function in each step. None is stored,
+            # since the network and the weights may be replaced.
+            scaled = isinstance(scale, Tensor) or scale != 1
+            fn, args = (self._scaled, (scale, *inputs)) if scaled else (self.network, inputs)
+            outputs, _, gradients = cast(
+                "tuple[Tensor, object, tuple[Tensor, ...]]",
+                compute_gradients(fn, args, {}, (), self.weights, "value_and_grad", has_aux=scaled),
             )
-            loss = outputs[1]
+            loss = outputs[1] if scaled else outputs
         if isinstance(loss, Tensor) and loss.ndim and loss.shape != (1,):
             raise ValueError(
                 "For 'TrainOneStepCell', the loss must be a single number, but it is of shape "
                 f"{loss.shape}. A loss function with a 'reduction' makes it one with 'mean'."
             )
         return (loss, gradients) if reducer is None else reducer.reduce_step(loss, gradients, rows)
+
+    def _scaled(self, scale: float | Tensor, *inputs: Tensor) -> tuple[object, Tensor]:
+        """Return the outputs of the network times `scale`, and the outputs."""
+        outputs = self.network(*inputs)
+        items = cast("Sequence[Tensor]", as_items(outputs) or (outputs,))
+        return [each * scale for each in items], outputs
 
 
 def _unreduced(gradients: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

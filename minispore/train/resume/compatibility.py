@@ -11,9 +11,9 @@ from minispore.train.resume.state_fields import read_value
 from minispore.train.resume.training_state import (
     TrainingCheckpoint,
     TrainingValues,
+    read_field,
     truncate_for_message,
 )
-from minispore.utils.checks import is_dict
 from minispore.utils.warn import warn_at_caller
 
 _CALLER: Final = "resume"
@@ -169,11 +169,11 @@ def restore_callbacks(checkpoint: TrainingCheckpoint, matched: Sequence[Callback
     states = checkpoint.values["states"]
     changed: list[tuple[SupportsState, Mapping[str, object]]] = []
     for callback, (name, state) in zip(matched, states.items(), strict=True):
-        if not is_dict(state) or not isinstance(callback, SupportsState):
+        if state is None or not isinstance(callback, SupportsState):
             continue
         try:
             changed.append((callback, callback.state_dict()))
-            callback.load_state_dict(state)
+            callback.load_state_dict(read_field(states, name, dict, _CALLER))
         except Exception as error:
             for other, previous in changed:
                 other.load_state_dict(previous)

@@ -63,6 +63,33 @@ def test_subclass_computes_its_gradients_as_the_base_class() -> None:
     assert network.weight.tolist() == base.weights[0].tolist() != net().weight.tolist()
 
 
+@pytest.mark.parametrize("mode", [ms.PYNATIVE_MODE, ms.GRAPH_MODE])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda cell: pickle.loads(pickle.dumps(cell))])
+def test_step_uses_its_present_network_weights_and_scale(
+    mode: int, copied: Callable[[nn.TrainOneStepCell], nn.TrainOneStepCell]
+) -> None:
+    ms.set_context(mode=mode)
+    try:
+        train = step()
+        for _ in range(3):
+            train(X, Y)
+        before, other = bits(train), copied(train)
+        other(X, Y)
+        assert bits(train) == before
+        train(X, Y)
+        assert bits(train) == bits(other)
+        for sens in (None, 2.0):
+            other, expected = step(sens), step(sens)
+            for name in ("network", "optimizer", "weights", "sens"):
+                setattr(train, name, getattr(other, name))
+            for _ in range(3):
+                train(X, Y)
+                expected(X, Y)
+            assert bits(train) == bits(expected)
+    finally:
+        ms.set_context(mode=ms.PYNATIVE_MODE)
+
+
 def test_return_grad_returns_gradients_by_name() -> None:
     loss, gradients = cast("Any", step(return_grad=True)(X, Y))
     assert loss.item() == 1
