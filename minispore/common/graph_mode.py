@@ -744,7 +744,7 @@ def _captured(
 
 def _items(container: object) -> list[object]:
     """Return the items of a list, or the keys and values of a dict."""
-    if is_dict(container):
+    if isinstance(container, dict):
         return [*container, *container.values()]
     return list(cast("list[object]", container))
 

@@ -30,7 +30,7 @@ def _settings(node: Node) -> str:
 
 
 def _is_default(value: object) -> bool:
-    return value is None or value is False or (is_sequence(value) and not value)
+    return value is None or value is False or (isinstance(value, list | tuple) and not value)
 
 
 def _text(value: object) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minispore.dataset._node import EpochKey
-from minispore.utils.checks import check_int, check_type, describe_value, is_iterable
+from minispore.utils.checks import check_int, check_type, describe_value
 
 __all__ = [
     "BuiltinSampler",
@@ -420,7 +420,7 @@ class IterSampler(BuiltinSampler):
     def __init__(self, sampler: Iterable[int], num_samples: int | None = None) -> None:
         super().__init__(num_samples)
         self.sampler = sampler
-        if not is_iterable(sampler):
+        if not isinstance(sampler, Iterable):
             raise TypeError(
                 "For 'IterSampler', the argument 'sampler' must be an iterable of row indices, but "
                 f"got {describe_value(sampler)}."

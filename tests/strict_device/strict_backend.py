@@ -34,7 +34,7 @@ from minispore.engine.array import (
     _numpy,
     is_ndarray,
 )
-from minispore.utils.checks import as_tuple, is_sequence, map_items
+from minispore.utils.checks import as_tuple, map_items
 
 # What needs no conversion, and what indexes as it is.
 PLAIN: tuple[type, ...] = (type(None), bool, int, float, str, np.dtype, type)
@@ -183,7 +183,7 @@ def _host(x: object) -> object:
         raise DeviceViolation(f"Unsupported type {type(x)} with a device array.")
     if isinstance(x, PLAIN):
         return x
-    if is_sequence(x):
+    if isinstance(x, list | tuple):
         return map_items(_host, x)
     raise DeviceViolation(f"A device array cannot be combined with {type(x)}.")
 

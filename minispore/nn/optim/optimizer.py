@@ -25,7 +25,7 @@ from minispore.nn.cell import Cell
 from minispore.nn.layer.container import CellList
 from minispore.nn.learning_rate_schedule import LearningRateSchedule
 from minispore.nn.optim._param_groups import Parameters, check_decay, resolve_param_groups
-from minispore.utils.checks import check_number, describe_value, is_iterable, is_sequence
+from minispore.utils.checks import check_number, describe_value, is_sequence
 
 LearningRate: TypeAlias = float | Tensor | Iterable[float] | LearningRateSchedule
 # A learning rate or weight decay, whose value is read in each step.
@@ -467,7 +467,7 @@ def _as_learning_rate(value: object, name: str, caller: str) -> Parameter | Lear
                 f"but got the shape {value.shape}."
             )
         value = value.tolist() if value.ndim else float(scalar_value(value))
-    if is_iterable(value) and not isinstance(value, str):
+    if isinstance(value, Iterable) and not isinstance(value, str):
         rates = list(cast("Iterable[float]", value))
         if not rates:
             raise ValueError(f"For '{caller}', the list 'learning_rate' must not be empty.")
