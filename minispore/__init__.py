@@ -54,6 +54,7 @@ def _find_name(module: ModuleType, name: str) -> object:
 def _complete(module: ModuleType) -> None:
     """Make a module find names that it lacks, and `dir` list its public names.
 
+    Those of a package without `__all__` are the names that it imports, other than modules.
     Functions in the module's source would be taken by type checkers for a definition of each name.
     """
     attributes = vars(module)
@@ -69,6 +70,9 @@ def _complete(module: ModuleType) -> None:
         return sorted(name for name in attributes["__all__"] if not name.startswith("_"))
 
     attributes.setdefault("__getattr__", module_getattr)
+    if "__path__" in attributes and "__all__" not in attributes:
+        found = (each for each, value in attributes.items() if not isinstance(value, ModuleType))
+        attributes["__all__"] = [each for each in found if not each.startswith("_")]
     if "__all__" in attributes:
         attributes.setdefault("__dir__", module_dir)
 

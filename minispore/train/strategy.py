@@ -52,10 +52,6 @@ from minispore.utils.warn import warn_at_caller
 __all__ = ["DataParallel", "SingleProcess", "current_strategy"]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 R = TypeVar("R")
 
 # The manager checks before these events that all processes have equally many batches,

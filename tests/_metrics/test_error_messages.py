@@ -9,7 +9,7 @@ from minispore import train
 from tests.helpers.refusals import Refusal, refusals
 
 TABLE = Path(__file__).with_name("refusals.txt").read_text("utf-8")
-NAMES: dict[str, object] = {name: getattr(train, name) for name in train.__all__}
+NAMES: dict[str, object] = {name: getattr(train, name) for name in dir(train)}
 
 
 @pytest.mark.parametrize("refusal", refusals(TABLE))

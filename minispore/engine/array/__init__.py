@@ -10,78 +10,39 @@ Examples:
     [0.5, 1.0]
 """
 
-from minispore.engine.array._numpy import is_by_columns
-from minispore.engine.array.device import (
-    NUMPY_TYPES,
-    DeviceTarget,
-    as_buffer,
-    current_namespace,
-    device_namespace,
-    device_of,
-    device_target,
-    dlpack_device,
-    ensure_owned,
-    from_dlpack,
-    from_host,
-    is_host,
-    is_ndarray,
-    namespace,
-    register_backend,
-    register_namespace,
-    set_device_target,
-    to_device,
-    to_device_of,
-    to_dlpack,
-    to_host,
-)
-from minispore.engine.array.host import decide, host_advance, host_numbers, host_values, require
-from minispore.engine.array.protocol import (
-    A,
-    Array,
-    ArrayBackend,
-    Axis,
-    DeviceNamespace,
-    HostArray,
-    Namespace,
-    Shape,
-    SupportsDLPack,
-)
-
-__all__ = [
-    "NUMPY_TYPES",
-    "A",
-    "Array",
-    "ArrayBackend",
-    "Axis",
-    "DeviceNamespace",
-    "DeviceTarget",
-    "HostArray",
-    "Namespace",
-    "Shape",
-    "SupportsDLPack",
-    "as_buffer",
-    "current_namespace",
-    "decide",
-    "device_namespace",
-    "device_of",
-    "device_target",
-    "dlpack_device",
-    "ensure_owned",
-    "from_dlpack",
-    "from_host",
-    "host_advance",
-    "host_numbers",
-    "host_values",
-    "is_by_columns",
-    "is_host",
-    "is_ndarray",
-    "namespace",
-    "register_backend",
-    "register_namespace",
-    "require",
-    "set_device_target",
-    "to_device",
-    "to_device_of",
-    "to_dlpack",
-    "to_host",
-]
+from minispore.engine.array._numpy import is_by_columns as is_by_columns
+from minispore.engine.array.device import NUMPY_TYPES as NUMPY_TYPES
+from minispore.engine.array.device import DeviceTarget as DeviceTarget
+from minispore.engine.array.device import as_buffer as as_buffer
+from minispore.engine.array.device import current_namespace as current_namespace
+from minispore.engine.array.device import device_namespace as device_namespace
+from minispore.engine.array.device import device_of as device_of
+from minispore.engine.array.device import device_target as device_target
+from minispore.engine.array.device import dlpack_device as dlpack_device
+from minispore.engine.array.device import ensure_owned as ensure_owned
+from minispore.engine.array.device import from_dlpack as from_dlpack
+from minispore.engine.array.device import from_host as from_host
+from minispore.engine.array.device import is_host as is_host
+from minispore.engine.array.device import is_ndarray as is_ndarray
+from minispore.engine.array.device import namespace as namespace
+from minispore.engine.array.device import register_backend as register_backend
+from minispore.engine.array.device import register_namespace as register_namespace
+from minispore.engine.array.device import set_device_target as set_device_target
+from minispore.engine.array.device import to_device as to_device
+from minispore.engine.array.device import to_device_of as to_device_of
+from minispore.engine.array.device import to_dlpack as to_dlpack
+from minispore.engine.array.device import to_host as to_host
+from minispore.engine.array.host import decide as decide
+from minispore.engine.array.host import host_advance as host_advance
+from minispore.engine.array.host import host_numbers as host_numbers
+from minispore.engine.array.host import host_values as host_values
+from minispore.engine.array.host import require as require
+from minispore.engine.array.protocol import A as A
+from minispore.engine.array.protocol import Array as Array
+from minispore.engine.array.protocol import ArrayBackend as ArrayBackend
+from minispore.engine.array.protocol import Axis as Axis
+from minispore.engine.array.protocol import DeviceNamespace as DeviceNamespace
+from minispore.engine.array.protocol import HostArray as HostArray
+from minispore.engine.array.protocol import Namespace as Namespace
+from minispore.engine.array.protocol import Shape as Shape
+from minispore.engine.array.protocol import SupportsDLPack as SupportsDLPack

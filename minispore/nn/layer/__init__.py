@@ -1,15 +1,5 @@
 """The layers, in the modules where MindSpore has them."""
 
-from minispore.nn.layer import (
-    activation,
-    basic,
-    container,
-    conv,
-    embedding,
-    normalization,
-    padding,
-    pooling,
-)
 from minispore.nn.layer.activation import *  # noqa: F403
 from minispore.nn.layer.basic import *  # noqa: F403
 from minispore.nn.layer.container import *  # noqa: F403
@@ -18,7 +8,3 @@ from minispore.nn.layer.embedding import *  # noqa: F403
 from minispore.nn.layer.normalization import *  # noqa: F403
 from minispore.nn.layer.padding import *  # noqa: F403
 from minispore.nn.layer.pooling import *  # noqa: F403
-
-# Assigned by name; see `minispore.nn`.
-_PARTS = (activation, basic, container, conv, embedding, normalization, padding, pooling)
-globals()["__all__"] = [name for part in _PARTS for name in part.__all__]

@@ -1,19 +1,11 @@
 """Cells around a network: with its loss, for evaluation, and for a training step."""
 
-from minispore.nn.wrap.cell_wrapper import TrainOneStepCell, WithEvalCell, WithLossCell
-from minispore.nn.wrap.grad_reducer import DistributedGradReducer
+from minispore.nn.wrap.cell_wrapper import TrainOneStepCell as TrainOneStepCell
+from minispore.nn.wrap.cell_wrapper import WithEvalCell as WithEvalCell
+from minispore.nn.wrap.cell_wrapper import WithLossCell as WithLossCell
+from minispore.nn.wrap.grad_reducer import DistributedGradReducer as DistributedGradReducer
+from minispore.nn.wrap.loss_scale import DynamicLossScaleUpdateCell as DynamicLossScaleUpdateCell
+from minispore.nn.wrap.loss_scale import FixedLossScaleUpdateCell as FixedLossScaleUpdateCell
 from minispore.nn.wrap.loss_scale import (
-    DynamicLossScaleUpdateCell,
-    FixedLossScaleUpdateCell,
-    TrainOneStepWithLossScaleCell,
+    TrainOneStepWithLossScaleCell as TrainOneStepWithLossScaleCell,
 )
-
-__all__ = [
-    "DistributedGradReducer",
-    "DynamicLossScaleUpdateCell",
-    "FixedLossScaleUpdateCell",
-    "TrainOneStepCell",
-    "TrainOneStepWithLossScaleCell",
-    "WithEvalCell",
-    "WithLossCell",
-]

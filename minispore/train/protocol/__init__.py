@@ -3,78 +3,34 @@
 A callback, a callback that saves checkpoints, or another callback API needs no other module.
 """
 
-from minispore.train.checkpoint.retention import RetainedFiles
-from minispore.train.protocol.callback import (
-    EVENTS,
-    Callback,
-    CallbackManager,
-    Event,
-    Hook,
-    flatten_callbacks,
-    hook_for,
-    make_callback_manager,
-    manager_class,
-    overrides,
-    reject_legacy_hooks,
-)
-from minispore.train.protocol.dataset import (
-    BatchIterable,
-    DatasetLike,
-    EpochIterator,
-    SupportsState,
-    check_dataset,
-)
-from minispore.train.protocol.learning_rate import as_float32, learning_rate_of
-from minispore.train.protocol.monitor import (
-    MonitoredMetric,
-    as_array,
-    first_output,
-    is_finite,
-    shortest_float,
-)
-from minispore.train.protocol.pending_values import PendingDeviceValues, is_on_device
-from minispore.train.protocol.run_context import (
-    InternalCallbackParam,
-    RunContext,
-    SaveReason,
-    StateSaver,
-)
-from minispore.train.resume.training_state import TrainingState
-
-__all__ = [
-    "EVENTS",
-    "Callback",
-    "CallbackManager",
-    "BatchIterable",
-    "DatasetLike",
-    "EpochIterator",
-    "Event",
-    "Hook",
-    "InternalCallbackParam",
-    "MonitoredMetric",
-    "PendingDeviceValues",
-    "RetainedFiles",
-    "RunContext",
-    "SaveReason",
-    "StateSaver",
-    "SupportsState",
-    "TrainingState",
-    "as_array",
-    "as_float32",
-    "check_dataset",
-    "first_output",
-    "flatten_callbacks",
-    "hook_for",
-    "is_finite",
-    "is_on_device",
-    "learning_rate_of",
-    "make_callback_manager",
-    "manager_class",
-    "overrides",
-    "reject_legacy_hooks",
-    "shortest_float",
-]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+from minispore.train.checkpoint.retention import RetainedFiles as RetainedFiles
+from minispore.train.protocol.callback import EVENTS as EVENTS
+from minispore.train.protocol.callback import Callback as Callback
+from minispore.train.protocol.callback import CallbackManager as CallbackManager
+from minispore.train.protocol.callback import Event as Event
+from minispore.train.protocol.callback import Hook as Hook
+from minispore.train.protocol.callback import flatten_callbacks as flatten_callbacks
+from minispore.train.protocol.callback import hook_for as hook_for
+from minispore.train.protocol.callback import make_callback_manager as make_callback_manager
+from minispore.train.protocol.callback import manager_class as manager_class
+from minispore.train.protocol.callback import overrides as overrides
+from minispore.train.protocol.callback import reject_legacy_hooks as reject_legacy_hooks
+from minispore.train.protocol.dataset import BatchIterable as BatchIterable
+from minispore.train.protocol.dataset import DatasetLike as DatasetLike
+from minispore.train.protocol.dataset import EpochIterator as EpochIterator
+from minispore.train.protocol.dataset import SupportsState as SupportsState
+from minispore.train.protocol.dataset import check_dataset as check_dataset
+from minispore.train.protocol.learning_rate import as_float32 as as_float32
+from minispore.train.protocol.learning_rate import learning_rate_of as learning_rate_of
+from minispore.train.protocol.monitor import MonitoredMetric as MonitoredMetric
+from minispore.train.protocol.monitor import as_array as as_array
+from minispore.train.protocol.monitor import first_output as first_output
+from minispore.train.protocol.monitor import is_finite as is_finite
+from minispore.train.protocol.monitor import shortest_float as shortest_float
+from minispore.train.protocol.pending_values import PendingDeviceValues as PendingDeviceValues
+from minispore.train.protocol.pending_values import is_on_device as is_on_device
+from minispore.train.protocol.run_context import InternalCallbackParam as InternalCallbackParam
+from minispore.train.protocol.run_context import RunContext as RunContext
+from minispore.train.protocol.run_context import SaveReason as SaveReason
+from minispore.train.protocol.run_context import StateSaver as StateSaver
+from minispore.train.resume.training_state import TrainingState as TrainingState
