@@ -3,5 +3,5 @@
 from minispore import _metrics
 from minispore._metrics import *  # noqa: F403
 
-__all__: list[str] = []
-__all__ += _metrics.__all__
+# Assigned by name: type checkers take a list of names that are not written here for an empty one.
+globals()["__all__"] = dir(_metrics)
