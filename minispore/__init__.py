@@ -13,7 +13,7 @@ import builtins
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.machinery import ModuleSpec, PathFinder
 from pkgutil import get_data
 from types import ModuleType
 
@@ -77,17 +77,26 @@ def _complete(module: ModuleType) -> None:
         attributes.setdefault("__dir__", module_dir)
 
 
-class _Loader(SourceFileLoader):
-    """Load a module of the package; without a path, one that MindSpore has and minispore not."""
+class _Loader:
+    """Load a module by another loader, if there is one, and complete it."""
+
+    def __init__(self, spec: ModuleSpec) -> None:
+        self._loader = spec.loader
+
+    def create_module(self, _spec: ModuleSpec) -> None:
+        """Leave it to Python."""
 
     def exec_module(self, module: ModuleType) -> None:
-        if self.path:
-            super().exec_module(module)
+        if self._loader is not None:
+            self._loader.exec_module(module)
         _complete(module)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._loader, name)
 
 
 class _Finder:
-    """Find the modules of the package, and those of MindSpore that it lacks."""
+    """Find the modules of the package, and empty ones for those of MindSpore that it lacks."""
 
     @staticmethod
     def find_spec(
@@ -99,10 +108,12 @@ class _Finder:
         if spec is None:
             from minispore.utils.unsupported import find_advice
 
-            if find_advice(path):
-                spec = ModuleSpec(path, _Loader(path, ""), is_package=True)
-        elif isinstance(spec.loader, SourceFileLoader):
-            spec.loader = _Loader(path, spec.loader.path)
+            if not find_advice(path):
+                return None
+            spec = ModuleSpec(path, None, is_package=True)
+        elif spec.loader is None:
+            return spec
+        vars(spec)["loader"] = _Loader(spec)
         return spec
 
 

@@ -1,13 +1,17 @@
 """Attributes of modules: the names in `dir`, and the errors for missing names."""
 
 import pickle
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module, reload, resources
+from pathlib import Path
 from pkgutil import resolve_name, walk_packages
 from types import new_class
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import given
@@ -48,6 +52,22 @@ def test_remark_follows_other_missing_names() -> None:
     for name, remark in table()["remarks"].items():
         with pytest.raises(AttributeError, match=f"no attribute 'absent': {remark}$"):
             _ = import_module(name).absent
+
+
+@pytest.mark.full
+def test_package_in_an_archive_has_its_names(tmp_path: Path) -> None:
+    folder = Path(minispore.__file__).parent
+    with ZipFile(tmp_path / "minispore.zip", "w") as archive:
+        for file in (*folder.rglob("*.py"), *folder.rglob("*.pyi"), *folder.rglob("*.toml")):
+            archive.write(file, file.relative_to(folder.parent))
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from minispore.dataset import *;"
+        "from minispore import nn; print(WaitedDSCallback.__module__, nn.LSTM, 'layer' in dir(nn))"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "minispore.zip")]
+    output = subprocess.check_output(command, encoding="utf-8")
+    path = "minispore.train.callback._waited_ds_callback"
+    assert output == f"{path} <unsupported 'minispore.nn.LSTM'> False\n"
 
 
 def test_reloaded_module_finds_names() -> None:
